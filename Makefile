@@ -1,0 +1,32 @@
+# Each target is one command; .venv holds everything they need. Only Python >= 3.11, make and pip are expected.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: check test bench demo docs index clean
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $@
+
+check: .venv/installed  ## format, lint, types, layers
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+test: .venv/installed  ## all tests
+	$(BIN)/pytest
+
+bench: .venv/installed  ## side by side with scikit-learn, in one run
+	$(BIN)/python -m benchmarks
+
+demo: .venv/installed  ## reduce a shipped data set, print a table, write a picture
+	$(BIN)/python examples/demo.py
+
+docs: .venv/installed  ## write the generated pages and pictures anew
+	$(BIN)/python docs/generate.py
+
+index: .venv/installed  ## write the index of methods anew
+	$(BIN)/python -m lowland.methods.registry
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,47 @@
+"""Lowland brings high-dimensional data down to a few dimensions and says how far the result can be trusted."""
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0.dev0"
+
+# Where each public name lives; it is imported when it is first used.
+_PLACES = {
+    "Cumulative": "blocks.rules",
+    "Downstream": "blocks.rules",
+    "EachAtLeast": "blocks.rules",
+    "EigenvalueAbove": "blocks.rules",
+    "Kaiser": "blocks.rules",
+    "Knee": "blocks.rules",
+    "ParallelAnalysis": "blocks.rules",
+    "Progress": "run.progress",
+    "Stopped": "errors",
+    "config": "run.settings",
+    "load": "methods.store",
+    "open_rows": "data.open",
+    "save": "methods.store",
+}
+_ROOMS = ("arrays", "blocks", "data", "errors", "kernels", "methods", "plots", "quality", "run", "study")
+
+
+def _methods() -> dict[str, str]:
+    from lowland.methods.registry import entries
+
+    return {name: entry.module for name, entry in entries().items()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        value = getattr(importlib.import_module(f"lowland.{_PLACES[name]}"), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"lowland.{name}")
+    elif not name.startswith("_") and name in _methods():
+        value = getattr(importlib.import_module(_methods()[name]), name)
+    else:
+        raise AttributeError(f"module 'lowland' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*_PLACES, *_methods(), "data", "quality", "plots", "__version__"})

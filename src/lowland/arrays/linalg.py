@@ -1,0 +1,60 @@
+"""Linear algebra over any array library: the standard's functions, with the faster route where a library has one."""
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_torch, on_accelerator, xp_of
+
+_GRAM_STRIPE = 256  # columns; below this a GPU's product no longer fills the device
+
+
+def gram(Y: Array) -> Array:
+    """Return Y'Y, (d, d), doing only the work of one triangle where the library allows it."""
+    if isinstance(Y, np.ndarray):
+        return Y.T @ Y  # numpy sees the same buffer twice and calls BLAS's syrk: one triangle only
+    if not on_accelerator(Y) or Y.shape[1] < 2 * _GRAM_STRIPE:
+        return Y.T @ Y
+    return _gram_by_stripes(Y)
+
+
+def _gram_by_stripes(Y: Array) -> Array:
+    """Y'Y by stripes of columns on and above the diagonal: half the products of a device without syrk."""
+    xp = xp_of(Y)
+    d = Y.shape[1]
+    G = xp.empty((d, d), dtype=Y.dtype, device=Y.device)
+    for start in range(0, d, _GRAM_STRIPE):
+        stop = min(start + _GRAM_STRIPE, d)
+        stripe = Y[:, start:stop].T @ Y[:, start:]  # (b, d - start)
+        G[start:stop, start:] = stripe
+        G[start:, start:stop] = stripe.T
+    return G
+
+
+def eigh(A: Array) -> tuple[Array, Array]:
+    """Return all eigenvalues (ascending) and eigenvectors of a symmetric matrix."""
+    return tuple(xp_of(A).linalg.eigh(A))  # type: ignore[return-value]
+
+
+def svd(A: Array) -> tuple[Array, Array, Array]:
+    """Return the thin singular value decomposition U, s, V'."""
+    return tuple(xp_of(A).linalg.svd(A, full_matrices=False))  # type: ignore[return-value]
+
+
+def triangle(A: Array) -> Array:
+    """Return the triangular factor R of A = QR, (min(n, d), d)."""
+    if isinstance(A, np.ndarray):
+        return np.linalg.qr(A, mode="r")
+    if is_torch(A):
+        import torch
+
+        return torch.linalg.qr(A, mode="r").R
+    return xp_of(A).linalg.qr(A).R
+
+
+def orthonormal(A: Array) -> Array:
+    """Return an orthonormal basis of the columns of A, (n, k)."""
+    return xp_of(A).linalg.qr(A).Q
+
+
+def cholesky(A: Array) -> Array:
+    """Return the lower triangle L with A = LL'."""
+    return xp_of(A).linalg.cholesky(A)

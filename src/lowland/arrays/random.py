@@ -1,0 +1,27 @@
+"""Random numbers, drawn on the host so that a seed means the same on every device."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, device_of, xp_of
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a numpy Generator for None, an integer, a RandomState or a Generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    if random_state is None or isinstance(random_state, numbers.Integral):
+        return np.random.default_rng(None if random_state is None else int(random_state))
+    if random_state is np.random:
+        return np.random.default_rng()
+    raise TypeError(f"random_state={random_state!r}: give an integer, a numpy Generator or RandomState, or None.")
+
+
+def standard_normal(shape: tuple[int, ...], rng: np.random.Generator, like: Array) -> Array:
+    """Draw standard normal numbers on the host; return them beside ``like``, in its dtype."""
+    xp = xp_of(like)
+    return xp.asarray(rng.standard_normal(shape), dtype=like.dtype, device=device_of(like))

@@ -1,0 +1,1 @@
+"""Pure functions that turn statistics, graphs and distances into eigenpairs and coordinates."""

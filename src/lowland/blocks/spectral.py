@@ -1,0 +1,248 @@
+"""One spectral solver: leading eigenpairs of a symmetric matrix or operator, signs fixed, residuals told.
+
+Which algorithm, which sign, and what a non-positive eigenvalue means are decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.linalg import eigh, orthonormal
+from lowland.arrays.namespace import Array, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.arrays.random import standard_normal
+from lowland.errors import ParameterError
+from lowland.run.run import Run
+
+Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
+
+_DENSE_UP_TO = 2500  # below this size LAPACK's subset solver beats every iteration
+_FEW = 0.2  # a share of eigenpairs above which all of them cost no more
+_NEGLIGIBLE = 1e-10  # an eigenvalue this small beside the first is rounding
+_TIE = 1e-6  # loadings this close count as equally large
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenvalues in descending order with their vectors, and how good they are."""
+
+    values: Array  # (k,) float64
+    vectors: Array  # (n, k), each with its largest entry positive
+    residuals: np.ndarray  # (k,) |Av - λv|; zeros where a direct method vouches for rounding error
+    solver: str
+    iterations: int = 0
+    converged: bool = True
+    trace: tuple[float, ...] = ()  # largest residual, relative to its value, after each iteration
+
+
+def fix_signs(vectors: Array) -> Array:
+    """Return the columns with their largest entry positive; among equals (to rounding) the first entry decides."""
+    if isinstance(vectors, np.ndarray):
+        size = np.abs(vectors)
+        first = np.argmax(size >= (1 - _TIE) * size.max(axis=0), axis=0)
+        return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -vectors, vectors)
+    xp = xp_of(vectors)
+    size = xp.abs(vectors)
+    large = size >= (1 - _TIE) * xp.max(size, axis=0)[None, :]
+    first = xp.argmax(xp.astype(large, xp.int32), axis=0)  # the first of the largest
+    chosen = xp.take_along_axis(vectors, first[None, :], axis=0)  # (1, k)
+    return xp.where(chosen < 0, -vectors, vectors)
+
+
+def all_eigenvalues(A: Array) -> Array:
+    """Return all eigenvalues of a symmetric matrix, descending."""
+    xp = xp_of(A)
+    return xp.flip(xp.linalg.eigvalsh(A), axis=0)
+
+
+def leading_eigenpairs(
+    A: Any,
+    k: int,
+    *,
+    run: Run,
+    solver: Solver = "auto",
+    rng: np.random.Generator | None = None,
+    start: Array | None = None,
+    tol: float = 0.0,
+    max_iter: int | None = None,
+    oversamples: int = 10,
+    like_array: Array | None = None,
+) -> Eigenpairs:
+    """Return the k largest eigenvalues of a symmetric positive semi-definite A with their vectors.
+
+    ``A`` is an array or an operator with ``shape`` and ``@``. Small negative values, which are rounding, become zero.
+    ``like_array`` tells an operator's array library.
+    """
+    n = A.shape[0]
+    if not 1 <= k <= n:
+        raise ParameterError(f"{k} eigenpairs were asked of a matrix of size {n}. Ask for 1 to {n}.")
+    dense = hasattr(A, "dtype")
+    like_array = A if dense else like_array
+    if solver == "auto":
+        solver = _pick(n, k, dense, A)
+    if k + oversamples >= n and solver != "eigh":
+        A, dense, solver = _formed(A, like_array), True, "eigh"  # an iteration on the whole space is a direct method
+    rng = rng if rng is not None else np.random.default_rng(0)
+    match solver:
+        case "eigh":
+            pairs = _direct(A, k)
+        case "arpack":
+            pairs = _arpack(A, k, rng, tol, max_iter, like_array)
+        case "power" | "subspace":
+            Q = _start(A, k, oversamples if solver == "subspace" else min(oversamples, 2), rng, start, like_array)
+            pairs = _subspace(A, k, Q, run, tol, max_iter, fixed=solver == "subspace")
+        case _:
+            pairs = _krylov(A, k, _start(A, k, oversamples, rng, start, like_array), run, tol, max_iter)
+    xp = xp_of(pairs.values)
+    positive = xp.where(pairs.values > 0, pairs.values, xp.zeros_like(pairs.values))
+    return Eigenpairs(
+        positive,
+        fix_signs(pairs.vectors),
+        pairs.residuals,
+        pairs.solver,
+        pairs.iterations,
+        pairs.converged,
+        pairs.trace,
+    )
+
+
+def _pick(n: int, k: int, dense: bool, A: Any) -> Solver:
+    if not dense:
+        return "krylov"
+    return "eigh" if n <= _DENSE_UP_TO or k > _FEW * n else "krylov"
+
+
+def _formed(A: Any, like_array: Array) -> Array:
+    """Form an operator as a matrix, by applying it to the identity."""
+    if hasattr(A, "dtype"):
+        return A
+    xp = xp_of(like_array)
+    return as_double(A @ like(xp.eye(A.shape[0], dtype=like_array.dtype), like_array))
+
+
+def _direct(A: Array, k: int) -> Eigenpairs:
+    """LAPACK: only the wanted pairs where the library can, all of them otherwise."""
+    A = as_double(A)
+    n = A.shape[0]
+    if isinstance(A, np.ndarray) and n > 64 and k < _FEW * n:
+        import scipy.linalg
+
+        values, vectors = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1), check_finite=False)
+    else:
+        values, vectors = eigh(A)
+    xp = xp_of(values)
+    return Eigenpairs(xp.flip(values, axis=0)[:k], xp.flip(vectors, axis=1)[:, :k], np.zeros(k), "eigh")
+
+
+def _start(A: Any, k: int, extra: int, rng: np.random.Generator, start: Array | None, like_array: Array) -> Array:
+    """A random orthonormal block of k columns and a few more, begun from ``start`` where given."""
+    Q = standard_normal((A.shape[0], min(k + extra, A.shape[0])), rng, as_double(like_array[:1, ...]))
+    if start is not None:
+        Q = xp_of(Q).concat([like(start, Q)[:, : Q.shape[1]], Q[:, min(start.shape[1], Q.shape[1]) :]], axis=1)
+    return orthonormal(Q)
+
+
+def _ritz(Q: Array, AQ: Array, k: int) -> tuple[Array, Array, np.ndarray]:
+    """Rayleigh-Ritz: the best k eigenpairs within the span of orthonormal Q, and their residuals |Av - λv|."""
+    xp = xp_of(Q)
+    H = Q.T @ AQ
+    values, W = eigh((H + H.T) / 2)
+    values, W = xp.flip(values, axis=0)[:k], xp.flip(W, axis=1)[:, :k]
+    V = Q @ W
+    residuals = xp.linalg.vector_norm(AQ @ W - V * values[None, :], axis=0)
+    return values, V, to_numpy(residuals)
+
+
+def _worst(residuals: np.ndarray, values: Array) -> float:
+    """The largest residual relative to its own eigenvalue; values below rounding of the first count as that rounding."""
+    host = to_numpy(values)
+    return float((residuals / np.maximum(host, max(_NEGLIGIBLE * float(host[0]), 1e-300))).max())
+
+
+def _subspace(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, fixed: bool) -> Eigenpairs:
+    """Block power method: multiply, orthonormalise, repeat; the error falls by λ_{b+1}/λ_k a step (b columns in the block).
+
+    ``fixed`` runs exactly ``max_iter`` steps, as randomized range finders do; otherwise until the residuals are small.
+    """
+    tol = tol or 1e-9
+    steps = max_iter if max_iter is not None else 1000
+    trace: list[float] = []
+    converged = fixed
+    for _ in run.iterate("power method", steps):
+        AQ = as_double(A @ Q)
+        if not fixed:
+            values, V, residuals = _ritz(Q, AQ, k)
+            trace.append(_worst(residuals, values))
+            if trace[-1] <= tol:
+                return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace))
+        Q = orthonormal(AQ)
+    values, V, residuals = _ritz(Q, as_double(A @ Q), k)
+    return Eigenpairs(values, V, residuals, "subspace" if fixed else "power", steps, converged, tuple(trace))
+
+
+def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None) -> Eigenpairs:
+    """Block Krylov with thick restarts: Rayleigh-Ritz over the span of Q, AQ, A²Q, … (Musco and Musco 2015).
+
+    It needs the fewest passes over the data of all the iterations here. An eigenvalue is wrong by about the square
+    of its residual, so a residual of 1e-5 leaves an eigenvalue right to ten digits.
+    """
+    tol = tol or 1e-5
+    steps = max_iter if max_iter is not None else 100
+    xp = xp_of(Q)
+    widest = min(A.shape[0], max(8 * Q.shape[1], 2 * k))
+    basis, image, block = Q[:, :0], Q[:, :0], Q
+    trace: list[float] = []
+    for step in run.iterate("block Krylov", steps):
+        if basis.shape[1] + block.shape[1] > widest:  # restart from the best so far
+            _, V, _ = _ritz(basis, image, block.shape[1])
+            basis, image = V, _combine(image, basis, V)
+        product = as_double(A @ block)
+        basis, image = xp.concat([basis, block], axis=1), xp.concat([image, product], axis=1)
+        values, V, residuals = _ritz(basis, image, k)
+        trace.append(_worst(residuals, values))
+        if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
+            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace))
+        fresh = product - basis @ (basis.T @ product)
+        fresh = fresh - basis @ (basis.T @ fresh)  # twice is enough (Kahan)
+        block = orthonormal(fresh)[:, : A.shape[0] - basis.shape[1]]
+    return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace))
+
+
+def _combine(image: Array, basis: Array, V: Array) -> Array:
+    """The image of V, which lies in the span of the basis: A V = (A basis)(basis'V)."""
+    return image @ (basis.T @ V)
+
+
+def _arpack(
+    A: Any, k: int, rng: np.random.Generator, tol: float, max_iter: int | None, like_array: Array
+) -> Eigenpairs:
+    """ARPACK's implicitly restarted Lanczos, one vector at a time, on the host."""
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    n = A.shape[0]
+    dense = hasattr(A, "dtype")
+    host = to_numpy(as_double(A)) if dense and not on_accelerator(A) else None
+
+    def apply(v: np.ndarray) -> np.ndarray:
+        if host is not None:
+            return host @ v
+        return to_numpy(as_double(A @ like(v.reshape(n, -1), as_double(like_array[:1, ...])))).reshape(v.shape)
+
+    operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
+    try:
+        values, vectors = eigsh(operator, k, v0=rng.uniform(-1, 1, n), tol=tol, maxiter=max_iter)
+        converged = True
+    except ArpackNoConvergence as error:
+        values, vectors, converged = error.eigenvalues, error.eigenvectors, False
+        if len(values) < k:
+            raise ParameterError(
+                f"ARPACK found {len(values)} of {k} eigenpairs. Raise tol, or choose another svd_solver."
+            ) from error
+    order = np.argsort(values)[::-1]
+    values, vectors = values[order], vectors[:, order]
+    residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
+    target = as_double(like_array[:1, ...])
+    return Eigenpairs(like(values, target), like(vectors, target), residuals, "arpack", converged=converged)

@@ -1,0 +1,306 @@
+"""Rows: a table that can be read again and again, slab by slab.
+
+Slab boundaries depend on shape and dtype alone, never on free memory or on threads, so the same data give the same bits.
+A reader yields raw pieces cheaply and in order; ``prepare`` turns a piece into floats and may run on any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy, xp_of
+from lowland.arrays.precision import float_dtype
+from lowland.errors import DataError, DataTypeError
+
+SLAB_BYTES = 32 * 2**20  # large enough for BLAS to run at full rate, small enough that Ctrl-C waits for none
+ACCELERATOR_SLAB_BYTES = 2**30  # a GPU wants large products
+MOST_SLAB_ROWS = 2**18  # float32 sums over more rows than this would lose digits
+SPARSE_SLAB_ROWS = 2**14
+
+
+def slab_rows(d: int, itemsize: int, *, accelerator: bool = False) -> int:
+    """Return how many rows make a slab."""
+    target = ACCELERATOR_SLAB_BYTES if accelerator else SLAB_BYTES
+    most = 16 * MOST_SLAB_ROWS if accelerator else MOST_SLAB_ROWS
+    return max(1, min(most, target // max(1, d * itemsize)))
+
+
+class Rows:
+    """A re-readable table of n rows (None: not known before a pass) and d columns."""
+
+    n: int | None
+    d: int
+    dtype: np.dtype
+    names: tuple[str, ...] | None = None
+    source: str = "X"
+    in_memory: bool = False  # whether the rows already lie in memory
+    is_sparse: bool = False
+
+    @property
+    def shape(self) -> tuple[int | None, int]:
+        """Rows (None if not known) and columns."""
+        return self.n, self.d
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return slab_rows(self.d, self.dtype.itemsize)
+
+    @property
+    def slab_bytes(self) -> int:
+        """Bytes of a slab of floats."""
+        n = self.slab if self.n is None else min(self.slab, self.n)
+        return n * self.d * self.dtype.itemsize
+
+    def pieces(self) -> Iterator[Any]:
+        """Yield raw slabs in order."""
+        raise NotImplementedError
+
+    def prepare(self, piece: Any) -> Array:
+        """Turn a raw slab into an array of floats."""
+        return piece
+
+    def chunks(self) -> Iterator[Array]:
+        """Yield slabs of floats in order."""
+        return (self.prepare(piece) for piece in self.pieces())
+
+    def to_array(self) -> Array:
+        """Return all rows as one array."""
+        return np.concatenate([np.asarray(chunk) for chunk in self.chunks()])
+
+    def column_name(self, j: int) -> str:
+        """Return how column j is called in messages."""
+        return repr(self.names[j]) if self.names else str(j)
+
+    def non_finite_error(self) -> DataError:
+        """Say which columns hold NaN or infinity and how many, after one more pass to count them."""
+        nan, inf, n = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0
+        for chunk in self.chunks():
+            x = to_numpy(chunk.toarray() if is_sparse(chunk) else chunk)
+            nan += np.isnan(x).sum(axis=0)
+            inf += np.isinf(x).sum(axis=0)
+            n += len(x)
+        bad = np.flatnonzero(nan + inf)
+        if not bad.size:
+            return DataError(
+                f"The values of {self.source} are too large for {self.dtype}: their sums overflow to infinity. "
+                "Pass float64, or rescale the columns."
+            )
+        found = " and ".join(
+            f"{what} ({count.sum()} value{'s' * (count.sum() > 1)})"
+            for what, count in (("NaN", nan), ("infinity", inf))
+            if count.any()
+        )
+        where = ", ".join(self.column_name(j) for j in bad[:5]) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
+        return DataError(
+            f"Input X contains {found} in column{'s' * (bad.size > 1)} {where} of {self.source}, {n} rows. "
+            "Drop those rows or columns, or fill the gaps first (for instance with sklearn.impute.SimpleImputer)."
+        )
+
+
+@dataclass
+class ArrayRows(Rows):
+    """Rows of an array that lies in memory (or is memory-mapped), of any array library."""
+
+    X: Array
+    names: tuple[str, ...] | None = None
+    source: str = "X"
+    in_memory: bool = True
+    most_rows: int | None = None  # a smaller slab, where the caller asks for one
+    n: int = field(init=False)
+    d: int = field(init=False)
+    dtype: np.dtype = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n, self.d = (int(m) for m in self.X.shape)
+        if isinstance(self.X, np.ndarray):
+            self.dtype = float_dtype(self.X.dtype)
+        else:
+            xp = xp_of(self.X)
+            single = (xp.float32, getattr(xp, "float16", None), getattr(xp, "bfloat16", None))
+            self.dtype = np.dtype(np.float32 if self.X.dtype in single else np.float64)
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return self.most_rows or slab_rows(self.d, self.dtype.itemsize, accelerator=on_accelerator(self.X))
+
+    def pieces(self) -> Iterator[Array]:
+        """Yield views of the array."""
+        if self.n <= self.slab:
+            yield self.X
+        else:
+            for start in range(0, self.n, self.slab):
+                yield self.X[start : start + self.slab, :]
+
+    def prepare(self, piece: Array) -> Array:
+        """Return the piece as floats; no copy if it holds them already."""
+        if isinstance(piece, np.ndarray):
+            # A memory map or another subclass becomes a plain array: its views would cost microseconds each.
+            return np.asarray(piece, dtype=self.dtype)
+        xp = xp_of(piece)
+        return xp.astype(piece, xp.float32 if self.dtype == np.float32 else xp.float64, copy=False)
+
+    def to_array(self) -> Array:
+        """Return the array as floats; no copy if it holds them already."""
+        return self.prepare(self.X)
+
+
+@dataclass
+class SparseRows(Rows):
+    """Rows of a scipy sparse matrix, never made dense."""
+
+    X: Any
+    source: str = "X"
+    names: tuple[str, ...] | None = None
+    in_memory: bool = True
+    is_sparse: bool = True
+    n: int = field(init=False)
+    d: int = field(init=False)
+    dtype: np.dtype = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n, self.d = self.X.shape
+        self.dtype = float_dtype(self.X.dtype)
+        self.X = self.X.tocsr()
+        if not self.X.has_sorted_indices:
+            self.X = self.X.sorted_indices()  # a copy: the caller's matrix stays as it is
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return SPARSE_SLAB_ROWS
+
+    @property
+    def slab_bytes(self) -> int:
+        """Bytes of a slab, on average."""
+        return int(self.X.data.nbytes + self.X.indices.nbytes) * min(self.slab, self.n) // max(1, self.n)
+
+    def pieces(self) -> Iterator[Any]:
+        """Yield sparse slabs."""
+        if self.n <= self.slab:
+            yield self.X
+        else:
+            for start in range(0, self.n, self.slab):
+                yield self.X[start : start + self.slab]
+
+    def prepare(self, piece: Any) -> Any:
+        """Return the piece with floats in it."""
+        return piece.astype(self.dtype, copy=False)
+
+    def to_array(self) -> Any:
+        """Return the whole sparse matrix."""
+        return self.prepare(self.X)
+
+
+@dataclass
+class ColumnRows(Rows):
+    """Rows of a table kept by columns: a frame in memory, or a file that yields such tables.
+
+    ``read`` starts reading from the top; ``columns_of`` gives the columns of one table as 1-d arrays, in order.
+    """
+
+    read: Callable[[], Iterable[Any]]
+    columns_of: Callable[[Any], Sequence[Any]]
+    n: int | None
+    d: int
+    dtype: np.dtype
+    names: tuple[str, ...] | None
+    source: str
+    in_memory: bool = False
+
+    def pieces(self) -> Iterator[Any]:
+        """Yield tables of one slab each."""
+        return iter(self.read())
+
+    def prepare(self, piece: Any) -> np.ndarray:
+        """Lay the columns side by side. Each is copied once; the slab is in column order, which BLAS likes as well."""
+        columns = self.columns_of(piece)
+        slab = np.empty((self.d, len(columns[0])), dtype=self.dtype)
+        for j, column in enumerate(columns):
+            try:
+                slab[j] = column
+            except (ValueError, TypeError) as error:
+                raise DataTypeError(
+                    f"Column {self.column_name(j)} of {self.source} does not hold numbers: {error}."
+                ) from error
+        return slab.T
+
+
+@dataclass
+class ChunkRows(Rows):
+    """Rows of a re-iterable of chunks: each chunk is whatever ``open_rows`` takes."""
+
+    source_chunks: Iterable[Any]
+    open_chunk: Callable[[Any], Rows]
+    source: str = "the chunks"
+    n: int | None = None
+    d: int = field(init=False)
+    dtype: np.dtype = field(init=False)
+
+    def __post_init__(self) -> None:
+        first = next(iter(self.source_chunks), None)
+        if first is None:
+            raise DataError("The iterable of chunks is empty: Found array with 0 sample(s). Pass at least one chunk.")
+        head = self.open_chunk(first)
+        self.d, self.dtype, self.names = head.d, head.dtype, head.names
+
+    def pieces(self) -> Iterator[Rows]:
+        """Yield the slabs of every chunk; a chunk is never joined to the next."""
+        for i, chunk in enumerate(self.source_chunks):
+            rows = self.open_chunk(chunk)
+            if rows.d != self.d:
+                raise DataError(
+                    f"Chunk {i} has {rows.d} columns, the first has {self.d}. All chunks need the same columns."
+                )
+            for piece in rows.pieces():
+                yield rows, piece
+
+    def prepare(self, piece: Any) -> Array:
+        """Return the piece as floats of the first chunk's precision."""
+        rows, raw = piece
+        X = rows.prepare(raw)
+        return X if rows.dtype == self.dtype else X.astype(self.dtype)
+
+    def to_array(self) -> Array:
+        """Return all chunks as one array."""
+        chunks = list(self.chunks())
+        return xp_of(chunks[0]).concat(chunks) if not is_sparse(chunks[0]) else _stack_sparse(chunks)
+
+
+def _stack_sparse(chunks: list[Any]) -> Any:
+    import scipy.sparse
+
+    return scipy.sparse.vstack(chunks, format="csr")
+
+
+@dataclass
+class DaskRows(Rows):
+    """Rows of a Dask array; the engine in ``run/dask.py`` folds over its blocks where they lie."""
+
+    X: Any
+    source: str = "the Dask array"
+    n: int | None = field(init=False)
+    d: int = field(init=False)
+    dtype: np.dtype = field(init=False)
+
+    def __post_init__(self) -> None:
+        n, d = self.X.shape
+        if d != d:  # NaN: the number of columns must be known, that of rows need not be
+            raise DataError("The Dask array does not know its number of columns. Call compute_chunk_sizes() first.")
+        self.n, self.d = (None if n != n else int(n)), int(d)
+        self.dtype = float_dtype(self.X.dtype)
+        if self.X.numblocks[1] != 1:
+            self.X = self.X.rechunk({1: -1})
+
+    def pieces(self) -> Iterator[Any]:
+        """Yield the blocks, computed one at a time."""
+        return iter(self.X.blocks[i].compute() for i in range(self.X.numblocks[0]))
+
+    def prepare(self, piece: Any) -> Array:
+        """Return the block as floats."""
+        return piece.astype(self.dtype, copy=False)

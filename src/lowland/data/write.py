@@ -1,0 +1,150 @@
+"""Results out: to files, written under a temporary name and renamed when whole, and to frames."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import to_numpy
+from lowland.errors import FileProblem, MissingFile, ParameterError
+
+WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
+
+
+@contextmanager
+def whole_or_nothing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; rename it on success, remove it on failure or Ctrl-C."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise MissingFile(f"The folder {str(target.parent)!r} does not exist. Make it first, or write elsewhere.")
+    if target.is_dir():
+        raise FileProblem(f"{str(target)!r} is a folder. Name a file in it.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise FileProblem(f"{str(target)!r} cannot be written: {error.strerror}.") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp's files are private; ours are ordinary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileProblem(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def check_writable(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of an output path, or refuse it before any work is done."""
+    name = Path(path).name.lower()
+    suffix = next((s for s in sorted(WRITABLE, key=len, reverse=True) if name.endswith(s)), None)
+    if suffix is None:
+        raise ParameterError(
+            f"{str(path)!r}: results are written as {', '.join(WRITABLE)}. Choose one of these endings."
+        )
+    return suffix
+
+
+def write_chunks(chunks: Iterable[Any], path: str | os.PathLike[str], names: Sequence[str]) -> int:
+    """Write chunks of rows to a file as they come; return how many rows were written."""
+    suffix = check_writable(path)
+    with whole_or_nothing(path) as temporary:
+        writer = {".npy": _write_npy, ".parquet": _write_parquet}.get(suffix)
+        if writer is not None:
+            return writer(chunks, temporary, names)
+        return _write_csv(chunks, temporary, names, compressed=suffix.endswith(".gz"))
+
+
+def _table(chunk: Any, names: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    columns = np.ascontiguousarray(to_numpy(chunk).T)
+    return pa.table(list(columns), names=list(names))
+
+
+def _write_parquet(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
+    import pyarrow.parquet as pq
+
+    count, writer = 0, None
+    try:
+        for chunk in chunks:
+            table = _table(chunk, names)
+            writer = writer or pq.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+            count += table.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    return count
+
+
+def _write_csv(chunks: Iterable[Any], path: Path, names: Sequence[str], *, compressed: bool) -> int:
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    count, writer = 0, None
+    with pa.output_stream(str(path), compression="gzip" if compressed else None) as stream:
+        try:
+            for chunk in chunks:
+                table = _table(chunk, names)
+                writer = writer or csv.CSVWriter(
+                    stream, table.schema, write_options=csv.WriteOptions(quoting_style="needed")
+                )
+                writer.write_table(table)
+                count += table.num_rows
+        finally:
+            if writer is not None:
+                writer.close()
+    return count
+
+
+def _write_npy(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
+    """The number of rows may not be known before the end, so the header is written twice, with room for any count."""
+    count = 0
+    with open(path, "wb") as file:
+        header: dict[str, Any] = {}
+        for chunk in chunks:
+            block = np.ascontiguousarray(to_numpy(chunk))
+            if not header:
+                header = {
+                    "descr": np.lib.format.dtype_to_descr(block.dtype),
+                    "fortran_order": False,
+                    "shape": (10**15, block.shape[1]),
+                }
+                np.lib.format.write_array_header_1_0(file, header)
+                begin = file.tell()
+            file.write(block.data)
+            count += len(block)
+        file.seek(0)
+        np.lib.format.write_array_header_1_0(file, {**header, "shape": (count, header["shape"][1])})
+        if file.tell() != begin:
+            raise FileProblem("The header of the .npy file does not fit its place. Write .parquet instead.")
+    return count
+
+
+def frame_like(X: Any, Z: np.ndarray, names: list[str]) -> Any:
+    """Return Z as a frame of the library X came from, with its index; arrays stay arrays."""
+    package = type(X).__module__.partition(".")[0]
+    if package not in ("pandas", "polars", "pyarrow") or package not in sys.modules:
+        return Z
+    import narwhals as nw
+
+    native = nw.from_native(X, eager_only=True)
+    frame = nw.from_dict({name: Z[:, j] for j, name in enumerate(names)}, backend=native.implementation).to_native()
+    if package == "pandas":
+        frame.index = X.index
+    return frame

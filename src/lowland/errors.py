@@ -1,0 +1,47 @@
+"""Every exception Lowland raises on purpose.
+
+Each one says what happened and what to do, and also inherits the built-in that callers expect.
+"""
+
+
+class LowlandError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class DataError(LowlandError, ValueError):
+    """The data cannot be used as they are."""
+
+
+class DataTypeError(LowlandError, TypeError):
+    """The data are of a kind that has no numbers to reduce."""
+
+
+class ParameterError(LowlandError, ValueError):
+    """A parameter has a value that makes no sense here."""
+
+
+class FileProblem(LowlandError, OSError):
+    """A file cannot be read or written."""
+
+
+class MissingFile(LowlandError, FileNotFoundError):
+    """A file or folder is not there."""
+
+
+class ModelFileError(LowlandError, ValueError):
+    """A model file is damaged, foreign or too new."""
+
+
+class MissingExtra(LowlandError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f'{package} is not installed. Install it with: pip install "lowland[{extra}]"')
+
+
+class MemoryBudgetError(LowlandError, MemoryError):
+    """The work needs more memory than the budget allows."""
+
+
+class Stopped(LowlandError, RuntimeError):
+    """A progress callback asked for the work to stop."""

@@ -1,0 +1,16 @@
+"""Loops over sparse rows (CSR) that never make them dense."""
+
+import numpy as np
+
+from lowland.kernels.compile import kernel
+
+
+@kernel
+def add_gram(data, indices, indptr, weights, G):  # type: ignore[no-untyped-def]
+    """Add sum_i w_i x_i x_i' to the lower triangle of G, (d, d) float64; indices must be sorted within each row."""
+    for i in range(indptr.size - 1):
+        for a in range(indptr[i], indptr[i + 1]):
+            row = G[indices[a]]
+            value = weights[i] * np.float64(data[a])
+            for b in range(indptr[i], a + 1):
+                row[indices[b]] += value * np.float64(data[b])

@@ -1,0 +1,69 @@
+"""Principal components of rows that arrive in batches."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from lowland.blocks.axes import SolverChoice, axes_of_moments
+from lowland.blocks.moments import Moments
+from lowland.blocks.rules import as_rule
+from lowland.data.rows import ArrayRows, Rows
+from lowland.methods.base import param
+from lowland.methods.maps import PrincipalMap
+from lowland.run.run import Run
+
+
+class IncrementalPCA(PrincipalMap):
+    """Principal component analysis of batches: the exact answer, not an approximation that forgets.
+
+    Problem: that of PCA, S u = λ u, with S the covariance of all rows seen so far.
+
+    1. Merge the moments of every batch (``blocks.moments``): count, mean, scatter.
+    2. When a result is read, find the leading eigenpairs of the covariance (``blocks.spectral``).
+
+    Cost: b d² a batch of b rows, d³ once at the end, memory d². A batch may hold fewer rows than components.
+    Prefer ``PCA`` where the data come at once, also from a file: it chooses among solvers.
+
+    Attributes: as PCA, with ``var_`` (variance of each column, divisor n), ``n_samples_seen_`` and ``batch_size_``.
+
+    Reference: Chan, Golub and LeVeque 1983, doi:10.1080/00031305.1983.10483115.
+
+    Examples
+    --------
+    >>> from lowland import IncrementalPCA
+    >>> from lowland.data import load
+    >>> X = load("iris").X
+    >>> ipca = IncrementalPCA(n_components=2).partial_fit(X[:100]).partial_fit(X[100:])
+    >>> ipca.n_samples_seen_
+    150
+    """
+
+    verb: ClassVar[str] = "incremental-pca"
+    streams: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
+
+    n_components: int | None = param(None, "How many to keep; None for all.", at_least=1, positional=True)
+    whiten: bool = param(False, "Divide each coordinate by its standard deviation.")
+    copy: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")
+    batch_size: int | None = param(
+        None, "Rows summed at a time by fit; None: as many as run fastest. The answer is the same.", at_least=1
+    )
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Sum the moments batch by batch, then read the result."""
+        if self.batch_size is not None and isinstance(rows, ArrayRows):
+            rows = dataclasses.replace(rows, most_rows=self.batch_size)
+        self._moments, self._dtype = run.fold(rows, Moments.of, name="summing moments"), rows.dtype
+        self.solve_moments(self._moments, run)
+        self.batch_size_ = rows.slab
+
+    def solve_moments(self, moments: Moments, run: Run) -> None:
+        """The leading eigenpairs of the merged covariance."""
+        chosen = SolverChoice("covariance_eigh", "the covariance merges exactly, batch by batch")
+        axes = axes_of_moments(moments, as_rule(self.n_components), run, chosen=chosen)
+        self._keep(axes, self._dtype)
+        self.var_ = axes.variances * ((axes.n - 1) / axes.n)
+        self.n_samples_seen_ = moments.rows

@@ -1,0 +1,195 @@
+"""Maps shared by methods: how new rows find their coordinates, and how coordinates lead back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array, is_sparse, like, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.axes import Axes
+from lowland.blocks.moments import Moments
+from lowland.blocks.operators import centered_product
+from lowland.data.open import open_rows
+from lowland.errors import DataError
+from lowland.methods.base import Reducer
+from lowland.run.local import LocalRun
+from lowland.run.run import Run, run_for
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The map x -> (x - shift) A + offset; an object, so that it can travel to a worker."""
+
+    A: Array  # (d, k)
+    shift: Array | None = None  # (d,)
+    offset: Array | None = None  # (k,)
+
+    def __call__(self, X: Any) -> Array:
+        """Map one slab."""
+        A = like(self.A, X.data if is_sparse(X) else X)
+        Z = centered_product(X, self.shift, A)
+        return Z if self.offset is None else Z + like(self.offset, Z)[None, :]
+
+
+class LinearMap(Reducer):
+    """Rows are centered and multiplied. A method gives ``_encoding`` and ``_decoding``."""
+
+    def _encoding(self) -> Affine:
+        """The map from rows to coordinates."""
+        raise NotImplementedError
+
+    def _decoding(self) -> Affine:
+        """The map from coordinates back to rows."""
+        raise NotImplementedError
+
+    def _encoding_width(self) -> int:
+        return int(self._encoding().A.shape[1])
+
+    def transform(self, X: Any) -> Any:
+        """Return the coordinates of the rows of X, (n, k): tensors for tensors, lazy Dask arrays for Dask arrays."""
+        rows, run = self._rows_to_map(X)
+        encode = self._encoding()
+        return self._present(run.gather(encode, rows, encode.A.shape[1], name="transforming rows"), X)
+
+    def inverse_transform(self, Z: Any) -> Any:
+        """Return the rows that coordinates Z stand for, (n, d)."""
+        check_is_fitted(self)
+        rows = open_rows(Z)
+        decode = self._decoding()
+        k, d = decode.A.shape
+        if rows.d != k:
+            raise DataError(
+                f"Z has {rows.d} columns, but {type(self).__name__} has {k} components. Pass what transform returned."
+            )
+        return run_for(rows).gather(decode, rows, d, name="decoding rows")
+
+
+class MomentsMap(LinearMap):
+    """A linear map that follows from the moments alone, so it can be fitted a part at a time.
+
+    ``partial_fit`` only merges; the eigenproblem is solved when a result is first read.
+    """
+
+    if TYPE_CHECKING:
+        _moments: Moments
+        _dtype: Any
+
+    def solve_moments(self, moments: Moments, run: Run) -> None:
+        """Set the fitted attributes from the moments."""
+        raise NotImplementedError
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add the rows of X to those seen before. The answer is that of one fit to all of them."""
+        moments = vars(self).get("_moments")
+        if moments is None and vars(self).get("_solved"):
+            raise DataError(
+                f"This {type(self).__name__} was fitted by fit, which keeps no moments to add to. "
+                "Call partial_fit from the start on a new one, or use IncrementalPCA, which goes on after fit."
+            )
+        self._check_params()
+        rows = open_rows(X)
+        self._check_rows(rows, reset=moments is None, least=1)
+        weights = self._weights(sample_weight, rows)
+        part = run_for(rows).fold(rows, Moments.of, weights, name="summing moments")
+        dtype = vars(self).get("_dtype", rows.dtype)
+        if moments is None:
+            moments = part
+        else:
+            moments += part
+        self._forget()
+        self._moments, self._dtype = moments, dtype
+        self._solved = self._unread = True
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        result = name.endswith("_") and not name.startswith("_") and name != "feature_names_in_"
+        if result and vars(self).get("_unread"):
+            self._unread = False
+            try:
+                self.solve_moments(self._moments, LocalRun())
+            except BaseException:
+                self._unread = True
+                raise
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class PrincipalMap(MomentsMap):
+    """Coordinates along principal axes: what PCA and its incremental form share."""
+
+    if TYPE_CHECKING:
+        whiten: bool  # declared as a parameter by the methods
+
+    def _keep(self, axes: Axes, dtype: Any) -> None:
+        """Set the fitted attributes, in the precision of the data."""
+        k = axes.choice.n_components
+        xp = xp_of(axes.pairs.values)
+        kind = xp.float32 if dtype == np.float32 else xp.float64
+        values = axes.pairs.values[:k]
+        length = axes.spectrum.length
+        left = axes.total - float(xp.sum(values))
+        self.mean_ = axes.mean
+        self.scale_ = axes.scale
+        self.components_ = xp.astype(axes.pairs.vectors[:, :k].T, kind)  # (k, d)
+        self.explained_variance_ = xp.astype(values, kind)
+        self.explained_variance_ratio_ = xp.astype(values / axes.total if axes.total > 0 else values, kind)
+        self.singular_values_ = xp.astype(xp.sqrt(values * (axes.n - 1)), kind)
+        self.noise_variance_ = max(left, 0.0) / (length - k) if k < length else 0.0
+        self.n_components_ = k
+        self.solver_ = axes.solver
+        self.choice_ = axes.choice
+        self.total_variance_ = axes.total
+        self.n_effective_ = axes.n
+        self.n_samples_ = axes.rows
+
+    def _encoding(self) -> Affine:
+        A = self.components_.T
+        if self.scale_ is not None:
+            A = A / like(self.scale_, A)[:, None]
+        return Affine(A * spread(self.explained_variance_, -0.5)[None, :] if self.whiten else A, self.mean_)
+
+    def _decoding(self) -> Affine:
+        B = self.components_
+        if self.scale_ is not None:
+            B = B * like(self.scale_, B)[None, :]
+        return Affine(spread(self.explained_variance_, 0.5)[:, None] * B if self.whiten else B, None, self.mean_)
+
+    def _encoding_width(self) -> int:
+        return int(self.n_components_)
+
+    def get_covariance(self) -> Array:
+        """Return the covariance of the model: the kept components plus equal noise in all other directions."""
+        U, extra = self._loadings()
+        xp = xp_of(U)
+        S = (U.T * extra[None, :]) @ U + self.noise_variance_ * like(xp.eye(U.shape[1]), U)
+        return S if self.scale_ is None else S * like(self.scale_[:, None] * self.scale_[None, :], S)
+
+    def get_precision(self) -> Array:
+        """Return the inverse of the model's covariance, by the matrix inversion lemma: only k x k is inverted."""
+        U, extra = self._loadings()
+        xp = xp_of(U)
+        noise = self.noise_variance_
+        if self.n_components_ == self.n_features_in_ or noise == 0:
+            return xp.linalg.inv(self.get_covariance())
+        # P = (I - U' diag(e / (e + σ²)) U) / σ²
+        P = (like(xp.eye(U.shape[1]), U) - (U.T * (extra / (extra + noise))[None, :]) @ U) / noise
+        return P if self.scale_ is None else P / like(self.scale_[:, None] * self.scale_[None, :], P)
+
+    def _loadings(self) -> tuple[Array, Array]:
+        """Components and their variance beyond the noise, in float64."""
+        values = as_double(self.explained_variance_)
+        beyond = values - self.noise_variance_
+        xp = xp_of(values)
+        return as_double(self.components_), xp.where(beyond > 0, beyond, xp.zeros_like(beyond))
+
+
+def spread(values: Array, power: float) -> Array:
+    """Variances to a power, with a direction of no variance left at zero instead of infinity."""
+    xp = xp_of(values)
+    tiny = xp.finfo(values.dtype).eps * values[0] if values.shape[0] else 0.0
+    safe = xp.where(values > tiny, values, xp.ones_like(values))
+    return xp.where(values > tiny, safe**power, xp.zeros_like(values))

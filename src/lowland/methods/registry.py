@@ -1,0 +1,114 @@
+"""Which methods there are. A small generated index answers without importing any of them.
+
+``python -m lowland.methods.registry`` writes the index anew; a test keeps it true.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import pkgutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lowland.errors import ParameterError
+
+INDEX = Path(__file__).with_name("index.json")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A parameter as the command line and the forms show it."""
+
+    name: str
+    words: str  # its type in words
+    default: Any
+    doc: str
+    choices: list[str] | None  # the texts it may be, if it is one of a few
+    kinds: list[str]  # "int", "float", "bool", "none", "rule"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method in the index."""
+
+    name: str
+    verb: str
+    module: str
+    summary: str
+    streams: bool
+    takes_sparse: bool
+    order_free: bool
+    flags: list[Flag]
+
+
+@functools.cache
+def entries() -> dict[str, Entry]:
+    """Return the methods by class name, read from the index."""
+    found = json.loads(INDEX.read_text(encoding="utf-8"))
+    return {e["name"]: Entry(**{**e, "flags": [Flag(**flag) for flag in e["flags"]]}) for e in found}
+
+
+def entry(name: str) -> Entry:
+    """Return the entry of a method named by class or verb."""
+    for e in entries().values():
+        if name in (e.name, e.verb):
+            return e
+    known = ", ".join(sorted(e.verb for e in entries().values()))
+    raise ParameterError(f"There is no method {name!r}. The methods: {known}.")
+
+
+def load_method(name: str) -> type[Any]:
+    """Return the class of a method named by class or verb."""
+    e = entry(name)
+    return getattr(importlib.import_module(e.module), e.name)
+
+
+def build_entries() -> list[Entry]:
+    """Find every method by importing every file of this folder."""
+    from lowland import methods
+    from lowland.methods.base import Reducer
+
+    found = []
+    for info in sorted(pkgutil.iter_modules(methods.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"lowland.methods.{info.name}")
+        for value in vars(module).values():
+            if (
+                isinstance(value, type)
+                and issubclass(value, Reducer)
+                and value.__module__ == module.__name__
+                and value.verb
+            ):
+                found.append(_entry_of(value))
+    return found
+
+
+def _entry_of(cls: Any) -> Entry:
+    from lowland.methods.base import parameters_of
+
+    summary = (cls.__doc__ or "").strip().splitlines()[0]
+    flags = [_flag_of(p) for p in parameters_of(cls)]
+    return Entry(cls.__name__, cls.verb, cls.__module__, summary, cls.streams, cls.takes_sparse, cls.order_free, flags)
+
+
+def _flag_of(p: Any) -> Flag:
+    import types
+    import typing
+
+    from lowland.blocks.rules import Rule
+
+    parts = typing.get_args(p.kind) if typing.get_origin(p.kind) in (typing.Union, types.UnionType) else (p.kind,)
+    names = {int: "int", float: "float", bool: "bool", types.NoneType: "none", str: "str", Rule: "rule"}
+    texts = [str(c) for part in parts if typing.get_origin(part) is typing.Literal for c in typing.get_args(part)]
+    return Flag(p.name, p.words, p.default, p.doc, texts or None, [names[part] for part in parts if part in names])
+
+
+def index_text() -> str:
+    """Return the index as it should stand in the file."""
+    return json.dumps([asdict(e) for e in build_entries()], indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    INDEX.write_text(index_text(), encoding="utf-8")

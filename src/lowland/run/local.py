@@ -1,0 +1,136 @@
+"""Threads over slabs on this machine, merged in order: the same bits on any number of threads."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError
+from lowland.run.memory import slabs_in_flight
+from lowland.run.run import Run, all_finite
+
+
+class LocalRun(Run):
+    """Threads over slabs, BLAS held to one thread inside."""
+
+    def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:
+        """Return the sum of ``of`` over all slabs, added in the order of the rows."""
+
+        def work(piece: Any, start: int) -> tuple[Any, int]:
+            chunk = rows.prepare(piece)
+            stop = start + chunk.shape[0]
+            part = of(chunk, *(None if a is None else a[start:stop] for a in aligned))
+            if not part.is_finite():
+                raise rows.non_finite_error()
+            return part, chunk.shape[0]
+
+        total = None
+        for part in self._in_order(rows, work, name):
+            if total is None:
+                total = part
+            else:
+                total += part
+        if total is None:
+            raise DataError(
+                f"{rows.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required."
+            )
+        return total
+
+    def map_rows(self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows") -> Iterator[Array]:
+        """Yield f(chunk) for every slab, in order."""
+
+        def work(piece: Any, start: int) -> tuple[Array, int]:
+            chunk = rows.prepare(piece)
+            mapped = f(chunk)
+            if not all_finite(mapped):
+                raise rows.non_finite_error()
+            return mapped, chunk.shape[0]
+
+        return self._in_order(rows, work, name)
+
+    def _in_order(self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str) -> Iterator[Any]:
+        """Yield the results of ``work`` in the order of the slabs, a bounded number of them in flight."""
+        if rows.in_memory and rows.n is not None and rows.n <= rows.slab:
+            for piece in rows.pieces():  # one slab: no threads, no progress machinery
+                yield work(piece, 0)[0]
+            return
+        if isinstance(rows, ArrayRows) and not isinstance(rows.X, np.ndarray):
+            yield from self._in_turn(rows, work, name)
+            return
+        threads = self.settings.thread_count
+        in_flight = slabs_in_flight(rows.slab_bytes, threads, self.budget)
+        waiting: deque[Future[tuple[Any, int]]] = deque()
+        with (
+            self.stage(name, rows.n) as stage,
+            blas_on_one_thread(),
+            ThreadPoolExecutor(min(threads, in_flight)) as pool,
+        ):
+            try:
+                start = 0
+                for piece in rows.pieces():
+                    if len(waiting) >= in_flight:
+                        result, count = waiting.popleft().result()
+                        stage.advance(count)
+                        yield result
+                    waiting.append(pool.submit(work, piece, start))
+                    start += _height(piece)
+                    del piece  # the worker alone holds the slab, and lets go of it
+                while waiting:
+                    result, count = waiting.popleft().result()
+                    stage.advance(count)
+                    yield result
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    def _in_turn(self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str) -> Iterator[Any]:
+        """One slab after the other: torch brings its own threads, a device its own queue."""
+        with self.stage(name, rows.n) as stage:
+            start = 0
+            for piece in rows.pieces():
+                result, count = work(piece, start)
+                start += count
+                stage.advance(count)
+                yield result
+
+
+def _height(piece: Any) -> int:
+    if isinstance(piece, tuple):  # a chunk of chunks: its rows and the raw slab
+        piece = piece[1]
+    return piece.num_rows if hasattr(piece, "num_rows") else piece.shape[0]
+
+
+_lock = threading.Lock()
+_runs_inside = 0
+_controller: Any = None
+_limit: Any = None
+
+
+@contextmanager
+def blas_on_one_thread() -> Iterator[None]:
+    """Hold BLAS to one thread while runs use threads of their own; runs may overlap."""
+    global _runs_inside, _controller, _limit
+    with _lock:
+        if _controller is None:
+            import scipy.linalg  # noqa: F401  its BLAS must be loaded before the libraries are listed
+            import threadpoolctl
+
+            _controller = threadpoolctl.ThreadpoolController()
+        if _runs_inside == 0:
+            _limit = _controller.limit(limits=1)
+        _runs_inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _runs_inside -= 1
+            if _runs_inside == 0:
+                _limit.restore_original_limits()

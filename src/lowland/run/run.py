@@ -1,0 +1,105 @@
+"""The run: two verbs, ``fold`` and ``map_rows``, are all an engine must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
+from lowland.data.rows import Rows
+from lowland.run import memory, progress
+from lowland.run.settings import Settings, settings
+
+
+class Statistic(Protocol):
+    """What can be folded: parts of it add up."""
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two statistics."""
+        ...
+
+    def is_finite(self) -> bool:
+        """Whether it is free of NaN and infinity, which would come from the data."""
+        ...
+
+
+class Run:
+    """How the work is done; the base of the engines."""
+
+    def __init__(self, chosen: Settings | None = None) -> None:
+        self.settings = chosen or settings()
+
+    @property
+    def budget(self) -> int:
+        """The memory budget in bytes."""
+        return self.settings.budget
+
+    def require(self, needed: float, what: str, remedy: str) -> None:
+        """Refuse work beyond the budget."""
+        memory.require(needed, self.budget, what, remedy)
+
+    def stage(self, name: str, total: float | None = None) -> AbstractContextManager[progress.Stage]:
+        """Open a stage of progress."""
+        return progress.stage(name, total, self.settings.progress)
+
+    def iterate(self, name: str, steps: int) -> Iterator[int]:
+        """Count the steps of an iteration, showing progress; leave the loop to stop early."""
+        with self.stage(name, steps) as stage:
+            for step in range(steps):
+                yield step
+                stage.advance()
+
+    def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:
+        """Return the sum of ``of(chunk, *slices of aligned)`` over all slabs, added in order."""
+        raise NotImplementedError
+
+    def map_rows(self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows") -> Iterator[Array]:
+        """Yield f(chunk) for every slab, in order."""
+        raise NotImplementedError
+
+    def gather(self, f: Callable[[Array], Array], rows: Rows, width: int, name: str = "mapping rows") -> Array:
+        """Return f over all rows as one array of ``width`` columns."""
+        if rows.n is not None and not rows.in_memory:
+            self.require(
+                rows.n * width * rows.dtype.itemsize, "The result", "Write it to a file (lowland transform --to)"
+            )
+        parts = list(self.map_rows(f, rows, name))
+        return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
+
+    def to_array(self, rows: Rows, why: str) -> Array:
+        """Return all rows as one finite array, if the budget allows."""
+        if not rows.in_memory and rows.n is not None:
+            self.require(
+                2 * rows.n * rows.d * rows.dtype.itemsize, f"{why} needs all rows in memory and", "Use fewer rows"
+            )
+        X = rows.to_array()
+        if not all_finite(X):
+            raise rows.non_finite_error()
+        return X
+
+
+def all_finite(X: Array) -> bool:
+    """Whether X holds neither NaN nor infinity."""
+    if is_sparse(X):
+        X = X.data
+    with np.errstate(over="ignore", invalid="ignore"):
+        xp = xp_of(X)
+        if np.isfinite(float(xp.sum(X))):  # one fast pass; only an overflow needs the second
+            return True
+        return bool(np.isfinite(to_numpy(X)).all())
+
+
+def run_for(rows: Rows) -> Run:
+    """Return the engine for these rows: Dask for Dask arrays, threads on this machine otherwise."""
+    from lowland.data.rows import DaskRows
+
+    if isinstance(rows, DaskRows):
+        from lowland.run.dask import DaskRun
+
+        return DaskRun()
+    from lowland.run.local import LocalRun
+
+    return LocalRun()
