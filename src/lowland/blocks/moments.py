@@ -34,7 +34,7 @@ class Moments:
         """Return the moments of one slab."""
         if is_sparse(X):
             return cls._of_sparse(X, weights)
-        rows = X.shape[0]
+        rows = _weighing(X, weights)
         shift, Y, total, n = _shifted(X, weights)
         offset = total / n if n else total  # (d,) float64: the slab's mean, seen from the shift
         scatter = gram(Y)
@@ -55,7 +55,7 @@ class Moments:
         add_gram(X.data, X.indices, X.indptr, w, G)
         G += np.tril(G, -1).T
         G -= n * np.outer(mean, mean)
-        return cls(n, rows, mean, G)
+        return cls(n, _weighing(X, weights), mean, G)
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -110,11 +110,11 @@ class ColumnMoments:
             w = np.ones(X.shape[0]) if weights is None else weights
             n, wide = float(w.sum()), X.astype(np.float64)
             mean = (w @ wide) / n if n else np.zeros(X.shape[1])
-            return cls(n, X.shape[0], mean, w @ wide.multiply(wide).tocsr() - n * mean**2)
+            return cls(n, _weighing(X, weights), mean, w @ wide.multiply(wide).tocsr() - n * mean**2)
         shift, Y, total, n = _shifted(X, weights)
         offset = total / n if n else total
         squares = xp_of(X).sum(as_double(Y) ** 2, axis=0) - n * offset**2
-        return cls(n, X.shape[0], as_double(shift) + offset, squares)
+        return cls(n, _weighing(X, weights), as_double(shift) + offset, squares)
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -155,7 +155,7 @@ class Triangle:
         offset = total / n if n else total
         back = like(offset, Y)[None, :]
         Y = Y - (back if weights is None else xp.sqrt(like(weights, Y))[:, None] * back)
-        return cls(n, X.shape[0], as_double(shift) + offset, triangle(Y))
+        return cls(n, _weighing(X, weights), as_double(shift) + offset, triangle(Y))
 
     def __add__(self, other: Self) -> Self:
         """Merge two parts."""
@@ -191,13 +191,18 @@ class Total:
 def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array, float]:
     """Return the shift, the shifted rows (times the root of their weights), their weighted sum in float64, and n."""
     xp = xp_of(X)
-    shift = xp.mean(X[:_SHIFT_ROWS, :], axis=0)  # (d,)
+    shift = xp.mean(X[: min(_SHIFT_ROWS, X.shape[0]), :], axis=0)  # (d,)
     Y = X - shift[None, :]
     if weights is None:
         return shift, Y, as_double(xp.sum(Y, axis=0)), float(X.shape[0])
     root = xp.sqrt(like(weights, X))  # (m,)
     Y = Y * root[:, None]
     return shift, Y, as_double(root @ Y), float(weights.sum())
+
+
+def _weighing(X: Array, weights: np.ndarray | None) -> int:
+    """How many rows count: those with a weight above zero."""
+    return int(X.shape[0] if weights is None else np.count_nonzero(weights))
 
 
 def _finite(values: Array) -> bool:

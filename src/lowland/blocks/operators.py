@@ -55,6 +55,23 @@ class _GramProduct:
         return Total(centered_transposed_product(X, self.mean, projected))
 
 
+@dataclass(frozen=True)
+class Divided:
+    """An operator over a number."""
+
+    operator: Any
+    divisor: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """That of the operator."""
+        return self.operator.shape
+
+    def __matmul__(self, V: Array) -> Array:
+        """Return the operator's product over the number."""
+        return (self.operator @ V) / self.divisor
+
+
 def centered_product(X: Any, mean: Array | None, V: Array) -> Array:
     """Return (X - mean) V, (m, k), without filling the zeros of a sparse X."""
     if mean is None:

@@ -246,3 +246,43 @@ def _arpack(
     residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
     target = as_double(like_array[:1, ...])
     return Eigenpairs(like(values, target), like(vectors, target), residuals, "arpack", converged=converged)
+
+
+def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
+    """Return k pairs, those of eigenvalue zero (below ``null_below`` times the first) with vectors that are determined.
+
+    Any basis of the null space would do. The one taken depends on that space alone, so every solver, engine and
+    chunking returns the same: the coordinate axes, each by the part of it that is left, longest first.
+    """
+    values = to_numpy(pairs.values)[:k]
+    rank = int(np.sum(values > null_below * values[0])) if values[0] > 0 else 0
+    if rank >= k:
+        return pairs
+    V = to_numpy(pairs.vectors)[:, :rank]
+    V = np.hstack([V, _null_axes(V, k - rank)])
+    padded = np.zeros(k)
+    padded[:rank] = values[:rank]
+    residuals = np.zeros(k)
+    residuals[:rank] = pairs.residuals[:rank]
+    return Eigenpairs(
+        like(padded, pairs.values), like(fix_signs(V), pairs.vectors), residuals, pairs.solver, pairs.iterations,
+        pairs.converged, pairs.trace,
+    )  # fmt: skip
+
+
+def _null_axes(V: np.ndarray, m: int) -> np.ndarray:
+    """Return m orthonormal columns orthogonal to those of V: the longest remainders of the coordinate axes."""
+    d, rank = V.shape
+    basis = np.empty((d, rank + m))
+    basis[:, :rank] = V
+    left = 1 - np.sum(V**2, axis=1)  # squared length of what is left of each axis
+    for i in range(rank, rank + m):
+        j = int(np.argmax(left >= left.max() - _TIE))
+        known = basis[:, :i]
+        q = -(known @ known[j])
+        q[j] += 1
+        q -= known @ (known.T @ q)  # twice is enough (Kahan)
+        q /= np.linalg.norm(q)
+        basis[:, i] = q
+        left -= q**2
+    return basis[:, rank:]

@@ -31,8 +31,9 @@ def whitener(S: Array, kind: Kind, k: int | None, run: Run, tolerance: float) ->
     """
     xp = xp_of(S)
     d = S.shape[0]
-    deviations = xp.ones(d, dtype=S.dtype) if not kind.endswith("-cor") else xp.sqrt(xp.linalg.diagonal(S))
-    deviations = xp.where(deviations > 0, deviations, xp.ones_like(deviations))
+    diagonal = xp.linalg.diagonal(S)
+    divided = diagonal > (0 if kind.endswith("-cor") else float("inf"))
+    deviations = xp.sqrt(xp.where(divided, diagonal, xp.ones_like(diagonal)))
     pairs = leading_eigenpairs(S / (deviations[:, None] * deviations[None, :]), d, run=run, solver="eigh")
     rank = (
         int(xp.sum(xp.astype(pairs.values > tolerance * float(pairs.values[0]), xp.int64)))

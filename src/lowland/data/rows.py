@@ -90,16 +90,16 @@ class Rows:
                 f"The values of {self.source} are too large for {self.dtype}: their sums overflow to infinity. "
                 "Pass float64, or rescale the columns."
             )
-        found = " and ".join(
-            f"{what} ({count.sum()} value{'s' * (count.sum() > 1)})"
-            for what, count in (("NaN", nan), ("infinity", inf))
-            if count.any()
-        )
+        found = " and ".join(_counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any())
         where = ", ".join(self.column_name(j) for j in bad[:5]) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         return DataError(
-            f"Input X contains {found} in column{'s' * (bad.size > 1)} {where} of {self.source}, {n} rows. "
+            f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows. "
             "Drop those rows or columns, or fill the gaps first (for instance with sklearn.impute.SimpleImputer)."
         )
+
+
+def _counted(what: str, count: int) -> str:
+    return f"{what} ({count} value{'s' if count > 1 else ''})"
 
 
 @dataclass

@@ -234,9 +234,10 @@ def _checks_of(cls: type[Reducer]) -> tuple[tuple[str, Any], ...]:
         def check(self: Reducer, name: str, value: Any) -> None:
             if value is p.default:
                 return
-            if isinstance(value, Described):
+            missing = next((v for v in (value, *vars(value).values()) if isinstance(v, Described)), None) if hasattr(value, "__dict__") else None
+            if missing is not None:
                 raise ParameterError(
-                    f"{cls.__name__} was loaded from a file, which keeps only a description of {name}: {value.text}. "
+                    f"{cls.__name__} was loaded from a file, which keeps only a description of {name}: {missing.text}. "
                     f"Give the object again with set_params({name}=...) before fitting."
                 )
             fits = admits(p.kind, value)

@@ -65,5 +65,5 @@ class IncrementalPCA(PrincipalMap):
         chosen = SolverChoice("covariance_eigh", "the covariance merges exactly, batch by batch")
         axes = axes_of_moments(moments, as_rule(self.n_components), run, chosen=chosen)
         self._keep(axes, self._dtype)
-        self.var_ = axes.variances * ((axes.n - 1) / axes.n)
+        self.var_ = moments.variances * ((moments.n - 1) / moments.n)
         self.n_samples_seen_ = moments.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,7 @@ from lowland.blocks.axes import Axes
 from lowland.blocks.moments import Moments
 from lowland.blocks.operators import centered_product
 from lowland.data.open import open_rows
+from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.methods.base import Reducer
 from lowland.run.local import LocalRun
@@ -55,17 +57,31 @@ class LinearMap(Reducer):
         encode = self._encoding()
         return self._present(run.gather(encode, rows, encode.A.shape[1], name="transforming rows"), X)
 
+    def transform_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield the coordinates slab by slab, in order: for results larger than memory."""
+        rows, run = self._rows_to_map(X)
+        return run.map_rows(self._encoding(), rows, name="transforming rows")
+
     def inverse_transform(self, Z: Any) -> Any:
         """Return the rows that coordinates Z stand for, (n, d)."""
+        rows, run = self._rows_to_decode(Z)
+        decode = self._decoding()
+        return run.gather(decode, rows, decode.A.shape[1], name="decoding rows")
+
+    def inverse_chunks(self, Z: Any) -> Iterator[Array]:
+        """Yield the rows that coordinates stand for slab by slab, in order."""
+        rows, run = self._rows_to_decode(Z)
+        return run.map_rows(self._decoding(), rows, name="decoding rows")
+
+    def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
         check_is_fitted(self)
         rows = open_rows(Z)
-        decode = self._decoding()
-        k, d = decode.A.shape
+        k = self._encoding_width()
         if rows.d != k:
             raise DataError(
                 f"Z has {rows.d} columns, but {type(self).__name__} has {k} components. Pass what transform returned."
             )
-        return run_for(rows).gather(decode, rows, d, name="decoding rows")
+        return rows, run_for(rows)
 
 
 class MomentsMap(LinearMap):
@@ -86,10 +102,7 @@ class MomentsMap(LinearMap):
         """Add the rows of X to those seen before. The answer is that of one fit to all of them."""
         moments = vars(self).get("_moments")
         if moments is None and vars(self).get("_solved"):
-            raise DataError(
-                f"This {type(self).__name__} was fitted by fit, which keeps no moments to add to. "
-                "Call partial_fit from the start on a new one, or use IncrementalPCA, which goes on after fit."
-            )
+            moments = self._moments_again()
         self._check_params()
         rows = open_rows(X)
         self._check_rows(rows, reset=moments is None, least=1)
@@ -104,6 +117,10 @@ class MomentsMap(LinearMap):
         self._moments, self._dtype = moments, dtype
         self._solved = self._unread = True
         return self
+
+    def _moments_again(self) -> Moments:
+        """The moments of the rows that ``fit`` saw, from what it kept of them."""
+        raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
         result = name.endswith("_") and not name.startswith("_") and name != "feature_names_in_"
@@ -126,25 +143,37 @@ class PrincipalMap(MomentsMap):
 
     def _keep(self, axes: Axes, dtype: Any) -> None:
         """Set the fitted attributes, in the precision of the data."""
-        k = axes.choice.n_components
-        xp = xp_of(axes.pairs.values)
-        kind = xp.float32 if dtype == np.float32 else xp.float64
+        columns, k, total = axes.columns, axes.choice.n_components, axes.spectrum.total
         values = axes.pairs.values[:k]
-        length = axes.spectrum.length
-        left = axes.total - float(xp.sum(values))
-        self.mean_ = axes.mean
-        self.scale_ = axes.scale
+        xp = xp_of(values)
+        kind = xp.float32 if dtype == np.float32 else xp.float64
+        left = max(total - float(xp.sum(values)), 0.0)
+        self.mean_ = columns.mean
+        self.scale_ = columns.scale
         self.components_ = xp.astype(axes.pairs.vectors[:, :k].T, kind)  # (k, d)
         self.explained_variance_ = xp.astype(values, kind)
-        self.explained_variance_ratio_ = xp.astype(values / axes.total if axes.total > 0 else values, kind)
-        self.singular_values_ = xp.astype(xp.sqrt(values * (axes.n - 1)), kind)
-        self.noise_variance_ = max(left, 0.0) / (length - k) if k < length else 0.0
+        self.explained_variance_ratio_ = xp.astype(values / total if total > 0 else values, kind)
+        self.singular_values_ = xp.astype(xp.sqrt(values * (columns.n - 1)), kind)
+        self.noise_variance_ = left / (columns.most - k) if k < columns.most else 0.0
+        self.total_variance_ = total
         self.n_components_ = k
+        self.n_samples_ = columns.rows
+        self.n_effective_ = columns.n
         self.solver_ = axes.solver
         self.choice_ = axes.choice
-        self.total_variance_ = axes.total
-        self.n_effective_ = axes.n
-        self.n_samples_ = axes.rows
+
+    def _moments_again(self) -> Moments:
+        """All components are the whole scatter, S = UΛU'(n - 1); fewer are not enough to go on from."""
+        if self.n_components_ < self.n_features_in_ and self.noise_variance_ > 0:
+            raise DataError(
+                f"fit kept {self.n_components_} of {self.n_features_in_} components, so more rows cannot be added exactly. "
+                "Call partial_fit from the start on a new model, or use IncrementalPCA, which goes on after fit."
+            )
+        U = as_double(self.components_)
+        S = (U.T * (as_double(self.explained_variance_) * (self.n_effective_ - 1))[None, :]) @ U
+        if self.scale_ is not None:
+            S = S * (self.scale_[:, None] * self.scale_[None, :])
+        return Moments(self.n_effective_, self.n_samples_, self.mean_, S)
 
     def _encoding(self) -> Affine:
         A = self.components_.T

@@ -190,7 +190,8 @@ class _Settled(Rule):
 
 
 def _encoding_of(axes: Axes, whiten: bool) -> Affine:
+    """The map from rows to coordinates along these axes."""
     A = axes.pairs.vectors[:, : axes.choice.n_components]
-    if axes.scale is not None:
-        A = A / axes.scale[:, None]
-    return Affine(A * spread(axes.pairs.values[: A.shape[1]], -0.5)[None, :] if whiten else A, axes.mean)
+    if axes.columns.scale is not None:
+        A = A / axes.columns.scale[:, None]
+    return Affine(A * spread(axes.pairs.values[: A.shape[1]], -0.5)[None, :] if whiten else A, axes.columns.mean)

@@ -67,8 +67,8 @@ class Whitening(MomentsMap):
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments, then the matrix."""
         run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
-        self._dtype = rows.dtype
-        self.solve_moments(run.fold(rows, Moments.of, weights, name="summing moments"), run)
+        self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
+        self.solve_moments(self._moments, run)
 
     def solve_moments(self, moments: Moments, run: Run) -> None:
         """The whitening matrix of the merged covariance."""

@@ -27,7 +27,8 @@ class LocalRun(Run):
         def work(piece: Any, start: int) -> tuple[Any, int]:
             chunk = rows.prepare(piece)
             stop = start + chunk.shape[0]
-            part = of(chunk, *(None if a is None else a[start:stop] for a in aligned))
+            with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are told below, by column
+                part = of(chunk, *(None if a is None else a[start:stop] for a in aligned))
             if not part.is_finite():
                 raise rows.non_finite_error()
             return part, chunk.shape[0]
@@ -49,7 +50,8 @@ class LocalRun(Run):
 
         def work(piece: Any, start: int) -> tuple[Array, int]:
             chunk = rows.prepare(piece)
-            mapped = f(chunk)
+            with np.errstate(invalid="ignore", over="ignore"):
+                mapped = f(chunk)
             if not all_finite(mapped):
                 raise rows.non_finite_error()
             return mapped, chunk.shape[0]

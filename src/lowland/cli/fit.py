@@ -1,0 +1,154 @@
+"""``lowland fit METHOD FILE``: fit a method to a file; write coordinates, a model, or only a summary."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from lowland.cli import options
+from lowland.cli.flags import option_of
+from lowland.methods.registry import Entry, entries
+
+
+class Methods(click.Group):
+    """A command for every method of the index, built when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs of the methods."""
+        return sorted(entry.verb for entry in entries().values())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a method, named by verb or class."""
+        for entry in entries().values():
+            if cmd_name.lower() in (entry.verb, entry.name.lower()):
+                return command_of(entry)
+        return None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the method that was named, or say what may have been meant."""
+        name = args[0]
+        if name.startswith("-") or self.get_command(ctx, name) is not None:
+            return super().resolve_command(ctx, args)
+        verbs = self.list_commands(ctx)
+        close = difflib.get_close_matches(name.lower().replace("_", "-"), verbs, n=1)
+        if close:
+            hint = f"Did you mean {close[0]!r}?"
+        elif Path(name).suffix or Path(name).exists():
+            hint = f"Name the method before the file: lowland fit pca {name}"
+        else:
+            hint = f"The methods: {', '.join(verbs)}."
+        raise click.UsageError(f"There is no method {name!r}. {hint}", ctx)
+
+
+def command_of(entry: Entry) -> click.Command:
+    """Return the command that fits one method."""
+    label = "A column to leave out and pass as labels to the method."
+    params: list[click.Parameter] = [
+        options.file_argument("file", "FILE"),
+        *(option_of(flag, f"Parameters of {entry.name}") for flag in entry.flags),
+        *options.data_options(label),
+        options.to_option("Write the coordinates here."),
+        options.model_option(),
+        options.force_option(),
+        *options.work_options(),
+        options.json_option(),
+        options.debug_option(),
+    ]
+    reads = (
+        "The file is read in slabs and may be larger than memory." if entry.streams else "The rows must fit in memory."
+    )
+    text = f"{entry.summary}\n\nFILE is a table: .parquet (or a folder of parts), .csv, .tsv, .npy or .npz. {reads}"
+    return options.Command(entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary)
+
+
+def run(
+    entry: Entry, *, file: Path, columns: Any, drop: Any, label: str | None, to: Path | None, model: Path | None,
+    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, **parameters: Any,
+) -> None:  # fmt: skip
+    """Fit, write, tell."""
+    from lowland.cli.outputs import check_outputs, coordinates_of, write_table
+    from lowland.cli.summary import model_facts
+
+    check_outputs(to=to, model=model, force=force)
+    est = _estimator(entry, parameters)
+    started = time.perf_counter()
+    files: list[dict[str, Any]] = []
+    with options.working(memory, threads, progress):
+        rows = options.open_file(file, columns, drop, label)
+        est.fit(rows, _labels(file, label))
+        if to is not None:
+            files.append(write_table(coordinates_of(est, rows), to, list(est.get_feature_names_out())))
+        if model is not None:
+            from lowland.methods.store import save
+
+            save(est, model)
+            files.append({"file": str(model)})
+    n = rows.n if rows.n is not None else getattr(est, "n_samples_", files[0].get("rows") if files else None)
+    facts = {
+        **model_facts(est),
+        "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},
+        "files": files,
+        "seconds": round(time.perf_counter() - started, 6),
+    }
+    tell(facts, as_json)
+
+
+def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
+    """Make the method with the parameters that were given; a bad one is refused by the name of its flag."""
+    from lowland.errors import ParameterError
+    from lowland.methods.registry import load_method
+
+    ctx = click.get_current_context()
+    cls, given = load_method(entry.name), {}
+    for param in ctx.command.params:
+        name = param.name or ""
+        if name not in parameters or ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        given[name] = parameters[name]
+        try:
+            cls(**{name: given[name]})._check_params()
+        except ParameterError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
+    return cls(**given)
+
+
+def _labels(file: Path, label: str | None) -> Any:
+    if label is None:
+        return None
+    from lowland.data.open import read_column
+
+    return read_column(file, label)
+
+
+def tell(facts: dict[str, Any], as_json: bool) -> None:
+    """Print the summary of a fit."""
+    from lowland.cli import show
+
+    if as_json:
+        show.print_json(facts)
+        return
+    data = facts["data"]
+    lines = [("Data", f"{show.table_size(data['rows'], data['columns'])}, {data['file']}")]
+    if data["label"] is not None:
+        lines.append(("Label", data["label"]))
+    lines += [*show.model_lines(facts), ("Time", show.seconds(facts["seconds"]))]
+    for written in facts["files"]:
+        size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"
+        lines.append(("Written", f"{written['file']}{size}"))
+    show.print_facts(f"Fitted {facts['class']} to {Path(data['file']).name}", lines, facts["explained_variance_ratio"])
+
+
+fit = Methods(
+    "fit",
+    help="Fit a method to a file. Each method has its own flags: lowland fit METHOD --help.",
+    short_help="Fit a method to a file.",
+    subcommand_metavar="METHOD FILE [OPTIONS]",
+    options_metavar="",
+    params=[options.debug_option()],
+)

@@ -1,0 +1,61 @@
+"""``lowland inverse MODEL FILE --to FILE``: from coordinates back to rows, slab by slab."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from lowland.cli import options
+from lowland.errors import DataError
+
+
+def run(
+    model: Path, file: Path, columns: Any, drop: Any, to: Path, force: bool,
+    memory: Any, threads: Any, progress: Any, as_json: bool,
+) -> None:  # fmt: skip
+    """Load, decode, write, tell."""
+    from lowland.cli.outputs import check_outputs, write_table
+    from lowland.cli.transform import tell
+    from lowland.methods.store import load
+
+    check_outputs(to=to, force=force)
+    started = time.perf_counter()
+    est = load(model)
+    with options.working(memory, threads, progress):
+        rows = options.open_file(file, columns, drop)
+        written = write_table(_chunks(est, rows), to, _names(est))
+    tell("Decoded", est, file, rows.d, model, written, started, as_json)
+
+
+def _chunks(est: Any, rows: Any) -> Any:
+    if hasattr(est, "inverse_chunks"):
+        return est.inverse_chunks(rows)
+    if hasattr(est, "inverse_transform"):
+        return iter([est.inverse_transform(rows)])
+    raise DataError(f"{type(est).__name__} has no way back from coordinates to rows. PCA has one.")
+
+
+def _names(est: Any) -> list[str]:
+    """Return the names of the decoded columns: those of the fit, or x0, x1 … where it had none."""
+    names = getattr(est, "feature_names_in_", None)
+    return [f"x{j}" for j in range(est.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+inverse = options.Command(
+    "inverse",
+    callback=run,
+    params=[
+        options.file_argument("model", "MODEL"),
+        options.file_argument("file", "FILE"),
+        *options.data_options(),
+        options.to_option("Write the decoded rows here.", required=True),
+        options.force_option(),
+        *options.work_options(),
+        options.json_option(),
+        options.debug_option(),
+    ],
+    help="Decode coordinates: write the rows they stand for.\n\nMODEL is a file that lowland fit --model wrote. FILE "
+    "holds coordinates, as lowland fit --to or lowland transform wrote them.",
+    short_help="Decode coordinates: write the rows they stand for.",
+)

@@ -1,0 +1,157 @@
+"""``lowland``: the verbs, and how whatever goes wrong is said in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import click
+
+from lowland.cli import options
+from lowland.cli.fit import fit
+from lowland.cli.inspect import inspect
+from lowland.cli.inverse import inverse
+from lowland.cli.methods import methods
+from lowland.cli.sample import sample
+from lowland.cli.show import print_json, printable
+from lowland.cli.transform import transform
+from lowland.errors import LowlandError
+
+GOOD, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+
+
+class Lowland(click.Group):
+    """The group of verbs, which ends every call with a sentence and an exit code instead of a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order in which one meets them."""
+        return list(self.commands)
+
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
+        standalone_mode: bool = True, **extra: Any,
+    ) -> Any:  # fmt: skip
+        """Run a call and leave with its exit code."""
+        words = list(sys.argv[1:] if args is None else args)
+        if not standalone_mode or "_LOWLAND_COMPLETE" in os.environ:
+            return super().main(words, prog_name, complete_var, standalone_mode, **extra)
+        flags = words[: words.index("--")] if "--" in words else words
+
+        def call() -> None:
+            with self.make_context("lowland", words, **extra) as ctx:
+                self.invoke(ctx)
+
+        sys.exit(ended(call, as_json="--json" in flags, debug="--debug" in flags))
+
+
+def ended(call: Callable[[], None], *, as_json: bool, debug: bool) -> int:
+    """Make the call; say what went wrong, if anything did; return the exit code."""
+    try:
+        with warnings_in_one_line():
+            call()
+        sys.stdout.flush()
+        return GOOD
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.exceptions.NoArgsIsHelpError as nothing:
+        nothing.show()
+        return MISUSED
+    except (KeyboardInterrupt, click.Abort) as error:
+        return said(error, "Interrupted. No unfinished file is left behind.", INTERRUPTED, as_json, debug)
+    except BrokenPipeError as error:
+        _close_pipe()
+        return said(error, "Whoever reads the output stopped reading before its end.", FAILED, False, debug)
+    except click.UsageError as error:
+        hint = f" See {error.ctx.command_path} --help" if error.ctx is not None else ""
+        return said(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
+    except (LowlandError, click.ClickException) as error:
+        return said(error, str(error), FAILED, as_json, debug)
+    except Exception as error:
+        text = f"An error nobody foresaw: {type(error).__name__}: {error}. Please report it, with what --debug prints."
+        return said(error, text, FAILED, as_json, debug)
+
+
+def said(error: BaseException, text: str, code: int, as_json: bool, debug: bool) -> int:
+    """Say an error in one line, on stderr for people or as JSON on stdout, and return the exit code."""
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    line = one_line(text)
+    if as_json:
+        print_json({"error": {"type": type(error).__name__, "message": line}})
+    else:
+        click.echo(f"lowland: {line}", err=True)
+    return code
+
+
+def one_line(text: str) -> str:
+    """Return a message of the library as one line, with flags where it names the settings of Python."""
+    text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
+    text = re.sub(r'lowland\.config\(memory="([^"]+)"\)', r"--memory \1", text)
+    return printable(" ".join(text.split()))
+
+
+@contextlib.contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Show every warning once, as one line on stderr."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        line = one_line(str(message))
+        if line not in seen:
+            seen.add(line)
+            click.echo(f"lowland: warning: {line}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _close_pipe() -> None:
+    """Let what is still in the buffer go nowhere, so that Python does not stumble over the pipe again as it leaves."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _version_option() -> click.Option:
+    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            from lowland import __version__
+
+            click.echo(f"lowland {__version__}")
+            ctx.exit()
+
+    return click.Option(
+        ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=show, help="Print the version."
+    )
+
+
+cli = Lowland(
+    "lowland",
+    commands=[fit, transform, inverse, inspect, methods, sample],
+    params=[_version_option(), options.debug_option()],
+    help="Bring high-dimensional data down to a few dimensions.\n\n\b\nlowland sample iris --to iris.csv\n"
+    "lowland fit pca iris.csv -k 0.95 --to z.parquet --model m.lowland\n"
+    "lowland transform m.lowland iris.csv --to z2.parquet",
+    no_args_is_help=True,
+)
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal without × prints ? and does not fail
+            stream.reconfigure(errors="replace")
+    cli.main(prog_name="lowland")
+    raise SystemExit(GOOD)  # not reached: cli.main leaves with its own code
+
+
+if __name__ == "__main__":
+    main()

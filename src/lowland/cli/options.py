@@ -1,0 +1,142 @@
+"""The options verbs share: which data, how to work, where the results go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import click
+
+DATA, WORK, OUTPUT, OTHER = "Data", "Work", "Results", "Other"
+
+
+class Option(click.Option):
+    """An option that stands in a section of the help."""
+
+    def __init__(self, names: Sequence[str], *, section: str = OTHER, **settings: Any) -> None:
+        super().__init__(list(names), **settings)
+        self.section = section
+
+
+class Command(click.Command):
+    """A command whose help groups its options by section."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections in the order of their first options."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(param, "section", OTHER), []).append(record)
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+class Names(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
+    """Names with commas between them; one that holds a comma stands in double quotes."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the list of names."""
+        if not isinstance(value, str):
+            return value
+        import csv
+
+        names = [name.strip() for name in next(csv.reader([value], skipinitialspace=True), [])]
+        if not names or not all(names):
+            self.fail(f"{value!r} holds an empty name. Write names with commas between them: a,b,c.", param, ctx)
+        return names
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """An amount of memory."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number of bytes."""
+        from lowland.errors import ParameterError
+        from lowland.run.memory import parse_bytes
+
+        try:
+            return parse_bytes(value)
+        except ParameterError:
+            self.fail(f"{value!r} is not an amount of memory. Write it as 1GB, 512MB or a number of bytes.", param, ctx)
+
+
+def file_argument(name: str, metavar: str) -> click.Argument:
+    """Return the argument that names a file to read; the library says what is wrong with it."""
+    return click.Argument([name], metavar=metavar, type=click.Path(path_type=Path))
+
+
+def data_options(label: str | None = None) -> list[click.Parameter]:
+    """Return the options that select columns; ``label`` is the sentence of --label, where it makes sense."""
+    found: list[click.Parameter] = [
+        Option(
+            ["--columns"], section=DATA, type=Names(), metavar="a,b,c", help="Use only these columns, in this order."
+        ),
+        Option(["--drop"], section=DATA, type=Names(), metavar="a,b", help="Leave these columns out."),
+    ]
+    if label is not None:
+        found.append(Option(["--label"], section=DATA, metavar="NAME", help=label))
+    return found
+
+
+def work_options() -> list[click.Parameter]:
+    """Return the options that say how the work is done."""
+    memory = "Working memory to stay within, such as 1GB. [default: half of the machine's]"
+    threads = "Threads to use; the result is the same. [default: every core]"
+    progress = "Show progress on stderr. [default: on a terminal]"
+    return [
+        Option(["--memory"], section=WORK, type=Size(), metavar="SIZE", help=memory),
+        Option(["--threads"], section=WORK, type=click.IntRange(min=1), metavar="N", help=threads),
+        Option(["--progress/--no-progress"], section=WORK, default=None, help=progress),
+    ]
+
+
+def to_option(text: str, *, required: bool = False) -> click.Option:
+    """Return the option that says where a table goes."""
+    text = f"{text} The ending says how: .parquet, .csv, .csv.gz or .npy."
+    return Option(
+        ["--to"], section=OUTPUT, type=click.Path(path_type=Path), metavar="FILE", required=required, help=text
+    )
+
+
+def model_option() -> click.Option:
+    """Return the option that says where a fitted model goes."""
+    text = "Save the fitted model here, for lowland transform, inverse and inspect."
+    return Option(["--model"], section=OUTPUT, type=click.Path(path_type=Path), metavar="FILE", help=text)
+
+
+def force_option() -> click.Option:
+    """Return the option that allows to overwrite."""
+    return Option(["--force"], section=OUTPUT, is_flag=True, help="Overwrite files that exist.")
+
+
+def json_option() -> click.Option:
+    """Return the option for machines."""
+    return Option(["--json", "as_json"], section=OTHER, is_flag=True, help="Print one JSON object instead of text.")
+
+
+def debug_option() -> click.Option:
+    """Return the option for those who look for a fault; ``main`` reads it from the words of the call."""
+    return Option(["--debug"], section=OTHER, is_flag=True, expose_value=False, help="Show the traceback of an error.")
+
+
+def working(memory: int | None, threads: int | None, progress: bool | None) -> AbstractContextManager[Any]:
+    """Put the options of the work into force for a ``with`` block."""
+    from lowland.run.settings import config
+
+    return config(memory=memory, threads=threads, progress="auto" if progress is None else progress)
+
+
+def open_file(file: Path, columns: list[str] | None, drop: list[str] | None, label: str | None = None) -> Any:
+    """Open the rows of a file, without the columns that are dropped or serve as labels."""
+    from lowland.data.open import open_rows
+
+    left_out = [*(drop or []), *([label] if label is not None else [])]
+    return open_rows(file, columns=columns, drop=left_out)

@@ -1,0 +1,43 @@
+"""Where results go: checked before any work, written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lowland.errors import FileProblem, MissingFile, ParameterError
+
+
+def check_outputs(*, to: Path | None, model: Path | None = None, force: bool) -> None:
+    """Refuse an ending, a folder or an existing file that would only fail after the work."""
+    if to is not None:
+        from lowland.data.write import check_writable
+
+        check_writable(to)
+    for path in (path for path in (to, model) if path is not None):
+        if path.is_dir():
+            raise FileProblem(f"{str(path)!r} is a folder. Name a file in it.")
+        if not path.parent.is_dir():
+            raise MissingFile(f"The folder {str(path.parent)!r} does not exist. Make it first, or write elsewhere.")
+        if path.exists() and not force:
+            raise FileProblem(f"{str(path)!r} exists already. Overwrite it with --force, or choose another name.")
+    if to is not None and model is not None and to.resolve() == model.resolve():
+        raise ParameterError(f"--to and --model both name {str(to)!r}. Choose two names.")
+
+
+def write_table(chunks: Any, path: Path, names: list[str]) -> dict[str, Any]:
+    """Write chunks as they come; return what was written."""
+    from lowland.data.write import write_chunks
+
+    rows = write_chunks(chunks, path, names)
+    return {"file": str(path), "rows": rows, "columns": len(names)}
+
+
+def coordinates_of(est: Any, rows: Any) -> Iterator[Any]:
+    """Return the coordinates of the rows a method was just fitted to, slab by slab where the method can."""
+    if hasattr(est, "transform_chunks"):
+        return est.transform_chunks(rows)
+    if hasattr(est, "embedding_"):  # a method that places only the rows it was fitted to
+        return iter([est.embedding_])
+    return iter([est.transform(rows)])

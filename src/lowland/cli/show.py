@@ -1,0 +1,129 @@
+"""Plain data on the screen: text tables, rich tables on a terminal, JSON. Nothing is calculated here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import click
+
+from lowland.cli.summary import SHOWN_SHARES, changed_parameters
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a table whose last column is wrapped to the terminal, or left whole where there is none.
+
+    Written out here because importing rich would double the time of a listing.
+    """
+    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head) - 1)]
+    indent = sum(widths) + 2 * len(widths)
+    room = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
+    for row in (head, *rows):
+        begin = "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
+        lines = textwrap.wrap(row[-1], room, break_long_words=False) if room >= 30 else [row[-1]]
+        click.echo((begin + f"\n{' ' * indent}".join(lines or [""])).rstrip())
+
+
+def print_facts(title: str, facts: list[tuple[str, str]], shares: list[float | None] | None = None) -> None:
+    """Print facts in two columns, and below them the shares of the first components."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 3, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in facts:
+        table.add_row(name, Text(printable(text)))
+    parts: list[Any] = [Text(printable(title), style="bold"), Text(), table]
+    if shares:
+        parts += [Text(), _share_table(shares)]
+        if len(shares) > SHOWN_SHARES:
+            parts.append(Text(f"and {len(shares) - SHOWN_SHARES} more, {_percent(_sums(shares)[-1])} in all"))
+    _print(parts)
+
+
+def _share_table(shares: list[float | None]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for name in ("Component", "Share", "Cumulative"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for i, (share, total) in enumerate(zip(shares[:SHOWN_SHARES], _sums(shares), strict=False), start=1):
+        table.add_row(str(i), _percent(share), _percent(total))
+    return table
+
+
+def _sums(shares: list[float | None]) -> list[float]:
+    return list(accumulate(share or 0.0 for share in shares))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.2%}"
+
+
+def _print(parts: list[Any]) -> None:
+    from rich.console import Console
+
+    if sys.stdout.isatty():
+        console = Console(highlight=False, markup=False, emoji=False)
+        for part in parts:
+            console.print(part)
+        return
+    # no terminal: as wide as the words need, no colours, no blanks at the ends of lines
+    console = Console(width=100_000, force_terminal=False, no_color=True, highlight=False, markup=False, emoji=False)
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part, soft_wrap=not hasattr(part, "columns"))
+    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters written out: a file's names must not steer the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def model_lines(facts: dict[str, Any], *, whole: bool = False) -> list[tuple[str, str]]:
+    """Return the facts of a model as lines; ``whole`` lists every parameter, otherwise those that are not default."""
+    changed = changed_parameters(facts)
+    lines = [("Method", facts["class"] + _assignments(", ", changed))]
+    if whole:
+        lines.append(("Defaults", _assignments("", {n: v for n, v in facts["parameters"].items() if n not in changed})))
+    if facts["solver"]:
+        lines.append(("Solver", _with_reason(facts["solver"]["name"], facts["solver"]["reason"])))
+    if facts["iterations"] is not None:
+        lines.append(("Iterations", str(facts["iterations"])))
+    lines.append(("Components", _with_reason(str(facts["components"]), (facts["choice"] or {}).get("reason"))))
+    return lines
+
+
+def _assignments(before: str, values: dict[str, Any]) -> str:
+    texts = (f"{name}={value if isinstance(value, str) else repr(value)}" for name, value in values.items())
+    return before + ", ".join(texts) if values else ""
+
+
+def _with_reason(what: str, why: str | None) -> str:
+    return f"{what}: {why}" if why else what
+
+
+def table_size(rows: int | None, columns: int) -> str:
+    """Return a shape in words."""
+    count = "rows not counted" if rows is None else f"{rows:,} row{'s' * (rows != 1)}"
+    return f"{count} × {columns:,} column{'s' * (columns != 1)}"
+
+
+def seconds(value: float) -> str:
+    """Return a time in words."""
+    if value < 60:
+        return f"{value:.2g} s" if value < 9.95 else f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,108 @@
+"""``lowland transform MODEL FILE --to FILE``: coordinates of new rows, slab by slab."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from lowland.cli import options
+from lowland.errors import DataError
+
+
+def run(
+    model: Path, file: Path, columns: Any, drop: Any, label: str | None, to: Path, force: bool,
+    memory: Any, threads: Any, progress: Any, as_json: bool,
+) -> None:  # fmt: skip
+    """Load, transform, write, tell."""
+    from lowland.cli.outputs import check_outputs, write_table
+    from lowland.methods.store import load
+
+    check_outputs(to=to, force=force)
+    started = time.perf_counter()
+    est = load(model)
+    with options.working(memory, threads, progress):
+        rows = options.open_file(file, columns, drop, label)
+        written = write_table(_chunks(est, rows, file), to, list(est.get_feature_names_out()))
+    tell("Transformed", est, file, rows.d, model, written, started, as_json)
+
+
+def _chunks(est: Any, rows: Any, file: Path) -> Any:
+    """Return the coordinates slab by slab; columns that do not match the model come with the flag that helps."""
+    fitted = getattr(est, "feature_names_in_", None)
+    try:
+        if hasattr(est, "transform_chunks"):
+            return est.transform_chunks(rows)
+        if not hasattr(est, "transform"):
+            raise DataError(
+                f"{type(est).__name__} places only the rows it was fitted to. Use lowland fit --to instead."
+            )
+        return iter([est.transform(rows)])
+    except DataError as error:
+        if fitted is None or rows.names is None or tuple(fitted) == tuple(rows.names):
+            raise
+        hint = remedy(list(fitted), rows.names)
+        raise DataError(f"{file.name} does not have the columns of the model. {hint}") from error
+
+
+def remedy(fitted: list[str], given: tuple[str, ...]) -> str:
+    """Say what is missing or too much, and which flag selects the columns of the model."""
+    missing = [name for name in fitted if name not in given]
+    extra = [name for name in given if name not in fitted]
+    if missing:
+        rest = f" It has {_listed(extra)} instead." if extra else ""
+        return f"Missing: {_listed(missing)}.{rest} Add them, or transform a file that has them."
+    if extra and fitted == [name for name in given if name in fitted] and len(extra) <= 12:
+        return f"It also has {_listed(extra)}. Leave them out: --drop {_quoted(extra)}"
+    what = f"It also has {_listed(extra)}." if extra else "They are in another order."
+    return f"{what} Select them: --columns {_quoted(fitted)}"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:12])) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _quoted(names: list[str]) -> str:
+    import shlex
+
+    return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in names))
+
+
+def tell(
+    verb: str, est: Any, file: Path, columns: int, model: Path, written: dict[str, Any], started: float, as_json: bool
+) -> None:
+    """Print what was done to a file."""
+    from lowland.cli import show
+
+    took = round(time.perf_counter() - started, 6)
+    if as_json:
+        data = {"file": str(file), "rows": written["rows"], "columns": columns}
+        facts = {"class": type(est).__name__, "model": str(model), "data": data, "files": [written], "seconds": took}
+        show.print_json(facts)
+        return
+    lines = [
+        ("Data", f"{show.table_size(written['rows'], columns)}, {file}"),
+        ("Model", f"{type(est).__name__}, {model}"),
+        ("Time", show.seconds(took)),
+        ("Written", f"{written['file']}, {show.table_size(written['rows'], written['columns'])}"),
+    ]
+    show.print_facts(f"{verb} {file.name}", lines)
+
+
+transform = options.Command(
+    "transform",
+    callback=run,
+    params=[
+        options.file_argument("model", "MODEL"),
+        options.file_argument("file", "FILE"),
+        *options.data_options("A column to leave out, as when fitting."),
+        options.to_option("Write the coordinates here.", required=True),
+        options.force_option(),
+        *options.work_options(),
+        options.json_option(),
+        options.debug_option(),
+    ],
+    help="Write the coordinates of new rows.\n\nMODEL is a file that lowland fit --model wrote. FILE is a table with "
+    "the columns the model was fitted to; it is read in slabs and may be larger than memory.",
+    short_help="Write the coordinates of new rows.",
+)

@@ -1,0 +1,99 @@
+"""Rows that are images, laid out as one mosaic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lowland.errors import DataError, ParameterError
+from lowland.plots.canvas import DIVERGING, INK, axes_for, figure_of, on_host
+
+
+def images(
+    rows: Any,
+    image_shape: tuple[int, int],
+    *,
+    columns: int | None = None,
+    titles: Sequence[str] | None = None,
+    limits: tuple[float, float] | None = None,
+    colors: str = "gray_r",
+    ax: Any = None,
+) -> Any:
+    """Draw each row as a small image, all of them as one mosaic; return the Figure.
+
+    Parameters
+    ----------
+    rows : (n, height * width) pixels, line by line.
+    image_shape : (height, width), as ``Sample.image_shape``.
+    columns : how many images stand side by side; None: about twice as many as stand below each other.
+    titles : a line above each image.
+    limits : the values of the lightest and the darkest pixel; None: the smallest and the largest there are.
+    colors : a matplotlib colour map; "gray_r" is ink on paper.
+    ax : matplotlib axes to draw in; None: a new figure.
+    """
+    table = on_host(rows)
+    height, width = image_shape
+    if table.ndim != 2 or table.shape[1] != height * width:
+        raise DataError(
+            f"rows has shape {table.shape}, and images of {height} x {width} need {height * width} columns. "
+            "Pass the image_shape the rows were made from."
+        )
+    if titles is not None and len(titles) != len(table):
+        raise DataError(f"There are {len(titles)} titles for {len(table)} images. Give one each.")
+    if columns is None:
+        columns = min(len(table), math.ceil(math.sqrt(2 * len(table))))
+    if columns < 1:
+        raise ParameterError(f"columns={columns}: give a whole number of at least 1.")
+    above = max(2, round(0.3 * height)) if titles else max(1, round(0.06 * height))  # pixels between the images
+    beside = max(1, round(0.06 * width))
+    lines = math.ceil(len(table) / columns)
+    mosaic = np.full((lines * (height + above), columns * (width + beside) - beside), np.nan)
+    ax = axes_for(ax, (0.9 * columns, 0.9 * lines * (height + above) / height))
+    for i, row in enumerate(table):
+        top = (i // columns) * (height + above) + above
+        left = (i % columns) * (width + beside)
+        mosaic[top : top + height, left : left + width] = row.reshape(height, width)
+        if titles:
+            middle = left + (width - 1) / 2
+            ax.text(middle, top - 0.8, titles[i], ha="center", va="bottom", fontsize="small", color=INK)
+    low, high = limits or (float(np.nanmin(mosaic)), float(np.nanmax(mosaic)))
+    ax.imshow(mosaic, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
+    ax.set_axis_off()
+    return figure_of(ax)
+
+
+def components_as_images(
+    components: Any,
+    image_shape: tuple[int, int],
+    *,
+    columns: int | None = None,
+    titles: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw components as images: zero is white, the signs have two colours, each component its own scale; return the Figure.
+
+    Parameters
+    ----------
+    components : (k, height * width), such as ``components_``.
+    image_shape : (height, width), as ``Sample.image_shape``.
+    columns : how many images stand side by side; None: about twice as many as stand below each other.
+    titles : a line above each image; None: their numbers, counted from 1.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import PCA, plots
+    >>> from lowland.data import load
+    >>> digits = load("digits")
+    >>> figure = plots.components_as_images(PCA(10).fit(digits.X).components_, digits.image_shape)
+    """
+    table = on_host(components)
+    largest = np.abs(table).max(axis=1, keepdims=True) if table.ndim == 2 and table.size else 1.0
+    scaled = table / np.where(largest > 0, largest, 1.0)
+    titles = [str(i + 1) for i in range(len(table))] if titles is None else titles
+    return images(
+        scaled, image_shape, columns=columns, titles=titles, limits=(-1.0, 1.0), colors=DIVERGING, ax=ax
+    )  # fmt: skip

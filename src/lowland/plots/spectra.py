@@ -1,0 +1,99 @@
+"""Pictures of a spectrum: how much each component holds, and what is lost without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowland.errors import DataError, ParameterError
+from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, figure_of, on_host, quiet
+
+
+def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: Any = None) -> Any:
+    """Draw the eigenvalues as shares of the variance, one bar each; return the Figure.
+
+    Parameters
+    ----------
+    values : eigenvalues in descending order, such as ``explained_variance_``.
+    total : what they are shares of, such as ``total_variance_``; None: their sum.
+    choice : how many were kept, as a number or as ``choice_``; those bars stand out, and the reason is written.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import PCA, plots
+    >>> from lowland.data import load
+    >>> pca = PCA().fit(load("iris").X)
+    >>> figure = plots.scree(pca.explained_variance_, pca.total_variance_, choice=2)
+    """
+    values = _line(values, "values")
+    whole = float(values.sum()) if total is None else float(total)
+    if not whole > 0:
+        raise DataError("scree: the eigenvalues add up to nothing, so there are no shares to draw.")
+    kept, reason = _kept(choice, len(values))
+    ax = axes_for(ax, (5.5, 3.6))
+    shares = 100 * values / whole
+    places = np.arange(1, len(values) + 1)
+    colors = [STRONG if kept is None or place <= kept else WEAK for place in places]
+    ax.bar(places, shares, width=0.8, color=colors)
+    if kept is not None:
+        ax.axvline(kept + 0.5, color=MARK, linewidth=1.2, linestyle="--")
+        text = reason or f"{kept} kept: {shares[:kept].sum():.1f}% of the variance"
+        ax.set_title(text, fontsize="medium", color=INK, loc="left")
+    ax.set_xlabel("component")
+    ax.set_ylabel("share of the variance (%)")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlim(0.3, len(values) + 0.7)
+    quiet(ax)
+    return figure_of(ax)
+
+
+def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) -> Any:
+    """Draw the mean squared error J(m) of keeping m components, m = 0, 1, 2, …; return the Figure.
+
+    Parameters
+    ----------
+    distortions : J(0), J(1), …, such as ``[pca.distortion(m) for m in range(pca.n_components_ + 1)]``.
+    choice : how many were kept, as a number or as ``choice_``; that point is marked.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import PCA, plots
+    >>> from lowland.data import load
+    >>> pca = PCA().fit(load("iris").X)
+    >>> figure = plots.distortion_curve([pca.distortion(m) for m in range(5)], choice=2)
+    """
+    J = _line(distortions, "distortions")
+    kept, _ = _kept(choice, len(J) - 1)
+    ax = axes_for(ax, (5.5, 3.6))
+    ax.plot(np.arange(len(J)), J, color=STRONG, linewidth=1.6, marker="o", markersize=4)
+    if kept is not None:
+        ax.plot([kept], [J[kept]], color=MARK, marker="o", markersize=8, markerfacecolor="none", markeredgewidth=1.8)
+        ax.annotate(
+            f"J({kept}) = {J[kept]:.3g}", (kept, J[kept]), xytext=(8, 10), textcoords="offset points", color=INK
+        )
+    ax.set_xlabel("components kept, m")
+    ax.set_ylabel("mean squared error J(m)")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_ylim(bottom=0)
+    quiet(ax)
+    return figure_of(ax)
+
+
+def _line(values: Any, name: str) -> np.ndarray:
+    line = on_host(values).astype(float)
+    if line.ndim != 1 or not line.size:
+        raise DataError(f"{name} has shape {line.shape}. Pass a list of one or more numbers.")
+    return line
+
+
+def _kept(choice: Any, most: int) -> tuple[int | None, str]:
+    """How many were kept and why, from a number or from a Choice."""
+    if choice is None:
+        return None, ""
+    kept, reason = getattr(choice, "n_components", choice), getattr(choice, "reason", "")
+    if isinstance(kept, bool) or not isinstance(kept, int | np.integer) or not 0 <= kept <= most:
+        raise ParameterError(f"choice={choice!r}: give a whole number from 0 to {most}, or a model's choice_.")
+    return int(kept), str(reason)

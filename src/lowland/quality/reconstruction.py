@@ -1,0 +1,131 @@
+"""How much of the rows is lost on the way down and back: measures of methods that have an inverse.
+
+The rows are read once, slab by slab, through the run; the table is never held whole, nor a sparse one made dense.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.moments import ColumnMoments
+from lowland.errors import DataError, DataTypeError
+from lowland.methods.maps import Affine, LinearMap
+from lowland.quality.measure import Measure
+
+
+def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
+    """Return the mean over the rows of |x - x̂|², x̂ being the row that comes back from its coordinates.
+
+    For PCA and the rows it was fitted to this is ``distortion()``, the sum of the discarded eigenvalues (with
+    ``scale=True`` it is not: there the distortion counts scaled columns, this counts columns as they came).
+    ``per_row=True`` also gives |x - x̂|² for each row: rows far above the mean do not look like the ones fitted.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load
+    >>> X = load("iris").X
+    >>> pca = PCA(2).fit(X)
+    >>> round(float(quality.reconstruction_error(pca, X)), 4), round(pca.distortion(), 4)
+    (0.1014, 0.1014)
+    """
+    rows, run, errors = _opened(model, X)
+    about = f"Mean squared distance between {rows.source} and its reconstruction from {errors.width} coordinates."
+    if not per_row:
+        total = run.fold(rows, errors, name="measuring rows")
+        return Measure("reconstruction error", total.squares / total.columns.rows, None, "lower", about)
+    each = to_numpy(run.gather(errors.of_rows, rows, 1, name="measuring rows"))[:, 0]
+    return Measure("reconstruction error", float(each.mean()), each, "lower", about)
+
+
+def explained_share(model: Any, X: Any) -> Measure:
+    """Return the share of the variance of X that survives: 1 - (sum of |x - x̂|²) / (sum of |x - mean|²).
+
+    For PCA and the rows it was fitted to this is the sum of ``explained_variance_ratio_``. New rows may give less, and
+    a model of other data less than nothing.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load
+    >>> X = load("iris").X
+    >>> round(quality.explained_share(PCA(2).fit(X), X).value, 4)
+    0.9777
+    """
+    rows, run, errors = _opened(model, X)
+    total = run.fold(rows, errors, name="measuring rows")
+    spread = float(xp_of(total.columns.squares).sum(total.columns.squares))
+    if spread <= 0:
+        raise DataError(f"All rows of {rows.source} are the same: there is no variance to explain. Pass other rows.")
+    about = f"Share of the variance of {rows.source} that {errors.width} coordinates keep."
+    return Measure("explained share", 1 - total.squares / spread, None, "higher", about)
+
+
+def _opened(model: Any, X: Any) -> tuple[Any, Any, RowErrors]:
+    if not isinstance(model, LinearMap):
+        raise DataTypeError(
+            f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. "
+            "Pass a fitted method with inverse_transform, such as PCA."
+        )
+    rows, run = model._rows_to_map(X)
+    return rows, run, RowErrors(model._encoding(), model._decoding())
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Sum of the squared errors of rows, beside the moments of their columns. Parts of it add up."""
+
+    squares: float
+    columns: ColumnMoments
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        return type(self)(self.squares + other.squares, self.columns + other.columns)
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return math.isfinite(self.squares) and self.columns.is_finite()
+
+
+@dataclass(frozen=True)
+class RowErrors:
+    """|x - x̂|² of each row of a slab, in float64; an object, so that it can travel to a worker."""
+
+    encode: Affine
+    decode: Affine
+
+    @property
+    def width(self) -> int:
+        """How many coordinates a row is reduced to."""
+        return int(self.encode.A.shape[1])
+
+    def __call__(self, X: Array) -> Errors:
+        """Return the statistic of one slab, to be folded."""
+        each = self.of_rows(X)
+        return Errors(float(xp_of(each).sum(each)), ColumnMoments.of(X))
+
+    def of_rows(self, X: Array) -> Array:
+        """Return the squared errors of one slab, (m, 1)."""
+        if is_sparse(X):
+            return self._of_sparse(X)
+        X = as_double(X)  # in float32 the subtraction would measure rounding
+        return xp_of(X).sum((X - self.decode(self.encode(X))) ** 2, axis=1)[:, None]
+
+    def _of_sparse(self, X: Array) -> Array:
+        """With x̂ = o + zB: |x - o - zB|² = |x - o|² - 2 z·B(x - o) + z·(BB')z, which only needs k columns beside X."""
+        X = X.astype(np.float64)
+        Z = self.encode(X)  # (m, k)
+        B = like(self.decode.A, Z)  # (k, d)
+        squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)  # a sparse matrix would give a np.matrix
+        towards = X @ B.T
+        if self.decode.offset is not None:
+            o = like(self.decode.offset, Z)
+            squares, towards = squares - 2 * (X @ o) + o @ o, towards - B @ o
+        squares = squares + (Z * (Z @ (B @ B.T) - 2 * towards)).sum(axis=1)
+        return squares.clip(min=0.0)[:, None]  # below zero is rounding

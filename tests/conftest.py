@@ -1,0 +1,29 @@
+"""What all tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def iris():
+    from lowland.data import load
+
+    return load("iris")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    folder = os.environ.get("LOWLAND_DATA")
+    if not folder:
+        pytest.skip("LOWLAND_DATA is not set")
+    return Path(folder)

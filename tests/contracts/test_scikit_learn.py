@@ -1,0 +1,20 @@
+"""scikit-learn's own battery over every method of the registry."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lowland.methods.registry import entries, load_method
+
+# Checks that our methods do not meet on purpose, each with its reason.
+EXPECTED_FAILURES = {
+    "check_array_api_same_namespace": "a model fitted on one array library or device transforms arrays of any other: "
+    "it may be fitted on a GPU and used on a laptop",
+}
+
+ESTIMATORS = [load_method(name)() for name in entries()]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda est: EXPECTED_FAILURES)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
