@@ -31,12 +31,12 @@ def _gram_by_stripes(Y: Array) -> Array:
 
 def eigh(A: Array) -> tuple[Array, Array]:
     """Return all eigenvalues (ascending) and eigenvectors of a symmetric matrix."""
-    return tuple(xp_of(A).linalg.eigh(A))  # type: ignore[return-value]
+    return tuple(xp_of(A).linalg.eigh(A))
 
 
 def svd(A: Array) -> tuple[Array, Array, Array]:
     """Return the thin singular value decomposition U, s, V'."""
-    return tuple(xp_of(A).linalg.svd(A, full_matrices=False))  # type: ignore[return-value]
+    return tuple(xp_of(A).linalg.svd(A, full_matrices=False))
 
 
 def triangle(A: Array) -> Array:

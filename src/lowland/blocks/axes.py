@@ -103,7 +103,9 @@ def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> SolverC
     side = n if n is not None and _rows_are_fewer(rows) else d
     if _bytes_to_form(side) > budget:
         size = show_bytes(_bytes_to_form(side))
-        return SolverChoice("randomized", f"a {side} x {side} covariance needs {size}, more than the budget: matrix-free")
+        return SolverChoice(
+            "randomized", f"a {side} x {side} covariance needs {size}, more than the budget: matrix-free"
+        )
     if k is not None and n is not None and side > _WIDE:
         formed, applied = float(n) * d * side + 9.0 * side**3, 40.0 * n * d * (k + 10)
         if applied < formed:

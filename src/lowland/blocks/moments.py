@@ -2,7 +2,8 @@
 
 Two parts a and b with counts n, means μ and scatters S merge without loss (Chan, Golub and LeVeque 1983):
 n = n_a + n_b,  δ = μ_b − μ_a,  μ = μ_a + (n_b/n) δ,  S = S_a + S_b + (n_a n_b/n) δδ'.
-Every slab is shifted close to its own mean before it is multiplied: x'x/n − μμ' would lose ten digits far from the origin.
+Every slab is shifted close to its own mean before it is multiplied: x'x/n − μμ' would lose ten digits far from
+the origin.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class ColumnMoments:
 
 @dataclass(frozen=True)
 class Triangle:
-    """Count, mean and triangular factor R of the centered rows, R'R = scatter: the scatter's square root, never squared.
+    """Count, mean and triangular factor R of the centered rows, R'R = scatter: its square root, never squared.
 
     Merging stacks the two factors over the row sqrt(n_a n_b/n) δ' and triangularises again.
     """

@@ -192,7 +192,7 @@ class ParallelAnalysis(Rule):
 
 def _noise_spectrum(n: float, deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw the covariance eigenvalues of n rows of independent normal columns, descending."""
-    d, m = len(deviations), max(int(round(n)) - 1, 1)
+    d, m = len(deviations), max(round(n) - 1, 1)
     if m <= d:
         A = rng.standard_normal((m, d)) * deviations
         values = np.linalg.eigvalsh(A @ A.T)[::-1]
@@ -323,7 +323,10 @@ class Downstream(Rule):
             self.tolerance if self.tolerance is not None else float(scores[:, best].std(ddof=1) / math.sqrt(len(folds)))
         )
         chosen = int(np.flatnonzero(mean >= mean[best] - slack)[0])
-        reason = f"{counts[chosen]} components score {mean[chosen]:.4g}, within {slack:.2g} of the best ({mean[best]:.4g} with {counts[best]})"
+        reason = (
+            f"{counts[chosen]} components score {mean[chosen]:.4g}, within {slack:.2g} of the best "
+            f"({mean[best]:.4g} with {counts[best]})"
+        )
         return Choice(min(int(counts[chosen]), length), repr(self), reason, {"counts": counts, "scores": scores})
 
 
@@ -361,10 +364,11 @@ def as_rule(n_components: Any) -> Rule:
             pass
         case numbers.Integral():
             return Fixed(int(n_components))
-        case numbers.Real() if 0 < n_components < 1:
+        case numbers.Real() if 0 < float(n_components) < 1:
             return Cumulative(float(n_components))
     raise ParameterError(
-        f"n_components={n_components!r}: give a whole number, a share between 0 and 1, 'mle', None, or a rule such as Kaiser()."
+        f"n_components={n_components!r}: give a whole number, a share between 0 and 1, 'mle', None, "
+        "or a rule such as Kaiser()."
     )
 
 
@@ -380,7 +384,7 @@ def _count_above(
 
 
 def _between(rule: Any, name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < 1:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
         raise ParameterError(
             f"{type(rule).__name__}({name}={value!r}): give a share between 0 and 1, ends not included."
         )

@@ -157,13 +157,13 @@ def _ritz(Q: Array, AQ: Array, k: int) -> tuple[Array, Array, np.ndarray]:
 
 
 def _worst(residuals: np.ndarray, values: Array) -> float:
-    """The largest residual relative to its own eigenvalue; values below rounding of the first count as that rounding."""
+    """The largest residual relative to its own eigenvalue, or to the first one's rounding where that is larger."""
     host = to_numpy(values)
     return float((residuals / np.maximum(host, max(_NEGLIGIBLE * float(host[0]), 1e-300))).max())
 
 
 def _subspace(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, fixed: bool) -> Eigenpairs:
-    """Block power method: multiply, orthonormalise, repeat; the error falls by λ_{b+1}/λ_k a step (b columns in the block).
+    """Block power method: multiply, orthonormalise, repeat; with b columns the error falls by λ_{b+1}/λ_k a step.
 
     ``fixed`` runs exactly ``max_iter`` steps, as randomized range finders do; otherwise until the residuals are small.
     """

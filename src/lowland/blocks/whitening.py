@@ -1,4 +1,4 @@
-"""Whitening matrices: every W with W S W' = I on the span of the data, chosen by what else is wanted (Kessy et al. 2018)."""
+"""Whitening matrices: W with W S W' = I on the span of the data, chosen by what else is wanted (Kessy et al. 2018)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from lowland.cli.flags import option_of
 from lowland.methods.registry import Entry, entries
 
 
-class Methods(click.Group):
+class Methods(options.Verbs):
     """A command for every method of the index, built when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -30,20 +29,11 @@ class Methods(click.Group):
                 return command_of(entry)
         return None
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the method that was named, or say what may have been meant."""
-        name = args[0]
-        if name.startswith("-") or self.get_command(ctx, name) is not None:
-            return super().resolve_command(ctx, args)
-        verbs = self.list_commands(ctx)
-        close = difflib.get_close_matches(name.lower().replace("_", "-"), verbs, n=1)
-        if close:
-            hint = f"Did you mean {close[0]!r}?"
-        elif Path(name).suffix or Path(name).exists():
-            hint = f"Name the method before the file: lowland fit pca {name}"
-        else:
-            hint = f"The methods: {', '.join(verbs)}."
-        raise click.UsageError(f"There is no method {name!r}. {hint}", ctx)
+    def missing(self, ctx: click.Context, name: str, what: str = "method") -> str:
+        """Return what to say of a method that is not there, or was left out before the file."""
+        if Path(name).suffix or Path(name).exists():
+            return f"{name!r} is not a method. Name the method before the file, as in: lowland fit pca {name}"
+        return super().missing(ctx, name, what)
 
 
 def command_of(entry: Entry) -> click.Command:
@@ -100,21 +90,20 @@ def run(
 
 
 def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
-    """Make the method with the parameters that were given; a bad one is refused by the name of its flag."""
-    from lowland.errors import ParameterError
+    """Make the method with the parameters that were given; one beyond its limits is refused by the name of its flag."""
+    from lowland.methods.parameters import parameters_of
     from lowland.methods.registry import load_method
 
     ctx = click.get_current_context()
     cls, given = load_method(entry.name), {}
-    for param in ctx.command.params:
-        name = param.name or ""
+    limits = {p.name: p for p in parameters_of(cls)}
+    for option in ctx.command.params:
+        name = option.name or ""
         if name not in parameters or ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
             continue
         given[name] = parameters[name]
-        try:
-            cls(**{name: given[name]})._check_params()
-        except ParameterError as error:
-            raise click.BadParameter(str(error), ctx, param) from error
+        if not limits[name].fits(given[name]):
+            raise click.BadParameter(f"{given[name]!r} is not {limits[name].wanted}.", ctx, option)
     return cls(**given)
 
 

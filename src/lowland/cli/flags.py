@@ -73,6 +73,8 @@ def metavar_of(flag: Flag) -> str:
 def allowed(flag: Flag) -> str:
     """Return in words what a flag takes."""
     number = "a number" if "float" in flag.kinds else "a whole number" if "int" in flag.kinds else None
+    if "rule" in flag.kinds:
+        number = "a whole number, a share between 0 and 1"
     parts = [
         number,
         *(f"'{choice}'" for choice in flag.choices or []),
@@ -84,7 +86,7 @@ def allowed(flag: Flag) -> str:
     return " or ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 
 
-class Value(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
+class Value(click.ParamType):
     """The text of a flag whose parameter takes values of several kinds."""
 
     name = "value"
@@ -113,7 +115,7 @@ def value_of(flag: Flag, text: str) -> Any:
     number = _number(word)
     if isinstance(number, int) and "int" in flag.kinds:
         return number
-    if number is not None and "float" in flag.kinds:
+    if number is not None and "float" in flag.kinds and ("rule" not in flag.kinds or 0 < number < 1):
         return float(number)
     if "rule" in flag.kinds:
         rule = _rule(word)

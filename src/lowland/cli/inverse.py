@@ -32,7 +32,7 @@ def _chunks(est: Any, rows: Any) -> Any:
     if hasattr(est, "inverse_chunks"):
         return est.inverse_chunks(rows)
     if hasattr(est, "inverse_transform"):
-        return iter([est.inverse_transform(rows)])
+        return [est.inverse_transform(rows)]
     raise DataError(f"{type(est).__name__} has no way back from coordinates to rows. PCA has one.")
 
 

@@ -25,7 +25,7 @@ from lowland.errors import LowlandError
 GOOD, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 
-class Lowland(click.Group):
+class Lowland(options.Verbs):
     """The group of verbs, which ends every call with a sentence and an exit code instead of a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -67,7 +67,7 @@ def ended(call: Callable[[], None], *, as_json: bool, debug: bool) -> int:
         _close_pipe()
         return said(error, "Whoever reads the output stopped reading before its end.", FAILED, False, debug)
     except click.UsageError as error:
-        hint = f" See {error.ctx.command_path} --help" if error.ctx is not None else ""
+        hint = f" (See {error.ctx.command_path} --help.)" if error.ctx is not None else ""
         return said(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
     except (LowlandError, click.ClickException) as error:
         return said(error, str(error), FAILED, as_json, debug)
@@ -146,9 +146,10 @@ cli = Lowland(
 
 def main() -> NoReturn:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal without × prints ? and does not fail
-            stream.reconfigure(errors="replace")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell, as in: lowland methods >&-
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  open until the program ends
+        getattr(sys, name).reconfigure(errors="replace")  # a terminal without × prints ? and does not fail
     cli.main(prog_name="lowland")
     raise SystemExit(GOOD)  # not reached: cli.main leaves with its own code
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from lowland.errors import ParameterError
+
 DATA, WORK, OUTPUT, OTHER = "Data", "Work", "Results", "Other"
 
 
@@ -18,6 +20,10 @@ class Option(click.Option):
     def __init__(self, names: Sequence[str], *, section: str = OTHER, **settings: Any) -> None:
         super().__init__(list(names), **settings)
         self.section = section
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return how messages name the option: by its first two flags."""
+        return " / ".join(self.opts[:2])
 
 
 class Command(click.Command):
@@ -35,7 +41,26 @@ class Command(click.Command):
                 formatter.write_dl(records)
 
 
-class Names(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
+class Verbs(click.Group):
+    """A group that says what may have been meant by a name it does not have."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command that was named."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(self.missing(ctx, args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def missing(self, ctx: click.Context, name: str, what: str = "command") -> str:
+        """Return what to say of a name that is not there."""
+        import difflib
+
+        known = self.list_commands(ctx)
+        close = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"Choose among: {', '.join(known)}."
+        return f"There is no {what} {name!r}. {hint}"
+
+
+class Names(click.ParamType):
     """Names with commas between them; one that holds a comma stands in double quotes."""
 
     name = "names"
@@ -52,14 +77,13 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # generic only in newer
         return names
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
+class Size(click.ParamType):
     """An amount of memory."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number of bytes."""
-        from lowland.errors import ParameterError
         from lowland.run.memory import parse_bytes
 
         try:
@@ -138,5 +162,7 @@ def open_file(file: Path, columns: list[str] | None, drop: list[str] | None, lab
     """Open the rows of a file, without the columns that are dropped or serve as labels."""
     from lowland.data.open import open_rows
 
+    if label is not None and file.suffix.lower() in (".npy", ".npz"):
+        raise ParameterError(f"{str(file)!r} has no column names, so --label cannot be used with it.")
     left_out = [*(drop or []), *([label] if label is not None else [])]
     return open_rows(file, columns=columns, drop=left_out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,11 @@ def write_table(chunks: Any, path: Path, names: list[str]) -> dict[str, Any]:
     return {"file": str(path), "rows": rows, "columns": len(names)}
 
 
-def coordinates_of(est: Any, rows: Any) -> Iterator[Any]:
+def coordinates_of(est: Any, rows: Any) -> Iterable[Any]:
     """Return the coordinates of the rows a method was just fitted to, slab by slab where the method can."""
     if hasattr(est, "transform_chunks"):
-        return est.transform_chunks(rows)
+        chunks: Iterable[Any] = est.transform_chunks(rows)
+        return chunks
     if hasattr(est, "embedding_"):  # a method that places only the rows it was fitted to
-        return iter([est.embedding_])
-    return iter([est.transform(rows)])
+        return [est.embedding_]
+    return [est.transform(rows)]

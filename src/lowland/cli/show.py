@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -27,11 +25,22 @@ def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
     """
     widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head) - 1)]
     indent = sum(widths) + 2 * len(widths)
-    room = shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else 0
+    lines = []
     for row in (head, *rows):
         begin = "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
-        lines = textwrap.wrap(row[-1], room, break_long_words=False) if room >= 30 else [row[-1]]
-        click.echo((begin + f"\n{' ' * indent}".join(lines or [""])).rstrip())
+        lines.append((begin + f"\n{' ' * indent}".join(_wrapped(row[-1], indent))).rstrip())
+    click.echo("\n".join(lines))
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """Return the lines of a text beside an indent; one line where there is no terminal or too little room."""
+    if not sys.stdout.isatty():
+        return [text]
+    import shutil
+    import textwrap
+
+    room = shutil.get_terminal_size().columns - indent
+    return textwrap.wrap(text, room, break_long_words=False) if text and room >= 30 else [text]
 
 
 def print_facts(title: str, facts: list[tuple[str, str]], shares: list[float | None] | None = None) -> None:

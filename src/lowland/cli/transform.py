@@ -37,7 +37,7 @@ def _chunks(est: Any, rows: Any, file: Path) -> Any:
             raise DataError(
                 f"{type(est).__name__} places only the rows it was fitted to. Use lowland fit --to instead."
             )
-        return iter([est.transform(rows)])
+        return [est.transform(rows)]
     except DataError as error:
         if fitted is None or rows.names is None or tuple(fitted) == tuple(rows.names):
             raise

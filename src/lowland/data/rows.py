@@ -1,6 +1,6 @@
 """Rows: a table that can be read again and again, slab by slab.
 
-Slab boundaries depend on shape and dtype alone, never on free memory or on threads, so the same data give the same bits.
+Slab boundaries depend on shape and dtype alone, never on memory or threads, so the same data give the same bits.
 A reader yields raw pieces cheaply and in order; ``prepare`` turns a piece into floats and may run on any thread.
 """
 
@@ -90,7 +90,9 @@ class Rows:
                 f"The values of {self.source} are too large for {self.dtype}: their sums overflow to infinity. "
                 "Pass float64, or rescale the columns."
             )
-        found = " and ".join(_counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any())
+        found = " and ".join(
+            _counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any()
+        )
         where = ", ".join(self.column_name(j) for j in bad[:5]) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         return DataError(
             f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows. "
@@ -249,7 +251,7 @@ class ChunkRows(Rows):
         head = self.open_chunk(first)
         self.d, self.dtype, self.names = head.d, head.dtype, head.names
 
-    def pieces(self) -> Iterator[Rows]:
+    def pieces(self) -> Iterator[tuple[Rows, Any]]:
         """Yield the slabs of every chunk; a chunk is never joined to the next."""
         for i, chunk in enumerate(self.source_chunks):
             rows = self.open_chunk(chunk)

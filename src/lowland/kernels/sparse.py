@@ -6,7 +6,7 @@ from lowland.kernels.compile import kernel
 
 
 @kernel
-def add_gram(data, indices, indptr, weights, G):  # type: ignore[no-untyped-def]
+def add_gram(data, indices, indptr, weights, G):
     """Add sum_i w_i x_i x_i' to the lower triangle of G, (d, d) float64; indices must be sorted within each row."""
     for i in range(indptr.size - 1):
         for a in range(indptr[i], indptr[i + 1]):

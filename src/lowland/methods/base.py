@@ -1,13 +1,9 @@
-"""What every method shares: parameters said once, ``fit`` that opens and checks, the manners of a scikit-learn estimator."""
+"""What every method shares: ``fit`` that opens and checks, and the manners of a scikit-learn estimator."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import inspect
-import typing
 import warnings
-from collections.abc import Iterable
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -19,28 +15,14 @@ from lowland.arrays.namespace import Array, to_numpy
 from lowland.arrays.random import generator
 from lowland.data.open import as_vector, float_vector, open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError
-from lowland.methods.checks import Described, admits, in_words
+from lowland.errors import DataError
+from lowland.methods.parameters import check_parameters, documented, param, parameters_of
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
 _INNER = ("_solved", "_unread", "_moments", "_dtype")  # what a fit leaves beside the attributes users read
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
-
-
-def param(
-    default: Any,
-    doc: str,
-    *,
-    at_least: float | None = None,
-    above: float | None = None,
-    at_most: float | None = None,
-    positional: bool = False,
-) -> Any:
-    """Declare a parameter: its default, its sentence and its limits. The annotation beside it gives its type."""
-    limits = {"at_least": at_least, "above": above, "at_most": at_most}
-    return dataclasses.field(default=default, kw_only=not positional, metadata={"doc": doc, "limits": limits})
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param,))
@@ -57,7 +39,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(eq=False, repr=False)(cls)  # a real __init__: editors and scikit-learn read its signature
         if cls.verb:
-            cls.__doc__ = _with_parameters(cls)
+            cls.__doc__ = documented(cls)
 
     # --- fit: open, check, solve ---
 
@@ -70,7 +52,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
-        self._check_params()
+        check_parameters(self)
         rows = open_rows(X)
         self._check_rows(rows, reset=True)
         labels = None if y is None else as_vector(y, rows.n, "y")
@@ -99,28 +81,25 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # --- checks ---
 
-    def _check_params(self) -> None:
-        for name, check in _checks_of(type(self)):
-            check(self, name, getattr(self, name))
-
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         """Check shape and names of what came in against what the method needs, or against what it was fitted to."""
         if rows.is_sparse and not self.takes_sparse:
             raise DataError(
-                f"{type(self).__name__} does not take sparse data. Pass X.toarray() if it fits in memory, or use PCA or TruncatedSVD, which keep it sparse."
+                f"{type(self).__name__} does not take sparse data. Pass X.toarray() if it fits in memory, "
+                "or reduce it first with PCA or TruncatedSVD, which keep it sparse."
             )
         if reset:
             least = self.least_rows if least is None else least
             if rows.n is not None and rows.n < least:
                 raise DataError(
-                    f"Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is required "
-                    f"by {type(self).__name__}. One point has no spread to describe: pass more rows."
+                    f"Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is "
+                    f"required by {type(self).__name__}. One point has no spread to describe: pass more rows."
                 )
             self.n_features_in_ = rows.d
             if rows.names is not None:
                 self.feature_names_in_ = np.asarray(rows.names, dtype=object)
             else:
-                vars(self).pop("feature_names_in_", None)
+                self.__dict__.pop("feature_names_in_", None)
             return
         fitted = getattr(self, "feature_names_in_", None)
         if rows.names is None or fitted is None:
@@ -129,8 +108,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise DataError(_name_quarrel(tuple(fitted), rows.names))
         if rows.d != self.n_features_in_:
             raise DataError(
-                f"X has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input. "
-                "Pass the columns it was fitted to."
+                f"X has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                "input. Pass the columns it was fitted to."
             )
 
     def _warn_of_names(self, rows: Rows, fitted: np.ndarray | None) -> None:
@@ -181,94 +160,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-# --- parameters, read from the class ----------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class Parameter:
-    """A parameter as declared."""
-
-    name: str
-    kind: Any  # the resolved annotation
-    default: Any
-    doc: str
-    limits: dict[str, float | None]
-
-    @property
-    def words(self) -> str:
-        """Its type in words."""
-        return in_words(self.kind)
-
-
-@functools.cache
-def parameters_of(cls: type[Reducer]) -> tuple[Parameter, ...]:
-    """Return the declared parameters of a method, in the order of its signature."""
-    fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    hints = typing.get_type_hints(cls)
-    order = list(inspect.signature(cls.__init__).parameters)[1:]
-    return tuple(
-        Parameter(
-            name, hints[name], fields[name].default, fields[name].metadata["doc"], dict(fields[name].metadata["limits"])
-        )
-        for name in order
-    )
-
-
-def _limit_words(limits: dict[str, float | None]) -> str:
-    words = [
-        f"{word} {limits[key]:g}"
-        for key, word in (("at_least", "at least"), ("above", "above"), ("at_most", "at most"))
-        if limits[key] is not None
-    ]
-    return " and ".join(words)
-
-
-@functools.cache
-def _checks_of(cls: type[Reducer]) -> tuple[tuple[str, Any], ...]:
-    """One check per parameter, made once per class: ``fit`` on iris must stay under a millisecond."""
-
-    def checker(p: Parameter) -> Any:
-        low, above, high = p.limits["at_least"], p.limits["above"], p.limits["at_most"]
-        wanted = p.words + (f", {_limit_words(p.limits)}" if _limit_words(p.limits) else "")
-
-        def check(self: Reducer, name: str, value: Any) -> None:
-            if value is p.default:
-                return
-            missing = next((v for v in (value, *vars(value).values()) if isinstance(v, Described)), None) if hasattr(value, "__dict__") else None
-            if missing is not None:
-                raise ParameterError(
-                    f"{cls.__name__} was loaded from a file, which keeps only a description of {name}: {missing.text}. "
-                    f"Give the object again with set_params({name}=...) before fitting."
-                )
-            fits = admits(p.kind, value)
-            if fits and isinstance(value, int | float | np.number) and not isinstance(value, bool):
-                fits = not (
-                    (low is not None
-                    and value < low)
-                    or (above is not None
-                    and value <= above)
-                    or (high is not None
-                    and value > high)
-                )
-            if not fits:
-                raise ParameterError(f"{cls.__name__}({name}={value!r}): the parameter {name!r} must be {wanted}.")
-
-        return check
-
-    return tuple((p.name, checker(p)) for p in parameters_of(cls))
-
-
-def _with_parameters(cls: type[Reducer]) -> str:
-    """The docstring with a table of the parameters, which are said once: beside their declaration."""
-    fields: Iterable[dataclasses.Field[Any]] = dataclasses.fields(cls)  # type: ignore[arg-type]
-    lines = [f"    {f.name} : {f.type}, default {f.default!r}\n        {f.metadata['doc']}" for f in fields]
-    text, mark, rest = (inspect.getdoc(cls) or "").partition("\nExamples\n")
-    table = inspect.cleandoc(
-        "Parameters\n----------\n" + "\n".join(line.replace("\n        ", "\n    ").lstrip() for line in lines)
-    )
-    return f"{text}\n\n{table}\n{mark}{rest}"
-
-
 def _name_quarrel(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:
     """Say which columns are new, missing or out of order, in scikit-learn's words and with a remedy."""
     text = "The feature names should match those that were passed during fit.\n"
@@ -277,12 +168,11 @@ def _name_quarrel(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:
         ("Feature names seen at fit time, yet now missing:", [n for n in fitted if n not in given]),
     ):
         if names:
-            text += (
-                words
-                + "\n"
-                + "".join(f"- {name}\n" for name in sorted(names)[:5])
-                + ("- ...\n" if len(names) > 5 else "")
-            )
+            listed = [f"- {name}" for name in sorted(names)[:5]] + ["- ..."] * (len(names) > 5)
+            text += "\n".join([words, *listed, ""])
     if set(fitted) == set(given):
         text += "Feature names must be in the same order as they were in fit.\n"
     return text + "Select the fitted columns by name: X[model.feature_names_in_]."
+
+
+__all__ = ["RandomState", "Reducer", "param", "parameters_of"]

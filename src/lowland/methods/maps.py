@@ -18,6 +18,7 @@ from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.methods.base import Reducer
+from lowland.methods.parameters import check_parameters
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
@@ -103,7 +104,7 @@ class MomentsMap(LinearMap):
         moments = vars(self).get("_moments")
         if moments is None and vars(self).get("_solved"):
             moments = self._moments_again()
-        self._check_params()
+        check_parameters(self)
         rows = open_rows(X)
         self._check_rows(rows, reset=moments is None, least=1)
         weights = self._weights(sample_weight, rows)
@@ -166,7 +167,7 @@ class PrincipalMap(MomentsMap):
         """All components are the whole scatter, S = UΛU'(n - 1); fewer are not enough to go on from."""
         if self.n_components_ < self.n_features_in_ and self.noise_variance_ > 0:
             raise DataError(
-                f"fit kept {self.n_components_} of {self.n_features_in_} components, so more rows cannot be added exactly. "
+                f"fit kept {self.n_components_} of {self.n_features_in_} components: rows cannot be added exactly. "
                 "Call partial_fit from the start on a new model, or use IncrementalPCA, which goes on after fit."
             )
         U = as_double(self.components_)

@@ -34,8 +34,8 @@ class Storage(NamedTuple):
 class PCA(PrincipalMap):
     """Principal component analysis: the few directions along which the rows vary most.
 
-    Problem: over orthonormal u_1 … u_k, maximise the variance of the projections, sum_i u_i' S u_i, which is to minimise
-    the squared error of keeping only them; S is the covariance of the rows. The answer is S u_i = λ_i u_i, largest first.
+    Problem: over orthonormal u_1 … u_k, maximise the variance of the projections, sum_i u_i' S u_i, which is to
+    minimise the squared error of keeping only them; S is the covariance of the rows. The answer: S u_i = λ_i u_i.
 
     1. Sum the moments of the rows: count, mean, scatter (``blocks.moments``). Or keep a triangular factor, or none.
     2. Find the leading eigenpairs of the covariance (``blocks.spectral``).
@@ -46,7 +46,7 @@ class PCA(PrincipalMap):
     Prefer ``TruncatedSVD`` for sparse text, ``Whitening`` to keep all directions at equal variance.
 
     Attributes: ``components_`` (k, d), ``explained_variance_``, ``explained_variance_ratio_``, ``singular_values_``,
-    ``mean_`` (kept in float64), ``scale_``, ``noise_variance_``, ``total_variance_``, ``n_components_``, ``n_samples_``,
+    ``mean_`` (in float64), ``scale_``, ``noise_variance_``, ``total_variance_``, ``n_components_``, ``n_samples_``,
     ``n_effective_`` (the sum of the weights), ``solver_`` (which and why), ``choice_`` (how many and why),
     ``n_features_in_``, ``feature_names_in_``.
 
@@ -67,7 +67,7 @@ class PCA(PrincipalMap):
 
     n_components: int | float | Literal["mle"] | Rule | None = param(
         None,
-        "How many to keep: a number, a share of the variance between 0 and 1, 'mle', a rule such as Kaiser(), or None for all.",
+        "How many to keep: a number, a share of the variance, 'mle', a rule such as Kaiser(), or None for all.",
         above=0,
         positional=True,
     )

@@ -86,7 +86,7 @@ def build_entries() -> list[Entry]:
 
 
 def _entry_of(cls: Any) -> Entry:
-    from lowland.methods.base import parameters_of
+    from lowland.methods.parameters import parameters_of
 
     summary = (cls.__doc__ or "").strip().splitlines()[0]
     flags = [_flag_of(p) for p in parameters_of(cls)]

@@ -20,7 +20,7 @@ from lowland.blocks.rules import RULES, Choice
 from lowland.data.write import whole_or_nothing
 from lowland.errors import MissingFile, ModelFileError
 from lowland.methods.base import Reducer
-from lowland.methods.checks import Described
+from lowland.methods.parameters import Described
 from lowland.methods.registry import entries, load_method
 
 FORMAT = 1

@@ -26,8 +26,8 @@ class TruncatedSVD(LinearMap):
     Cost: one pass and n d² + d³ operations up to 2000 columns; beyond, a few passes of n d k. Sparse rows stay sparse.
     Prefer ``PCA`` where the mean is not of interest: it also takes sparse rows.
 
-    Attributes: ``components_`` (k, d), ``singular_values_``, ``explained_variance_`` (variance of each coordinate, divisor
-    n), ``explained_variance_ratio_``, ``solver_``.
+    Attributes: ``components_`` (k, d), ``singular_values_``, ``explained_variance_`` (of each coordinate, divisor n),
+    ``explained_variance_ratio_``, ``solver_``.
 
     Reference: Deerwester et al. 1990, doi:10.1002/(SICI)1097-4571(199009)41:6<391::AID-ASI1>3.0.CO;2-9.
 

@@ -20,7 +20,7 @@ from lowland.run.run import Run
 class Whitening(MomentsMap):
     """Whitening (sphering): a linear map after which the columns have unit variance and no correlation.
 
-    Problem: W with W S W' = I, S the covariance of the rows. Any rotation of a solution is one too, so ``method`` says what
+    Problem: W with W S W' = I, S the covariance of the rows. A rotated solution is one too, so ``method`` says what
     else is wanted: coordinates in order of variance (pca), as close to the columns as can be (zca), triangular
     (cholesky), or the same after standardising the columns (pca-cor, zca-cor).
 
@@ -28,8 +28,8 @@ class Whitening(MomentsMap):
     2. Form the whitening matrix from the eigenpairs of the covariance (``blocks.whitening``).
     3. Coordinates are z = W(x - mean); the way back multiplies by the inverse of W on the span of the data.
 
-    Cost: one pass, n d² + d³. Directions without variance are left out, never divided by zero: ``rank_`` counts the others,
-    and pca, pca-cor and cholesky then return as many columns as the rank.
+    Cost: one pass, n d² + d³. Directions without variance are left out, never divided by zero: ``rank_`` counts the
+    others, and pca, pca-cor and cholesky then return as many columns as the rank.
     Prefer ``PCA(whiten=True)`` for a few components chosen by a rule.
 
     Attributes: ``whitening_`` (k, d), ``dewhitening_`` (d, k), ``mean_``, ``rank_``, ``eigenvalues_``, ``n_samples_``.
@@ -79,7 +79,8 @@ class Whitening(MomentsMap):
         d = moments.mean.shape[0]
         if self.n_components is not None and self.method not in ("pca", "pca-cor"):
             raise ParameterError(
-                f"Whitening(method={self.method!r}) keeps all directions: leave n_components=None, or choose 'pca' or 'pca-cor'."
+                f"Whitening(method={self.method!r}) keeps all directions: leave n_components=None, "
+                "or choose method='pca' or 'pca-cor'."
             )
         if self.n_components is not None and self.n_components > d:
             raise ParameterError(

@@ -1,6 +1,6 @@
-"""Figures from plain data. Each returns a matplotlib Figure, draws into ``ax`` where given, and changes nothing global."""
+"""Figures from plain data: each is a matplotlib Figure, drawn into ``ax`` where given; nothing global is changed."""
 
-from lowland.plots.images import components_as_images, images
+from lowland.plots.mosaics import components_as_images, images
 from lowland.plots.points import embedding
 from lowland.plots.spectra import distortion_curve, scree
 

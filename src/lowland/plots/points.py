@@ -56,7 +56,7 @@ def embedding(
         ax.scatter(Z[:, 0], Z[:, 1], s=size, color=STRONG, alpha=0.7, linewidths=0)
     elif not classes:
         points = ax.scatter(Z[:, 0], Z[:, 1], s=size, c=marks, cmap=SEQUENTIAL, alpha=0.8, linewidths=0)
-        ax.figure.colorbar(points, ax=ax)
+        ax.figure.colorbar(points, ax=ax).outline.set_visible(False)
     else:
         for i, one in enumerate(classes):
             _draw_class(ax, Z[marks == one], i, _name(one, label_names), size, centers)

@@ -68,7 +68,7 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     J = _line(distortions, "distortions")
     kept, _ = _kept(choice, len(J) - 1)
     ax = axes_for(ax, (5.5, 3.6))
-    ax.plot(np.arange(len(J)), J, color=STRONG, linewidth=1.6, marker="o", markersize=4)
+    ax.plot(np.arange(len(J)), J, color=STRONG, linewidth=1.6, marker="o", markersize=4 if len(J) <= 40 else 2.5)
     if kept is not None:
         ax.plot([kept], [J[kept]], color=MARK, marker="o", markersize=8, markerfacecolor="none", markeredgewidth=1.8)
         ax.annotate(

@@ -1,1 +1,1 @@
-"""How the work is done: on one thread, on many, on a device, on a cluster; with progress, a budget, and a way to stop."""
+"""How the work is done: on one thread, on many, on a cluster; with progress, a budget, and a way to stop."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -93,10 +94,8 @@ def _aligned_blocks(rows: DaskRows, aligned: tuple[np.ndarray | None, ...]) -> l
         return [tuple(aligned)] * len(heights)
     if any(h != h for h in heights):
         raise DataError(
-            "The Dask array does not know the heights of its blocks, so weights cannot be matched. Call compute_chunk_sizes() first."
+            "The Dask array does not know the heights of its blocks, so weights cannot be matched. "
+            "Call compute_chunk_sizes() first."
         )
     borders = np.cumsum([0, *heights])
-    return [
-        tuple(None if a is None else a[start:stop] for a in aligned)
-        for start, stop in zip(borders[:-1], borders[1:], strict=True)
-    ]
+    return [tuple(None if a is None else a[start:stop] for a in aligned) for start, stop in itertools.pairwise(borders)]

@@ -1,4 +1,4 @@
-"""Progress: rich on a terminal, a callback for programs, silent otherwise. The one place that shows it or stops by it."""
+"""Progress: rich on a terminal, a callback for programs, silent otherwise. The one place that shows it."""
 
 from __future__ import annotations
 
@@ -55,38 +55,58 @@ class Stage:
             )
 
 
-class _Bar:
-    """A bar on the terminal, drawn by rich, which is imported only once work has lasted a while."""
+class _Screen:
+    """The bars on the terminal, drawn by rich. Stages may lie within each other; rich allows one display at a time."""
 
     def __init__(self) -> None:
-        self.bar: Any = None
-        self.task: Any = None
+        self.display: Any = None
+        self.stages = 0
+
+    def open(self, event: Progress) -> Any:
+        """Add a bar; rich is imported only now, when some work has lasted a while."""
+        if self.display is None:
+            from rich import progress as rich_progress
+            from rich.console import Console
+
+            self.display = rich_progress.Progress(
+                rich_progress.TextColumn("{task.description}"),
+                rich_progress.BarColumn(),
+                rich_progress.TaskProgressColumn(),
+                rich_progress.TimeElapsedColumn(),
+                rich_progress.TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self.display.start()
+        self.stages += 1
+        return self.display.add_task(event.stage, total=event.total)
+
+    def close(self, task: Any) -> None:
+        """Take a bar away; the last one closes the display."""
+        self.display.remove_task(task)
+        self.stages -= 1
+        if self.stages == 0:
+            self.display.stop()
+            self.display = None
+
+
+_screen = _Screen()
+
+
+class _Bar:
+    """One stage's bar; none before the work has lasted a while."""
+
+    task: Any = None
 
     def __call__(self, event: Progress) -> None:
-        if self.bar is None:
-            if event.seconds < SHOW_AFTER:
-                return
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
-
-            self.bar = Progress(
-                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-                console=Console(stderr=True), transient=True,
-            )  # fmt: skip
-            self.bar.start()
-            self.task = self.bar.add_task(event.stage, total=event.total)
-        self.bar.update(self.task, completed=event.done, total=event.total)
+        if self.task is None and event.seconds >= SHOW_AFTER:
+            self.task = _screen.open(event)
+        if self.task is not None:
+            _screen.display.update(self.task, completed=event.done)
 
     def close(self) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        if self.task is not None:
+            _screen.close(self.task)
 
 
 @contextmanager

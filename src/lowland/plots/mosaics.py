@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import DIVERGING, INK, axes_for, figure_of, on_host
+from lowland.plots.canvas import DIVERGING, INK, WEAK, axes_for, figure_of, on_host
 
 
 def images(
@@ -50,12 +50,15 @@ def images(
     above = max(2, round(0.3 * height)) if titles else max(1, round(0.06 * height))  # pixels between the images
     beside = max(1, round(0.06 * width))
     lines = math.ceil(len(table) / columns)
-    mosaic = np.full((lines * (height + above), columns * (width + beside) - beside), np.nan)
+    mosaic = np.full((lines * (height + above) + 1, columns * (width + beside) - beside + 2), np.nan)  # room for frames
     ax = axes_for(ax, (0.9 * columns, 0.9 * lines * (height + above) / height))
+    from matplotlib.patches import Rectangle
+
     for i, row in enumerate(table):
         top = (i // columns) * (height + above) + above
-        left = (i % columns) * (width + beside)
+        left = (i % columns) * (width + beside) + 1
         mosaic[top : top + height, left : left + width] = row.reshape(height, width)
+        ax.add_patch(Rectangle((left - 0.5, top - 0.5), width, height, fill=False, edgecolor=WEAK, linewidth=0.6))
         if titles:
             middle = left + (width - 1) / 2
             ax.text(middle, top - 0.8, titles[i], ha="center", va="bottom", fontsize="small", color=INK)
@@ -73,7 +76,7 @@ def components_as_images(
     titles: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw components as images: zero is white, the signs have two colours, each component its own scale; return the Figure.
+    """Draw components as images: zero is white, the signs have two colours, each has its own scale; return the Figure.
 
     Parameters
     ----------

@@ -1,0 +1,237 @@
+"""Tables in files: Parquet (also folders of parts), CSV and numpy's own, read in bounded slabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.data.columns import refuse_text, selected
+from lowland.data.rows import ColumnRows, Rows, slab_rows
+from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
+
+READABLE = (".npy", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+_CSV_BLOCK = 4 * 2**20  # bytes parsed at a time
+
+
+def suffix_of(path: Path) -> str:
+    """Return the ending that tells how to read a file, such as .csv.gz; '' for a folder."""
+    name = path.name.lower()
+    return next((suffix for suffix in sorted(READABLE, key=len, reverse=True) if name.endswith(suffix)), path.suffix)
+
+
+def check_exists(path: Path) -> None:
+    """Refuse a file that is not there."""
+    if not path.exists():
+        raise MissingFile(f"There is no file {str(path)!r}. Check the name and the folder.")
+
+
+def open_table(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
+    """Return a file with named columns as Rows."""
+    table = table_at(path)
+    keep = selected(table.names, columns, drop, repr(str(path)))
+    return table.rows([table.names[j] for j in keep])
+
+
+def table_at(path: Path) -> ParquetTable | CsvTable:
+    """Return the table in a file, its head read."""
+    check_exists(path)
+    if path.is_dir() or suffix_of(path) == ".parquet":
+        return ParquetTable(path)
+    if suffix_of(path) in (".csv", ".csv.gz", ".tsv", ".tsv.gz"):
+        return CsvTable(path)
+    raise ParameterError(
+        f"{str(path)!r} is not read as a table. Lowland reads {', '.join(READABLE)} and folders of Parquet parts."
+    )
+
+
+class ParquetTable:
+    """A Parquet file, or a folder of them with the same columns."""
+
+    def __init__(self, path: Path) -> None:
+        self.source = repr(str(path))
+        self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not self.parts:
+            raise MissingFile(
+                f"The folder {self.source} holds no .parquet file. Name a file, or a folder of Parquet parts."
+            )
+        heads = [self._head(part) for part in self.parts]
+        self.schema, self.n = heads[0][0], sum(n for _, n in heads)
+        self.names = list(self.schema.names)
+        for part, (schema, _) in zip(self.parts, heads, strict=True):
+            if schema.names != self.names:
+                raise DataError(
+                    f"{part.name} of {self.source} has other columns than {self.parts[0].name}. "
+                    "All parts need the same columns."
+                )
+
+    def _open(self, part: Path) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.ParquetFile(part)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise FileProblem(
+                f"{str(part)!r} is not a whole Parquet file ({_first_line(error)}). Truncated? Write it again."
+            ) from error
+
+    def _head(self, part: Path) -> tuple[Any, int]:
+        with self._open(part) as file:
+            return file.schema_arrow, file.metadata.num_rows
+
+    def rows(self, names: list[str]) -> Rows:
+        """Return the named columns as Rows."""
+        import pyarrow as pa
+
+        fields = [self.schema.field(name) for name in names]
+
+        def batches(slab: int) -> Iterator[Any]:
+            for batch in self.batches(names, slab):
+                yield batch.cast(pa.schema(fields))
+
+        return _arrow_rows(batches, fields, self.n, self.source)
+
+    def batches(self, names: list[str], size: int) -> Iterator[Any]:
+        """Yield record batches of the named columns, part after part."""
+        import pyarrow as pa
+
+        for part in self.parts:
+            with self._open(part) as file:
+                try:
+                    for batch in file.iter_batches(batch_size=size, columns=names):
+                        yield batch.select(names)
+                except (pa.ArrowInvalid, OSError) as error:
+                    raise FileProblem(f"{str(part)!r} is damaged ({_first_line(error)}). Write it again.") from error
+
+
+class CsvTable:
+    """A comma- or tab-separated file with a header, perhaps compressed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.source = path, repr(str(path))
+        with self._reader() as reader:
+            self.schema = reader.schema
+        self.names = list(self.schema.names)
+
+    def _reader(self, **convert: Any) -> Any:
+        import pyarrow as pa
+        import pyarrow.csv as csv
+
+        try:
+            return csv.open_csv(
+                pa.input_stream(str(self.path), compression="detect"),
+                # one thread: only then does a ragged line come with its number
+                read_options=csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK),
+                parse_options=csv.ParseOptions(delimiter="\t" if ".tsv" in self.path.name.lower() else ","),
+                convert_options=csv.ConvertOptions(**convert),
+            )
+        except pa.ArrowInvalid as error:
+            raise self._explained(error) from error
+        except OSError as error:
+            raise FileProblem(
+                f"{self.source} cannot be read: {_first_line(error)}. The file may be damaged."
+            ) from error
+
+    def _explained(self, error: Exception) -> DataError:
+        words = _first_line(error).removeprefix("CSV parse error: ")
+        if "Empty CSV" in words:
+            return DataError(f"{self.source} is empty: Found array with 0 sample(s). Write rows into it.")
+        if "columns, got" in words:
+            return DataError(f"{self.source} is ragged: {words}. Mend that line (the header is row 1).")
+        return DataError(f"{self.source} cannot be read as numbers: {words}. Mend that value, or leave its column out.")
+
+    def rows(self, names: list[str]) -> Rows:
+        """Return the named columns as Rows of float64."""
+        import pyarrow as pa
+
+        fields = [self.schema.field(name) for name in names]
+        # An empty column has no type; a later block may bring decimals where the first had whole numbers.
+        kinds = {f.name: pa.float64() for f in fields if pa.types.is_null(f.type) or not _texts([f])}
+        fields = [f.with_type(kinds.get(f.name, f.type)) for f in fields]
+        return _arrow_rows(lambda slab: self.batches(names, column_types=kinds), fields, None, self.source)
+
+    def batches(self, names: list[str], **convert: Any) -> Iterator[Any]:
+        """Yield record batches of the named columns."""
+        import pyarrow as pa
+
+        with self._reader(include_columns=names, **convert) as reader:
+            try:
+                yield from reader
+            except pa.ArrowInvalid as error:
+                raise self._explained(error) from error
+
+
+def read_column(path: Path, name: str) -> np.ndarray:
+    """Return one named column of a file, as it is: labels may be text."""
+    import pyarrow as pa
+
+    table = table_at(path)
+    selected(table.names, [name], (), table.source)
+    batches = table.batches([name], 2**16) if isinstance(table, ParquetTable) else table.batches([name])
+    return np.asarray(pa.Table.from_batches(batches, pa.schema([table.schema.field(name)]))[name].to_numpy())
+
+
+def load_numpy(path: Path) -> np.ndarray:
+    """Return the array in a .npy file, memory-mapped, or the one named X (or the only one) in a .npz file."""
+    try:
+        if suffix_of(path) == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            name = "X" if "X" in archive.files else archive.files[0] if len(archive.files) == 1 else None
+            if name is not None:
+                return archive[name]
+            held = ", ".join(archive.files)
+    except Exception as error:  # zipfile, zlib, pickle and OS errors: a damaged archive fails in many ways
+        raise FileProblem(
+            f"{str(path)!r} is not a whole {suffix_of(path)} file of numbers: {_first_line(error)}. Write it again."
+        ) from error
+    raise DataError(f"{str(path)!r} holds the arrays {held}. Name the one to reduce 'X'.")
+
+
+def _texts(fields: Sequence[Any]) -> list[str]:
+    """The names of the fields that hold no numbers."""
+    import pyarrow.types as kinds
+
+    numeric = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
+    return [f.name for f in fields if not any(is_kind(f.type) for is_kind in numeric)]
+
+
+def _arrow_rows(batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], n: int | None, source: str) -> Rows:
+    """Rows over Arrow record batches, cut anew into slabs whose borders do not depend on the file's layout."""
+    import pyarrow as pa
+
+    refuse_text(_texts(fields), source)
+    single = all(f.type in (pa.float32(), pa.float16()) for f in fields)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    slab = slab_rows(max(1, len(fields)), dtype.itemsize)
+    names = tuple(f.name for f in fields)
+    return ColumnRows(lambda: _reslab(batches(slab), slab), _arrow_columns, n, len(fields), dtype, names, source)
+
+
+def _arrow_columns(table: Any) -> list[np.ndarray]:
+    return [column.to_numpy(zero_copy_only=False) for column in table.columns]
+
+
+def _reslab(batches: Iterable[Any], slab: int) -> Iterator[Any]:
+    """Cut batches into tables of ``slab`` rows each, the last one perhaps shorter."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    count = 0
+    for batch in batches:
+        while count + batch.num_rows >= slab:
+            take = slab - count
+            yield pa.Table.from_batches([*held, batch.slice(0, take)])
+            batch, held, count = batch.slice(take), [], 0
+        if batch.num_rows:
+            held.append(batch)
+            count += batch.num_rows
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(". ") if str(error) else type(error).__name__

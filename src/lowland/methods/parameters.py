@@ -1,0 +1,165 @@
+"""Parameters, said once: name, type, default, limits and sentence stand beside each other in the class.
+
+The check in ``fit``, the docstring's table, the command line's flags and the reference page are read from there.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import functools
+import inspect
+import numbers
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.errors import ParameterError
+
+
+def param(
+    default: Any,
+    doc: str,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    positional: bool = False,
+) -> Any:
+    """Declare a parameter: its default, its sentence and its limits. The annotation beside it gives its type."""
+    limits = {"at least": at_least, "above": above, "at most": at_most}
+    limits = {words: limit for words, limit in limits.items() if limit is not None}
+    return dataclasses.field(default=default, kw_only=not positional, metadata={"doc": doc, "limits": limits})
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A parameter as declared."""
+
+    name: str
+    kind: Any  # the resolved annotation
+    default: Any
+    doc: str
+    limits: dict[str, float]
+
+    @property
+    def words(self) -> str:
+        """Its type in words."""
+        return in_words(self.kind)
+
+    @property
+    def wanted(self) -> str:
+        """Its type and limits in words."""
+        return self.words + "".join(f", {words} {limit:g}" for words, limit in self.limits.items())
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value is of its type and within its limits."""
+        if not admits(self.kind, value):
+            return False
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            return True
+        return all(_WITHIN[words](value, limit) for words, limit in self.limits.items())
+
+
+_WITHIN: dict[str, Callable[[Any, float], bool]] = {
+    "at least": lambda value, limit: value >= limit,
+    "above": lambda value, limit: value > limit,
+    "at most": lambda value, limit: value <= limit,
+}
+
+
+@functools.cache
+def parameters_of(cls: Any) -> tuple[Parameter, ...]:
+    """Return the declared parameters of a method, in the order of its signature."""
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    hints = typing.get_type_hints(cls)
+    names = list(inspect.signature(cls.__init__).parameters)[1:]
+    return tuple(
+        Parameter(
+            name, hints[name], fields[name].default, fields[name].metadata["doc"], fields[name].metadata["limits"]
+        )
+        for name in names
+    )
+
+
+def check_parameters(model: Any) -> None:
+    """Check every parameter of a method that is not at its default: ``fit`` on iris must stay under a millisecond."""
+    cls: Any = type(model)
+    for p in parameters_of(cls):
+        value = getattr(model, p.name)
+        if value is p.default:
+            continue
+        unsaved = next((v for v in (value, *getattr(value, "__dict__", {}).values()) if isinstance(v, Described)), None)
+        if unsaved is not None:
+            raise ParameterError(
+                f"{cls.__name__} was loaded from a file, which keeps only a description of {p.name}: {unsaved.text}. "
+                f"Give the object again with set_params({p.name}=...) before fitting."
+            )
+        if not p.fits(value):
+            raise ParameterError(f"{cls.__name__}({p.name}={value!r}): the parameter {p.name!r} must be {p.wanted}.")
+
+
+def documented(cls: Any) -> str:
+    """Return the docstring of a method with a table of its parameters before the examples."""
+    text, examples, rest = (inspect.getdoc(cls) or "").partition("\nExamples\n")
+    table = [f"{f.name} : {f.type}, default {f.default!r}\n    {f.metadata['doc']}" for f in dataclasses.fields(cls)]
+    return "\n".join([text, "", "Parameters", "----------", *table, f"{examples}{rest}"])
+
+
+def admits(kind: Any, value: Any) -> bool:
+    """Whether ``value`` is of the annotated ``kind``, with numpy's numbers as good as Python's."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(admits(part, value) for part in typing.get_args(kind))
+    if origin is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in typing.get_args(kind))
+    if kind is Any:
+        return True
+    if kind is None or kind is types.NoneType:
+        return value is None
+    if kind is bool:
+        return isinstance(value, bool | np.bool_)
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if origin is collections.abc.Callable or kind is collections.abc.Callable:
+        return callable(value)
+    return isinstance(value, origin or kind)
+
+
+def in_words(kind: Any) -> str:
+    """Return an annotation in words: 'a whole number or None'."""
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        words = [in_words(part) for part in typing.get_args(kind)]
+        return ", ".join(words[:-1]) + f" or {words[-1]}"
+    if origin is Literal:
+        choices = [repr(choice) for choice in typing.get_args(kind)]
+        return "one of " + ", ".join(choices) if len(choices) > 1 else choices[0]
+    plain = {
+        int: "a whole number",
+        float: "a number",
+        bool: "True or False",
+        str: "a text",
+        types.NoneType: "None",
+        Any: "anything",
+    }
+    if kind in plain:
+        return plain[kind]
+    if origin is collections.abc.Callable:
+        return "a function"
+    return f"a {getattr(kind, '__name__', kind)}"
+
+
+class Described:
+    """What stands for a foreign object that was not saved: transforming works, fitting needs the object itself."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"<not saved: {self.text}>"
