@@ -16,25 +16,35 @@ from lowland.arrays.linalg import svd
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.moments import ColumnMoments, Moments, Triangle
-from lowland.blocks.operators import Divided, RowsGram, dual_gram
+from lowland.blocks.operators import (
+    Divided,
+    RowsGram,
+    centered_gram_of_rows,
+    centered_transposed_product,
+    divided_columns,
+)
 from lowland.blocks.rules import Choice, Fixed, Rule, Spectrum
 from lowland.blocks.spectral import Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs, with_null_space
 from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError
+from lowland.errors import ParameterError
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
 _SMALL = 500  # rows and columns up to which a full decomposition costs nothing worth saving
 _WIDE = 2000  # a smaller side above this makes few components worth an iteration
+_FAR = 1e3  # a mean this many times the scatter costs an eigenproblem of their sum too many digits
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """Which solver was used and why."""
+    """Which solver was used and why; for an iterative one, how it went."""
 
     name: str
     reason: str
+    iterations: int = 0
+    converged: bool = True
+    trace: tuple[float, ...] = ()  # largest relative residual after each iteration
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
@@ -59,12 +69,6 @@ class Columns:
     mean: Array  # (d,) float64
     variances: Array  # (d,) float64, divisor n - 1, after scaling
     scale: Array | None = None  # (d,) float64: the columns were divided by it
-
-    def __post_init__(self) -> None:
-        if self.rows < 2 or self.n <= 1:
-            raise DataError(
-                "There is only one row (n_samples=1, 1 sample), and one point has no variance. Pass at least 2 rows."
-            )
 
     def scaled(self) -> Columns:
         """The same with every column divided by its deviation; a constant column is left as it is."""
@@ -116,8 +120,8 @@ def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> SolverC
 
 
 def _rows_are_fewer(rows: Rows) -> bool:
-    """Whether the covariance may be formed on the side of the rows: they are fewer, at hand, and dense."""
-    return rows.in_memory and not rows.is_sparse and rows.n is not None and rows.n < rows.d
+    """Whether the covariance may be formed on the side of the rows: they are fewer, and at hand."""
+    return rows.in_memory and rows.n is not None and rows.n < rows.d
 
 
 def _bytes_to_form(side: int) -> int:
@@ -183,7 +187,7 @@ def _by_triangle(
         )
     triangle = run.fold(rows, Triangle.of, weights, name="factoring rows")
     R = as_double(triangle.R)
-    columns = Columns(triangle.n, triangle.rows, triangle.mean, xp_of(R).sum(R**2, axis=0) / (max(triangle.n, 2) - 1))
+    columns = Columns(triangle.n, triangle.rows, triangle.mean, triangle.variances)
     if scale:
         columns = columns.scaled()
         R = R / columns.scale[None, :]  # type: ignore[index]
@@ -204,21 +208,22 @@ def _by_rows(
 ) -> Axes:
     """Fewer rows than columns: CC' is n x n and has the same eigenvalues; the axes are C'U over their lengths."""
     n = int(rows.n or 0)
-    needed = _bytes_to_form(n) + 2 * n * rows.d * rows.dtype.itemsize
+    needed = _bytes_to_form(n) + (0 if rows.is_sparse else n * rows.d * rows.dtype.itemsize)
     run.require(needed, f"The {n} x {n} Gram matrix beside the data", "Choose svd_solver='randomized'")
-    X = run.to_array(rows, "PCA of fewer rows than columns")
-    xp = xp_of(X)
     columns = _columns_of(rows, run, scale, weights)
-    Y = X - like(columns.mean, X)[None, :]
+    X, mean = rows.to_array(), columns.mean
     if columns.scale is not None:
-        Y = Y / like(columns.scale, Y)[None, :]
+        X, mean = divided_columns(X, columns.scale), mean / columns.scale
+    K = centered_gram_of_rows(X, mean, run) / (columns.n - 1)  # (n, n)
+    xp = xp_of(K)
+    root = xp.ones_like(K[:, 0]) if weights is None else xp.sqrt(like(weights, K))
     if weights is not None:
-        Y = Y * xp.sqrt(like(weights, Y))[:, None]
-    K = dual_gram(Y, run) / (columns.n - 1)  # (n, n)
+        K = K * (root[:, None] * root[None, :])
 
     def solve(k: int) -> Eigenpairs:
         dual = _eigenpairs(K, min(k, n), chosen, run, options)
-        V = as_double(Y.T @ like(dual.vectors, Y))  # (d, k), each column as long as its singular value
+        U = like(dual.vectors * root[:, None], X.data if rows.is_sparse else X)
+        V = as_double(centered_transposed_product(X, mean, U))  # (d, k), each column as long as its singular value
         length = xp.linalg.vector_norm(V, axis=0)
         V = V / xp.where(length > 0, length, xp.ones_like(length))[None, :]
         return replace(dual, vectors=fix_signs(V))
@@ -313,8 +318,29 @@ def _decided(
         choice = choice or rule.decide(known)
         if choice is not None:
             null_below = _EPS * max(columns.rows, d) if null_below is None else null_below
-            return Axes(columns, with_null_space(pairs, choice.n_components, null_below), choice, chosen, known)
+            told = _with_course(chosen, pairs)
+            return Axes(columns, with_null_space(pairs, choice.n_components, null_below), choice, told, known)
         k = min(most, 2 * k)
+
+
+def _uncentered_pairs(moments: Moments, k: int, chosen: SolverChoice, run: Run, options: SolverOptions) -> Eigenpairs:
+    """Leading eigenpairs of X'X = S + nμμ'.
+
+    Far from the origin μ outweighs S and would swallow its digits in the sum, so there the square roots are stacked
+    instead, S^1/2 over √n μ', and never squared.
+    """
+    xp = xp_of(moments.mean)
+    S = as_double(moments.scatter)
+    if moments.n * float(xp.sum(moments.mean**2)) < _FAR * float(xp.sum(xp.linalg.diagonal(S))):
+        return _eigenpairs(moments.uncentered, k, chosen, run, options)
+    own = leading_eigenpairs(S, S.shape[0], run=run, solver="eigh")
+    root = own.vectors.T * xp.sqrt(own.values)[:, None]  # (d, d), root' root = S
+    _, s, Vt = svd(xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0))
+    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
+
+
+def _with_course(chosen: SolverChoice, pairs: Eigenpairs) -> SolverChoice:
+    return replace(chosen, iterations=pairs.iterations, converged=pairs.converged, trace=pairs.trace)
 
 
 def singular_axes(
@@ -326,10 +352,12 @@ def singular_axes(
     if rows.d <= _WIDE and _bytes_to_form(rows.d) <= run.budget:
         moments = run.fold(rows, Moments.of, name="summing moments")
         chosen = SolverChoice("covariance_eigh", f"the {rows.d} x {rows.d} Gram matrix costs least")
-        pairs = _eigenpairs(moments.uncentered, k, chosen, run, options)
+        pairs = _uncentered_pairs(moments, k, chosen, run, options)
     else:
         moments = run.fold(rows, ColumnMoments.of, name="summing columns")
         chosen = SolverChoice(solver, f"{rows.d} columns are many: matrix-free")
         gram = RowsGram(rows, run, None, None, None)
         pairs = _eigenpairs(gram, k, chosen, run, options, moments.mean[None, :])
-    return with_null_space(pairs, k, _EPS * max(moments.rows, rows.d)), moments, chosen
+    rounding = _EPS * max(moments.rows, rows.d)
+    pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
+    return pairs, moments, _with_course(chosen, pairs)

@@ -17,6 +17,7 @@ import numpy as np
 from lowland.arrays.linalg import gram, triangle
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
+from lowland.errors import DataError
 
 _SHIFT_ROWS = 64  # rows whose mean serves as the shift; any shift within a few deviations of the mean will do
 
@@ -82,12 +83,12 @@ class Moments:
     @property
     def covariance(self) -> Array:
         """The covariance with divisor n - 1, (d, d) float64."""
-        return as_double(self.scatter) / (self.n - 1)
+        return as_double(self.scatter) / _freedom(self.n, self.rows)
 
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1, (d,) float64."""
-        return as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / (self.n - 1)
+        return as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / _freedom(self.n, self.rows)
 
     @property
     def uncentered(self) -> Array:
@@ -133,7 +134,7 @@ class ColumnMoments:
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1."""
-        return self.squares / (self.n - 1)
+        return self.squares / _freedom(self.n, self.rows)
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,11 @@ class Triangle:
         """Whether NaN, infinity or an overflow is absent."""
         return _finite(self.mean) and _finite(self.R)
 
+    @property
+    def variances(self) -> Array:
+        """The variance of each column, divisor n - 1."""
+        return xp_of(self.R).sum(as_double(self.R) ** 2, axis=0) / _freedom(self.n, self.rows)
+
 
 @dataclass(frozen=True)
 class Total:
@@ -199,6 +205,16 @@ def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array,
     root = xp.sqrt(like(weights, X))  # (m,)
     Y = Y * root[:, None]
     return shift, Y, as_double(root @ Y), float(weights.sum())
+
+
+def _freedom(n: float, rows: int) -> float:
+    """The divisor of a variance, n - 1; one row has none."""
+    if rows < 2 or n <= 1:
+        raise DataError(
+            "There is only one row (n_samples=1, 1 sample), and one point has no variance. Pass at least 2 rows "
+            "(weights count repetitions: they must add up to more than 1)."
+        )
+    return n - 1
 
 
 def _weighing(X: Array, weights: np.ndarray | None) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, is_sparse, like, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.moments import Total
 from lowland.data.rows import Rows
@@ -101,14 +101,27 @@ def _rounded(mean: Array, X: Array) -> tuple[Array, Array | None]:
     return near, None if exact is None else like(exact - as_double(near), X)
 
 
-def dual_gram(Y: Array, run: Run, block: int = 4096) -> Array:
-    """Return YY', (n, n) float64, summed over blocks of columns: float32 products, float64 sums."""
-    xp = xp_of(Y)
-    _n, d = Y.shape
-    total: Array = 0.0
+def divided_columns(X: Any, scale: Array) -> Any:
+    """Return X with every column divided, sparse or not."""
+    if is_sparse(X):
+        return X.multiply(1 / scale[None, :]).tocsr().astype(X.dtype)
+    return X / like(scale, X)[None, :]
+
+
+def centered_gram_of_rows(X: Any, mean: Array, run: Run, block: int = 4096) -> Array:
+    """Return (X - mean)(X - mean)', (n, n) float64, summed over blocks of columns: float32 products, float64 sums."""
+    if is_sparse(X):
+        # CC' = XX' - X m 1' - 1 m'X' + m'm: the zeros stay zeros
+        wide = X.astype(np.float64)
+        cross = (wide @ mean)[:, None]
+        return (wide @ wide.T).toarray() - cross - cross.T + mean @ mean
+    xp = xp_of(X)
+    n, d = X.shape
+    total = xp.zeros((n, n), dtype=xp.float64, device=device_of(X))
     with run.stage("multiplying columns", d) as stage:
         for start in range(0, d, block):
-            part = Y[:, start : start + block]
-            total = total + xp.astype(part @ part.T, xp.float64, copy=False)
-            stage.advance(part.shape[1])
+            stop = min(start + block, d)
+            C = X[:, start:stop] - like(mean[start:stop], X)[None, :]
+            total += as_double(C @ C.T)
+            stage.advance(stop - start)
     return total

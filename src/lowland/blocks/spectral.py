@@ -21,7 +21,8 @@ Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
 
 _DENSE_UP_TO = 2500  # below this size LAPACK's subset solver beats every iteration
 _FEW = 0.2  # a share of eigenpairs above which all of them cost no more
-_NEGLIGIBLE = 1e-10  # an eigenvalue this small beside the first is rounding
+MOST_POWER_STEPS = 1000
+_ROUNDING = 1e-13  # what is smaller than this, beside the first eigenvalue, is rounding
 _TIE = 1e-6  # loadings this close count as equally large
 
 
@@ -83,6 +84,8 @@ def leading_eigenpairs(
     like_array = A if dense else like_array
     if solver == "auto":
         solver = _pick(n, k, dense, A)
+    if solver == "power":
+        oversamples = min(oversamples, 2)  # the textbook's block is as wide as the answer; two more guard against ties
     if k + oversamples >= n and solver != "eigh":
         A, dense, solver = _formed(A, like_array), True, "eigh"  # an iteration on the whole space is a direct method
     rng = rng if rng is not None else np.random.default_rng(0)
@@ -92,7 +95,7 @@ def leading_eigenpairs(
         case "arpack":
             pairs = _arpack(A, k, rng, tol, max_iter, like_array)
         case "power" | "subspace":
-            Q = _start(A, k, oversamples if solver == "subspace" else min(oversamples, 2), rng, start, like_array)
+            Q = _start(A, k, oversamples, rng, start, like_array)
             pairs = _subspace(A, k, Q, run, tol, max_iter, fixed=solver == "subspace")
         case _:
             pairs = _krylov(A, k, _start(A, k, oversamples, rng, start, like_array), run, tol, max_iter)
@@ -157,9 +160,10 @@ def _ritz(Q: Array, AQ: Array, k: int) -> tuple[Array, Array, np.ndarray]:
 
 
 def _worst(residuals: np.ndarray, values: Array) -> float:
-    """The largest residual relative to its own eigenvalue, or to the first one's rounding where that is larger."""
+    """The largest residual relative to its own eigenvalue; one within rounding of the first eigenvalue counts as none."""
     host = to_numpy(values)
-    return float((residuals / np.maximum(host, max(_NEGLIGIBLE * float(host[0]), 1e-300))).max())
+    relative = residuals / np.maximum(host, np.finfo(np.float64).tiny)
+    return float(np.where(residuals <= _ROUNDING * host[0], 0.0, relative).max())
 
 
 def _subspace(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, fixed: bool) -> Eigenpairs:
@@ -168,7 +172,7 @@ def _subspace(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | No
     ``fixed`` runs exactly ``max_iter`` steps, as randomized range finders do; otherwise until the residuals are small.
     """
     tol = tol or 1e-9
-    steps = max_iter if max_iter is not None else 1000
+    steps = max_iter if max_iter is not None else MOST_POWER_STEPS
     trace: list[float] = []
     converged = fixed
     for _ in run.iterate("power method", steps):
@@ -180,6 +184,7 @@ def _subspace(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | No
                 return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace))
         Q = orthonormal(AQ)
     values, V, residuals = _ritz(Q, as_double(A @ Q), k)
+    trace.append(_worst(residuals, values))
     return Eigenpairs(values, V, residuals, "subspace" if fixed else "power", steps, converged, tuple(trace))
 
 
@@ -205,10 +210,20 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         trace.append(_worst(residuals, values))
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
             return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace))
-        fresh = product - basis @ (basis.T @ product)
-        fresh = fresh - basis @ (basis.T @ fresh)  # twice is enough (Kahan)
-        block = orthonormal(fresh)[:, : A.shape[0] - basis.shape[1]]
+        block = _fresh_directions(product, basis, float(values[0]))
+        if block.shape[1] == 0:  # the basis is closed under A: its eigenpairs are exact
+            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace))
     return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace))
+
+
+def _fresh_directions(product: Array, basis: Array, size: float) -> Array:
+    """An orthonormal basis of what ``product`` adds to ``basis``; columns that add only rounding are left out."""
+    xp = xp_of(basis)
+    fresh = product - basis @ (basis.T @ product)
+    Q, R = xp.linalg.qr(fresh)
+    new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > _ROUNDING * size)
+    Q = xp.take(Q, like(new, basis, xp.int64), axis=1)
+    return orthonormal(Q - basis @ (basis.T @ Q)) if len(new) else Q  # twice is enough (Kahan)
 
 
 def _combine(image: Array, basis: Array, V: Array) -> Array:

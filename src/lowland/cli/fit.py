@@ -95,7 +95,8 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
     from lowland.methods.registry import load_method
 
     ctx = click.get_current_context()
-    cls, given = load_method(entry.name), {}
+    cls: Any = load_method(entry.name)
+    given: dict[str, Any] = {}
     limits = {p.name: p for p in parameters_of(cls)}
     for option in ctx.command.params:
         name = option.name or ""

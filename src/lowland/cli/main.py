@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +23,7 @@ from lowland.cli.show import print_json, printable
 from lowland.cli.transform import transform
 from lowland.errors import LowlandError
 
-GOOD, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+GOOD, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 class Lowland(options.Verbs):
@@ -71,6 +72,11 @@ def ended(call: Callable[[], None], *, as_json: bool, debug: bool) -> int:
         return said(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
     except (LowlandError, click.ClickException) as error:
         return said(error, str(error), FAILED, as_json, debug)
+    except MemoryError as error:
+        text = f"The machine has too little memory ({error}). Use fewer rows or columns, or a method that streams."
+        return said(error, text, FAILED, as_json, debug)
+    except OSError as error:
+        return said(error, f"{error.filename or 'A file'}: {error.strerror or error}.", FAILED, as_json, debug)
     except Exception as error:
         text = f"An error nobody foresaw: {type(error).__name__}: {error}. Please report it, with what --debug prints."
         return said(error, text, FAILED, as_json, debug)
@@ -150,6 +156,9 @@ def main() -> NoReturn:
         if getattr(sys, name) is None:  # closed by the shell, as in: lowland methods >&-
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  open until the program ends
         getattr(sys, name).reconfigure(errors="replace")  # a terminal without × prints ? and does not fail
+    with contextlib.suppress(ValueError):  # not in the main thread
+        # a scheduler that ends the program leaves no unfinished file either
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     cli.main(prog_name="lowland")
     raise SystemExit(GOOD)  # not reached: cli.main leaves with its own code
 

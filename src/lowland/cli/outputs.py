@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from lowland.errors import FileProblem, MissingFile, ParameterError
+from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
 
 def check_outputs(*, to: Path | None, model: Path | None = None, force: bool) -> None:
@@ -20,6 +21,8 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool) ->
             raise FileProblem(f"{str(path)!r} is a folder. Name a file in it.")
         if not path.parent.is_dir():
             raise MissingFile(f"The folder {str(path.parent)!r} does not exist. Make it first, or write elsewhere.")
+        if not os.access(path.parent, os.W_OK):
+            raise FileProblem(f"The folder {str(path.parent)!r} is closed to you. Write elsewhere.")
         if path.exists() and not force:
             raise FileProblem(f"{str(path)!r} exists already. Overwrite it with --force, or choose another name.")
     if to is not None and model is not None and to.resolve() == model.resolve():
@@ -30,8 +33,18 @@ def write_table(chunks: Any, path: Path, names: list[str]) -> dict[str, Any]:
     """Write chunks as they come; return what was written."""
     from lowland.data.write import write_chunks
 
-    rows = write_chunks(chunks, path, names)
+    rows = write_chunks(_some(chunks), path, names)
     return {"file": str(path), "rows": rows, "columns": len(names)}
+
+
+def _some(chunks: Iterable[Any]) -> Iterator[Any]:
+    """Yield the chunks; refuse to write a file of none."""
+    empty = True
+    for chunk in chunks:
+        empty = False
+        yield chunk
+    if empty:
+        raise DataError("There are no rows to write: the file that was read has none. Nothing was written.")
 
 
 def coordinates_of(est: Any, rows: Any) -> Iterable[Any]:

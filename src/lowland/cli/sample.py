@@ -12,7 +12,7 @@ from lowland.cli import options
 from lowland.errors import ParameterError
 
 LABEL = "label"
-SLAB = 4096  # rows written at a time: a column of text beside numbers costs an object a cell
+SLAB = 2**14  # rows written at a time: a column of text beside numbers costs an object a cell
 
 
 def run(
@@ -66,7 +66,7 @@ def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tu
     """Return names and chunks of the sample's rows, with the label as the last column where it is wanted."""
     names = list(sample.names)
     if not label_column:
-        return names, iter([sample.X])
+        return names, (sample.X[start : start + SLAB] for start in range(0, len(sample.X), SLAB))
     if sample.y is None:
         raise ParameterError(f"The sample {name!r} has no labels. Leave --label-column out.")
     labels = sample.y

@@ -108,20 +108,17 @@ def model_lines(facts: dict[str, Any], *, whole: bool = False) -> list[tuple[str
     if whole:
         lines.append(("Defaults", _assignments("", {n: v for n, v in facts["parameters"].items() if n not in changed})))
     if facts["solver"]:
-        lines.append(("Solver", _with_reason(facts["solver"]["name"], facts["solver"]["reason"])))
-    if facts["iterations"] is not None:
+        why = facts["solver"]["reason"]
+        lines.append(("Solver", facts["solver"]["name"] + (f": {why}" if why else "")))
+    if facts["iterations"]:
         lines.append(("Iterations", str(facts["iterations"])))
-    lines.append(("Components", _with_reason(str(facts["components"]), (facts["choice"] or {}).get("reason"))))
-    return lines
+    chosen = facts["choice"]
+    return [*lines, ("Components", f"{facts['components']}" + (f" ({chosen['reason']})" if chosen else ""))]
 
 
 def _assignments(before: str, values: dict[str, Any]) -> str:
     texts = (f"{name}={value if isinstance(value, str) else repr(value)}" for name, value in values.items())
     return before + ", ".join(texts) if values else ""
-
-
-def _with_reason(what: str, why: str | None) -> str:
-    return f"{what}: {why}" if why else what
 
 
 def table_size(rows: int | None, columns: int) -> str:

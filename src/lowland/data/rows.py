@@ -250,6 +250,12 @@ class ChunkRows(Rows):
             raise DataError("The iterable of chunks is empty: Found array with 0 sample(s). Pass at least one chunk.")
         head = self.open_chunk(first)
         self.d, self.dtype, self.names = head.d, head.dtype, head.names
+        self.first_bytes = head.slab_bytes
+
+    @property
+    def slab_bytes(self) -> int:
+        """Bytes of a slab of the first chunk; the others are taken to be like it."""
+        return self.first_bytes
 
     def pieces(self) -> Iterator[tuple[Rows, Any]]:
         """Yield the slabs of every chunk; a chunk is never joined to the next."""

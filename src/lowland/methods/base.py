@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.arrays.random import generator
+from lowland.blocks.axes import SolverChoice
 from lowland.data.open import as_vector, float_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError
@@ -134,6 +136,19 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _generator(self) -> np.random.Generator:
         return generator(getattr(self, "random_state", None))
+
+    def _tell_of_course(self, solver: SolverChoice) -> None:
+        """Record how the solver went; warn where it stopped before it was done."""
+        self.solver_ = solver
+        self.n_iter_ = solver.iterations
+        if not solver.converged:
+            left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
+            warnings.warn(
+                f"{type(self).__name__}: the solver {solver.name!r} stopped after {solver.iterations} iterations before it "
+                f"converged{left}. Raise tol or the number of iterations, or choose a direct solver.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
     # --- out ---
 

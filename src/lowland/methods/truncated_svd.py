@@ -77,7 +77,7 @@ class TruncatedSVD(LinearMap):
         self.singular_values_ = xp.astype(xp.sqrt(pairs.values), kind)
         self.explained_variance_ = xp.astype(variances, kind)
         self.explained_variance_ratio_ = xp.astype(variances / total if total > 0 else variances, kind)
-        self.solver_ = chosen
+        self._tell_of_course(chosen)
 
     def _encoding(self) -> Affine:
         return Affine(self.components_.T)

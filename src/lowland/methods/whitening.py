@@ -72,10 +72,6 @@ class Whitening(MomentsMap):
 
     def solve_moments(self, moments: Moments, run: Run) -> None:
         """The whitening matrix of the merged covariance."""
-        if moments.rows < 2 or moments.n <= 1:
-            raise DataError(
-                "There is only one row (n_samples=1, 1 sample), and one point has no variance. Pass at least 2 rows."
-            )
         d = moments.mean.shape[0]
         if self.n_components is not None and self.method not in ("pca", "pca-cor"):
             raise ParameterError(

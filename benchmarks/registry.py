@@ -1,0 +1,49 @@
+"""Which jobs there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from benchmarks.lines import Line
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for: tiny sizes or the real ones, and how many rounds."""
+
+    quick: bool
+    repeat: int
+
+    def size(self, full: int, quick: int) -> int:
+        return quick if self.quick else full
+
+
+@dataclass(frozen=True)
+class Job:
+    """A named comparison; ``run`` yields its lines."""
+
+    name: str
+    title: str
+    run: Callable[[Plan], Iterable[Line]]
+
+
+_declared: dict[str, Job] = {}
+
+
+def job(title: str) -> Callable[[Callable[[Plan], Iterable[Line]]], Callable[[Plan], Iterable[Line]]]:
+    """Declare the function below as the job of its name."""
+
+    def declare(run: Callable[[Plan], Iterable[Line]]) -> Callable[[Plan], Iterable[Line]]:
+        _declared[run.__name__] = Job(run.__name__, title, run)
+        return run
+
+    return declare
+
+
+def all_jobs() -> dict[str, Job]:
+    """Return the declared jobs by name, then one for every method."""
+    import benchmarks.jobs  # noqa: F401  declares them
+    from benchmarks.methods import method_jobs
+
+    return {**_declared, **{each.name: each for each in method_jobs()}}

@@ -1,0 +1,120 @@
+"""The results: kept as JSON, shown as a table, and written as the page docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.lines import Bar, Line
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+HEADINGS = ("job", "ours", "peer", "ratio", "required", "memory beyond the data", "remark")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one job: its lines, or why there are none."""
+
+    title: str
+    date: str
+    lines: tuple[Line, ...]
+    failure: str = ""
+
+    @classmethod
+    def read(cls, stored: dict[str, Any]) -> Outcome:
+        lines = (
+            Line(**{**line, "required": tuple(Bar(**bar) for bar in line["required"])}) for line in stored["lines"]
+        )
+        return cls(stored["title"], stored["date"], tuple(lines), stored["failure"])
+
+    @property
+    def good(self) -> bool:
+        return not self.failure and not any(line.missed for line in self.lines)
+
+
+Outcomes = dict[str, Outcome]
+
+
+def today() -> str:
+    return datetime.date.today().isoformat()
+
+
+def keep(outcomes: Outcomes, machine: dict[str, str], *, quick: bool) -> None:
+    """Write the results; jobs run earlier on the same machine with the same libraries stay."""
+    path = _path(quick)
+    path.parent.mkdir(exist_ok=True)
+    former, former_machine = last(quick=quick)
+    merged = {**(former if former_machine == machine else {}), **outcomes}
+    stored = {"machine": machine, "jobs": {name: asdict(outcome) for name, outcome in merged.items()}}
+    path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def last(*, quick: bool = False) -> tuple[Outcomes, dict[str, str]]:
+    """Return the results last kept, and the machine they were measured on."""
+    path = _path(quick)
+    if not path.exists():
+        return {}, {}
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    return {name: Outcome.read(outcome) for name, outcome in stored["jobs"].items()}, stored["machine"]
+
+
+def _path(quick: bool) -> Path:
+    return HERE / "out" / ("quick.json" if quick else "results.json")
+
+
+def show(outcomes: Outcomes, *, judged: bool) -> None:
+    """Print the table; a missed bar is red, unless the sizes are not those the bars are meant for."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*HEADINGS, box=box.SIMPLE)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200  # a log has room
+    for name, outcome in outcomes.items():
+        if outcome.failure:
+            table.add_row(name, *["–"] * 5, outcome.failure, style="bold red")
+        for line in outcome.lines:
+            table.add_row(f"{name}: {line.what}", *line.cells(), style="red" if judged and line.missed else None)
+    console.print(table)
+
+
+def write_page() -> None:
+    """Write docs/benchmarks.md from the last results."""
+    outcomes, machine = last()
+    if not outcomes:
+        raise SystemExit("There are no results yet. Run python -m benchmarks first.")
+    dates = sorted({outcome.date for outcome in outcomes.values()})
+    PAGE.write_text(_page(outcomes, machine, " to ".join(dict.fromkeys((dates[0], dates[-1])))), encoding="utf-8")
+
+
+def _page(outcomes: Outcomes, machine: dict[str, str], date: str) -> str:
+    parts = [
+        "# Benchmarks\n",
+        "Written by `python -m benchmarks --docs` from the last run of `make bench`; do not edit.\n",
+        "Ours and the peer run in turn in one process, or in fresh processes where memory, imports or compilation are "
+        "measured; after one warm-up each, the median counts, and the ratio is the median of the ratios of neighboring "
+        "runs. Ratios are the result: seconds belong to the machine. Memory is the peak of the resident set beyond its "
+        "size with the data loaded, in a fresh process. Every answer is checked before its time counts.\n",
+        *(f"- {what}: {words}" for what, words in {**machine, "date": date}.items()),
+        "",
+    ]
+    for name, outcome in outcomes.items():
+        parts.append(f"## {name}: {outcome.title}\n")
+        parts.append(f"Failed: {outcome.failure}\n" if outcome.failure else _markdown(outcome.lines))
+    return "\n".join(parts)
+
+
+def _markdown(lines: tuple[Line, ...]) -> str:
+    rows = [list(HEADINGS), ["---"] * len(HEADINGS)]
+    for line in lines:
+        cells = line.cells()
+        if line.missed:
+            cells[3] += " (missed)"
+        rows.append([line.what, *cells])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"

@@ -1,0 +1,287 @@
+"""Write what the docs do not say by hand: the pictures, the reference, and the table of methods in the README.
+
+``make docs`` runs it; the same data give the same files. A test holds the reference and the table to the code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lowland
+from lowland import plots
+from lowland.data import load
+from lowland.methods.parameters import parameters_of
+from lowland.methods.registry import entries, load_method
+
+DOCS = Path(__file__).parent
+README = DOCS.parent / "README.md"
+BEGIN, END = "<!-- methods: written by make docs -->", "<!-- methods: end -->"
+MOST_BYTES = 150_000
+ROOMS = ("data", "quality", "plots", "errors")
+INNER = ("solve", "solve_moments")  # what a method writes, not what a user calls
+
+
+def main() -> None:
+    """Write everything anew."""
+    (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
+    README.write_text(with_methods(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, draw in PICTURES.items():
+        path = DOCS / "pictures" / f"{name}.png"
+        path.parent.mkdir(exist_ok=True)
+        draw().savefig(path, dpi=90, metadata={"Software": None})
+        size = path.stat().st_size
+        print(f"{path.relative_to(DOCS.parent)}: {size / 1000:.0f} kB")
+        if size > MOST_BYTES:
+            sys.exit(f"{path} is larger than {MOST_BYTES} bytes. Draw fewer points or at a lower resolution.")
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+
+
+def with_methods(text: str) -> str:
+    """Return the README with its table of methods as the registry has it."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"README.md has lost its marks {BEGIN} and {END}. Put them back around the table.")
+    return f"{before}{BEGIN}\n\n{methods_table()}\n\n{END}{after}"
+
+
+def methods_table() -> str:
+    """Return one line a method: name with its page, verb, what it is, what it takes."""
+    lines = ["| Method | Verb | What it does | Larger than memory | Sparse |", "|---|---|---|---|---|"]
+    for entry in entries().values():
+        page = f"docs/methods/{entry.module.rpartition('.')[2]}.md"
+        takes = (_yes(entry.streams), _yes(entry.takes_sparse))
+        lines.append(f"| [{entry.name}]({page}) | `{entry.verb}` | {entry.summary} | {' | '.join(takes)} |")
+    return "\n".join(lines)
+
+
+def reference() -> str:
+    """Return the reference: every method with its parameters and verbs, every other public name with its sentence."""
+    parts = [
+        "# Reference",
+        "Written by `make docs` from the code; change the code, not this page.",
+        "## Methods",
+        *(_method(load_method(name), entry) for name, entry in entries().items()),
+        "## Names of `lowland`",
+        _names("lowland", [n for n in dir(lowland) if n not in entries() and n not in ROOMS and n != "__version__"]),
+        "A rule is given as `n_components`; see [how many components](methods/pca.md#how-many-components).",
+    ]
+    for room in ROOMS:
+        module = importlib.import_module(f"lowland.{room}")
+        names = getattr(module, "__all__", None) or [n for n, v in vars(module).items() if inspect.isclass(v)]
+        parts += [f"## Names of `lowland.{room}`", _first_line(module), _names(f"lowland.{room}", sorted(names))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _method(cls: Any, entry: Any) -> str:
+    page = f"methods/{entry.module.rpartition('.')[2]}.md"
+    facts = f"[Page]({page}) · on the command line `lowland fit {entry.verb}` · in `{entry.module}`"
+    head = "| Parameter | Type | Default | Limits | What it does |\n|---|---|---|---|---|\n"
+    rows = [f"| `{p.name}` | {p.words} | `{p.default!r}` | {_limits(p.limits)} | {p.doc} |" for p in parameters_of(cls)]
+    verbs = [
+        f"- `{name}{_signature(value)}`: {_first_line(value)}"
+        for name, value in sorted(_own_methods(cls))
+        if name not in INNER
+    ]
+    text = "\n\n".join([f"### {cls.__name__}", entry.summary, facts, head + "\n".join(rows), "\n".join(verbs)])
+    return text
+
+
+def _own_methods(cls: Any) -> Iterator[tuple[str, Any]]:
+    """The public methods that Lowland writes; those every scikit-learn estimator has are not repeated."""
+    for name, value in inspect.getmembers(cls, inspect.isfunction):
+        if not name.startswith("_") and value.__module__.startswith("lowland."):
+            yield name, value
+
+
+def _names(where: str, names: list[str]) -> str:
+    lines = ["| Name | What it is |", "|---|---|"]
+    module = importlib.import_module(where)
+    for name in names:
+        value = getattr(module, name)
+        lines.append(f"| `{name}{_signature(value)}` | {_first_line(value)} |")
+    return "\n".join(lines)
+
+
+def _signature(value: Any) -> str:
+    """The arguments by name, with defaults where they are plain."""
+    if inspect.isclass(value) and issubclass(value, BaseException):
+        return ""
+    found = inspect.signature(value)
+    parts = []
+    for p in found.parameters.values():
+        if p.name == "self":
+            continue
+        stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        plain = p.default is not p.empty and not callable(p.default) and p.default is not ...
+        parts.append(f"{p.name}={p.default!r}" if plain and "factory" not in repr(p.default) else stars + p.name)
+    return f"({', '.join(parts)})"
+
+
+def _limits(limits: dict[str, float]) -> str:
+    return ", ".join(f"{words} {limit:g}" for words, limit in limits.items()) or "–"
+
+
+def _first_line(value: Any) -> str:
+    line = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    return line.replace("|", "\\|").replace("``", "`")  # of a table, and Markdown's code
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def digits() -> Any:
+    """The picture of the demo."""
+    sys.path.insert(0, str(DOCS.parent / "examples"))
+    import demo
+
+    sample = load("digits")
+    return demo.picture_of(sample, lowland.PCA().fit(sample.X), lowland.PCA(demo.SHARE).fit(sample.X).choice_)
+
+
+def pca_two_views() -> Any:
+    """A cloud and its first axis, seen twice: the spread of the projections, and the distances to the axis."""
+    figure, (left, right) = _panels(2, (9.5, 3.5))
+    cloud = load("ellipse", n=160, axes=(2.2, 0.8), seed=3)
+    pca = lowland.PCA().fit(cloud.X)
+    mean, u = pca.mean_, pca.components_[0]
+    back = mean + ((cloud.X - mean) @ u)[:, None] * u  # each row's nearest point on the axis
+    line = mean + np.array([[-6.2], [6.2]]) * u
+    for ax in (left, right):
+        ax.plot(*line.T, color=INK, linewidth=1)
+        ax.scatter(*cloud.X.T, s=14, color=STRONG, alpha=0.75, linewidths=0)
+        ax.text(*(line[1] + 0.15), "$u_1$", color=INK, fontsize="large")
+        ax.set_aspect("equal")
+        ax.set_xlim(-6, 6.2)
+        ax.set_ylim(-3.4, 3.6)
+        ax.set_axis_off()
+    left.scatter(*back.T, s=9, color=MARK, linewidths=0, zorder=3)
+    for x, b in zip(cloud.X, back, strict=True):
+        right.plot(*np.array([x, b]).T, color=MARK, linewidth=0.7, zorder=0)
+    kept, lost = pca.distortion(0) - pca.distortion(1), pca.distortion(1)
+    _title(left, f"variance of the projections (red): {kept:.2f},\nthe largest of all directions")
+    _title(right, f"mean squared distance to the axis (red): {lost:.2f},\nthe smallest of all directions")
+    return figure
+
+
+def pca_how_many() -> Any:
+    """The same spectrum as a scree plot and as a distortion curve."""
+    figure, (left, right) = _panels(2, (9.5, 3.6))
+    pca = lowland.PCA().fit(load("digits").X)
+    choice = lowland.PCA(lowland.Knee()).fit(load("digits").X).choice_
+    plots.scree(pca.explained_variance_[:40], pca.total_variance_, choice, ax=left)
+    plots.distortion_curve([pca.distortion(m) for m in range(41)], choice, ax=right)
+    _title(right, "what is lost with m components")
+    return figure
+
+
+def pca_components() -> Any:
+    """The first components of the digits, as images."""
+    sample = load("digits")
+    pca = lowland.PCA(16).fit(sample.X)
+    return plots.components_as_images(pca.components_, sample.image_shape, columns=8)
+
+
+def incremental_pca() -> Any:
+    """How far the axes of batches are from those of all rows, here and in scikit-learn."""
+    from sklearn.decomposition import IncrementalPCA
+
+    X = load("digits").X
+    whole = np.linalg.svd(X - X.mean(0), full_matrices=False)[2][:10].T  # (d, 10)
+    sizes = np.array([20, 50, 100, 200, 400, 800, 1797])
+    errors: dict[str, list[float]] = {"scikit-learn's IncrementalPCA": [], "lowland's IncrementalPCA": []}
+    for size in sizes:
+        theirs, ours = IncrementalPCA(10, batch_size=size).fit(X), lowland.IncrementalPCA(10, batch_size=size).fit(X)
+        for model, found in zip((theirs, ours), errors.values(), strict=True):
+            lost = whole - model.components_.T @ (model.components_ @ whole)
+            found.append(float(np.linalg.norm(lost, 2)))  # the sine of the largest angle between the two spans
+    figure, (ax,) = _panels(1, (6, 3.4))
+    for (name, values), color, marker in zip(errors.items(), (MARK, STRONG), "so", strict=True):
+        ax.loglog(sizes, values, color=color, marker=marker, label=name)
+    ax.set_xlabel("rows in a batch")
+    ax.set_ylabel("sine of the largest angle to\nthe true ten components")
+    ax.set_xticks(sizes, [str(size) for size in sizes])
+    ax.minorticks_off()
+    ax.set_ylim(1e-17, 10)
+    ax.legend(frameon=False, loc="center left")
+    _quiet(ax)
+    return figure
+
+
+def truncated_svd() -> Any:
+    """A cloud away from the origin: the first singular direction points at it, the first component along it."""
+    figure, (ax,) = _panels(1, (5.6, 4.0))
+    X = load("ellipse", n=160, axes=(2.0, 0.5), angle=-35.0, seed=1).X + np.array([5.0, 3.5])
+    pca, svd = lowland.PCA(1).fit(X), lowland.TruncatedSVD(1).fit(X)
+    ax.axhline(0, color=WEAK, linewidth=0.8)
+    ax.axvline(0, color=WEAK, linewidth=0.8)
+    ax.scatter(*X.T, s=12, color="#9aa3af", linewidths=0)
+    for start, way, color, words, place in (
+        (np.zeros(2), svd.components_[0] * 6.2, MARK, "TruncatedSVD:\nfrom the origin", (2.6, 0.6)),
+        (pca.mean_, pca.components_[0] * 2.6, STRONG, "PCA:\nfrom the mean", (6.6, 4.6)),
+    ):
+        ax.annotate("", start + way, start, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2.2})
+        ax.text(*place, words, color=color)
+    ax.set_aspect("equal")
+    ax.set_xlim(-0.7, 10.5)
+    ax.set_ylim(-0.7, 7.5)
+    _quiet(ax)
+    ax.grid(visible=False)
+    return figure
+
+
+def whitening() -> Any:
+    """The same cloud, whitened in three ways; a few points are marked, to see what was turned."""
+    X = load("ellipse", n=400, axes=(1.8, 0.5), angle=35.0, seed=2).X
+    marked = np.argsort(X @ [1.0, 0.3])[[-1, -6, 0]]
+    figure, panels = _panels(4, (10, 2.9))
+    kinds = {"as it is": None, "pca": "pca", "zca": "zca", "cholesky": "cholesky"}
+    for ax, (words, kind) in zip(panels, kinds.items(), strict=True):
+        Z = X if kind is None else lowland.Whitening(method=kind).fit_transform(X)
+        ax.scatter(*Z.T, s=8, color=STRONG, alpha=0.6, linewidths=0)
+        for i, marker in zip(marked, "s^D", strict=True):
+            ax.scatter(*Z[i], s=55, color=MARK, marker=marker, edgecolors="white", linewidths=0.8, zorder=3)
+        ax.set_aspect("equal")
+        ax.set_xlim(-5.4, 5.4)
+        ax.set_ylim(-5.4, 5.4)
+        ax.set_xticks([-4, 0, 4])
+        ax.set_yticks([-4, 0, 4])
+        _title(ax, words)
+        _quiet(ax)
+    return figure
+
+
+INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
+_quiet = plots.canvas.quiet
+PICTURES: dict[str, Callable[[], Any]] = {
+    draw.__name__: draw
+    for draw in (digits, pca_two_views, pca_how_many, pca_components, incremental_pca, truncated_svd, whitening)
+}
+
+
+def _panels(count: int, size: tuple[float, float]) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(1, count, squeeze=False)[0]
+
+
+def _title(ax: Any, words: str) -> None:
+    ax.set_title(words, fontsize="medium", color=INK, loc="left")
+
+
+if __name__ == "__main__":
+    main()

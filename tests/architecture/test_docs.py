@@ -1,0 +1,146 @@
+"""The docs are true: links resolve, snippets run and print what they say, generated parts are what the code says."""
+
+import ast
+import contextlib
+import importlib.util
+import io
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lowland.methods.registry import entries
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
+]
+HOW_TO = ROOT / "docs" / "develop" / "add_a_method.md"
+
+
+def read(page):
+    return page.read_text(encoding="utf-8")
+
+
+def named(page):
+    return str(page.relative_to(ROOT))
+
+
+def snippets(page):
+    return re.findall(r"^```python\n(.*?)^```", read(page), re.M | re.S)
+
+
+def load_file(path, name):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def generate():
+    pytest.importorskip("matplotlib")
+    yield load_file(ROOT / "docs" / "generate.py", "lowland_docs_generate")
+    del sys.modules["lowland_docs_generate"]
+
+
+def anchors(page):
+    """The anchors GitHub gives to the headings of a page."""
+    heads = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", read(page), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_resolve(page):
+    text = re.sub(r"^```.*?^```", "", read(page), flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if link.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != HOW_TO and snippets(page)], ids=named)
+def test_snippets_run_and_print_what_they_say(page, tmp_path, monkeypatch):
+    """The snippets of a page run in order, in one namespace and an empty folder; ``print(x)  # y`` must print y."""
+    monkeypatch.chdir(tmp_path)
+    space = {"__name__": "snippet"}
+    for snippet in snippets(page):
+        expected = re.findall(r"^\s*print\(.*\)  # (.*)$", snippet, re.M)
+        prints = [n for n in ast.walk(ast.parse(snippet)) if isinstance(n, ast.Call) and ast.unparse(n.func) == "print"]
+        assert len(prints) == len(expected), f"a print without its answer in:\n{snippet}"
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(snippet, named(page), "exec"), space)
+        assert out.getvalue().splitlines() == expected
+
+
+def test_command_lines_of_the_readme_run(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    lines = re.findall(r"^lowland (.+)$", read(ROOT / "README.md"), re.M)
+    assert [line.split()[0] for line in lines] == ["sample", "fit", "transform", "inverse", "inspect", "methods"]
+    for line in lines:
+        result = CliRunner().invoke(cli, line.split())
+        assert result.exit_code == 0, result.output
+        assert result.stdout
+
+
+def test_the_method_of_the_how_to_works_when_pasted(tmp_path):
+    (text,) = snippets(HOW_TO)
+    path = tmp_path / "random_projection.py"
+    path.write_text(text, encoding="utf-8")
+    module = load_file(path, "random_projection_of_the_docs")
+    try:
+        X = np.random.default_rng(0).standard_normal((200, 30)) + 5
+        model = module.RandomProjection(30, random_state=0).fit(X)
+        np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X)  # k = d is a rotation
+        Z = module.RandomProjection(20, random_state=0).fit(X).transform(X)
+        before, after = np.square(X - X.mean(0)).sum(), np.square(Z).sum()
+        assert after == pytest.approx(before, rel=0.1)
+        with pytest.raises(ValueError, match="at most 30"):
+            module.RandomProjection(31).fit(X)
+    finally:
+        del sys.modules["random_projection_of_the_docs"]
+
+
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+def test_every_method_has_its_page(entry):
+    page = ROOT / "docs" / "methods" / f"{entry.module.rpartition('.')[2]}.md"
+    assert page.exists()
+    assert f"# {entry.name}\n" in read(page)
+    assert re.search(r"!\[[^\]]+\]\(\.\./pictures/", read(page)), (
+        "a page has a picture, with words for those who cannot see"
+    )
+
+
+def test_pages_stay_short():
+    assert len(read(ROOT / "CONTRIBUTING.md").splitlines()) < 60
+    assert len(read(ROOT / "README.md").splitlines()) < 120
+
+
+def test_pages_name_no_place_of_one_machine():
+    for page in PAGES:
+        assert not re.search(r"(?<![\w.])/(home|root|work|tmp|Users)/", read(page)), page
+
+
+def test_generated_texts_are_what_the_code_says(generate):
+    assert read(ROOT / "docs" / "reference.md") == generate.reference(), "stale: run make docs"
+    assert read(ROOT / "README.md") == generate.with_methods(read(ROOT / "README.md")), "stale: run make docs"
+
+
+def test_pictures_are_generated_small_and_shown(generate):
+    shown = {Path(p).name for page in PAGES for p in re.findall(r"!\[[^\]]*\]\(([^)]+\.png)\)", read(page))}
+    files = {path.name: path for path in (ROOT / "docs" / "pictures").glob("*.png")}
+    assert {f"{name}.png" for name in generate.PICTURES} <= set(files)
+    assert set(files) == shown
+    assert all(path.stat().st_size <= generate.MOST_BYTES for path in files.values())

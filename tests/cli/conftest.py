@@ -1,0 +1,58 @@
+"""What the tests of the command line share: a folder to work in, a call, and tables to call it with."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from lowland.data.write import write_chunks
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def lowland():
+    """Call the command line in this process; the result has exit_code, stdout and stderr."""
+    from lowland.cli.main import cli
+
+    def call(*words: object):
+        return CliRunner().invoke(cli, [str(word) for word in words])
+
+    return call
+
+
+@pytest.fixture
+def process():
+    """Call the command line as users do, in a process of its own."""
+
+    def call(*words: object, **settings) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "lowland.cli.main", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **settings)
+
+    return call
+
+
+@pytest.fixture(name="X")
+def rows_of_four_columns(rng) -> np.ndarray:
+    return rng.standard_normal((60, 4)) * [5.0, 3.0, 1.0, 0.5]
+
+
+@pytest.fixture
+def table(X, folder) -> Path:
+    """A CSV file of four columns a, b, c, d."""
+    write_chunks([X], folder / "table.csv", list("abcd"))
+    return Path("table.csv")
+
+
+@pytest.fixture
+def model(table, lowland) -> Path:
+    """A PCA with two components, fitted to the table and saved."""
+    assert lowland("fit", "pca", table, "-k", 2, "--model", "model.lowland").exit_code == 0
+    return Path("model.lowland")

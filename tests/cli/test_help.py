@@ -1,0 +1,91 @@
+"""Help: every verb has a sentence, every method and parameter appears, and nothing heavy is loaded for it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lowland.cli.flags import flag_names
+from lowland.cli.main import cli
+from lowland.methods.registry import entries
+
+HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "dask", "rich"}
+VERBS = ("fit", "transform", "inverse", "inspect", "methods", "sample")
+
+
+def modules_loaded_by(*words: str) -> set[str]:
+    code = (
+        "import sys\nfrom lowland.cli.main import cli\n"
+        "try:\n    cli.main(sys.argv[1:])\nexcept SystemExit as leave:\n    assert not leave.code, leave.code\n"
+        "print('modules:', *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.rpartition("modules:")[2].split())
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["fit", "--help"], ["fit", "pca", "--help"], ["methods"], ["--version"]], ids=" ".join
+)
+def test_help_loads_nothing_heavy(words):
+    assert modules_loaded_by(*words).isdisjoint(HEAVY)
+
+
+def test_listing_the_samples_loads_no_library_of_methods():
+    assert modules_loaded_by("sample").isdisjoint(HEAVY - {"numpy"})
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_a_sentence_and_stands_in_the_help(lowland, verb):
+    own = lowland(verb, "--help")
+    assert own.exit_code == 0
+    sentence = cli.commands[verb].get_short_help_str(limit=200)
+    assert sentence.endswith(".")
+    assert sentence[:15] in own.stdout
+    assert verb in lowland("--help").stdout
+
+
+def test_the_verbs_are_those_tested():
+    assert set(cli.commands) == set(VERBS)
+
+
+@pytest.mark.parametrize("verb", sorted(e.verb for e in entries().values()))
+def test_every_method_appears_and_every_parameter_has_a_flag(lowland, verb):
+    entry = next(e for e in entries().values() if e.verb == verb)
+    assert verb in lowland("fit", "--help").stdout
+    listing = lowland("methods").stdout
+    assert f"{verb} " in listing
+    assert entry.summary in listing
+    text = lowland("fit", verb, "--help").stdout
+    for flag in entry.flags:
+        assert all(name in text for name in flag_names(flag.name)), flag.name
+    assert text.count("[default: ") >= len(entry.flags)
+
+
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda e: e.verb)
+def test_no_parameter_hides_an_option_of_the_command(entry):
+    command = cli.commands["fit"].get_command(None, entry.verb)
+    names = [param.name for param in command.params]
+    flags = [flag for param in command.params for flag in (*param.opts, *param.secondary_opts)]
+    assert len(set(names)) == len(names)
+    assert len(set(flags)) == len(flags)
+
+
+def test_methods_as_json(lowland):
+    found = json.loads(lowland("methods", "--json").stdout)["methods"]
+    assert {m["class"] for m in found} == set(entries())
+    pca = next(m for m in found if m["class"] == "PCA")
+    assert (pca["method"], pca["streams"], pca["sparse"]) == ("pca", True, True)
+    assert pca["parameters"][0]["flags"] == ["-k", "--components", "--n-components"]
+
+
+def test_alone_it_shows_its_help(lowland):
+    result = lowland()
+    assert result.exit_code == 2
+    assert "Commands:" in result.stderr
+
+
+def test_the_entry_of_the_module(process):
+    done = process("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("lowland ")

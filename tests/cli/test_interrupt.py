@@ -1,0 +1,69 @@
+"""Ctrl-C, an ended job and a closed pipe: no unfinished file, no traceback, the right exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import lowland as ll
+
+COMMAND = [sys.executable, "-m", "lowland.cli.main"]
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_no_file(folder, rng, sent, code):
+    ll.save(ll.PCA().fit(rng.standard_normal((50, 30))), "m.lowland")
+    big = np.lib.format.open_memmap("big.npy", mode="w+", dtype=np.float32, shape=(3_000_000, 30))  # zeros: no disk
+    del big
+    before = set(os.listdir(folder))
+    work = subprocess.Popen(
+        [*COMMAND, "transform", "m.lowland", "big.npy", "--to", "z.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell's background jobs ignore Ctrl-C, and so would this process
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    limit = time.monotonic() + 60
+    while work.poll() is None and not _has_begun(folder) and time.monotonic() < limit:
+        time.sleep(0.05)
+    work.send_signal(sent)
+    out, err = work.communicate(timeout=60)
+    assert work.returncode == code, err
+    assert out == ""
+    assert set(os.listdir(folder)) == before
+    assert "Traceback" not in err
+    if sent == signal.SIGINT:
+        assert err == "lowland: Interrupted. No unfinished file is left behind.\n"
+
+
+def _has_begun(folder) -> bool:
+    return any(name.endswith(".part") and os.path.getsize(folder / name) for name in os.listdir(folder))
+
+
+def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    def interrupted(self, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PCA, "solve", interrupted)
+    before = set(os.listdir(folder))
+    result = lowland("fit", "pca", table, "--to", "z.csv", "--model", "m")
+    assert result.exit_code == 130
+    assert result.stderr == "lowland: Interrupted. No unfinished file is left behind.\n"
+    assert set(os.listdir(folder)) == before
+
+
+def test_a_reader_that_goes_away(folder):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*COMMAND, "methods"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("lowland: ")

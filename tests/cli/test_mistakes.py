@@ -1,0 +1,183 @@
+"""Mistakes: one clear line, the right exit code, no traceback, and no file left."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from lowland.cli.main import one_line
+from lowland.data.write import write_chunks
+
+
+@pytest.fixture
+def files(table, X, model):
+    """Files that are wrong, each in its own way."""
+    np.save("x.npy", X)
+    text = [[*row, "word"] for row in X.tolist()]
+    write_chunks([np.array(text, dtype=object)], "words.csv", [*"abcd", "note"])
+    write_chunks([X], "z.csv", list("abcd"))
+    gaps = X.copy()
+    gaps[7, 2] = np.nan
+    write_chunks([gaps], "gaps.parquet", list("abcd"))
+    lines = table.read_text().splitlines()
+    lines[20] += ",9"
+    Path("ragged.csv").write_text("\n".join(lines) + "\n")
+    whole = Path("gaps.parquet").read_bytes()
+    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
+    saved = model.read_bytes()
+    Path("cut.lowland").write_bytes(saved[:-50])
+    Path("flipped.lowland").write_bytes(saved[:-1] + bytes([saved[-1] ^ 255]))
+    Path("foreign.lowland").write_text("hello")
+    Path("empty.csv").touch()
+    Path("header.csv").write_text("a,b,c,d\n")
+    os.mkdir("folder")
+
+
+FIT = ("fit", "pca")
+MISTAKES = [
+    ((*FIT, "nowhere.csv", "--to", "new.csv"), 1, "There is no file 'nowhere.csv'"),
+    ((*FIT, "table.csv", "--columns", "a,zebra", "--to", "new.csv"), 1, "'zebra'"),
+    ((*FIT, "table.csv", "--drop", "zebra", "--to", "new.csv"), 1, "'zebra'"),
+    ((*FIT, "table.csv", "--label", "zebra", "--to", "new.csv"), 1, "'zebra'"),
+    ((*FIT, "words.csv", "--to", "new.csv"), 1, "'note' of 'words.csv' holds text"),
+    ((*FIT, "gaps.parquet", "--to", "new.csv"), 1, "NaN (1 value) in column 'c'"),
+    ((*FIT, "ragged.csv", "--to", "new.csv"), 1, "Row #21"),
+    ((*FIT, "cut.parquet", "--to", "new.csv"), 1, "not a whole Parquet file"),
+    ((*FIT, "empty.csv", "--to", "new.csv"), 1, "is empty"),
+    ((*FIT, "x.npy", "--columns", "a", "--to", "new.csv"), 1, "no column names"),
+    ((*FIT, "x.npy", "--label", "a", "--to", "new.csv"), 1, "--label"),
+    ((*FIT, "table.csv", "-k", "9", "--to", "new.csv"), 1, "Choose at most 4"),
+    ((*FIT, "table.csv", "-k", "0", "--to", "new.csv"), 2, "-k / --components"),
+    ((*FIT, "table.csv", "-k", "many", "--to", "new.csv"), 2, "kaiser"),
+    ((*FIT, "table.csv", "-k", "downstream", "--to", "new.csv"), 2, "Python only"),
+    ((*FIT, "table.csv", "--svd-solver", "ful", "--to", "new.csv"), 2, "--svd-solver: 'ful' is not one of 'auto'"),
+    ((*FIT, "table.csv", "--n-oversamples", "0", "--to", "new.csv"), 2, "--n-oversamples: 0 is not a whole"),
+    ((*FIT, "table.csv", "--tol", "tiny", "--to", "new.csv"), 2, "--tol: 'tiny' is not a number"),
+    ((*FIT, "table.csv", "--memory", "lots", "--to", "new.csv"), 2, "1GB"),
+    ((*FIT, "table.csv", "--memory", "1kB", "--to", "new.csv"), 1, "--memory"),
+    ((*FIT, "table.csv", "--threads", "0", "--to", "new.csv"), 2, "--threads"),
+    ((*FIT, "table.csv", "--columns", ",", "--to", "new.csv"), 2, "empty name"),
+    ((*FIT, "table.csv", "--to", "z.csv"), 1, "--force"),
+    ((*FIT, "table.csv", "--to", "new.csv", "--model", "model.lowland"), 1, "--force"),
+    ((*FIT, "table.csv", "--to", "new.txt"), 1, ".parquet"),
+    ((*FIT, "table.csv", "--to", "nowhere/new.csv"), 1, "The folder 'nowhere' does not exist"),
+    ((*FIT, "table.csv", "--model", "folder"), 1, "is a folder"),
+    ((*FIT, "table.csv", "--to", "new.csv", "--model", "./new.csv"), 1, "two names"),
+    ((*FIT, "table.csv", "--whitten"), 2, "--whiten"),
+    (FIT, 2, "Missing argument 'FILE'"),
+    (("fit", "pac", "table.csv"), 2, "Did you mean 'pca'?"),
+    (("fit", "zzz", "table.csv"), 2, "Choose among: "),
+    (("fit", "table.csv"), 2, "lowland fit pca table.csv"),
+    (("fitt", "pca"), 2, "Did you mean 'fit'?"),
+    (("transform", "nowhere.lowland", "table.csv", "--to", "new.csv"), 1, "There is no model file"),
+    (("transform", "cut.lowland", "table.csv", "--to", "new.csv"), 1, "not a whole model file"),
+    (("transform", "flipped.lowland", "table.csv", "--to", "new.csv"), 1, "checksum"),
+    (("transform", "foreign.lowland", "table.csv", "--to", "new.csv"), 1, "not a whole model file"),
+    (("transform", "model.lowland", "gaps.parquet", "--to", "new.parquet"), 1, "NaN"),
+    (("transform", "model.lowland", "ragged.csv", "--to", "new.parquet"), 1, "Row #21"),
+    (("transform", "model.lowland", "header.csv", "--to", "new.parquet"), 1, "no rows"),
+    (("transform", "model.lowland", "table.csv"), 2, "--to"),
+    (("transform", "model.lowland", "table.csv", "--to", "z.csv"), 1, "--force"),
+    (("inverse", "model.lowland", "table.csv", "--to", "new.csv"), 1, "2 components"),
+    (("inspect", "foreign.lowland"), 1, "not a whole model file"),
+    (("sample", "irs"), 1, "Did you mean 'iris'?"),
+    (("sample", "iris", "--option", "n", "--to", "new.csv"), 2, "NAME=VALUE"),
+    (("sample", "iris", "--option", "n=3", "--to", "new.csv"), 1, "no option 'n'"),
+    (("sample", "airports", "--label-column", "--to", "new.csv"), 1, "no labels"),
+    (("sample", "--to", "new.csv"), 2, "Name the data set"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda value: None)
+def test_a_mistake_is_said_in_one_line_and_leaves_nothing(lowland, files, folder, words, code, said):
+    before = {name: os.path.getmtime(name) for name in os.listdir(folder)}
+    result = lowland(*words)
+    assert result.exit_code == code, result.stderr
+    assert result.stdout == ""
+    assert said in result.stderr
+    assert result.stderr.startswith("lowland: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert "Traceback" not in result.stderr
+    assert "nobody foresaw" not in result.stderr
+    assert {name: os.path.getmtime(name) for name in os.listdir(folder)} == before
+
+
+@pytest.mark.parametrize(("words", "code", "said"), [MISTAKES[0], MISTAKES[5], MISTAKES[13], MISTAKES[33]])
+def test_with_json_a_mistake_is_an_object(lowland, files, words, code, said):
+    result = lowland(*words, "--json")
+    assert result.exit_code == code
+    assert result.stderr == ""
+    error = json.loads(result.stdout)["error"]
+    assert said.split(":")[0] in error["message"]
+    assert error["type"].isidentifier()
+
+
+def test_debug_shows_the_traceback(lowland, files):
+    for words in (("fit", "pca", "nowhere.csv", "--debug"), ("--debug", "fit", "pca", "nowhere.csv")):
+        result = lowland(*words)
+        assert result.exit_code == 1
+        assert "Traceback" in result.stderr
+        assert result.stderr.splitlines()[-1].startswith("lowland: There is no file")
+
+
+def test_what_nobody_foresaw_is_one_line_too(lowland, table, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    def broken(self, *_):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(PCA, "solve", broken)
+    result = lowland("fit", "pca", table)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[0].startswith("lowland: An error nobody foresaw: ZeroDivisionError: oh.")
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("abcde", "It also has 'e'. Leave them out: --drop e"),
+        ("eabcd", "It also has 'e'. Leave them out: --drop e"),
+        ("badc", "They are in another order. Select them: --columns a,b,c,d"),
+        ("ebadc", "It also has 'e'. Select them: --columns a,b,c,d"),
+        ("abc", "Missing: 'd'."),
+        ("abce", "Missing: 'd'. It has 'e' instead."),
+    ],
+)
+def test_columns_that_do_not_match_the_model_come_with_the_flag_that_helps(lowland, model, rng, columns, said):
+    write_chunks([rng.standard_normal((5, len(columns)))], "new.csv", list(columns))
+    result = lowland("transform", model, "new.csv", "--to", "z.npy")
+    assert result.exit_code == 1
+    assert said in result.stderr
+    if "--" in said:
+        remedy = said[said.index("--") :].split()
+        assert lowland("transform", model, "new.csv", "--to", "z.npy", *remedy).exit_code == 0
+
+
+def test_a_damaged_part_is_found_while_writing_and_nothing_is_left(lowland, folder, rng, monkeypatch):
+    """The footer is sound, a page is not: the fault shows only after the first slabs were written."""
+    X = rng.standard_normal((3000, 4))
+    write_chunks([X], "whole.parquet", list("abcd"))
+    lowland("fit", "pca", "whole.parquet", "--model", "m")
+    pq.write_table(pq.read_table("whole.parquet"), "cut.parquet", row_group_size=300, compression="zstd")
+    raw = bytearray(Path("cut.parquet").read_bytes())
+    middle = len(raw) // 2
+    raw[middle : middle + 400] = bytes(400)
+    Path("cut.parquet").write_bytes(raw)
+    from lowland.data import rows
+
+    monkeypatch.setattr(rows, "SLAB_BYTES", 300 * 4 * 8)
+    before = set(os.listdir(folder))
+    result = lowland("transform", "m", "cut.parquet", "--to", "z.csv")
+    assert result.exit_code == 1
+    assert "'cut.parquet' is damaged" in result.stderr
+    assert set(os.listdir(folder)) == before
+
+
+def test_messages_become_one_line():
+    text = "Names should match.\nUnseen:\n- a\n- b\nMissing:\n- c\nSelect them."
+    assert one_line(text) == "Names should match. Unseen: a, b. Missing: c. Select them."
+    assert one_line('or raise it with lowland.config(memory="3GB").') == "or raise it with --memory 3GB."

@@ -1,0 +1,27 @@
+"""What the contracts share: every method of the registry, and data to try it on."""
+
+import numpy as np
+
+from lowland.methods.registry import entries, load_method
+
+METHODS = sorted(entries())
+STREAMING = [name for name in METHODS if entries()[name].streams]
+ORDER_FREE = [name for name in METHODS if entries()[name].order_free]
+SPARSE = [name for name in METHODS if entries()[name].takes_sparse]
+
+
+def make(name, **params):
+    """A fresh estimator; the seed is fixed where there is one."""
+    est = load_method(name)(**params)
+    return est.set_params(random_state=0) if "random_state" in est.get_params() else est
+
+
+def table(n=120, d=6, seed=0, dtype=np.float64):
+    """Rows with a clear spectrum, away from the origin, without ties."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * np.geomspace(5, 0.5, d) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
+    return (X + 10 * rng.standard_normal(d)).astype(dtype)
+
+
+def labels(n=120):
+    return np.arange(n) % 3

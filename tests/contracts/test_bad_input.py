@@ -1,0 +1,131 @@
+"""Every bad input gets our error: one clear sentence that says what to do."""
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.errors import DataError, DataTypeError, FileProblem, LowlandError, MissingFile, ParameterError
+from lowland.methods.registry import entries
+
+from .battery import METHODS, labels, make, table
+
+
+def with_value(value):
+    X = table()
+    X[3, 2] = X[7, 2] = X[5, 4] = value
+    return X
+
+
+BAD = {
+    "NaN": (with_value(np.nan), DataError, r"NaN \(3 values\) in columns 2, 4"),
+    "infinity": (with_value(np.inf), DataError, r"infinity \(3 values\) in columns 2, 4"),
+    "NaN in float32": (with_value(np.nan).astype(np.float32), DataError, "NaN"),
+    "no rows": (np.empty((0, 3)), DataError, "0 sample"),
+    "no columns": (np.empty((5, 0)), DataError, "0 feature"),
+    "one dimension": (np.arange(5.0), DataError, "reshape"),
+    "three dimensions": (np.zeros((2, 3, 4)), DataError, "2D"),
+    "a number": (3.0, DataError, "2D"),
+    "complex": (table() + 1j, DataError, "Complex"),
+    "text": (np.array([["a", "b"], ["c", "d"]]), DataError, "not numbers"),
+    "objects": (np.array([[{}, 1], [2, 3]], dtype=object), DataTypeError, "not numbers"),
+    "dates": (np.zeros((3, 2), dtype="datetime64[s]"), DataTypeError, "Convert"),
+    "ragged lists": ([[1.0, 2.0], [3.0]], DataError, "same number"),
+    "a generator": ((row for row in [table()]), DataTypeError, "only once"),
+    "chunks of other widths": ([table(), table()[:, :3]], DataError, "columns"),
+    "no chunks": ([], DataError, "2D"),
+    "a missing file": ("nowhere/to/be/found.csv", MissingFile, "no file"),
+    "too large for float32": (table(dtype=np.float32) * np.float32(1e30), DataError, "float64"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("name", METHODS)
+def test_bad_data(name, what):
+    X, error, words = BAD[what]
+    with pytest.raises(error, match=words) as caught:
+        make(name).fit(X)
+    assert isinstance(caught.value, LowlandError)
+    assert str(caught.value).strip().endswith((".", ")"))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_text_columns_are_named(name):
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "colour": ["a", "b", "c"], "kind": pd.Categorical(["u", "v", "u"])})
+    with pytest.raises(DataTypeError, match="'colour', 'kind'.*--drop"):
+        make(name).fit(frame)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_too_many_components(name):
+    with pytest.raises(ParameterError, match="at most"):
+        make(name, n_components=7).fit(table())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_wrong_parameters_are_told_at_fit(name):
+    for flag in entries()[name].flags:
+        est = make(name).set_params(**{flag.name: object()})
+        with pytest.raises(ParameterError, match=flag.name):
+            est.fit(table(), labels())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_other_columns_at_transform(name):
+    import pandas as pd
+
+    frame = pd.DataFrame(table(), columns=list("abcdef"))
+    est = make(name).fit(frame)
+    with pytest.raises(DataError, match="(?s)unseen at fit time:\n- g.*now missing:\n- f"):
+        est.transform(frame.rename(columns={"f": "g"}))
+    with pytest.raises(DataError, match="same order"):
+        est.transform(frame[list("fabcde")])
+    with pytest.raises(DataError, match="expecting 6 features"):
+        make(name).fit(table()).transform(table()[:, :5])
+    with pytest.raises(DataError, match=r"NaN \(1 value\) in column 'c'"):
+        bad = frame.copy()
+        bad.loc[4, "c"] = np.nan
+        est.transform(bad)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_damaged_files(name, tmp_path):
+    (tmp_path / "ragged.csv").write_text("a,b\n1,2\n3\n4,5\n")
+    with pytest.raises(DataError, match="#3"):
+        make(name).fit(tmp_path / "ragged.csv")
+    (tmp_path / "late.csv").write_text("a,b\n" + "1,2\n" * 10 + "x,3\n")
+    with pytest.raises((DataError, DataTypeError), match="late.csv"):
+        make(name).fit(tmp_path / "late.csv")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(DataError, match="empty"):
+        make(name).fit(tmp_path / "empty.csv")
+    (tmp_path / "header.csv").write_text("a,b\n")
+    with pytest.raises(DataError, match="0 sample|no rows"):
+        make(name).fit(tmp_path / "header.csv")
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and then nothing")
+    with pytest.raises(FileProblem, match="Parquet"):
+        make(name).fit(tmp_path / "x.parquet")
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(FileProblem, match="npy"):
+        make(name).fit(tmp_path / "x.npy")
+    (tmp_path / "x.xlsx").write_text("")
+    with pytest.raises(ParameterError, match=r"\.parquet"):
+        make(name).fit(tmp_path / "x.xlsx")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_failed_fit_leaves_nothing_that_looks_fitted(name):
+    from sklearn.exceptions import NotFittedError
+
+    est = make(name)
+    with pytest.raises(DataError):
+        est.fit(with_value(np.nan))
+    with pytest.raises(NotFittedError):
+        est.transform(table())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_budget_refuses_with_a_remedy(name):
+    with lowland.config(memory="1kB"), pytest.raises(MemoryError, match="config"):
+        make(name).fit(lowland.open_rows([table(2000)]))

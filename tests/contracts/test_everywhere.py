@@ -1,0 +1,46 @@
+"""Whatever is in the registry is also on the command line, in the docs and in the index."""
+
+from pathlib import Path
+
+import pytest
+
+import lowland
+from lowland.methods import registry
+
+from .battery import METHODS
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_index_is_true():
+    assert registry.INDEX.read_text(encoding="utf-8") == registry.index_text(), "run: make index"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_public_name_docs_page_and_doc(name):
+    cls = getattr(lowland, name)
+    module = cls.__module__.rpartition(".")[2]
+    assert name in dir(lowland)
+    page = (ROOT / "docs" / "methods" / f"{module}.md").read_text(encoding="utf-8")
+    assert name in page
+    for word in ("Problem:", "Cost:", "Reference:", "doi:", "Examples", "Parameters"):
+        assert word in cls.__doc__, word
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_example_in_the_docstring_runs(name):
+    import doctest
+
+    cls = getattr(lowland, name)
+    finder = doctest.DocTestFinder(recurse=False)
+    for test in finder.find(cls, name):
+        result = doctest.DocTestRunner().run(test)
+        assert result.attempted > 0
+        assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_parameter_has_a_sentence(name):
+    for flag in registry.entries()[name].flags:
+        assert flag.doc.endswith(".")
+        assert len(flag.doc) > 8

@@ -1,0 +1,220 @@
+"""The same answer from every kind of input, engine and number of threads."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+import lowland
+from lowland.arrays.namespace import to_numpy
+
+from .battery import METHODS, ORDER_FREE, SPARSE, STREAMING, labels, make, table
+
+
+@pytest.fixture
+def small_slabs(monkeypatch):
+    """Many slabs from little data."""
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 1000)
+    monkeypatch.setattr("lowland.data.rows.SPARSE_SLAB_ROWS", 20)
+
+
+def fitted(name, X):
+    est = make(name).fit(X, labels(len(X)) if hasattr(X, "__len__") else None)
+    return est, to_numpy(est.transform(X))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_same_bits_on_any_number_of_threads(name, small_slabs):
+    X = table(500)
+    results = []
+    for threads in (1, 2, 3):
+        with lowland.config(threads=threads):
+            results.append(make(name).fit(X, labels(500)).transform(X))
+    assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_same_seed_same_bits(name):
+    X = table()
+    assert np.array_equal(fitted(name, X)[1], fitted(name, X)[1])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_input_is_untouched(name):
+    X = table()
+    before = X.copy()
+    est, Z = fitted(name, X)
+    X.setflags(write=False)
+    again, Z_read_only = fitted(name, X)
+    assert np.array_equal(X, before)
+    assert np.array_equal(Z, Z_read_only)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_memory_layout_does_not_matter(name):
+    X = table()
+    Z = fitted(name, X)[1]
+    wide = np.zeros((240, 12))
+    wide[::2, ::2] = X
+    for other in (np.asfortranarray(X), wide[::2, ::2], X.tolist()):
+        np.testing.assert_allclose(fitted(name, other)[1], Z, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint16, bool])
+@pytest.mark.parametrize("name", METHODS)
+def test_integers_are_float64(name, dtype):
+    X = (table() * 2 + 60).astype(dtype) if dtype is not bool else table() > 0
+    Z = fitted(name, X)[1]
+    assert Z.dtype == np.float64
+    np.testing.assert_allclose(Z, fitted(name, X.astype(float))[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_float32_stays_float32_and_agrees(name):
+    X = table(dtype=np.float32)
+    est, Z = fitted(name, X)
+    assert Z.dtype == np.float32
+    reference = fitted(name, X.astype(np.float64))[1]
+    np.testing.assert_allclose(Z, reference, atol=2e-5 * np.abs(reference).max())
+    if hasattr(est, "inverse_transform"):
+        assert est.inverse_transform(Z).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_chunked_equals_whole(name, small_slabs, tmp_path):
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    X = table(311)
+    Z = make(name).fit(X).transform(X)
+    arrow = pa.table({f"c{j}": X[:, j] for j in range(X.shape[1])})
+    np.save(tmp_path / "x.npy", X)
+    pa.parquet.write_table(arrow, tmp_path / "x.parquet", row_group_size=100)
+    pa.csv.write_csv(arrow, tmp_path / "x.csv")
+    (tmp_path / "parts").mkdir()
+    pa.parquet.write_table(arrow.slice(0, 200), tmp_path / "parts" / "0.parquet")
+    pa.parquet.write_table(arrow.slice(200), tmp_path / "parts" / "1.parquet")
+    sources = [tmp_path / "x.npy", tmp_path / "x.parquet", tmp_path / "x.csv", str(tmp_path / "parts")]
+    for source in [*sources, [X[:1], X[1:100], X[100:]], arrow]:
+        np.testing.assert_allclose(make(name).fit(source).transform(source), Z, atol=1e-10)
+
+
+@settings(max_examples=15, deadline=None)
+@given(cuts=st.lists(st.integers(1, 119), max_size=6), far=st.sampled_from([0.0, 1e6]))
+@pytest.mark.parametrize("name", STREAMING)
+def test_any_chunking_gives_the_same_answer(name, cuts, far):
+    X = table() + far
+    borders = [0, *sorted(set(cuts)), len(X)]
+    chunks = [X[a:b] for a, b in zip(borders[:-1], borders[1:], strict=True)]
+    whole, parts = make(name).fit(X), make(name).fit(chunks)
+    scale = np.abs(whole.transform(X)).max()
+    np.testing.assert_allclose(parts.transform(X), whole.transform(X), atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("name", ORDER_FREE)
+def test_permuting_rows_permutes_the_result(name):
+    X = table()
+    order = np.random.default_rng(1).permutation(len(X))
+    Z = make(name).fit(X, labels()).transform(X)
+    permuted = make(name).fit(X[order], labels()[order]).transform(X[order])
+    np.testing.assert_allclose(permuted, Z[order], atol=1e-9)
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", METHODS)
+def test_other_array_libraries_agree(name, library, dtype):
+    xp = pytest.importorskip(library)
+    X = table(dtype=dtype)
+    Z = fitted(name, X)[1]
+    est = make(name).fit(xp.asarray(X), labels())
+    result = est.transform(xp.asarray(X))
+    assert type(result) is type(xp.asarray(X))
+    assert str(result.dtype).endswith(dtype)
+    np.testing.assert_allclose(to_numpy(result), Z, atol=(1e-9 if dtype == "float64" else 1e-5) * np.abs(Z).max())
+    if hasattr(est, "inverse_transform"):
+        assert type(est.inverse_transform(result)) is type(result)
+    # a model fitted there transforms numpy arrays here, and the other way round
+    np.testing.assert_allclose(est.transform(X), Z, atol=1e-5 * np.abs(Z).max())
+    assert type(make(name).fit(X, labels()).transform(xp.asarray(X))) is type(result)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csc_array, scipy.sparse.coo_matrix])
+def test_sparse_agrees_with_dense(name, kind, small_slabs):
+    X = np.where(np.random.default_rng(0).random((150, 8)) < 0.3, table(150, 8), 0.0)
+    Z = fitted(name, X)[1]
+    est = make(name).fit(kind(X))
+    np.testing.assert_allclose(est.transform(kind(X)), Z, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_frames_in_and_out(name):
+    import pandas as pd
+    import polars as pl
+
+    X = table()
+    columns = [f"c{j}" for j in range(X.shape[1])]
+    pandas_frame = pd.DataFrame(X, columns=columns, index=np.arange(1000, 1120))
+    polars_frame = pl.DataFrame(dict(zip(columns, X.T, strict=True)))
+    Z = fitted(name, X)[1]
+    for frame in (pandas_frame, polars_frame, polars_frame.to_arrow()):
+        est = make(name).fit(frame, labels())
+        assert list(est.feature_names_in_) == columns
+        result = est.transform(frame)
+        assert type(result) is np.ndarray
+        np.testing.assert_allclose(result, Z, atol=1e-9)
+    names = list(make(name).fit(X, labels()).get_feature_names_out())
+    assert names[0] == f"{name.lower()}0"
+    with lowland.config(output="frame"):
+        out = make(name).fit(pandas_frame, labels()).transform(pandas_frame)
+        assert list(out.columns) == names
+        assert out.index.equals(pandas_frame.index)
+        out = make(name).fit(polars_frame, labels()).transform(polars_frame)
+        assert isinstance(out, pl.DataFrame)
+        assert out.columns == names
+        assert type(make(name).fit(X, labels()).transform(X)) is np.ndarray
+    out = make(name).set_output(transform="polars").fit(polars_frame, labels()).transform(polars_frame)
+    assert isinstance(out, pl.DataFrame)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_saved_pickled_and_cloned(name, tmp_path):
+    X = table()
+    est, Z = fitted(name, X)
+    lowland.save(est, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    assert repr(loaded) == repr(est)
+    assert {k for k in vars(est) if k.endswith("_")} == {k for k in vars(loaded) if k.endswith("_")}
+    assert np.array_equal(loaded.transform(X), Z)
+    assert np.array_equal(pickle.loads(pickle.dumps(est)).transform(X), Z)
+    assert np.array_equal(clone(est).fit(X, labels()).transform(X), Z)
+    assert np.array_equal(loaded.fit(X, labels()).transform(X), Z)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_in_a_pipeline_under_grid_search(name):
+    X, y = table(), labels()
+    pipeline = make_pipeline(make(name), DecisionTreeClassifier(max_depth=2, random_state=0))
+    search = GridSearchCV(pipeline, {f"{name.lower()}__n_components": [1, 2]}, cv=2).fit(X, y)
+    assert search.best_params_[f"{name.lower()}__n_components"] in (1, 2)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_dask_agrees_and_stays_lazy(name):
+    da = pytest.importorskip("dask.array")
+    X = table(200)
+    lazy = da.from_array(X, chunks=(37, 4))
+    est = make(name).fit(lazy)
+    result = est.transform(lazy)
+    assert isinstance(result, da.Array)
+    assert result.shape == (200, result.shape[1])
+    np.testing.assert_allclose(result.compute(), make(name).fit(X).transform(X), atol=1e-9)

@@ -1,0 +1,456 @@
+"""Truths about PCA: what the texts prove, what scikit-learn answers, and agreement between routes."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.decomposition import PCA as TheirPCA
+from sklearn.linear_model import LogisticRegression
+
+import lowland
+from lowland import PCA, IncrementalPCA
+from lowland.blocks.rules import Cumulative, Downstream, EachAtLeast, EigenvalueAbove, Kaiser, Knee, ParallelAnalysis
+from lowland.data import load, low_rank
+from lowland.errors import DataError, ParameterError
+
+SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized"]
+COUNTS = [
+    1,
+    3,
+    None,
+    0.8,
+    "mle",
+    Kaiser(),
+    Cumulative(0.9),
+    EachAtLeast(0.05),
+    EigenvalueAbove(1.0),
+    Knee(),
+    ParallelAnalysis(20),
+]
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(3)
+    return rng.standard_normal((60, 7)) @ np.diag([6, 4, 3, 2, 1, 0.5, 0.2]) @ rng.standard_normal((7, 7)) + 5
+
+
+# --- facts that the texts prove ---
+
+
+def test_maximum_variance_is_minimum_error(X):
+    pca = PCA(3).fit(X)
+    Z = pca.transform(X)
+    error = np.mean(np.sum((X - pca.inverse_transform(Z)) ** 2, axis=1))
+    variance = np.sum(np.var(Z, axis=0))
+    assert error + variance == pytest.approx(np.sum(np.var(X, axis=0)))
+    rng = np.random.default_rng(0)
+    for _ in range(20):  # any other three directions keep less and lose more
+        Q = np.linalg.qr(rng.standard_normal((7, 3)))[0]
+        C = X - X.mean(axis=0)
+        assert np.sum(np.var(C @ Q, axis=0)) < variance
+        assert np.mean(np.sum((C - C @ Q @ Q.T) ** 2, axis=1)) > error
+
+
+def test_distortion_is_the_measured_error(X):
+    pca = PCA().fit(X)
+    C = X - pca.mean_
+    for m in range(8):
+        U = pca.components_[:m]
+        assert pca.distortion(m) == pytest.approx(np.mean(np.sum((C - C @ U.T @ U) ** 2, axis=1)), abs=1e-10)
+        assert pca.distortion(m) == pytest.approx(np.sum(pca.explained_variance_[m:]) * 59 / 60, abs=1e-10)
+
+
+def test_distortion_needs_only_the_kept_components(X):
+    assert PCA(2).fit(X).distortion() == pytest.approx(PCA().fit(X).distortion(2))
+
+
+def test_optimal_constants_are_the_means_coordinates(X):
+    """Replacing the discarded coordinates by constants b_i costs least when b_i is the mean's own coordinate."""
+    pca = PCA().fit(X)
+    U, Z = pca.components_, X @ pca.components_.T
+    best = X.mean(axis=0) @ U[3:].T
+    np.testing.assert_allclose(best, Z[:, 3:].mean(axis=0))
+    J = np.mean(np.sum((Z[:, 3:] - best) ** 2, axis=1))
+    assert pytest.approx(pca.distortion(3)) == J
+    for step in np.random.default_rng(0).standard_normal((10, 4)):
+        assert np.mean(np.sum((Z[:, 3:] - best - step) ** 2, axis=1)) > J
+
+
+def test_rotating_the_discarded_subspace_changes_nothing(X):
+    pca = PCA().fit(X)
+    C = X - pca.mean_
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    rotated = Q @ pca.components_[3:]
+    assert np.mean(np.sum((C @ rotated.T) ** 2, axis=1)) == pytest.approx(pca.distortion(3))
+
+
+def test_power_method_converges_at_the_ratio_of_eigenvalues():
+    from lowland.blocks.spectral import leading_eigenpairs
+    from lowland.run.local import LocalRun
+
+    S = np.diag(np.concatenate([[10.0], 5 * np.ones(3), np.linspace(1, 0.1, 40)]))
+    pairs = leading_eigenpairs(S, 1, run=LocalRun(), solver="power", oversamples=0, tol=1e-10)
+    ratios = np.array(pairs.trace[6:16]) / np.array(pairs.trace[5:15])
+    np.testing.assert_allclose(ratios, 0.5, rtol=0.02)  # residuals fall by 5/10 a step
+    assert pairs.converged
+
+
+def test_storage(X):
+    before, after = PCA(2).fit(X).storage()
+    assert before == 60 * 7
+    assert after == 60 * 2 + 2 * 7 + 7
+    assert PCA(2).fit(X).storage(1).ratio == pytest.approx(420 / (60 + 7 + 7))
+
+
+# --- the same answer as scikit-learn, from every solver with every choice ---
+
+
+@pytest.mark.parametrize("solver", ["auto", *SOLVERS])
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("k", [1, 3, None, 0.8, "mle"])
+def test_drop_in(X, solver, whiten, k):
+    ours = PCA(k, svd_solver=solver, whiten=whiten, random_state=0).fit(X)
+    theirs = TheirPCA(k, svd_solver="full", whiten=whiten).fit(X)
+    assert ours.n_components_ == theirs.n_components_
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-7)
+    for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_", "noise_variance_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-7, atol=1e-12, err_msg=name)
+    plain = TheirPCA(k, svd_solver="full").fit(X)  # with whiten=True theirs scales the components twice
+    np.testing.assert_allclose(ours.get_covariance(), plain.get_covariance(), atol=1e-7)
+    np.testing.assert_allclose(ours.get_precision(), plain.get_precision(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ours.score_samples(X), plain.score_samples(X), rtol=1e-6)
+    assert ours.score(X) == pytest.approx(plain.score(X))
+    np.testing.assert_allclose(
+        ours.inverse_transform(ours.transform(X)), theirs.inverse_transform(theirs.transform(X)), atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("k", COUNTS, ids=repr)
+@pytest.mark.parametrize("shape", ["tall", "wide"])
+def test_any_solver_with_any_choice(X, solver, k, shape):
+    if shape == "wide" and k == "mle":
+        pytest.skip("needs more rows than columns")
+    data = X if shape == "tall" else low_rank(n=12, d=30, rank=12, noise=0.1).X * 10
+    exact = PCA(k, svd_solver="full").fit(data)
+    ours = PCA(k, svd_solver=solver, random_state=0).fit(data)
+    assert ours.n_components_ == exact.n_components_
+    np.testing.assert_allclose(ours.explained_variance_, exact.explained_variance_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(np.abs(ours.transform(data)), np.abs(exact.transform(data)), atol=1e-4)
+    assert ours.solver_.name == solver
+    assert ours.choice_.reason
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_matrix_free_gives_the_same(X, solver):
+    """A budget too small for d x d sends iterative solvers over the rows; the direct one refuses."""
+    wide = low_rank(n=300, d=400, rank=10, noise=0.01).X
+    exact = PCA(3, svd_solver="full").fit(wide)
+    with lowland.config(memory="3MB"):
+        if solver == "covariance_eigh":
+            with pytest.raises(MemoryError, match="randomized"):
+                PCA(3, svd_solver=solver).fit([wide[:150], wide[150:]])
+            return
+        ours = PCA(3, svd_solver=solver, random_state=0).fit([wide[:150], wide[150:]])
+        automatic = PCA(3, random_state=0).fit([wide[:150], wide[150:]])
+    np.testing.assert_allclose(ours.explained_variance_, exact.explained_variance_, rtol=1e-7)
+    assert automatic.solver_.name == "randomized"
+    assert "budget" in automatic.solver_.reason
+
+
+def test_auto_says_which_and_why(X):
+    assert PCA(2).fit(X).solver_.name == "full"
+    tall = np.random.default_rng(0).standard_normal((1000, 5))
+    chosen = PCA(2).fit(tall).solver_
+    assert chosen.name == "covariance_eigh"
+    assert "5 x 5" in str(chosen)
+
+
+def test_iterations_tell(X):
+    from sklearn.exceptions import ConvergenceWarning
+
+    pca = PCA(2, svd_solver="power", random_state=0).fit(X)
+    assert pca.n_iter_ == len(pca.solver_.trace) > 0
+    assert pca.solver_.trace[-1] <= 1e-9
+    flat = np.random.default_rng(0).standard_normal((400, 50))
+    with pytest.warns(ConvergenceWarning, match="power"):
+        from lowland.blocks import spectral
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(spectral, "MOST_POWER_STEPS", 3)
+            PCA(5, svd_solver="power", random_state=0).fit(flat)
+
+
+# --- how many ---
+
+
+def test_rules_on_a_spectrum_known_by_hand():
+    values = np.array([4.0, 3.0, 2.0, 1.0])
+    S = lowland.blocks.rules.Spectrum(values, 10.0, 4, 100, 4, variances=np.full(4, 2.5))
+    assert Cumulative(0.65).decide(S).n_components == 2
+    assert Cumulative(0.75).decide(S).n_components == 3
+    assert EachAtLeast(0.2).decide(S).n_components == 3
+    assert EigenvalueAbove(3.0).decide(S).n_components == 1
+    assert Kaiser().decide(S).n_components == 2
+    bend = lowland.blocks.rules.Spectrum(np.array([10.0, 9.0, 1.0, 0.9, 0.8, 0.7]), 22.4, 6, 100, 6)
+    assert Knee().decide(bend).n_components == 2
+
+
+def test_rules_ask_for_more_of_the_spectrum_when_they_cannot_tell():
+    leading = lowland.blocks.rules.Spectrum(np.array([4.0, 3.0]), 10.0, 4, 100, 4)
+    assert Cumulative(0.65).decide(leading).n_components == 2
+    assert Cumulative(0.9).decide(leading) is None
+    assert EachAtLeast(0.2).decide(leading) is None
+    assert Knee().decide(leading) is None
+
+
+def test_rules_declare_the_spectra_they_accept():
+    gram = lowland.blocks.rules.Spectrum(np.array([4.0, 3.0]), 7.0, 2, 100, 2, kind="gram")
+    with pytest.raises(ParameterError, match="kind"):
+        Kaiser().check(gram)
+    Knee().check(gram)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_parallel_analysis_finds_the_rank(rank):
+    X = low_rank(n=400, d=20, rank=rank, noise=0.05, decay=0.9).X
+    pca = PCA(ParallelAnalysis(random_state=0), scale=True).fit(X)
+    assert pca.n_components_ == rank
+    assert len(pca.choice_.evidence["threshold"]) == 20
+
+
+def test_parallel_analysis_of_pure_noise_keeps_next_to_nothing():
+    X = np.random.default_rng(0).standard_normal((500, 10))
+    assert PCA(ParallelAnalysis(quantile=0.99)).fit(X).n_components_ == 1
+
+
+def test_simulated_noise_spectrum_is_that_of_simulated_rows():
+    """Bartlett's decomposition against plain simulation."""
+    from lowland.blocks.rules import _noise_spectrum
+
+    rng, deviations = np.random.default_rng(0), np.array([1.0, 2.0, 0.5, 1.0])
+    direct = np.mean([_noise_spectrum(30, deviations, rng) for _ in range(600)], axis=0)
+    rows = [np.linalg.eigvalsh(np.cov((rng.standard_normal((30, 4)) * deviations).T))[::-1] for _ in range(600)]
+    np.testing.assert_allclose(direct, np.mean(rows, axis=0), rtol=0.05)
+
+
+def test_downstream_finds_the_informative_components():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = rng.standard_normal((300, 8)) * np.array([5, 4, 3, 1, 1, 1, 1, 1])
+    X[:, 2] += 12 * y  # the class shows in the third-largest direction, which becomes the first
+    pca = PCA(Downstream(LogisticRegression(), tolerance=0.01)).fit(X, y)
+    assert pca.n_components_ == 1
+    X[:, 2] -= 6 * y
+    pca = PCA(Downstream(LogisticRegression(), candidates=[1, 2, 3, 4, 8])).fit(X, y)
+    assert pca.choice_.evidence["scores"].shape == (5, 5)
+    with pytest.raises(DataError, match="y"):
+        PCA(Downstream(LogisticRegression())).fit(X)
+
+
+def test_minka_agrees_with_scikit_learn():
+    for seed in range(5):
+        X = low_rank(n=200, d=12, rank=1 + seed, noise=0.1, seed=seed).X
+        assert PCA("mle").fit(X).n_components_ == TheirPCA("mle").fit(X).n_components_
+
+
+# --- numbers that last ---
+
+
+@pytest.mark.parametrize("route", ["fit", "partial_fit", "full", "randomized"])
+def test_float64_a_million_away(X, route):
+    near, far = PCA(3, svd_solver="full").fit(X), X + 1e6
+    if route == "partial_fit":
+        ours = PCA(3)
+        for start in range(0, 60, 7):
+            ours.partial_fit(far[start : start + 7])
+    else:
+        ours = PCA(3, svd_solver={"fit": "covariance_eigh"}.get(route, route), random_state=0).fit(far)
+    np.testing.assert_allclose(ours.explained_variance_, near.explained_variance_, rtol=1e-8)
+    whole = PCA(3, svd_solver="covariance_eigh").fit(far)
+    np.testing.assert_allclose(ours.explained_variance_, whole.explained_variance_, rtol=1e-10)
+    np.testing.assert_allclose(ours.mean_, whole.mean_, rtol=1e-15)
+
+
+def test_float32_keeps_the_digits_it_has():
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((5000, 20)) * np.linspace(1, 2, 20) + 1e4).astype(np.float32)
+    exact = TheirPCA(5, svd_solver="full").fit(X.astype(np.float64))
+    ours = PCA(5, svd_solver="covariance_eigh").fit(X)
+    np.testing.assert_allclose(ours.explained_variance_, exact.explained_variance_, rtol=2e-6)
+    np.testing.assert_allclose(ours.transform(X), exact.transform(X.astype(np.float64)), atol=2e-4)
+    np.testing.assert_allclose(ours.transform(X).mean(axis=0), 0, atol=1e-6)
+
+
+def test_full_sees_what_the_covariance_cannot():
+    """Components 1e-9 times smaller than the first: their squares are below rounding, their own size is not."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    X = rng.standard_normal((100, 4)) * np.array([1.0, 1e-3, 1e-6, 1e-9]) @ Q
+    pca = PCA(svd_solver="full").fit(X)
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    np.testing.assert_allclose(pca.singular_values_, s, rtol=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.floats(-1e3, 1e3), st.floats(0.01, 100))
+def test_shift_and_scale_laws(seed, shift, factor):
+    """Components ignore shifts; variances follow the square of the unit."""
+    X = np.random.default_rng(seed).standard_normal((30, 4)) * [4, 3, 2, 1]
+    one, other = PCA().fit(X), PCA().fit(X * factor + shift)
+    np.testing.assert_allclose(other.explained_variance_, one.explained_variance_ * factor**2, rtol=1e-6)
+    np.testing.assert_allclose(np.abs(np.sum(one.components_ * other.components_, axis=1)), 1, atol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_rotation_of_the_data_rotates_the_components(seed):
+    rng = np.random.default_rng(seed)
+    X, Q = rng.standard_normal((40, 4)) * [8, 4, 2, 1], np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    one, other = PCA(2).fit(X), PCA(2).fit(X @ Q)
+    np.testing.assert_allclose(np.abs(one.transform(X)), np.abs(other.transform(X @ Q)), atol=1e-8)
+
+
+def test_signs_are_fixed_for_every_route(X):
+    reference = PCA(4, svd_solver="full").fit(X).components_
+    assert np.all(reference[np.arange(4), np.argmax(np.abs(reference), axis=1)] > 0)
+    for solver in SOLVERS:
+        np.testing.assert_allclose(PCA(4, svd_solver=solver, random_state=1).fit(X).components_, reference, atol=1e-6)
+    np.testing.assert_allclose(IncrementalPCA(4).fit([X[:9], X[9:]]).components_, reference, atol=1e-8)
+
+
+def test_tied_eigenvalues_give_the_same_subspace():
+    X = np.vstack([np.eye(6)[:4] * 3, -np.eye(6)[:4] * 3, np.eye(6)[4:], -np.eye(6)[4:]])
+    projectors = []
+    for solver in SOLVERS:
+        U = PCA(4, svd_solver=solver, random_state=0).fit(X).components_
+        projectors.append(U.T @ U)
+    for P in projectors:
+        np.testing.assert_allclose(P, np.diag([1, 1, 1, 1, 0, 0]), atol=1e-6)
+
+
+def test_directions_without_variance_are_determined():
+    """Fewer directions than components: all solvers complete the basis alike."""
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.standard_normal((50, 2)) @ rng.standard_normal((2, 4)), np.full((50, 2), 7.0)])
+    results = [PCA(6, svd_solver=solver, random_state=0).fit(X) for solver in SOLVERS]
+    for pca in results:
+        np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(6), atol=1e-8)
+        np.testing.assert_allclose(np.abs(pca.components_), np.abs(results[0].components_), atol=1e-6)
+        white = pca.set_params(whiten=True).transform(X)
+        assert np.isfinite(white).all()
+
+
+# --- weights, scaling, streams ---
+
+
+def test_weights_are_repetitions(X):
+    w = np.arange(60) % 4
+    weighted = PCA(3).fit(X, sample_weight=w)
+    repeated = PCA(3).fit(np.repeat(X, w, axis=0))
+    np.testing.assert_allclose(weighted.explained_variance_, repeated.explained_variance_)
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-10)
+    half = PCA(3).partial_fit(X[:20], sample_weight=w[:20]).partial_fit(X[20:], sample_weight=w[20:])
+    np.testing.assert_allclose(half.explained_variance_, repeated.explained_variance_)
+    assert half.score(X) == pytest.approx(repeated.score(X))
+    for solver in SOLVERS:
+        other = PCA(3, svd_solver=solver, random_state=0).fit(X, sample_weight=w)
+        np.testing.assert_allclose(other.explained_variance_, repeated.explained_variance_)
+
+
+@pytest.mark.parametrize(
+    "weights", [np.full(60, -1.0), np.zeros(60), np.full(60, np.nan), np.ones(59), np.ones((60, 2))]
+)
+def test_weights_that_make_no_sense(X, weights):
+    with pytest.raises(DataError, match="sample_weight"):
+        PCA(2).fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_scale_is_pca_of_the_standardised(X, solver):
+    standard = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    ours = PCA(3, scale=True, svd_solver=solver, random_state=0).fit(X)
+    theirs = TheirPCA(3, svd_solver="full").fit(standard)
+    np.testing.assert_allclose(ours.explained_variance_, theirs.explained_variance_)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(standard), atol=1e-7)
+    everything = PCA(scale=True, svd_solver=solver, random_state=0).fit(X)
+    np.testing.assert_allclose(everything.inverse_transform(everything.transform(X)), X, atol=1e-8)
+    np.testing.assert_allclose(everything.get_covariance(), np.cov(X.T), atol=1e-8)
+
+
+def test_scale_leaves_a_constant_column_alone(X):
+    X[:, 2] = 4.0
+    pca = PCA(scale=True).fit(X)
+    assert np.isfinite(pca.transform(X)).all()
+    np.testing.assert_allclose(pca.inverse_transform(pca.transform(X)), X, atol=1e-8)
+
+
+def test_partial_fit_only_merges_and_solves_when_read(X, monkeypatch):
+    calls = []
+    original = PCA.solve_moments
+    monkeypatch.setattr(PCA, "solve_moments", lambda self, *a: (calls.append(1), original(self, *a))[1])
+    pca = PCA(2)
+    for start in range(0, 60, 10):
+        pca.partial_fit(X[start : start + 10])
+    assert not calls
+    np.testing.assert_allclose(pca.components_, PCA(2).fit(X).components_, atol=1e-10)
+    pca.transform(X)
+    assert len(calls) == 1
+
+
+def test_partial_fit_after_fit(X):
+    on = PCA().fit(X[:30]).partial_fit(X[30:])
+    np.testing.assert_allclose(on.explained_variance_, PCA().fit(X).explained_variance_)
+    with pytest.raises(DataError, match="IncrementalPCA"):
+        PCA(2).fit(X[:30]).partial_fit(X[30:])
+
+
+def test_incremental_pca_is_exact_and_takes_small_batches(X):
+    exact = PCA(3).fit(X)
+    ipca = IncrementalPCA(3).partial_fit(X[:1])
+    for start in range(1, 60):
+        ipca.partial_fit(X[start : start + 1])
+    np.testing.assert_allclose(ipca.transform(X), exact.transform(X), atol=1e-8)
+    assert ipca.n_samples_seen_ == 60
+    np.testing.assert_allclose(ipca.var_, X.var(axis=0))
+    batched = IncrementalPCA(3, batch_size=7).fit(X)
+    np.testing.assert_allclose(batched.transform(X), exact.transform(X), atol=1e-8)
+    assert batched.batch_size_ == 7
+    np.testing.assert_allclose(
+        batched.partial_fit(X + 1).explained_variance_, PCA(3).fit(np.vstack([X, X + 1])).explained_variance_
+    )
+
+
+def test_one_row_says_so_when_read():
+    with pytest.raises(DataError, match="one row"):
+        _ = PCA(1).partial_fit(np.ones((1, 3))).components_
+
+
+def test_sparse_stays_sparse_on_every_solver():
+    X = scipy.sparse.random_array((400, 30), density=0.1, rng=np.random.default_rng(0), format="csr")
+    exact = PCA(3, svd_solver="full").fit(X.toarray())
+    for solver in ("auto", "covariance_eigh", "power", "arpack", "randomized"):
+        ours = PCA(3, svd_solver=solver, random_state=0).fit(X)
+        np.testing.assert_allclose(ours.explained_variance_, exact.explained_variance_, rtol=1e-6)
+    with pytest.raises(ParameterError, match="sparse"):
+        PCA(3, svd_solver="full").fit(X)
+
+
+def test_wide_sparse_is_never_made_dense():
+    X = scipy.sparse.random_array((300, 50_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    with lowland.config(memory="50MB"):  # the rows alone would take 120 MB
+        pca = PCA(2, random_state=0).fit(X)
+        scaled = PCA(2, scale=True, random_state=0).fit(X)
+    assert "300 x 300" in pca.solver_.reason
+    C = X.toarray() - X.mean(axis=0)
+    np.testing.assert_allclose(pca.singular_values_, np.linalg.svd(C @ C.T, compute_uv=False)[:2] ** 0.5)
+    np.testing.assert_allclose(pca.transform(X), C @ pca.components_.T, atol=1e-8)
+    assert scaled.explained_variance_[0] > 0
+
+
+def test_weights_on_a_labelled_set_through_a_pipeline():
+    iris = load("iris")
+    Z = PCA(2).fit_transform(iris.X, sample_weight=np.ones(150))
+    np.testing.assert_allclose(Z, PCA(2).fit_transform(iris.X))

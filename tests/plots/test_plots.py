@@ -1,0 +1,217 @@
+"""Truths of the figures: what is drawn equals what was given, the words are there, nothing global changes."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland import plots
+from lowland.data import load
+from lowland.errors import DataError, MissingExtra, ParameterError
+
+matplotlib = pytest.importorskip("matplotlib")
+from matplotlib.colors import to_hex  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from lowland.plots.canvas import COLORS, STRONG, WEAK  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load("digits")
+
+
+@pytest.fixture(scope="module")
+def pca(digits):
+    return lowland.PCA().fit(digits.X)
+
+
+def drawn(figure, tmp_path):
+    """Render, so that whatever would fail only then fails here; return the only axes."""
+    figure.savefig(tmp_path / "figure.png")
+    return figure.axes[0]
+
+
+# --- spectra
+
+
+def test_scree_bars_are_the_shares(pca, tmp_path):
+    choice = lowland.PCA(0.9).fit(load("digits").X).choice_
+    ax = drawn(plots.scree(pca.explained_variance_[:30], pca.total_variance_, choice), tmp_path)
+    bars = ax.patches
+    assert len(bars) == 30
+    np.testing.assert_allclose([bar.get_height() for bar in bars], 100 * pca.explained_variance_ratio_[:30])
+    kept = [to_hex(bar.get_facecolor()) for bar in bars]
+    assert kept == [STRONG] * 21 + [WEAK] * 9
+    assert ax.get_title(loc="left") == "21 components explain 90.3% of the variance"
+    assert "%" in ax.get_ylabel()
+
+
+def test_scree_without_a_total_takes_the_sum(tmp_path):
+    ax = drawn(plots.scree([3, 1], choice=1), tmp_path)
+    assert [bar.get_height() for bar in ax.patches] == [75, 25]
+    assert ax.get_title(loc="left") == "1 kept: 75.0% of the variance"
+
+
+def test_distortion_curve_is_the_numbers_given(pca, tmp_path):
+    J = [pca.distortion(m) for m in range(65)]
+    ax = drawn(plots.distortion_curve(J, choice=21), tmp_path)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), J)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), np.arange(65))
+    assert ax.lines[1].get_xdata()[0] == 21
+    assert ax.texts[0].get_text() == f"J(21) = {J[21]:.3g}"
+
+
+@pytest.mark.parametrize("draw", [plots.scree, plots.distortion_curve])
+def test_spectra_refuse_what_makes_no_sense(draw):
+    with pytest.raises(DataError, match="list of one or more"):
+        draw([])
+    with pytest.raises(DataError, match="shape"):
+        draw(np.ones((2, 2)))
+    for choice in (7, -1, True, "two"):
+        with pytest.raises(ParameterError, match="choice="):
+            draw([2, 1, 0], choice=choice)
+    with pytest.raises(DataError, match="nothing"):
+        plots.scree([0.0, 0.0])
+
+
+# --- points
+
+
+def test_embedding_draws_each_class_with_its_own_colour_shape_and_name(digits, pca, tmp_path):
+    Z = pca.transform(digits.X)
+    figure = plots.embedding(Z, digits.y, title="digits", centers=True)
+    ax = drawn(figure, tmp_path)
+    assert len(ax.collections) == 10
+    for digit, points in enumerate(ax.collections):
+        np.testing.assert_array_equal(points.get_offsets(), Z[digits.y == digit, :2])
+        assert to_hex(points.get_facecolor()[0]) == COLORS[digit]
+    shapes = {points.get_paths()[0].vertices.tobytes() for points in ax.collections}
+    assert len(shapes) == 10
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list("0123456789")
+    assert [text.get_text() for text in ax.texts] == list("0123456789")
+    assert ax.get_title(loc="left") == "digits"
+    assert ax.get_aspect() == 1
+
+
+def test_embedding_names_classes(tmp_path):
+    iris = load("iris")
+    ax = drawn(plots.embedding(iris.X, iris.y, label_names=iris.label_names), tmp_path)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["setosa", "versicolor", "virginica"]
+    ax = drawn(plots.embedding(iris.X, np.array(iris.label_names)[iris.y], axis_names=("a", "b")), tmp_path)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["setosa", "versicolor", "virginica"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
+
+
+def test_embedding_shows_numbers_by_a_colour_bar(tmp_path):
+    roll = load("swiss_roll", n=100)
+    figure = plots.embedding(roll.X, roll.y)
+    ax = drawn(figure, tmp_path)
+    np.testing.assert_array_equal(ax.collections[0].get_array(), roll.y)
+    assert len(figure.axes) == 2
+    assert ax.get_legend() is None
+
+
+def test_embedding_without_labels_takes_tensors(tmp_path):
+    torch = pytest.importorskip("torch")
+    Z = torch.arange(8.0).reshape(4, 2)
+    ax = drawn(plots.embedding(Z), tmp_path)
+    np.testing.assert_array_equal(ax.collections[0].get_offsets(), Z.numpy())
+    assert ax.get_legend() is None
+
+
+def test_more_classes_than_colours_stay_apart(tmp_path):
+    marks = np.arange(30)
+    ax = drawn(plots.embedding(np.eye(30), marks), tmp_path)
+    looks = {(to_hex(points.get_facecolor()[0]), points.get_paths()[0].vertices.tobytes()) for points in ax.collections}
+    assert len(looks) == 30
+    with pytest.raises(ParameterError, match="31 classes"):
+        plots.embedding(np.eye(31), np.arange(31))
+
+
+def test_embedding_refuses_what_makes_no_sense():
+    with pytest.raises(DataError, match="two columns"):
+        plots.embedding(np.ones((5, 1)))
+    with pytest.raises(DataError, match="one label a row"):
+        plots.embedding(np.ones((5, 2)), np.ones(4))
+
+
+# --- images
+
+
+def test_components_as_images_keep_every_pixel_and_its_sign(digits, pca, tmp_path):
+    ax = drawn(plots.components_as_images(pca.components_[:6], digits.image_shape, columns=3), tmp_path)
+    mosaic = np.asarray(ax.images[0].get_array())
+    assert ax.images[0].get_clim() == (-1, 1)
+    assert [text.get_text() for text in ax.texts] == list("123456")
+    # six tiles of 8 x 8, each to its own scale
+    tiles = [mosaic[top : top + 8, left : left + 8] for top in (2, 12) for left in (1, 10, 19)]
+    for tile, component in zip(tiles, pca.components_, strict=False):
+        np.testing.assert_allclose(tile.ravel(), component / np.abs(component).max())
+    assert np.ma.masked_invalid(mosaic).count() == 6 * 64
+
+
+def test_images_share_one_scale(digits, tmp_path):
+    ax = drawn(plots.images(digits.X[:5], digits.image_shape, columns=5, titles=list("abcde")), tmp_path)
+    assert ax.images[0].get_clim() == (0, 16)
+    assert [text.get_text() for text in ax.texts] == list("abcde")
+
+
+def test_a_component_of_zeros_is_drawn(tmp_path):
+    ax = drawn(plots.components_as_images(np.zeros((1, 4)), (2, 2)), tmp_path)
+    assert np.nanmax(np.abs(np.asarray(ax.images[0].get_array()))) == 0
+
+
+def test_images_refuse_what_makes_no_sense(digits):
+    with pytest.raises(DataError, match="need 81 columns"):
+        plots.images(digits.X[:5], (9, 9))
+    with pytest.raises(DataError, match="2 titles for 5 images"):
+        plots.images(digits.X[:5], (8, 8), titles=["a", "b"])
+    with pytest.raises(ParameterError, match="columns=0"):
+        plots.images(digits.X[:5], (8, 8), columns=0)
+
+
+# --- manners
+
+
+CALLS = {
+    "scree": lambda ax: plots.scree([2.0, 1.0], ax=ax),
+    "distortion_curve": lambda ax: plots.distortion_curve([2.0, 1.0, 0.0], ax=ax),
+    "embedding": lambda ax: plots.embedding(np.eye(3), [0, 1, 2], ax=ax),
+    "images": lambda ax: plots.images(np.eye(4), (2, 2), ax=ax),
+    "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),
+}
+
+
+def test_every_figure_is_called_here():
+    assert sorted(CALLS) == sorted(plots.__all__)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_draws_into_the_axes_given(name):
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert CALLS[name](right) is figure
+    assert not left.has_data()
+    assert right.has_data()
+    inner = Figure()
+    part = inner.subfigures(1, 2)[0]
+    assert CALLS[name](part.add_subplot()) is inner
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_changes_nothing_global(name):
+    before = dict(matplotlib.rcParams)
+    figure = CALLS[name](None)
+    assert type(figure) is Figure
+    assert dict(matplotlib.rcParams) == before
+    if "matplotlib.pyplot" in sys.modules:
+        assert not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_says_what_to_install_without_matplotlib(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtra, match=r"lowland\[plot\]"):
+        CALLS[name](None)
