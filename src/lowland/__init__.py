@@ -31,6 +31,8 @@ def _methods() -> dict[str, str]:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return __dir__()
     if name in _PLACES:
         value = getattr(importlib.import_module(f"lowland.{_PLACES[name]}"), name)
     elif name in _ROOMS:
@@ -44,4 +46,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_PLACES, *_methods(), "data", "quality", "plots", "__version__"})
+    return sorted({*_PLACES, *_methods(), "data", "errors", "plots", "quality", "study", "__version__"})

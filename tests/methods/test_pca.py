@@ -168,19 +168,16 @@ def test_auto_says_which_and_why(X):
     assert "5 x 5" in str(chosen)
 
 
-def test_iterations_tell(X):
+def test_iterations_tell(X, monkeypatch):
     from sklearn.exceptions import ConvergenceWarning
 
     pca = PCA(2, svd_solver="power", random_state=0).fit(X)
     assert pca.n_iter_ == len(pca.solver_.trace) > 0
     assert pca.solver_.trace[-1] <= 1e-9
     flat = np.random.default_rng(0).standard_normal((400, 50))
+    monkeypatch.setattr("lowland.blocks.spectral.MOST_POWER_STEPS", 3)
     with pytest.warns(ConvergenceWarning, match="power"):
-        from lowland.blocks import spectral
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(spectral, "MOST_POWER_STEPS", 3)
-            PCA(5, svd_solver="power", random_state=0).fit(flat)
+        PCA(5, svd_solver="power", random_state=0).fit(flat)
 
 
 # --- how many ---

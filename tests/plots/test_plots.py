@@ -11,10 +11,10 @@ from lowland.data import load
 from lowland.errors import DataError, MissingExtra, ParameterError
 
 matplotlib = pytest.importorskip("matplotlib")
-from matplotlib.colors import to_hex  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
-from lowland.plots.canvas import COLORS, STRONG, WEAK  # noqa: E402
+from lowland.plots.canvas import COLORS, STRONG, WEAK
 
 
 @pytest.fixture(scope="module")

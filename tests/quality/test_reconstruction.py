@@ -13,7 +13,7 @@ from lowland.errors import DataError, DataTypeError
 
 
 @pytest.fixture(scope="module")
-def X():  # noqa: N802  the rows are called X everywhere
+def X():
     return load("digits").X
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
 READABLE = (".npy", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 _CSV_BLOCK = 4 * 2**20  # bytes parsed at a time
+_READ_BUFFER = 2**20  # bytes of a Parquet column read at a time
 
 
 def suffix_of(path: Path) -> str:
@@ -31,6 +33,11 @@ def check_exists(path: Path) -> None:
 def open_table(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
     """Return a file with named columns as Rows."""
     table = table_at(path)
+    twice = [name for name, count in Counter(table.names).items() if count > 1]
+    if twice:
+        raise DataError(
+            f"{table.source} has more than one column {', '.join(map(repr, twice))}. Give each its own name."
+        )
     keep = selected(table.names, columns, drop, repr(str(path)))
     return table.rows([table.names[j] for j in keep])
 
@@ -72,7 +79,8 @@ class ParquetTable:
         import pyarrow.parquet as pq
 
         try:
-            return pq.ParquetFile(part)
+            # Without these two, Arrow reads whole row groups ahead, whatever the budget says.
+            return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
         except (pa.ArrowInvalid, OSError) as error:
             raise FileProblem(
                 f"{str(part)!r} is not a whole Parquet file ({_first_line(error)}). Truncated? Write it again."

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.errors import FileProblem, MissingFile, ParameterError
+from lowland.errors import DataError, FileProblem, LowlandError, MissingFile, ParameterError
 
 WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
 
@@ -37,6 +37,8 @@ def whole_or_nothing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.chmod(temporary, 0o666 & ~_umask())  # mkstemp's files are private; ours are ordinary
         os.replace(temporary, target)
     except OSError as error:
+        if isinstance(error, LowlandError):  # not ours to explain: the rows could not be read
+            raise
         raise FileProblem(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -62,11 +64,12 @@ def check_writable(path: str | os.PathLike[str]) -> str:
 def write_chunks(chunks: Iterable[Any], path: str | os.PathLike[str], names: Sequence[str]) -> int:
     """Write chunks of rows to a file as they come; return how many rows were written."""
     suffix = check_writable(path)
+    writers = {".npy": _write_npy, ".parquet": _write_parquet, ".csv": _write_csv, ".csv.gz": _write_csv_gz}
     with whole_or_nothing(path) as temporary:
-        writer = {".npy": _write_npy, ".parquet": _write_parquet}.get(suffix)
-        if writer is not None:
-            return writer(chunks, temporary, names)
-        return _write_csv(chunks, temporary, names, compressed=suffix.endswith(".gz"))
+        count = writers[suffix](chunks, temporary, names)
+        if count == 0:
+            raise DataError(f"There are no rows to write to {str(path)!r}.")
+        return count
 
 
 def _table(chunk: Any, names: Sequence[str]) -> Any:
@@ -92,12 +95,16 @@ def _write_parquet(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> i
     return count
 
 
-def _write_csv(chunks: Iterable[Any], path: Path, names: Sequence[str], *, compressed: bool) -> int:
+def _write_csv_gz(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
+    return _write_csv(chunks, path, names, compression="gzip")
+
+
+def _write_csv(chunks: Iterable[Any], path: Path, names: Sequence[str], compression: str | None = None) -> int:
     import pyarrow as pa
     import pyarrow.csv as csv
 
     count, writer = 0, None
-    with pa.output_stream(str(path), compression="gzip" if compressed else None) as stream:
+    with pa.output_stream(str(path), compression=compression) as stream:
         try:
             for chunk in chunks:
                 table = _table(chunk, names)
@@ -129,6 +136,8 @@ def _write_npy(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
                 begin = file.tell()
             file.write(block.data)
             count += len(block)
+        if not header:
+            return 0
         file.seek(0)
         np.lib.format.write_array_header_1_0(file, {**header, "shape": (count, header["shape"][1])})
         if file.tell() != begin:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -52,11 +52,15 @@ class IncrementalPCA(PrincipalMap):
         None, "Rows summed at a time by fit; None: as many as run fastest. The answer is the same.", at_least=1
     )
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to the rows of X; ``sample_weight`` counts repetitions."""
+        return self._fit(X, y, sample_weight)
+
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments batch by batch, then read the result."""
         if self.batch_size is not None and isinstance(rows, ArrayRows):
             rows = dataclasses.replace(rows, most_rows=self.batch_size)
-        self._moments, self._dtype = run.fold(rows, Moments.of, name="summing moments"), rows.dtype
+        self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
         self.solve_moments(self._moments, run)
         self.batch_size_ = rows.slab
 

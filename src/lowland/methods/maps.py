@@ -63,15 +63,15 @@ class LinearMap(Reducer):
         rows, run = self._rows_to_map(X)
         return run.map_rows(self._encoding(), rows, name="transforming rows")
 
-    def inverse_transform(self, Z: Any) -> Any:
-        """Return the rows that coordinates Z stand for, (n, d)."""
-        rows, run = self._rows_to_decode(Z)
+    def inverse_transform(self, X: Any) -> Any:
+        """Return the rows that coordinates stand for, (n, d). The argument is called X, as in scikit-learn."""
+        rows, run = self._rows_to_decode(X)
         decode = self._decoding()
         return run.gather(decode, rows, decode.A.shape[1], name="decoding rows")
 
-    def inverse_chunks(self, Z: Any) -> Iterator[Array]:
+    def inverse_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the rows that coordinates stand for slab by slab, in order."""
-        rows, run = self._rows_to_decode(Z)
+        rows, run = self._rows_to_decode(X)
         return run.map_rows(self._decoding(), rows, name="decoding rows")
 
     def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:

@@ -27,7 +27,7 @@ class TruncatedSVD(LinearMap):
     Prefer ``PCA`` where the mean is not of interest: it also takes sparse rows.
 
     Attributes: ``components_`` (k, d), ``singular_values_``, ``explained_variance_`` (of each coordinate, divisor n),
-    ``explained_variance_ratio_``, ``solver_``.
+    ``explained_variance_ratio_``, ``n_samples_``, ``solver_``.
 
     Reference: Deerwester et al. 1990, doi:10.1002/(SICI)1097-4571(199009)41:6<391::AID-ASI1>3.0.CO;2-9.
 
@@ -77,6 +77,7 @@ class TruncatedSVD(LinearMap):
         self.singular_values_ = xp.astype(xp.sqrt(pairs.values), kind)
         self.explained_variance_ = xp.astype(variances, kind)
         self.explained_variance_ratio_ = xp.astype(variances / total if total > 0 else variances, kind)
+        self.n_samples_ = moments.rows
         self._tell_of_course(chosen)
 
     def _encoding(self) -> Affine:

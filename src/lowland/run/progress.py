@@ -40,19 +40,15 @@ class Stage:
             now = time.monotonic()
             if now - self.told >= TELL_EVERY:
                 self.told = now
-                self._say(now)
+                if self.tell(Progress(self.name, self.done, self.total, now - self.started)) is False:
+                    raise Stopped(
+                        f"Stopped during {self.name}: the progress callback returned False. Nothing was kept or written."
+                    )
 
     def finish(self) -> None:
-        """Tell the last event."""
+        """Tell the last event; there is nothing left to stop."""
         if self.tell is not None:
-            self._say(time.monotonic())
-
-    def _say(self, now: float) -> None:
-        assert self.tell is not None
-        if self.tell(Progress(self.name, self.done, self.total, now - self.started)) is False:
-            raise Stopped(
-                f"Stopped during {self.name}: the progress callback returned False. Nothing was kept or written."
-            )
+            self.tell(Progress(self.name, self.done, self.total, time.monotonic() - self.started))
 
 
 class _Screen:

@@ -48,9 +48,13 @@ class Run:
     def iterate(self, name: str, steps: int) -> Iterator[int]:
         """Count the steps of an iteration, showing progress; leave the loop to stop early."""
         with self.stage(name, steps) as stage:
-            for step in range(steps):
-                yield step
-                stage.advance()
+            try:
+                for step in range(steps):
+                    yield step
+                    stage.advance()
+            except GeneratorExit:  # the loop was left early: it has converged
+                stage.finish()
+                raise
 
     def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:
         """Return the sum of ``of(chunk, *slices of aligned)`` over all slabs, added in order."""

@@ -1,0 +1,102 @@
+"""The Dask engine: the fold runs on the workers, and survives the loss of one."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland import PCA, IncrementalPCA
+from lowland.errors import DataError
+
+da = pytest.importorskip("dask.array")
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).standard_normal((2000, 8)) * np.arange(1, 9) + 3
+
+
+def test_any_chunks_give_the_same(X):
+    whole = PCA(3).fit(X)
+    for chunks in ((2000, 8), (100, 8), (7, 3), (333, 1)):
+        lazy = da.from_array(X, chunks=chunks)
+        ours = PCA(3).fit(lazy)
+        np.testing.assert_allclose(ours.explained_variance_, whole.explained_variance_, rtol=1e-12)
+        Z = ours.transform(lazy)
+        np.testing.assert_allclose(Z.compute(), whole.transform(X), atol=1e-9)
+        np.testing.assert_allclose(
+            ours.inverse_transform(Z).compute(), whole.inverse_transform(whole.transform(X)), atol=1e-9
+        )
+
+
+def test_nothing_is_computed_before_it_is_asked_for(X):
+    touched = []
+
+    def touch(block):
+        touched.append(1)
+        return block
+
+    pca = PCA(2).fit(X)
+    lazy = da.from_array(X, chunks=(500, 8)).map_blocks(touch, meta=np.empty((0, 0)))
+    Z = pca.transform(lazy)
+    assert not touched
+    Z[:3].compute()
+    assert touched
+
+
+def test_unknown_heights(X):
+    lazy = da.from_array(X, chunks=(500, 8))
+    lazy = lazy[lazy[:, 0] > 3]
+    kept = X[X[:, 0] > 3]
+    np.testing.assert_allclose(PCA(2).fit(lazy).mean_, kept.mean(axis=0))
+    with pytest.raises(DataError, match="compute_chunk_sizes"):
+        PCA(2).fit(lazy, sample_weight=np.ones(len(kept)))
+
+
+def test_weights_and_float32_and_wide(X):
+    w = np.arange(2000) % 3
+    lazy = da.from_array(X, chunks=(300, 8))
+    np.testing.assert_allclose(
+        PCA(2).fit(lazy, sample_weight=w).explained_variance_, PCA(2).fit(X, sample_weight=w).explained_variance_
+    )
+    assert PCA(2).fit(lazy.astype("f4")).transform(lazy.astype("f4")).dtype == np.float32
+    with lowland.config(memory="1kB"):  # too little for d x d: matrix-free on the workers
+        free = PCA(2, svd_solver="randomized", random_state=0).fit(lazy)
+    np.testing.assert_allclose(free.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-8)
+    parts = IncrementalPCA(2).partial_fit(lazy[:1000]).partial_fit(lazy[1000:])
+    np.testing.assert_allclose(parts.explained_variance_, PCA(2).fit(X).explained_variance_)
+
+
+def test_nan_is_told_by_column(X):
+    X[5, 3] = np.nan
+    with pytest.raises(DataError, match="column 3"):
+        PCA(2).fit(da.from_array(X, chunks=(500, 8)))
+
+
+@pytest.mark.filterwarnings("ignore")  # distributed warns of the worker we kill
+def test_a_worker_is_killed_in_the_middle(X):
+    distributed = pytest.importorskip("distributed")
+
+    def slow(block):
+        time.sleep(0.15)
+        return block
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        lazy = da.from_array(X, chunks=(50, 8)).map_blocks(slow, meta=np.empty((0, 0)))
+        pids = list(client.run(os.getpid).values())
+        killer = threading.Timer(1.0, os.kill, (pids[0], signal.SIGKILL))
+        killer.start()
+        begun = time.monotonic()
+        ours = PCA(3).fit(lazy)
+        assert time.monotonic() - begun > 1.0, "the fit was over before the worker was killed"
+        np.testing.assert_allclose(ours.explained_variance_, PCA(3).fit(X).explained_variance_, rtol=1e-12)
+        np.testing.assert_allclose(ours.transform(lazy).compute(), PCA(3).fit(X).transform(X), atol=1e-9)

@@ -1,0 +1,209 @@
+"""The run: order, threads, budget, progress, stopping."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.blocks.moments import Total
+from lowland.data.open import open_rows
+from lowland.errors import MemoryBudgetError, ParameterError, Stopped
+from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
+
+
+@pytest.fixture
+def small_slabs(monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 800)
+
+
+class Order:
+    """A statistic that remembers the order in which its parts were merged."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def __add__(self, other):
+        return Order(self.parts + other.parts)
+
+    def is_finite(self):
+        return True
+
+
+def test_parts_are_merged_in_the_order_of_the_rows(small_slabs):
+    X = np.arange(4000.0).reshape(-1, 4)
+
+    def slow_first(chunk):
+        time.sleep(0.02 if chunk[0, 0] == 0 else 0)
+        return Order([chunk[0, 0]])
+
+    with lowland.config(threads=4):
+        merged = LocalRun().fold(open_rows(X), slow_first)
+    assert merged.parts == sorted(merged.parts)
+    assert len(merged.parts) > 10
+
+
+def test_at_most_a_few_slabs_are_in_flight(small_slabs):
+    alive, most, lock = 0, 0, threading.Lock()
+
+    class Chunks:
+        def __iter__(self):
+            nonlocal alive, most
+            for _ in range(40):
+                with lock:
+                    alive += 1
+                    most = max(most, alive)
+                yield np.ones((10, 4))
+
+    def consume(chunk):
+        nonlocal alive
+        time.sleep(0.002)
+        with lock:
+            alive -= 1
+        return Total(chunk.sum(axis=0))
+
+    with lowland.config(threads=2):
+        total = LocalRun().fold(open_rows(Chunks()), consume)
+    np.testing.assert_array_equal(total.value, 400)
+    assert most <= 2 + 2 + 1  # threads + 1 in flight, one being read, one opened to look at
+
+
+def test_blas_is_held_to_one_thread_and_let_go():
+    import threadpoolctl
+
+    def counts():
+        return [lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"]
+
+    before = counts()
+    with blas_on_one_thread(), blas_on_one_thread():
+        assert set(counts()) == {1}
+    assert counts() == before
+
+
+def test_an_error_in_a_worker_comes_out(small_slabs):
+    def fail(chunk):
+        raise ZeroDivisionError("in the worker")
+
+    with pytest.raises(ZeroDivisionError, match="worker"):
+        LocalRun().fold(open_rows(np.ones((500, 4))), fail)
+
+
+# --- budget ---
+
+
+@pytest.mark.parametrize(("text", "size"), [("1GB", 10**9), ("1.5 MiB", 3 * 2**19), ("12", 12), (7, 7), ("2kb", 2000)])
+def test_sizes_in_words(text, size):
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "1 light-year", 0, True, 1.5])
+def test_sizes_that_make_no_sense(text):
+    with pytest.raises(ParameterError, match="memory"):
+        lowland.config(memory=text)
+
+
+def test_show_bytes():
+    assert show_bytes(1536) == "1.54 kB"
+    assert show_bytes(3e15) == "3e+03 TB"
+
+
+def test_budget_limits_slabs_in_flight_or_refuses():
+    assert slabs_in_flight(10, 4, 10**6) == 5
+    assert slabs_in_flight(10, 4, 70) == 2
+    with pytest.raises(MemoryBudgetError, match="config"):
+        slabs_in_flight(10, 4, 20)
+
+
+def test_the_budget_never_changes_the_answer(small_slabs):
+    X = np.random.default_rng(0).standard_normal((3000, 4))
+    whole = lowland.PCA(2).fit(X)
+    with lowland.config(memory="4kB"):
+        tight = lowland.PCA(2).fit(X)
+    assert np.array_equal(whole.components_, tight.components_)
+
+
+def test_config_is_put_back():
+    from lowland.run.settings import settings
+
+    before = settings()
+    with lowland.config(threads=3, memory="1GB"):
+        assert settings().threads == 3
+        assert settings().memory == 10**9
+    assert settings() == before
+    for wrong in ({"threads": 0}, {"threads": 1.5}, {"output": "list"}, {"progress": "loud"}):
+        with pytest.raises(ParameterError):
+            lowland.config(**wrong)
+
+
+# --- progress ---
+
+
+def test_a_callback_hears_every_stage(small_slabs):
+    events = []
+    with lowland.config(progress=events.append):
+        lowland.PCA(2, svd_solver="randomized", random_state=0).fit(np.random.default_rng(0).standard_normal((600, 20)))
+    stages = {event.stage for event in events}
+    assert "summing columns" in stages
+    assert "block Krylov" in stages
+    last = [event for event in events if event.stage == "summing columns"][-1]
+    assert last.done == last.total == 600
+
+
+@pytest.mark.parametrize("solver", ["covariance_eigh", "randomized", "power"])
+def test_a_callback_stops_the_work(small_slabs, solver, monkeypatch):
+    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0)
+    est = lowland.PCA(2, svd_solver=solver, random_state=0)
+    with lowland.config(progress=lambda event: False), pytest.raises(Stopped, match="callback"):
+        est.fit(np.random.default_rng(0).standard_normal((600, 20)))
+    assert not hasattr(est, "components_")
+
+
+def test_silent_without_a_terminal(small_slabs, capsys):
+    lowland.PCA(2).fit(np.random.default_rng(0).standard_normal((600, 20)))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_bars_on_a_terminal_may_lie_within_each_other(small_slabs, monkeypatch, capsys):
+    monkeypatch.setattr("lowland.run.progress.SHOW_AFTER", 0)
+    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0)
+    with lowland.config(progress=True):
+        lowland.PCA(2, svd_solver="randomized", random_state=0).fit(np.random.default_rng(0).standard_normal((600, 20)))
+    from lowland.run.progress import _screen
+
+    assert _screen.display is None
+
+
+@pytest.mark.parametrize("solver", ["covariance_eigh", "randomized"])
+def test_ctrl_c_is_obeyed_within_a_second(solver):
+    program = f"""
+        import numpy as np, sys, time, lowland
+        class Endless:
+            def __iter__(self):
+                chunk = np.random.default_rng(0).standard_normal((2000, 200))
+                while True:
+                    yield chunk
+        print("ready", flush=True)
+        try:
+            lowland.PCA(5, svd_solver={solver!r}).fit(Endless())
+        except KeyboardInterrupt:
+            print("stopped", flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True, env={**os.environ}
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(2.5)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "stopped\n"
+    seconds = time.monotonic() - begun
+    process.stdout.close()
+    process.wait(timeout=10)
+    assert seconds < 5  # one second on a quiet machine; the bound only has to tell it from never
