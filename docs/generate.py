@@ -24,7 +24,7 @@ DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
 BEGIN, END = "<!-- methods: written by make docs -->", "<!-- methods: end -->"
 MOST_BYTES = 150_000
-ROOMS = ("data", "quality", "plots", "errors")
+ROOMS = ("data", "quality", "plots", "study", "errors")
 INNER = ("solve", "solve_moments")  # what a method writes, not what a user calls
 
 

@@ -2,18 +2,16 @@
 
 import sys
 
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 import lowland
 from lowland import plots
 from lowland.data import load
 from lowland.errors import DataError, MissingExtra, ParameterError
-
-matplotlib = pytest.importorskip("matplotlib")
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
-
 from lowland.plots.canvas import COLORS, STRONG, WEAK
 
 

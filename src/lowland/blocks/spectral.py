@@ -160,7 +160,7 @@ def _ritz(Q: Array, AQ: Array, k: int) -> tuple[Array, Array, np.ndarray]:
 
 
 def _worst(residuals: np.ndarray, values: Array) -> float:
-    """The largest residual relative to its own eigenvalue; one within rounding of the first eigenvalue counts as none."""
+    """The largest residual relative to its own eigenvalue; one within rounding of the first counts as none."""
     host = to_numpy(values)
     relative = residuals / np.maximum(host, np.finfo(np.float64).tiny)
     return float(np.where(residuals <= _ROUNDING * host[0], 0.0, relative).max())

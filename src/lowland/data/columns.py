@@ -23,9 +23,9 @@ def refuse_text(texts: Sequence[str], source: str) -> None:
     if texts:
         many = len(texts) > 1
         raise DataTypeError(
-            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} hold{'' if many else 's'} text or dates, not numbers "
-            "(could not convert string to float). Leave such columns out (--drop or --columns on the command line, "
-            "X.drop(columns=...) in Python), or encode them as numbers."
+            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} hold{'' if many else 's'} text or dates, "
+            "not numbers (could not convert string to float). Leave such columns out (--drop or --columns on the "
+            "command line, X.drop(columns=...) in Python), or encode them as numbers."
         )
 
 

@@ -144,8 +144,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not solver.converged:
             left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
             warnings.warn(
-                f"{type(self).__name__}: the solver {solver.name!r} stopped after {solver.iterations} iterations before it "
-                f"converged{left}. Raise tol or the number of iterations, or choose a direct solver.",
+                f"{type(self).__name__}: the solver {solver.name!r} stopped after {solver.iterations} iterations "
+                f"before it converged{left}. Raise tol or the number of iterations, or choose a direct solver.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

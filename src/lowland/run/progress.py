@@ -31,7 +31,8 @@ class Stage:
     def __init__(self, name: str, total: float | None, tell: Callable[[Progress], Any] | None) -> None:
         self.name, self.total, self.tell = name, total, tell
         self.done = 0.0
-        self.started = self.told = time.monotonic()
+        self.started = time.monotonic()
+        self.told = self.started - TELL_EVERY  # the first step is told at once
 
     def advance(self, amount: float = 1) -> None:
         """Record that ``amount`` more is done; tell, at most ten times a second."""
@@ -42,7 +43,7 @@ class Stage:
                 self.told = now
                 if self.tell(Progress(self.name, self.done, self.total, now - self.started)) is False:
                     raise Stopped(
-                        f"Stopped during {self.name}: the progress callback returned False. Nothing was kept or written."
+                        f"Stopped during {self.name}: the progress callback returned False. Nothing was kept."
                     )
 
     def finish(self) -> None:

@@ -1,0 +1,103 @@
+"""The plan of the house: what is imported where, and what an import costs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lowland
+
+SOURCE = Path(lowland.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# Each heavy dependency has one door.
+DOORS = {
+    "numba": ("kernels/",),
+    "array_api_compat": ("arrays/",),
+    "dask": ("run/dask.py",),
+    "distributed": (),
+    "pyarrow": ("data/",),
+    "torch": ("arrays/",),
+    "narwhals": ("data/",),
+    "safetensors": ("methods/store.py",),
+    "threadpoolctl": ("run/local.py",),
+    "matplotlib": ("plots/",),
+    "plotly": ("plots/",),
+    "pandas": (),
+    "polars": (),
+    "click": ("cli/",),
+    "rich": ("cli/", "run/progress.py"),
+}
+
+
+def imports(path):
+    """Every module a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+
+
+@pytest.mark.parametrize("package", DOORS)
+def test_heavy_dependencies_have_one_door(package):
+    for path in FILES:
+        if any(name.partition(".")[0] == package for name in imports(path)):
+            place = path.relative_to(SOURCE).as_posix()
+            assert place.startswith(DOORS[package]) if DOORS[package] else False, f"{place} imports {package}"
+
+
+def test_methods_do_not_import_each_other():
+    from lowland.methods.registry import entries
+
+    modules = {entry.module for entry in entries().values()}
+    for module in modules:
+        path = SOURCE / "methods" / f"{module.rpartition('.')[2]}.py"
+        assert not (set(imports(path)) & modules), path.name
+
+
+def test_no_vague_file_names():
+    assert not {path.stem for path in FILES} & {"utils", "helpers", "misc", "common"}
+
+
+def loaded_after(code, *names):
+    program = f"import sys\n{code}\nprint([n for n in {names!r} if n in sys.modules])"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_import_is_lazy():
+    heavy = ("sklearn", "scipy", "numba", "pandas", "torch", "dask", "matplotlib", "plotly", "pyarrow", "polars")
+    assert loaded_after("import lowland", *heavy) == "[]"
+    assert loaded_after("import lowland; dir(lowland); lowland.config(threads=1)", *heavy) == "[]"
+
+
+def test_pca_loads_no_more_than_it_needs():
+    code = "import numpy as np, lowland; lowland.PCA(2).fit_transform(np.random.rand(20, 4))"
+    # scikit-learn itself loads pandas, and that pyarrow, where they are installed
+    assert loaded_after(code, "numba", "torch", "dask", "matplotlib", "plotly", "polars") == "[]"
+
+
+def test_every_public_name_is_there_and_documented():
+    reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
+    for name in dir(lowland):
+        value = getattr(lowland, name)
+        if name != "__version__":
+            assert value.__doc__, name
+            assert name in reference, name
+
+
+def test_kernels_are_correct_and_cached():
+    """The sparse Gram kernel against its numpy twin, and compiled the one way."""
+    import numpy as np
+    import scipy.sparse
+
+    from lowland.kernels.sparse import add_gram
+
+    X = scipy.sparse.random_array((50, 9), density=0.4, rng=np.random.default_rng(0), format="csr")
+    w, G = np.arange(50.0), np.zeros((9, 9))
+    add_gram(X.data, X.indices, X.indptr, w, G)
+    twin = X.toarray().T @ np.diag(w) @ X.toarray()
+    np.testing.assert_allclose(np.tril(G), np.tril(twin), atol=1e-12)
+    assert add_gram.targetoptions["nogil"]
