@@ -3,7 +3,9 @@
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_torch, on_accelerator, xp_of
+from lowland.arrays.precision import as_double
 
+_SUM_ROWS = 128  # rows summed in the precision of the data
 _GRAM_STRIPE = 256  # columns; below this a GPU's product no longer fills the device
 
 
@@ -27,6 +29,17 @@ def _gram_by_stripes(Y: Array) -> Array:
         G[start:stop, start:] = stripe
         G[start:, start:stop] = stripe.T
     return G
+
+
+def column_sums(Y: Array) -> Array:
+    """Return the sum of each column in float64, (d,), from sums over short runs of rows in the precision of Y."""
+    n, d = Y.shape
+    if isinstance(Y, np.ndarray) and Y.flags.c_contiguous and n > _SUM_ROWS:
+        # numpy adds rows one after the other, which costs float32 a digit every ten thousand of them
+        whole = n - n % _SUM_ROWS
+        runs = Y[:whole].reshape(-1, _SUM_ROWS, d).sum(axis=1)  # (runs, d)
+        return runs.sum(axis=0, dtype=np.float64) + Y[whole:].sum(axis=0)
+    return as_double(xp_of(Y).sum(Y, axis=0))
 
 
 def eigh(A: Array) -> tuple[Array, Array]:

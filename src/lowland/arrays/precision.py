@@ -9,7 +9,8 @@ from lowland.arrays.namespace import Array, xp_of
 
 def float_dtype(dtype: Any) -> np.dtype:
     """Return the dtype rows are worked in: float32 for float32 and float16, float64 for the rest."""
-    return np.dtype(np.float32) if dtype in (np.float32, np.float16) else np.dtype(np.float64)
+    kind = np.dtype(dtype)
+    return np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)
 
 
 def is_single(X: Array) -> bool:

@@ -14,12 +14,14 @@ from typing import Self
 
 import numpy as np
 
-from lowland.arrays.linalg import gram, triangle
+from lowland.arrays.linalg import column_sums, gram, triangle
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
+from lowland.arrays.scratch import minus_row
 from lowland.errors import DataError
 
-_SHIFT_ROWS = 64  # rows whose mean serves as the shift; any shift within a few deviations of the mean will do
+_SHIFT_ROWS = 64  # rows whose mean serves as the shift; any shift within a deviation or so of the mean will do
+_COPY_FREELY = 1024  # rows; copying fewer costs nothing worth saving
 
 
 @dataclass(frozen=True)
@@ -198,10 +200,14 @@ class Total:
 def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array, float]:
     """Return the shift, the shifted rows (times the root of their weights), their weighted sum in float64, and n."""
     xp = xp_of(X)
-    shift = xp.mean(X[: min(_SHIFT_ROWS, X.shape[0]), :], axis=0)  # (d,)
-    Y = X - shift[None, :]
+    first = X[: min(_SHIFT_ROWS, X.shape[0]), :]
+    shift = xp.mean(first, axis=0)  # (d,)
+    if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= xp.std(first, axis=0))):
+        shift, Y = xp.zeros_like(shift), X  # every mean is near the origin: the copy would gain less than a bit
+    else:
+        Y = minus_row(X, shift)
     if weights is None:
-        return shift, Y, as_double(xp.sum(Y, axis=0)), float(X.shape[0])
+        return shift, Y, column_sums(Y), float(X.shape[0])
     root = xp.sqrt(like(weights, X))  # (m,)
     Y = Y * root[:, None]
     return shift, Y, as_double(root @ Y), float(weights.sum())

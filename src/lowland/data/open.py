@@ -116,7 +116,7 @@ def _not_empty(rows: Rows) -> Rows:
 
 
 def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and any(
+    return hasattr(type(X), "columns") and any(
         package in sys.modules and type(X).__module__.partition(".")[0] == package
         for package in ("pandas", "polars", "pyarrow", "modin", "cudf")
     )

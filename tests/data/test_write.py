@@ -1,0 +1,62 @@
+"""Results out: whole or not at all."""
+
+import numpy as np
+import pytest
+
+from lowland.data.open import open_rows
+from lowland.data.write import check_writable, whole_or_nothing, write_chunks
+from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
+
+ENDINGS = [".npy", ".csv", ".csv.gz", ".parquet"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_written_can_be_read(tmp_path, ending, dtype):
+    Z = np.random.default_rng(0).standard_normal((100, 3)).astype(dtype)
+    path = tmp_path / f"z{ending}"
+    assert write_chunks([Z[:30], np.asfortranarray(Z[30:])], path, ["u", "v", "w"]) == 100
+    rows = open_rows(path)
+    np.testing.assert_allclose(np.concatenate([np.asarray(c) for c in rows.chunks()]), Z, rtol=1e-6)
+    assert rows.names == (None if ending == ".npy" else ("u", "v", "w"))
+    if ending != ".csv" and ending != ".csv.gz":
+        assert rows.dtype == dtype
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file_and_no_other(tmp_path, ending, error):
+    path = tmp_path / f"z{ending}"
+    path.write_bytes(b"old")
+
+    def chunks():
+        yield np.ones((5, 2))
+        raise error
+
+    with pytest.raises(error):
+        write_chunks(chunks(), path, ["a", "b"])
+    assert path.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_no_rows(tmp_path, ending):
+    with pytest.raises(DataError, match="no rows"):
+        write_chunks([], tmp_path / f"z{ending}", ["a"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(MissingFile, match="folder"), whole_or_nothing(tmp_path / "no" / "z.npy"):
+        pass
+    with pytest.raises(FileProblem, match="is a folder"), whole_or_nothing(tmp_path):
+        pass
+    with pytest.raises(ParameterError, match=r"\.parquet"):
+        check_writable("z.xlsx")
+
+
+def test_files_have_ordinary_permissions(tmp_path):
+    (tmp_path / "plain").write_text("x")
+    write_chunks([np.ones((2, 2))], tmp_path / "z.npy", ["a", "b"])
+    assert (tmp_path / "z.npy").stat().st_mode == (tmp_path / "plain").stat().st_mode
