@@ -25,7 +25,7 @@ def main() -> int:
         print("\n".join(f"{each.name:20s} {each.title}" for each in jobs.values()))
         return 0
     if asked.docs:
-        report.write_page()
+        report.write_page(jobs)
         return 0
     names = asked.only.split(",") if asked.only else list(jobs)
     if unknown := [name for name in names if name not in jobs]:

@@ -59,6 +59,7 @@ def main():
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
         "table": f"{N} x {D} float32, k = {K}",
+        "bar in milliseconds": BAR,
         "milliseconds": {name: round(ms, 3) for name, ms in times.items()},
         "eigenvalue errors": errors,
         "peak beyond the table, MB": round(peak_beyond(work["fit and transform"]) / 1e6),

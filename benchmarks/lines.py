@@ -71,7 +71,7 @@ class Line:
     def _ratio_in_words(self, ratio: float) -> str:
         as_time = any(bar.of == "time" for bar in self.required)
         words = _times(ratio) if as_time else f"{1 / ratio:.3g}× as fast"
-        return f"{words} ± {100 * self.doubt:.2g} %" if self.doubt else words
+        return f"{words} ± {100 * self.doubt:.1f} %" if self.doubt else words
 
     def _bar_in_words(self, bar: Bar, show: Callable[[float], str]) -> str:
         match bar.of:

@@ -40,7 +40,7 @@ def _compare(name: str, plan: Plan) -> Iterator[Line]:
     work = {"ours": partial(_embedding, load_method(name), X, y)}
     if peer is not None:
         work["peer"] = partial(_embedding, peer, X, y)
-    times = alternate(work, plan.repeat, at_most=_LONGEST)
+    times = alternate(work, 4 * plan.repeat, at_most=_LONGEST)
     trust = {whose: trustworthiness(X, Z, n_neighbors=10) for whose, Z in times.answers.items()}
     if peer is None:
         yield Line("alone", times.median("ours"), remark=f"trustworthiness {trust['ours']:.3f}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -84,9 +85,10 @@ def show(outcomes: Outcomes, *, judged: bool) -> None:
     console.print(table)
 
 
-def write_page() -> None:
-    """Write docs/benchmarks.md from the last results."""
-    outcomes, machine = last()
+def write_page(names: Iterable[str]) -> None:
+    """Write docs/benchmarks.md from the last results of the named jobs, in their order."""
+    found, machine = last()
+    outcomes = {name: found[name] for name in names if name in found}
     if not outcomes:
         raise SystemExit("There are no results yet. Run python -m benchmarks first.")
     dates = sorted({outcome.date for outcome in outcomes.values()})

@@ -1,11 +1,13 @@
 """Linear algebra over any array library: the standard's functions, with the faster route where a library has one."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_torch, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
 
-_SUM_ROWS = 128  # rows summed in the precision of the data
+SUM_ROWS = 128  # rows summed in the precision of the data
 _GRAM_STRIPE = 256  # columns; below this a GPU's product no longer fills the device
 
 
@@ -33,13 +35,22 @@ def _gram_by_stripes(Y: Array) -> Array:
 
 def column_sums(Y: Array) -> Array:
     """Return the sum of each column in float64, (d,), from sums over short runs of rows in the precision of Y."""
-    n, d = Y.shape
-    if isinstance(Y, np.ndarray) and Y.flags.c_contiguous and n > _SUM_ROWS:
+    if isinstance(Y, np.ndarray) and Y.flags.c_contiguous:
         # numpy adds rows one after the other, which costs float32 a digit every ten thousand of them
-        whole = n - n % _SUM_ROWS
-        runs = Y[:whole].reshape(-1, _SUM_ROWS, d).sum(axis=1)  # (runs, d)
-        return runs.sum(axis=0, dtype=np.float64) + Y[whole:].sum(axis=0)
+        return np.sum([run.sum(axis=0) for run in _runs(Y)], axis=0, dtype=np.float64)
     return as_double(xp_of(Y).sum(Y, axis=0))
+
+
+def column_squares(Y: Array) -> Array:
+    """Return the sum of squares of each column in float64, (d,), summed as ``column_sums`` does."""
+    if isinstance(Y, np.ndarray) and Y.flags.c_contiguous:
+        return np.sum([np.einsum("ij,ij->j", run, run) for run in _runs(Y)], axis=0, dtype=np.float64)
+    return as_double(xp_of(Y).sum(Y * Y, axis=0))
+
+
+def _runs(Y: np.ndarray) -> Iterator[np.ndarray]:
+    """Short runs of rows: few enough to be summed in float32, and to stay in the cache."""
+    return (Y[start : start + SUM_ROWS] for start in range(0, len(Y), SUM_ROWS))
 
 
 def eigh(A: Array) -> tuple[Array, Array]:

@@ -1,20 +1,38 @@
-"""Work space that a thread of a run uses again for every slab: fresh pages cost more than the subtraction itself."""
+"""Shifting rows in work space that a run's thread uses again for every slab: fresh pages cost more than the work."""
 
 import threading
 
 import numpy as np
 
+from lowland.arrays.linalg import SUM_ROWS, column_sums
 from lowland.arrays.namespace import Array
 
 _own = threading.local()
 
 
-def minus_row(X: Array, row: Array) -> Array:
-    """Return X - row for use within the calling function: on a run's thread the next call overwrites it."""
-    if not isinstance(X, np.ndarray) or threading.current_thread() is threading.main_thread():
-        return X - row[None, :]
+def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
+    """Return X - shift and the sums of its columns in float64.
+
+    The rows are for use within the calling function: on a run's thread the next call overwrites them. They are shifted
+    and summed a few at a time, while they lie in the cache.
+    """
+    if not isinstance(X, np.ndarray) or not X.flags.c_contiguous:
+        Y = X - shift[None, :]
+        return Y, column_sums(Y)
+    Y = _space(X)
+    sums = np.zeros(X.shape[1])
+    for start in range(0, len(X), SUM_ROWS):
+        run = Y[start : start + SUM_ROWS]
+        np.subtract(X[start : start + SUM_ROWS], shift, out=run)
+        sums += run.sum(axis=0)
+    return Y, sums
+
+
+def _space(X: np.ndarray) -> np.ndarray:
+    """An array like X; on a thread of a run the same memory each time, which ends with the thread."""
+    if threading.current_thread() is threading.main_thread():
+        return np.empty_like(X)
     space = getattr(_own, "space", None)
     if space is None or space.dtype != X.dtype or space.size < X.size:
-        space = _own.space = np.empty(X.size, dtype=X.dtype)  # lives as long as the run's thread
-    out = space[: X.size].reshape(X.shape, order="F" if X.flags.f_contiguous else "C")
-    return np.subtract(X, row[None, :], out=out)
+        space = _own.space = np.empty(X.size, dtype=X.dtype)
+    return space[: X.size].reshape(X.shape)

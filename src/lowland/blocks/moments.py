@@ -14,10 +14,10 @@ from typing import Self
 
 import numpy as np
 
-from lowland.arrays.linalg import column_sums, gram, triangle
+from lowland.arrays.linalg import column_squares, column_sums, gram, triangle
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
-from lowland.arrays.scratch import minus_row
+from lowland.arrays.scratch import shifted_with_sums
 from lowland.errors import DataError
 
 _SHIFT_ROWS = 64  # rows whose mean serves as the shift; any shift within a deviation or so of the mean will do
@@ -42,8 +42,7 @@ class Moments:
         shift, Y, total, n = _shifted(X, weights)
         offset = total / n if n else total  # (d,) float64: the slab's mean, seen from the shift
         scatter = gram(Y)
-        correction = offset[:, None] * (offset * n)[None, :]
-        scatter = scatter - like(correction, scatter)
+        scatter -= like(offset * n, scatter)[:, None] * like(offset, scatter)[None, :]
         return cls(n, rows, as_double(shift) + offset, scatter)
 
     @classmethod
@@ -74,7 +73,7 @@ class Moments:
             return self
         delta = other.mean - self.mean
         scatter = as_double(self.scatter)
-        scatter += as_double(other.scatter)
+        scatter += other.scatter
         scatter += (delta * (self.n * other.n / n))[:, None] * delta[None, :]
         return type(self)(n, self.rows + other.rows, self.mean + delta * (other.n / n), scatter)
 
@@ -117,7 +116,7 @@ class ColumnMoments:
             return cls(n, _weighing(X, weights), mean, w @ wide.multiply(wide).tocsr() - n * mean**2)
         shift, Y, total, n = _shifted(X, weights)
         offset = total / n if n else total
-        squares = xp_of(X).sum(as_double(Y) ** 2, axis=0) - n * offset**2
+        squares = column_squares(Y) - n * offset**2
         return cls(n, _weighing(X, weights), as_double(shift) + offset, squares)
 
     def __add__(self, other: Self) -> Self:
@@ -203,11 +202,12 @@ def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array,
     first = X[: min(_SHIFT_ROWS, X.shape[0]), :]
     shift = xp.mean(first, axis=0)  # (d,)
     if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= xp.std(first, axis=0))):
-        shift, Y = xp.zeros_like(shift), X  # every mean is near the origin: the copy would gain less than a bit
+        # every mean is near the origin: the copy would gain less than a bit
+        shift, Y, sums = xp.zeros_like(shift), X, column_sums(X)
     else:
-        Y = minus_row(X, shift)
+        Y, sums = shifted_with_sums(X, shift)
     if weights is None:
-        return shift, Y, column_sums(Y), float(X.shape[0])
+        return shift, Y, sums, float(X.shape[0])
     root = xp.sqrt(like(weights, X))  # (m,)
     Y = Y * root[:, None]
     return shift, Y, as_double(root @ Y), float(weights.sum())

@@ -5,7 +5,7 @@ Which algorithm, which sign, and what a non-positive eigenvalue means are decide
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +19,9 @@ from lowland.run.run import Run
 
 Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
 
-_DENSE_UP_TO = 2500  # below this size LAPACK's subset solver beats every iteration
+_DENSE_UP_TO = 1200  # up to this size LAPACK beats every iteration
 _FEW = 0.2  # a share of eigenpairs above which all of them cost no more
+_QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
 MOST_POWER_STEPS = 1000
 _ROUNDING = 1e-13  # what is smaller than this, beside the first eigenvalue, is rounding
 _TIE = 1e-6  # loadings this close count as equally large
@@ -83,7 +84,9 @@ def leading_eigenpairs(
     dense = hasattr(A, "dtype")
     like_array = A if dense else like_array
     if solver == "auto":
-        solver = _pick(n, k, dense, A)
+        if dense and n > _DENSE_UP_TO and 20 * k <= n and (quick := _quickly(A, k, run, like_array, oversamples)):
+            return quick
+        solver = "eigh" if dense else "krylov"
     if solver == "power":
         oversamples = min(oversamples, 2)  # the textbook's block is as wide as the answer; two more guard against ties
     if k + oversamples >= n and solver != "eigh":
@@ -99,23 +102,21 @@ def leading_eigenpairs(
             pairs = _subspace(A, k, Q, run, tol, max_iter, fixed=solver == "subspace")
         case _:
             pairs = _krylov(A, k, _start(A, k, oversamples, rng, start, like_array), run, tol, max_iter)
+    return _finished(pairs)
+
+
+def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
+    """A few pairs of a large matrix: block Krylov in a few steps where the spectrum falls, or None where it is flat."""
+    rng = np.random.default_rng(0)  # the answer must not depend on a seed nobody gave
+    pairs = _krylov(A, k, _start(A, k, oversamples, rng, None, like_array), run, _SURE, _QUICK_STEPS)
+    return _finished(pairs) if pairs.converged else None
+
+
+def _finished(pairs: Eigenpairs) -> Eigenpairs:
+    """Small negative values, which are rounding, become zero; signs are fixed."""
     xp = xp_of(pairs.values)
     positive = xp.where(pairs.values > 0, pairs.values, xp.zeros_like(pairs.values))
-    return Eigenpairs(
-        positive,
-        fix_signs(pairs.vectors),
-        pairs.residuals,
-        pairs.solver,
-        pairs.iterations,
-        pairs.converged,
-        pairs.trace,
-    )
-
-
-def _pick(n: int, k: int, dense: bool, A: Any) -> Solver:
-    if not dense:
-        return "krylov"
-    return "eigh" if n <= _DENSE_UP_TO or k > _FEW * n else "krylov"
+    return replace(pairs, values=positive, vectors=fix_signs(pairs.vectors))
 
 
 def _formed(A: Any, like_array: Array) -> Array:

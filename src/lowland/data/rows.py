@@ -16,7 +16,7 @@ from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy,
 from lowland.arrays.precision import float_dtype
 from lowland.errors import DataError, DataTypeError
 
-SLAB_BYTES = 32 * 2**20  # large enough for BLAS to run at full rate, small enough that Ctrl-C waits for none
+SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full rate, small enough that Ctrl-C waits for none
 ACCELERATOR_SLAB_BYTES = 2**30  # a GPU wants large products
 MOST_SLAB_ROWS = 2**18  # float32 sums over more rows than this would lose digits
 SPARSE_SLAB_ROWS = 2**14
