@@ -61,6 +61,17 @@ class SolverOptions:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What is asked of the axes: how many, by which solver, of which columns and weights."""
+
+    rule: Rule
+    solver: SolverChoice
+    scale: bool = False
+    weights: np.ndarray | None = None
+    options: SolverOptions = field(default_factory=SolverOptions)
+
+
+@dataclass(frozen=True)
 class Columns:
     """What is known of the columns: how they are centered and scaled, and how much they vary then."""
 
@@ -139,129 +150,91 @@ def principal_axes(
     options: SolverOptions | None = None,
 ) -> Axes:
     """Return the principal axes of the rows, as many as the rule keeps."""
-    options = options or SolverOptions()
     chosen = choose_solver(solver, rows, rule.count if isinstance(rule, Fixed) else None, run.budget)
+    wanted = Wanted(rule, chosen, scale, weights, options or SolverOptions())
     if chosen.name == "full":
-        return _by_triangle(rows, run, rule, chosen, scale, weights)
+        return _by_triangle(rows, run, wanted)
     if chosen.name == "covariance_eigh" and _rows_are_fewer(rows):
-        return _by_rows(rows, run, rule, chosen, scale, weights, options)
+        return _by_rows(rows, run, wanted)
     if chosen.name == "covariance_eigh":
         run.require(_bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance", "Choose svd_solver='randomized'")
     elif chosen.name == "randomized" or _bytes_to_form(rows.d) > run.budget:
-        return _matrix_free(rows, run, rule, chosen, scale, weights, options)
-    moments = run.fold(rows, Moments.of, weights, name="summing moments")
-    return axes_of_moments(moments, rule, run, chosen=chosen, scale=scale, options=options)
+        return _matrix_free(rows, run, wanted)
+    return axes_of_moments(run.fold(rows, Moments.of, weights, name="summing moments"), run, wanted)
 
 
-def axes_of_moments(
-    moments: Moments,
-    rule: Rule,
-    run: Run,
-    *,
-    chosen: SolverChoice | None = None,
-    scale: bool = False,
-    options: SolverOptions | None = None,
-) -> Axes:
+def axes_of_moments(moments: Moments, run: Run, wanted: Wanted) -> Axes:
     """Return the axes of a table of which only the moments are at hand."""
-    chosen = chosen or SolverChoice("covariance_eigh", "the covariance of merged moments")
     columns = Columns(moments.n, moments.rows, moments.mean, moments.variances)
     S = moments.covariance
-    if scale:
+    if wanted.scale:
         columns = columns.scaled()
         S = S / (columns.scale[:, None] * columns.scale[None, :])  # type: ignore[index]
-
-    def solve(k: int) -> Eigenpairs:
-        return _eigenpairs(S, k, chosen, run, options or SolverOptions())
-
-    return _decided(columns, rule, chosen, solve, lambda: all_eigenvalues(S))
+    return _decided(columns, wanted, lambda k: _eigenpairs(S, k, run, wanted), lambda: all_eigenvalues(S))
 
 
-def _by_triangle(
-    rows: Rows, run: Run, rule: Rule, chosen: SolverChoice, scale: bool, weights: np.ndarray | None
-) -> Axes:
+def _by_triangle(rows: Rows, run: Run, wanted: Wanted) -> Axes:
     """Singular values of the triangular factor: exact to the last digit of the smallest component."""
     if rows.is_sparse:
         raise ParameterError(
             "PCA with svd_solver='full' would make the sparse rows dense. "
             "Choose 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
         )
-    triangle = run.fold(rows, Triangle.of, weights, name="factoring rows")
-    R = as_double(triangle.R)
+    triangle = run.fold(rows, Triangle.of, wanted.weights, name="factoring rows")
     columns = Columns(triangle.n, triangle.rows, triangle.mean, triangle.variances)
-    if scale:
+    R = as_double(triangle.R)
+    if wanted.scale:
         columns = columns.scaled()
         R = R / columns.scale[None, :]  # type: ignore[index]
     _, s, Vt = svd(R)
     pairs = Eigenpairs(s**2 / (triangle.n - 1), fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
     null_below = (_EPS * max(triangle.rows, rows.d)) ** 2  # squares of singular values keep twice the digits
-    return _decided(columns, rule, chosen, lambda k: pairs, lambda: pairs.values, null_below)
+    return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
 
-def _by_rows(
-    rows: Rows,
-    run: Run,
-    rule: Rule,
-    chosen: SolverChoice,
-    scale: bool,
-    weights: np.ndarray | None,
-    options: SolverOptions,
-) -> Axes:
+def _by_rows(rows: Rows, run: Run, wanted: Wanted) -> Axes:
     """Fewer rows than columns: CC' is n x n and has the same eigenvalues; the axes are C'U over their lengths."""
     n = int(rows.n or 0)
     needed = _bytes_to_form(n) + (0 if rows.is_sparse else n * rows.d * rows.dtype.itemsize)
     run.require(needed, f"The {n} x {n} Gram matrix beside the data", "Choose svd_solver='randomized'")
-    columns = _columns_of(rows, run, scale, weights)
+    columns = _columns_of(rows, run, wanted)
     X, mean = rows.to_array(), columns.mean
     if columns.scale is not None:
         X, mean = divided_columns(X, columns.scale), mean / columns.scale
     K = centered_gram_of_rows(X, mean, run) / (columns.n - 1)  # (n, n)
     xp = xp_of(K)
-    root = xp.ones_like(K[:, 0]) if weights is None else xp.sqrt(like(weights, K))
-    if weights is not None:
+    root = xp.ones_like(K[:, 0]) if wanted.weights is None else xp.sqrt(like(wanted.weights, K))
+    if wanted.weights is not None:
         K = K * (root[:, None] * root[None, :])
 
     def solve(k: int) -> Eigenpairs:
-        dual = _eigenpairs(K, min(k, n), chosen, run, options)
+        dual = _eigenpairs(K, min(k, n), run, wanted)
         U = like(dual.vectors * root[:, None], X.data if rows.is_sparse else X)
         V = as_double(centered_transposed_product(X, mean, U))  # (d, k), each column as long as its singular value
         length = xp.linalg.vector_norm(V, axis=0)
         V = V / xp.where(length > 0, length, xp.ones_like(length))[None, :]
         return replace(dual, vectors=fix_signs(V))
 
-    return _decided(columns, rule, chosen, solve, lambda: all_eigenvalues(K))
+    return _decided(columns, wanted, solve, lambda: all_eigenvalues(K))
 
 
-def _matrix_free(
-    rows: Rows,
-    run: Run,
-    rule: Rule,
-    chosen: SolverChoice,
-    scale: bool,
-    weights: np.ndarray | None,
-    options: SolverOptions,
-) -> Axes:
+def _matrix_free(rows: Rows, run: Run, wanted: Wanted) -> Axes:
     """The covariance is only applied: one pass for the columns' moments, then one for each product."""
-    columns = _columns_of(rows, run, scale, weights)
-    covariance = Divided(RowsGram(rows, run, columns.mean, columns.scale, weights), columns.n - 1)
-
-    def solve(k: int) -> Eigenpairs:
-        return _eigenpairs(covariance, k, chosen, run, options, columns.mean[None, :])
-
-    return _decided(columns, rule, chosen, solve)
+    columns = _columns_of(rows, run, wanted)
+    covariance = Divided(RowsGram(rows, run, columns.mean, columns.scale, wanted.weights), columns.n - 1)
+    return _decided(columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :]))
 
 
-def _columns_of(rows: Rows, run: Run, scale: bool, weights: np.ndarray | None) -> Columns:
-    found = run.fold(rows, ColumnMoments.of, weights, name="summing columns")
+def _columns_of(rows: Rows, run: Run, wanted: Wanted) -> Columns:
+    found = run.fold(rows, ColumnMoments.of, wanted.weights, name="summing columns")
     columns = Columns(found.n, found.rows, found.mean, found.variances)
-    return columns.scaled() if scale else columns
+    return columns.scaled() if wanted.scale else columns
 
 
-def _eigenpairs(
-    S: Any, k: int, chosen: SolverChoice, run: Run, options: SolverOptions, like_array: Array | None = None
-) -> Eigenpairs:
+def _eigenpairs(S: Any, k: int, run: Run, wanted: Wanted, like_array: Array | None = None) -> Eigenpairs:
     """The leading eigenpairs of a covariance by the solver that was chosen."""
     solvers: dict[str, Solver] = {"power": "power", "arpack": "arpack", "randomized": "krylov"}
-    solver = solvers.get(chosen.name, "auto")
+    solver, options = solvers.get(wanted.solver.name, "auto"), wanted.options
     if solver == "krylov" and options.power_steps is not None:
         solver = "subspace"
     return leading_eigenpairs(
@@ -279,8 +252,7 @@ def _eigenpairs(
 
 def _decided(
     columns: Columns,
-    rule: Rule,
-    chosen: SolverChoice,
+    wanted: Wanted,
     solve: Callable[[int], Eigenpairs],
     all_values: Callable[[], Array] | None = None,
     null_below: float | None = None,
@@ -290,7 +262,7 @@ def _decided(
     ``solve(k)`` gives the k leading pairs, or all there are. Without ``all_values``, a rule that needs to see more of
     the spectrum is shown twice as many pairs until it can tell.
     """
-    variances = to_numpy(columns.variances)
+    rule, variances = wanted.rule, to_numpy(columns.variances)
     most, d = columns.most, len(variances)
     if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
         raise ParameterError(
@@ -318,7 +290,7 @@ def _decided(
         choice = choice or rule.decide(known)
         if choice is not None:
             null_below = _EPS * max(columns.rows, d) if null_below is None else null_below
-            told = _with_course(chosen, pairs)
+            told = _with_course(wanted.solver, pairs)
             return Axes(columns, with_null_space(pairs, choice.n_components, null_below), choice, told, known)
         k = min(most, 2 * k)
 
@@ -332,7 +304,7 @@ def _uncentered_pairs(moments: Moments, k: int, chosen: SolverChoice, run: Run, 
     xp = xp_of(moments.mean)
     S = as_double(moments.scatter)
     if moments.n * float(xp.sum(moments.mean**2)) < _FAR * float(xp.sum(xp.linalg.diagonal(S))):
-        return _eigenpairs(moments.uncentered, k, chosen, run, options)
+        return _eigenpairs(moments.uncentered, k, run, wanted)
     own = leading_eigenpairs(S, S.shape[0], run=run, solver="eigh")
     root = own.vectors.T * xp.sqrt(own.values)[:, None]  # (d, d), root' root = S
     _, s, Vt = svd(xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0))
@@ -352,12 +324,12 @@ def singular_axes(
     if rows.d <= _WIDE and _bytes_to_form(rows.d) <= run.budget:
         moments = run.fold(rows, Moments.of, name="summing moments")
         chosen = SolverChoice("covariance_eigh", f"the {rows.d} x {rows.d} Gram matrix costs least")
-        pairs = _uncentered_pairs(moments, k, chosen, run, options)
+        pairs = _uncentered_pairs(moments, k, run, Wanted(Fixed(k), chosen, options=options))
     else:
         moments = run.fold(rows, ColumnMoments.of, name="summing columns")
         chosen = SolverChoice(solver, f"{rows.d} columns are many: matrix-free")
-        gram = RowsGram(rows, run, None, None, None)
-        pairs = _eigenpairs(gram, k, chosen, run, options, moments.mean[None, :])
+        gram, wanted = RowsGram(rows, run, None, None, None), Wanted(Fixed(k), chosen, options=options)
+        pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :])
     rounding = _EPS * max(moments.rows, rows.d)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
     return pairs, moments, _with_course(chosen, pairs)

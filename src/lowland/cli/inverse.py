@@ -42,20 +42,10 @@ def _names(est: Any) -> list[str]:
     return [f"x{j}" for j in range(est.n_features_in_)] if names is None else [str(name) for name in names]
 
 
-inverse = options.Command(
+inverse = options.mapping_command(
     "inverse",
-    callback=run,
-    params=[
-        options.file_argument("model", "MODEL"),
-        options.file_argument("file", "FILE"),
-        *options.data_options(),
-        options.to_option("Write the decoded rows here.", required=True),
-        options.force_option(),
-        *options.work_options(),
-        options.json_option(),
-        options.debug_option(),
-    ],
-    help="Decode coordinates: write the rows they stand for.\n\nMODEL is a file that lowland fit --model wrote. FILE "
-    "holds coordinates, as lowland fit --to or lowland transform wrote them.",
-    short_help="Decode coordinates: write the rows they stand for.",
+    run,
+    "Decode coordinates: write the rows they stand for.",
+    "FILE holds coordinates, as lowland fit --to or lowland transform wrote them.",
+    to="Write the decoded rows here.",
 )

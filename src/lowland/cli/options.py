@@ -151,6 +151,28 @@ def debug_option() -> click.Option:
     return Option(["--debug"], section=OTHER, is_flag=True, expose_value=False, help="Show the traceback of an error.")
 
 
+def mapping_command(
+    name: str, callback: Callable[..., Any], summary: str, about_file: str, *, to: str, label: str | None = None
+) -> Command:
+    """Return a command that takes a model and a file and writes another file: transform, inverse."""
+    return Command(
+        name,
+        callback=callback,
+        params=[
+            file_argument("model", "MODEL"),
+            file_argument("file", "FILE"),
+            *data_options(label),
+            to_option(to, required=True),
+            force_option(),
+            *work_options(),
+            json_option(),
+            debug_option(),
+        ],
+        help=f"{summary}\n\nMODEL is a file that lowland fit --model wrote. {about_file}",
+        short_help=summary,
+    )
+
+
 def working(memory: int | None, threads: int | None, progress: bool | None) -> AbstractContextManager[Any]:
     """Put the options of the work into force for a ``with`` block."""
     from lowland.run.settings import config

@@ -89,20 +89,11 @@ def tell(
     show.print_facts(f"{verb} {file.name}", lines)
 
 
-transform = options.Command(
+transform = options.mapping_command(
     "transform",
-    callback=run,
-    params=[
-        options.file_argument("model", "MODEL"),
-        options.file_argument("file", "FILE"),
-        *options.data_options("A column to leave out, as when fitting."),
-        options.to_option("Write the coordinates here.", required=True),
-        options.force_option(),
-        *options.work_options(),
-        options.json_option(),
-        options.debug_option(),
-    ],
-    help="Write the coordinates of new rows.\n\nMODEL is a file that lowland fit --model wrote. FILE is a table with "
-    "the columns the model was fitted to; it is read in slabs and may be larger than memory.",
-    short_help="Write the coordinates of new rows.",
+    run,
+    "Write the coordinates of new rows.",
+    "FILE is a table with the columns the model was fitted to; it is read in slabs and may be larger than memory.",
+    to="Write the coordinates here.",
+    label="A column to leave out, as when fitting.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -82,40 +82,34 @@ def _table(chunk: Any, names: Sequence[str]) -> Any:
 def _write_parquet(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
     import pyarrow.parquet as pq
 
-    count, writer = 0, None
-    try:
-        for chunk in chunks:
-            table = _table(chunk, names)
-            writer = writer or pq.ParquetWriter(path, table.schema)
-            writer.write_table(table)
-            count += table.num_rows
-    finally:
-        if writer is not None:
-            writer.close()
-    return count
-
-
-def _write_csv_gz(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
-    return _write_csv(chunks, path, names, compression="gzip")
+    return _write_tables(chunks, names, lambda schema: pq.ParquetWriter(path, schema))
 
 
 def _write_csv(chunks: Iterable[Any], path: Path, names: Sequence[str], compression: str | None = None) -> int:
     import pyarrow as pa
     import pyarrow.csv as csv
 
-    count, writer = 0, None
+    options = csv.WriteOptions(quoting_style="needed")
     with pa.output_stream(str(path), compression=compression) as stream:
-        try:
-            for chunk in chunks:
-                table = _table(chunk, names)
-                writer = writer or csv.CSVWriter(
-                    stream, table.schema, write_options=csv.WriteOptions(quoting_style="needed")
-                )
-                writer.write_table(table)
-                count += table.num_rows
-        finally:
-            if writer is not None:
-                writer.close()
+        return _write_tables(chunks, names, lambda schema: csv.CSVWriter(stream, schema, write_options=options))
+
+
+def _write_csv_gz(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
+    return _write_csv(chunks, path, names, compression="gzip")
+
+
+def _write_tables(chunks: Iterable[Any], names: Sequence[str], open_writer: Callable[[Any], Any]) -> int:
+    """Write every chunk as an Arrow table; the writer is opened when the first one tells the types."""
+    count, writer = 0, None
+    try:
+        for chunk in chunks:
+            table = _table(chunk, names)
+            writer = writer or open_writer(table.schema)
+            writer.write_table(table)
+            count += table.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
     return count
 
 

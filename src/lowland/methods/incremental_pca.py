@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from lowland.blocks.axes import SolverChoice, axes_of_moments
+from lowland.blocks.axes import SolverChoice, Wanted, axes_of_moments
 from lowland.blocks.moments import Moments
 from lowland.blocks.rules import as_rule
 from lowland.data.rows import ArrayRows, Rows
@@ -67,7 +67,6 @@ class IncrementalPCA(PrincipalMap):
     def solve_moments(self, moments: Moments, run: Run) -> None:
         """The leading eigenpairs of the merged covariance."""
         chosen = SolverChoice("covariance_eigh", "the covariance merges exactly, batch by batch")
-        axes = axes_of_moments(moments, as_rule(self.n_components), run, chosen=chosen)
-        self._keep(axes, self._dtype)
+        self._keep(axes_of_moments(moments, run, Wanted(as_rule(self.n_components), chosen)), self._dtype)
         self.var_ = moments.variances * ((moments.n - 1) / moments.n)
         self.n_samples_seen_ = moments.rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.axes import Axes, SolverOptions, axes_of_moments, principal_axes
+from lowland.blocks.axes import Axes, SolverChoice, SolverOptions, Wanted, axes_of_moments, principal_axes
 from lowland.blocks.moments import Moments
 from lowland.blocks.rules import Downstream, Rule, as_rule
 from lowland.data.rows import ArrayRows, Rows
@@ -102,9 +102,9 @@ class PCA(PrincipalMap):
 
     def solve_moments(self, moments: Moments, run: Run) -> None:
         """The same from moments that partial_fit has merged."""
-        rule = as_rule(self.n_components)
-        axes = axes_of_moments(moments, rule, run, scale=self.scale, options=self._options())
-        self._keep(axes, self._dtype)
+        chosen = SolverChoice("covariance_eigh", "the covariance of merged moments")
+        wanted = Wanted(as_rule(self.n_components), chosen, self.scale)
+        self._keep(axes_of_moments(moments, run, wanted), self._dtype)
 
     def _options(self) -> SolverOptions:
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
