@@ -295,7 +295,7 @@ def _decided(
         k = min(most, 2 * k)
 
 
-def _uncentered_pairs(moments: Moments, k: int, chosen: SolverChoice, run: Run, options: SolverOptions) -> Eigenpairs:
+def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: Wanted) -> Eigenpairs:
     """Leading eigenpairs of X'X = S + nμμ'.
 
     Far from the origin μ outweighs S and would swallow its digits in the sum, so there the square roots are stacked
