@@ -1,18 +1,21 @@
 """Everything a user can pass becomes Rows; files are cut into slabs that do not depend on their layout."""
 
+import decimal
 import gzip
+import os
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowland.data import rows as rows_module
 from lowland.data.open import open_rows, read_column
-from lowland.errors import DataError, DataTypeError, MissingFile, ParameterError
+from lowland.errors import DataError, DataTypeError, FileProblem, MissingFile, ParameterError
 
 
 @pytest.fixture
@@ -175,3 +178,192 @@ def test_float16_and_big_endian_and_bool(X):
     assert open_rows(X.astype(np.float16)).dtype == np.float32
     assert open_rows(X.astype(">f8")).dtype == np.float64
     np.testing.assert_array_equal(whole(open_rows(X > 0)), (X > 0).astype(float))
+
+
+# --- chunks ---
+
+
+def test_chunks_with_other_columns_are_refused(X, tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame(X, columns=list("abc"))
+    with pytest.raises(DataError, match="Column 0 of chunk 1 is 'b'"):
+        whole(open_rows([frame, frame[["b", "a", "c"]]]))
+    assert open_rows([frame, X]).names == ("a", "b", "c")
+    for name, part in (("0", frame), ("1", frame[["c", "b", "a"]])):
+        part.to_parquet(tmp_path / f"{name}.parquet")
+    with pytest.raises(DataError, match="same order"):
+        whole(open_rows([tmp_path / "0.parquet", tmp_path / "1.parquet"]))
+    again = [str(tmp_path / "0.parquet")] * 2
+    np.testing.assert_array_equal(whole(open_rows(again)), np.concatenate([X, X]))
+
+
+def test_what_can_be_read_only_once_is_refused(X):
+    class Once:
+        def __init__(self):
+            self.chunks = iter([X, X])
+
+        def __iter__(self):
+            return self.chunks
+
+    for source in (Once(), iter([X]), (chunk for chunk in [X])):
+        with pytest.raises(DataTypeError, match="only once"):
+            open_rows(source)
+
+
+def test_nested_chunks_and_pairs(X):
+    class Nested:
+        def __iter__(self):
+            yield [X[:100], X[100:200]]
+            yield [X[200:]]
+
+    rows = open_rows(Nested())
+    np.testing.assert_array_equal(whole(rows), X)
+    assert [rows.height(piece) for piece in rows.pieces()] == [100, 100, 300]
+    with pytest.raises(DataError, match="Chunk 0 is a tuple; yield the rows alone"):
+        open_rows([(X, np.ones(500)), (X, np.ones(500))])
+
+
+def test_chunks_of_tensors_of_two_precisions(X):
+    torch = pytest.importorskip("torch")
+    single, double = torch.asarray(X, dtype=torch.float32), torch.asarray(X)
+    assert [chunk.dtype for chunk in open_rows([double, single]).chunks()] == [torch.float64] * 2
+    assert [chunk.dtype for chunk in open_rows([single, double]).chunks()] == [torch.float32] * 2
+    with pytest.raises(DataTypeError, match="to_dense"):
+        open_rows(single.to_sparse())
+
+
+# --- sparse ---
+
+
+def test_duplicate_entries_are_summed_and_the_matrix_stays():
+    X = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    (chunk,) = open_rows(X).chunks()
+    np.testing.assert_array_equal(chunk.data, [3, 3])
+    np.testing.assert_array_equal(X.data, [1, 2, 3])
+    with pytest.raises(DataError, match="2D"):
+        open_rows(sp.coo_array(np.ones(3)))
+
+
+def test_non_finite_values_of_sparse_rows_are_counted_sparsely():
+    X = sp.csr_matrix((np.array([np.nan, np.inf, np.nan]), np.array([5, 7, 5]), np.array([0, 1, 3])), shape=(2, 2**40))
+    X = X[:, :9]
+    error = str(open_rows(X).non_finite_error())
+    assert "NaN (2 values) and infinity (1 value) in columns 5, 7 of X, 2 rows" in error
+
+
+# --- names ---
+
+
+def test_names_of_frames(X):
+    import pandas as pd
+
+    with pytest.raises(TypeError, match="only supported if all input features have string names"):
+        open_rows(pd.DataFrame(X, columns=[1, "1", 2]))
+    rows = open_rows(pd.DataFrame(X, columns=[2, 1, 0]))
+    assert rows.names is None
+    np.testing.assert_array_equal(whole(rows), X)
+    for frame in (pd.DataFrame(X, columns=list("aab")), pa.table([X[:, 0], X[:, 1]], names=["a", "a"])):
+        with pytest.raises(DataError, match="more than one column 'a'"):
+            open_rows(frame)
+    with pytest.raises(DataTypeError, match="text, dates or categories"):
+        open_rows(pd.DataFrame({"a": pd.Categorical([1, 2])}))
+    np.testing.assert_array_equal(whole(open_rows(pa.record_batch({"a": X[:, 0], "b": X[:, 1]}))), X[:, :2])
+
+
+def test_columns_are_chosen_of_frames_and_files_only(X):
+    for source in (X, sp.csr_matrix(X), [X, X], open_rows(X)):
+        for choice in ({"columns": ["a"]}, {"drop": ["a"]}):
+            with pytest.raises(ParameterError, match="by name"):
+                open_rows(source, **choice)
+    with pytest.raises(DataError, match="0 feature"):
+        open_rows(pa.table({"a": X[:, 0]}), columns=[])
+
+
+# --- kinds that are refused, each with its reason ---
+
+
+def test_what_is_no_table(X, tmp_path):
+    with pytest.raises(DataError, match=r"masked values.*filled"):
+        open_rows(np.ma.masked_array(X, X > 1))
+    np.testing.assert_array_equal(whole(open_rows(np.ma.masked_array(X))), X)
+    for source in (None, {"a": [1, 2]}):
+        with pytest.raises(DataTypeError, match="frame"):
+            open_rows(source)
+    for name in ("x.csv", "x.npy"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(MissingFile, match="folder"):
+            open_rows(tmp_path / name)
+
+
+def test_paths_in_all_their_forms(X, tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for path in ("~/x.npy", os.fsencode(tmp_path / "x.npy")):
+        np.testing.assert_array_equal(whole(open_rows(path)), X)
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(FileProblem, match="permission"):
+        open_rows(tmp_path / "x.npy")
+
+
+# --- files ---
+
+
+def test_parts_of_different_types(tmp_path):
+    single, double = pa.array([1, 2], pa.float32()), pa.array([0.1, None], pa.float64())
+    pa.parquet.write_table(pa.table({"a": pa.array([1, 2]), "b": single}), tmp_path / "0.parquet")
+    pa.parquet.write_table(pa.table({"a": double, "b": single}), tmp_path / "1.parquet")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path)), [[1, 1], [2, 2], [0.1, 1], [np.nan, 2]])
+    assert open_rows(tmp_path, columns=["b"]).dtype == np.float32
+    pa.parquet.write_table(pa.table({"a": ["x", "y"], "b": single}), tmp_path / "2.parquet")
+    with pytest.raises(DataTypeError, match="'a'"):
+        open_rows(tmp_path)
+    assert list(read_column(tmp_path, "b")) == [1, 2] * 3
+
+
+def test_decimals_and_booleans(tmp_path):
+    table = pa.table({"a": [decimal.Decimal("1.5"), None], "b": [True, False], "c": pa.nulls(2)})
+    pa.parquet.write_table(table, tmp_path / "x.parquet")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.parquet")), [[1.5, 1, np.nan], [np.nan, 0, np.nan]])
+    (tmp_path / "x.csv").write_text("a,b\ntrue,1\nfalse,2\n,3\n")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv")), [[1, 1], [0, 2], [np.nan, 3]])
+
+
+def test_folders_within_folders(tmp_path):
+    (tmp_path / "y=1").mkdir()
+    for path in (tmp_path / "0.parquet", tmp_path / "y=1" / "1.parquet"):
+        pa.parquet.write_table(pa.table({"a": [1.0]}), path)
+    with pytest.raises(DataError, match="one folder"):
+        open_rows(tmp_path)
+
+
+def test_a_csv_that_ends_too_soon(tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.data.files._CSV_BLOCK", 2**14)
+    text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in np.random.default_rng(0).standard_normal((20_000, 2)))
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text.encode(), 1)[:-1000])
+    rows = open_rows(tmp_path / "x.csv.gz")
+    with pytest.raises(FileProblem, match="damaged"):
+        whole(rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"1,2\n3,4\n", "header"),
+        (b"a;b\n1;2\n", "separated by ';'"),
+        (b"a;b\n1,5;2,5\n", "separated by ';'"),
+        ("é,b\n1,2\n".encode("latin-1"), "UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16"), "UTF-8"),
+    ],
+)
+def test_headers_that_mislead(tmp_path, text, words):
+    (tmp_path / "x.csv").write_bytes(text)
+    with pytest.raises(DataError, match=words):
+        open_rows(tmp_path / "x.csv")
+
+
+def test_labels_in_another_encoding(tmp_path):
+    (tmp_path / "x.csv").write_bytes("a,b\n1,é\n".encode("latin-1"))
+    assert whole(open_rows(tmp_path / "x.csv", drop=["b"])) == 1
+    with pytest.raises(DataError, match=r"'b'.*UTF-8"):
+        read_column(tmp_path / "x.csv", "b")

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA as TheirPCA
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import lowland
 from lowland import PCA, Downstream, IncrementalPCA, Kaiser
 from lowland.errors import LowlandError, MissingFile, ModelFileError, ParameterError
+from lowland.methods.store import _checksum, _read
 
 
 @pytest.fixture
@@ -39,10 +41,12 @@ def rewrite(path, header, rest):
 
 
 def altered(path, change):
-    """The file with its own header changed by ``change``."""
+    """The file with its own header changed by ``change``, and a checksum that fits the change."""
     header, rest = header_of(path)
     own = json.loads(header["__metadata__"]["lowland"])
     change(own)
+    if "checksum" in own:
+        own["checksum"] = _checksum(own, _read(path)[1])
     header["__metadata__"]["lowland"] = json.dumps(own)
     rewrite(path, header, rest)
     return path
@@ -127,6 +131,9 @@ def test_missing_truncated_corrupted_foreign(path, tmp_path):
         lambda h: h["parameters"].update({"n_components": {"record": "Popen", "fields": {"args": "true"}}}),
         lambda h: h["state"].update({"transform": 3}),
         lambda h: h["state"].update({"__class__": 3}),
+        lambda h: h["state"].update({"_fit": 3}),
+        lambda h: h["state"].update({"_metadata_request": {"described": "x"}}),
+        lambda h: h["state"].pop("n_features_in_"),
         lambda h: h["state"].update({"mean_": {"array": "nowhere"}}),
         lambda h: h["state"].update({"mean_": [1, 2]}),
         lambda h: h["state"].update({"mean_": {"unknown": 2}}),
@@ -158,5 +165,45 @@ def test_any_damage_is_an_error_or_harmless(data):
             again = lowland.load(path)
         except LowlandError:
             return
-        # where the name of an attribute was hit, it is missing, not wrong
-        np.testing.assert_array_equal(getattr(again, "components_", model.components_), model.components_)
+        np.testing.assert_array_equal(again.components_, model.components_)
+        assert again.noise_variance_ == model.noise_variance_
+
+
+def test_the_checksum_covers_the_header(path):
+    header, rest = header_of(path)
+    own = json.loads(header["__metadata__"]["lowland"])
+    own["state"]["noise_variance_"] *= 2
+    header["__metadata__"]["lowland"] = json.dumps(own)
+    rewrite(path, header, rest)
+    with pytest.raises(ModelFileError, match="checksum"):
+        lowland.load(path)
+
+
+def test_files_that_overreach_a_reader(path, tmp_path):
+    header, rest = header_of(path)
+    header["__metadata__"]["lowland"] = "[" * 100_000 + "]" * 100_000
+    rewrite(path, header, rest)
+    with pytest.raises(ModelFileError, match="not a whole model file"):
+        lowland.load(path)
+    header["__metadata__"]["lowland"] = "{}"
+    for about in header.values():
+        if about.get("dtype") == "F64":
+            about.update(dtype="F8_E4M3", shape=[8, *about["shape"]])
+    rewrite(path, header, rest)
+    with pytest.raises(ModelFileError, match="not a whole model file"):
+        lowland.load(path)
+
+
+def test_what_scikit_learn_keeps_beside_a_model(iris, tmp_path):
+    import sklearn
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = PCA(2).set_fit_request(sample_weight=True).set_output(transform="pandas").fit(iris.X)
+        lowland.save(model, tmp_path / "m.lowland")
+        again = sklearn.clone(lowland.load(tmp_path / "m.lowland"))
+    assert list(again.fit_transform(iris.X).columns) == ["pca0", "pca1"]
+
+
+def test_an_unfitted_model_is_not_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        lowland.save(PCA(2), tmp_path / "m.lowland")

@@ -7,10 +7,13 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import lowland
 from lowland import PCA, IncrementalPCA
-from lowland.errors import DataError
+from lowland.data.open import open_rows
+from lowland.errors import DataError, DataTypeError
+from lowland.run.dask import DaskRun
 
 da = pytest.importorskip("dask.array")
 
@@ -64,7 +67,7 @@ def test_weights_and_float32_and_wide(X):
         PCA(2).fit(lazy, sample_weight=w).explained_variance_, PCA(2).fit(X, sample_weight=w).explained_variance_
     )
     assert PCA(2).fit(lazy.astype("f4")).transform(lazy.astype("f4")).dtype == np.float32
-    with lowland.config(memory="1kB"):  # too little for d x d: matrix-free on the workers
+    with lowland.config(memory="2kB"):  # matrix-free on the workers
         free = PCA(2, svd_solver="randomized", random_state=0).fit(lazy)
     np.testing.assert_allclose(free.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-8)
     parts = IncrementalPCA(2).partial_fit(lazy[:1000]).partial_fit(lazy[1000:])
@@ -75,6 +78,22 @@ def test_nan_is_told_by_column(X):
     X[5, 3] = np.nan
     with pytest.raises(DataError, match="column 3"):
         PCA(2).fit(da.from_array(X, chunks=(500, 8)))
+
+
+def test_what_a_dask_array_may_hold(X):
+    with pytest.raises(DataError, match="Complex"):
+        open_rows(da.ones((4, 2), dtype=complex))
+    with pytest.raises(DataTypeError, match="not numbers"):
+        open_rows(da.from_array(np.array([["a", "b"]])))
+    sparse = da.from_array(X, chunks=(300, 8)).map_blocks(sp.csr_matrix, meta=sp.csr_matrix((0, 0)))
+    assert open_rows(sparse).is_sparse
+    np.testing.assert_allclose(PCA(2).fit(sparse).explained_variance_, PCA(2).fit(X).explained_variance_)
+
+
+def test_gather_declares_what_the_function_returns(X):
+    rows = open_rows(da.from_array(X.astype("f4"), chunks=(300, 8)))
+    sums = DaskRun().gather(lambda chunk: chunk.sum(axis=1, keepdims=True, dtype="f8"), rows, 1, dtype=np.dtype("f8"))
+    assert sums.dtype == sums.compute().dtype == np.float64
 
 
 @pytest.mark.filterwarnings("ignore")  # distributed warns of the worker we kill

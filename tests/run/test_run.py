@@ -14,7 +14,7 @@ import pytest
 import lowland
 from lowland.blocks.moments import Total
 from lowland.data.open import open_rows
-from lowland.errors import MemoryBudgetError, ParameterError, Stopped
+from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
 
@@ -85,6 +85,59 @@ def test_blas_is_held_to_one_thread_and_let_go():
     with blas_on_one_thread(), blas_on_one_thread():
         assert set(counts()) == {1}
     assert counts() == before
+
+
+def test_the_caller_of_map_rows_has_all_threads(small_slabs):
+    import scipy.linalg  # noqa: F401  its BLAS counts too, from the start
+    import threadpoolctl
+
+    def counts():
+        return [lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"]
+
+    inside = []
+
+    def look(chunk):
+        inside.extend(counts())
+        return chunk
+
+    before = counts()
+    X = np.arange(4000.0).reshape(-1, 4)
+    with lowland.config(threads=4):
+        parts = []
+        for part in LocalRun().map_rows(look, open_rows(X)):
+            assert counts() == before
+            parts.append(part)
+    assert set(inside) == {1}
+    np.testing.assert_array_equal(np.concatenate(parts), X)
+
+
+def test_blas_is_let_go_by_whichever_run_ends_last():
+    import scipy.linalg  # noqa: F401  its BLAS counts too, from the start
+    import threadpoolctl
+
+    before = threadpoolctl.threadpool_info()
+    entered, leave = threading.Event(), threading.Event()
+
+    def other_run():
+        with blas_on_one_thread():
+            entered.set()
+            leave.wait(10)
+
+    other = threading.Thread(target=other_run)
+    with blas_on_one_thread():
+        other.start()
+        entered.wait(10)
+    leave.set()
+    other.join()
+    assert threadpoolctl.threadpool_info() == before
+
+
+@pytest.mark.parametrize(("count", "words"), [(99, "at least 100 rows.* 99 labels"), (101, "100 rows.* 101 labels")])
+def test_vectors_beside_rows_of_unknown_length_are_checked(count, words):
+    X = np.ones((50, 2))
+    with pytest.raises(DataError, match=words):
+        LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(count))
+    assert LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(100)).value == 100
 
 
 def test_an_error_in_a_worker_comes_out(small_slabs):

@@ -35,7 +35,7 @@ def _gram_by_stripes(Y: Array) -> Array:
 
 def column_sums(Y: Array) -> Array:
     """Return the sum of each column in float64, (d,), from sums over short runs of rows in the precision of Y."""
-    if isinstance(Y, np.ndarray) and Y.flags.c_contiguous:
+    if isinstance(Y, np.ndarray) and not Y.flags.f_contiguous:
         # numpy adds rows one after the other, which costs float32 a digit every ten thousand of them
         return np.sum([run.sum(axis=0) for run in _runs(Y)], axis=0, dtype=np.float64)
     return as_double(xp_of(Y).sum(Y, axis=0))
@@ -43,7 +43,7 @@ def column_sums(Y: Array) -> Array:
 
 def column_squares(Y: Array) -> Array:
     """Return the sum of squares of each column in float64, (d,), summed as ``column_sums`` does."""
-    if isinstance(Y, np.ndarray) and Y.flags.c_contiguous:
+    if isinstance(Y, np.ndarray) and not Y.flags.f_contiguous:
         return np.sum([np.einsum("ij,ij->j", run, run) for run in _runs(Y)], axis=0, dtype=np.float64)
     return as_double(xp_of(Y).sum(Y * Y, axis=0))
 
@@ -77,8 +77,3 @@ def triangle(A: Array) -> Array:
 def orthonormal(A: Array) -> Array:
     """Return an orthonormal basis of the columns of A, (n, k)."""
     return xp_of(A).linalg.qr(A).Q
-
-
-def cholesky(A: Array) -> Array:
-    """Return the lower triangle L with A = LL'."""
-    return xp_of(A).linalg.cholesky(A)

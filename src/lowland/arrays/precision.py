@@ -13,11 +13,6 @@ def float_dtype(dtype: Any) -> np.dtype:
     return np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)
 
 
-def is_single(X: Array) -> bool:
-    """Whether X holds float32."""
-    return X.dtype == xp_of(X).float32
-
-
 def as_double(X: Array) -> Array:
     """Return X in float64 (in float32 where a device has no float64)."""
     xp = xp_of(X)

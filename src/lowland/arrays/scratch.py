@@ -10,6 +10,11 @@ from lowland.arrays.namespace import Array
 _own = threading.local()
 
 
+def use_scratch() -> None:
+    """Let the current thread keep its work space from slab to slab: for a run's own threads, which end with the run."""
+    _own.space = np.empty(0)
+
+
 def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
     """Return X - shift and the sums of its columns in float64.
 
@@ -29,10 +34,10 @@ def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
 
 
 def _space(X: np.ndarray) -> np.ndarray:
-    """An array like X; on a thread of a run the same memory each time, which ends with the thread."""
-    if threading.current_thread() is threading.main_thread():
-        return np.empty_like(X)
+    """An array like X; on a thread of a run the same memory each time."""
     space = getattr(_own, "space", None)
-    if space is None or space.dtype != X.dtype or space.size < X.size:
+    if space is None:
+        return np.empty_like(X)
+    if space.dtype != X.dtype or space.size < X.size:
         space = _own.space = np.empty(X.size, dtype=X.dtype)
     return space[: X.size].reshape(X.shape)

@@ -12,28 +12,38 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.linalg import svd
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.linalg import orthonormal, svd
+from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.moments import ColumnMoments, Moments, Triangle
 from lowland.blocks.operators import (
     Divided,
     RowsGram,
     centered_gram_of_rows,
-    centered_transposed_product,
+    centered_transposed_by_columns,
     divided_columns,
 )
 from lowland.blocks.rules import Choice, Fixed, Rule, Spectrum
-from lowland.blocks.spectral import Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs, with_null_space
-from lowland.data.rows import Rows
-from lowland.errors import ParameterError
+from lowland.blocks.spectral import (
+    ROUNDING,
+    Eigenpairs,
+    Solver,
+    all_eigenvalues,
+    fix_signs,
+    leading_eigenpairs,
+    with_null_space,
+)
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, ParameterError
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
 _SMALL = 500  # rows and columns up to which a full decomposition costs nothing worth saving
 _WIDE = 2000  # a smaller side above this makes few components worth an iteration
 _FAR = 1e3  # a mean this many times the scatter costs an eigenproblem of their sum too many digits
-_EPS = float(np.finfo(np.float64).eps)
+_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
+_FAINT = 1e-4  # a float32 product leaves eigenvalues below this share of the first too few digits
+_SURELY = 1e-8  # a remainder below this share of the total has lost too many digits to the subtraction
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,12 @@ class Wanted:
     scale: bool = False
     weights: np.ndarray | None = None
     options: SolverOptions = field(default_factory=SolverOptions)
+    dtype: Any = np.float64  # that of the rows, which their products keep
+
+    @property
+    def eps(self) -> float:
+        """The rounding of the rows."""
+        return float(np.finfo(self.dtype).eps)
 
 
 @dataclass(frozen=True)
@@ -80,6 +96,10 @@ class Columns:
     mean: Array  # (d,) float64
     variances: Array  # (d,) float64, divisor n - 1, after scaling
     scale: Array | None = None  # (d,) float64: the columns were divided by it
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(float(xp_of(self.variances).sum(self.variances))):
+            raise DataError("The values are too large: their squares overflow to infinity. Please rescale the columns.")
 
     def scaled(self) -> Columns:
         """The same with every column divided by its deviation; a constant column is left as it is."""
@@ -102,6 +122,7 @@ class Axes:
     choice: Choice
     solver: SolverChoice
     spectrum: Spectrum
+    left: float  # the variance of the components that were not kept
 
 
 def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> SolverChoice:
@@ -116,8 +137,9 @@ def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> SolverC
     if n is not None and max(n, d) <= _SMALL and n < 10 * d and not rows.is_sparse:
         return SolverChoice("full", f"{n} x {d} is small, so the exact decomposition costs nothing worth saving")
     side = n if n is not None and _rows_are_fewer(rows) else d
-    if _bytes_to_form(side) > budget:
-        size = show_bytes(_bytes_to_form(side))
+    needed = _bytes_to_form(side) if side == d else _bytes_by_rows(rows)
+    if needed > budget:
+        size = show_bytes(needed)
         return SolverChoice(
             "randomized", f"a {side} x {side} covariance needs {size}, more than the budget: matrix-free"
         )
@@ -139,6 +161,13 @@ def _bytes_to_form(side: int) -> int:
     return 3 * 8 * side * side  # the matrix in float64, a copy for LAPACK, its vectors
 
 
+def _bytes_by_rows(rows: Rows) -> int:
+    n = int(rows.n or 0)
+    return _bytes_to_form(n) + (
+        0 if rows.is_sparse or isinstance(rows, ArrayRows) else n * rows.d * rows.dtype.itemsize
+    )
+
+
 def principal_axes(
     rows: Rows,
     run: Run,
@@ -151,7 +180,7 @@ def principal_axes(
 ) -> Axes:
     """Return the principal axes of the rows, as many as the rule keeps."""
     chosen = choose_solver(solver, rows, rule.count if isinstance(rule, Fixed) else None, run.budget)
-    wanted = Wanted(rule, chosen, scale, weights, options or SolverOptions())
+    wanted = Wanted(rule, chosen, scale, weights, options or SolverOptions(), rows.dtype)
     if chosen.name == "full":
         return _by_triangle(rows, run, wanted)
     if chosen.name == "covariance_eigh" and _rows_are_fewer(rows):
@@ -160,7 +189,11 @@ def principal_axes(
         run.require(_bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance", "Choose svd_solver='randomized'")
     elif chosen.name == "randomized" or _bytes_to_form(rows.d) > run.budget:
         return _matrix_free(rows, run, wanted)
-    return axes_of_moments(run.fold(rows, Moments.of, weights, name="summing moments"), run, wanted)
+    moments = run.fold(rows, Moments.of, weights, name="summing moments")
+    if moments.lost_digits:
+        reason = "sparse rows this far from the origin keep their digits only matrix-free"
+        return _matrix_free(rows, run, replace(wanted, solver=SolverChoice("randomized", reason)))
+    return axes_of_moments(moments, run, wanted)
 
 
 def axes_of_moments(moments: Moments, run: Run, wanted: Wanted) -> Axes:
@@ -180,6 +213,8 @@ def _by_triangle(rows: Rows, run: Run, wanted: Wanted) -> Axes:
             "PCA with svd_solver='full' would make the sparse rows dense. "
             "Choose 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
         )
+    height = rows.d if rows.n is None else min(rows.n, rows.d)
+    run.require(3 * 8 * height * rows.d, f"A {height} x {rows.d} factor", "Choose svd_solver='randomized'")
     triangle = run.fold(rows, Triangle.of, wanted.weights, name="factoring rows")
     columns = Columns(triangle.n, triangle.rows, triangle.mean, triangle.variances)
     R = as_double(triangle.R)
@@ -188,32 +223,30 @@ def _by_triangle(rows: Rows, run: Run, wanted: Wanted) -> Axes:
         R = R / columns.scale[None, :]  # type: ignore[index]
     _, s, Vt = svd(R)
     pairs = Eigenpairs(s**2 / (triangle.n - 1), fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
-    null_below = (_EPS * max(triangle.rows, rows.d)) ** 2  # squares of singular values keep twice the digits
+    null_below = (_NULL * wanted.eps) ** 2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
 
 def _by_rows(rows: Rows, run: Run, wanted: Wanted) -> Axes:
     """Fewer rows than columns: CC' is n x n and has the same eigenvalues; the axes are C'U over their lengths."""
     n = int(rows.n or 0)
-    needed = _bytes_to_form(n) + (0 if rows.is_sparse else n * rows.d * rows.dtype.itemsize)
-    run.require(needed, f"The {n} x {n} Gram matrix beside the data", "Choose svd_solver='randomized'")
+    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose svd_solver='randomized'")
     columns = _columns_of(rows, run, wanted)
     X, mean = rows.to_array(), columns.mean
     if columns.scale is not None:
         X, mean = divided_columns(X, columns.scale), mean / columns.scale
-    K = centered_gram_of_rows(X, mean, run) / (columns.n - 1)  # (n, n)
-    xp = xp_of(K)
-    root = xp.ones_like(K[:, 0]) if wanted.weights is None else xp.sqrt(like(wanted.weights, K))
-    if wanted.weights is not None:
-        K = K * (root[:, None] * root[None, :])
+    w = np.ones(n) if wanted.weights is None else wanted.weights
+    divisor, rule = columns.n - 1, wanted.rule
+    K = centered_gram_of_rows(X, mean, w, run) / divisor  # (n, n)
+    dual = _eigenpairs(K, min(n, rule.count), run, wanted) if isinstance(rule, Fixed) and rule.count else None
+    if wanted.dtype == np.float32 and (dual is None or float(dual.values[-1]) < _FAINT * float(dual.values[0])):
+        wanted = replace(wanted, dtype=np.float64)
+        K, dual = centered_gram_of_rows(X, mean, w, run, double=True) / divisor, None
 
     def solve(k: int) -> Eigenpairs:
-        dual = _eigenpairs(K, min(k, n), run, wanted)
-        U = like(dual.vectors * root[:, None], X.data if rows.is_sparse else X)
-        V = as_double(centered_transposed_product(X, mean, U))  # (d, k), each column as long as its singular value
-        length = xp.linalg.vector_norm(V, axis=0)
-        V = V / xp.where(length > 0, length, xp.ones_like(length))[None, :]
-        return replace(dual, vectors=fix_signs(V))
+        pairs = dual or _eigenpairs(K, min(k, n), run, wanted)
+        V = centered_transposed_by_columns(X, mean, w, pairs.vectors, double=wanted.dtype == np.float64)  # (d, k)
+        return replace(pairs, vectors=fix_signs(orthonormal(V)))
 
     return _decided(columns, wanted, solve, lambda: all_eigenvalues(K))
 
@@ -247,6 +280,7 @@ def _eigenpairs(S: Any, k: int, run: Run, wanted: Wanted, like_array: Array | No
         max_iter=options.power_steps if solver == "subspace" else None,
         oversamples=options.oversamples,
         like_array=like_array,
+        rounding=ROUNDING if like_array is None else max(ROUNDING, _NULL * wanted.eps),
     )
 
 
@@ -270,29 +304,38 @@ def _decided(
             f"the data has {columns.rows} rows and {d} columns. Choose at most {most}."
         )
 
+    null_below = _NULL * wanted.eps if null_below is None else null_below
+
     def spectrum(values: Array, asked: int) -> Spectrum:
         found = np.maximum(to_numpy(values)[:most], 0.0)
+        found = np.where(found > null_below * (found[0] if len(found) else 0.0), found, 0.0)
         if len(found) < asked:  # all there are; what is missing is zero
             found = np.concatenate([found, np.zeros(most - len(found))])
         return Spectrum(found, float(variances.sum()), most, columns.n, d, variances=variances)
 
-    choice = None
+    choice = everything = None
     k = (rule.count or most) if isinstance(rule, Fixed) else min(16, most)
     if not isinstance(rule, Fixed):
         rule.check(spectrum(variances[:0], 0))
         if all_values is not None:
-            choice = rule.decide(spectrum(all_values(), most))
+            everything = spectrum(all_values(), most)
+            choice = rule.decide(everything)
             assert choice is not None
             k = choice.n_components
     while True:
         pairs = solve(k)
-        known = spectrum(pairs.values, k)
+        known = everything or spectrum(pairs.values, k)
         choice = choice or rule.decide(known)
         if choice is not None:
-            null_below = _EPS * max(columns.rows, d) if null_below is None else null_below
-            told = _with_course(wanted.solver, pairs)
-            return Axes(columns, with_null_space(pairs, choice.n_components, null_below), choice, told, known)
+            break
         k = min(most, 2 * k)
+    k = choice.n_components
+    left = known.total - float(known.values[:k].sum())
+    if left < _SURELY * known.total and not known.whole and all_values is not None:
+        known = spectrum(all_values(), most)
+    left = float(known.values[k:].sum()) if known.whole else max(left, 0.0)
+    told = _with_course(wanted.solver, pairs)
+    return Axes(columns, with_null_space(pairs, k, null_below), choice, told, known, left)
 
 
 def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: Wanted) -> Eigenpairs:
@@ -327,9 +370,13 @@ def singular_axes(
         pairs = _uncentered_pairs(moments, k, run, Wanted(Fixed(k), chosen, options=options))
     else:
         moments = run.fold(rows, ColumnMoments.of, name="summing columns")
-        chosen = SolverChoice(solver, f"{rows.d} columns are many: matrix-free")
-        gram, wanted = RowsGram(rows, run, None, None, None), Wanted(Fixed(k), chosen, options=options)
+        why = "are many" if rows.d > _WIDE else "are too many for the budget"
+        chosen = SolverChoice(solver, f"{rows.d} columns {why}: matrix-free")
+        gram, wanted = (
+            RowsGram(rows, run, None, None, None),
+            Wanted(Fixed(k), chosen, options=options, dtype=rows.dtype),
+        )
         pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :])
-    rounding = _EPS * max(moments.rows, rows.d)
+    rounding = _NULL * float(np.finfo(rows.dtype).eps)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
     return pairs, moments, _with_course(chosen, pairs)

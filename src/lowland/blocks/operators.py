@@ -1,7 +1,8 @@
-"""Operators: anything with ``shape``, ``dtype`` and ``@``. Matrix-free products over rows."""
+"""Operators: anything with ``shape`` and ``@``. Matrix-free products over rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,20 +109,47 @@ def divided_columns(X: Any, scale: Array) -> Any:
     return X / like(scale, X)[None, :]
 
 
-def centered_gram_of_rows(X: Any, mean: Array, run: Run, block: int = 4096) -> Array:
-    """Return (X - mean)(X - mean)', (n, n) float64, summed over blocks of columns: float32 products, float64 sums."""
+def centered_gram_of_rows(X: Any, mean: Array, w: np.ndarray, run: Run, *, double: bool = False) -> Array:
+    """Return √W (X - mean)(X - mean)' √W, (n, n) float64, W the weights; ``double``: also the products are float64.
+
+    The mean only has to be near: what its rounding leaves is taken away from the (n, n) matrix.
+    """
     if is_sparse(X):
-        # CC' = XX' - X m 1' - 1 m'X' + m'm: the zeros stay zeros
         wide = X.astype(np.float64)
         cross = (wide @ mean)[:, None]
-        return (wide @ wide.T).toarray() - cross - cross.T + mean @ mean
+        K = (wide @ wide.T).toarray() - cross - cross.T + mean @ mean  # the zeros of X stay zeros
+    else:
+        K = _gram_by_columns(X, mean, run, double)
+    xp = xp_of(K)
+    share = like(w / w.sum(), K)
+    of_mean = K @ share  # (n,) products of every row with what is left of the mean
+    K = K - of_mean[:, None] - of_mean[None, :] + share @ of_mean
+    root = xp.sqrt(like(w, K))
+    return K * (root[:, None] * root[None, :])
+
+
+def _gram_by_columns(X: Array, mean: Array, run: Run, double: bool) -> Array:
     xp = xp_of(X)
     n, d = X.shape
     total = xp.zeros((n, n), dtype=xp.float64, device=device_of(X))
     with run.stage("multiplying columns", d) as stage:
-        for start in range(0, d, block):
-            stop = min(start + block, d)
-            C = X[:, start:stop] - like(mean[start:stop], X)[None, :]
+        for C in _centered_columns(X, mean, double):
             total += as_double(C @ C.T)
-            stage.advance(stop - start)
+            stage.advance(C.shape[1])
     return total
+
+
+def centered_transposed_by_columns(X: Any, mean: Array, w: np.ndarray, U: Array, *, double: bool) -> Array:
+    """Return (X - mean)' √W U, (d, k) float64, a few columns at a time: no centered copy of X is made."""
+    U = U * xp_of(U).sqrt(like(w, U))[:, None]
+    if is_sparse(X):
+        return centered_transposed_product(X.astype(np.float64), mean, U)
+    parts = [as_double(C.T @ like(U, C)) for C in _centered_columns(X, mean, double)]
+    return xp_of(X).concat(parts, axis=0)
+
+
+def _centered_columns(X: Array, mean: Array, double: bool, block: int = 4096) -> Iterator[Array]:
+    for start in range(0, X.shape[1], block):
+        part = X[:, start : min(start + block, X.shape[1])]
+        part = as_double(part) if double else part
+        yield part - like(mean[start : start + part.shape[1]], part)[None, :]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,7 +58,6 @@ class Rule:
     """Base of the rules. ``decide`` returns None where more of the spectrum is needed."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM, ANY})
-    needs_y: ClassVar[bool] = False
 
     def decide(self, spectrum: Spectrum) -> Choice | None:
         """Return the choice, or None if these leading values are not enough to tell."""
@@ -284,8 +283,6 @@ class Downstream(Rule):
     scoring: Any = None
     candidates: Sequence[int] | None = None
 
-    needs_y: ClassVar[bool] = True
-
     def decide(self, spectrum: Spectrum) -> Choice | None:
         """Refuse: this rule needs rows and labels, see ``decide_by_scores``."""
         raise ParameterError("Downstream needs labels: call fit(X, y).")
@@ -300,7 +297,7 @@ class Downstream(Rule):
         return np.unique(np.round(np.geomspace(1, most, 12)).astype(int))
 
     def decide_by_scores(
-        self, X: Any, y: np.ndarray, most: int, reduce: Callable[[Any, int], Callable[[Any], Any]], length: int
+        self, X: Any, y: np.ndarray, most: int, reduce: Callable[[Any, int], Callable[[Any], Any]]
     ) -> Choice:
         """Return the choice from cross-validated scores; ``reduce(X_train, m)`` fits and returns a transform."""
         from sklearn.base import clone, is_classifier
@@ -319,15 +316,15 @@ class Downstream(Rule):
                 scores[f, c] = scorer(model, Z_test[:, :m], y[test])
         mean = scores.mean(axis=0)
         best = int(np.argmax(mean))
-        slack = (
-            self.tolerance if self.tolerance is not None else float(scores[:, best].std(ddof=1) / math.sqrt(len(folds)))
-        )
+        slack = self.tolerance
+        if slack is None:
+            slack = float(scores[:, best].std(ddof=1) / math.sqrt(len(folds))) if len(folds) > 1 else 0.0
         chosen = int(np.flatnonzero(mean >= mean[best] - slack)[0])
         reason = (
             f"{counts[chosen]} components score {mean[chosen]:.4g}, within {slack:.2g} of the best "
             f"({mean[best]:.4g} with {counts[best]})"
         )
-        return Choice(min(int(counts[chosen]), length), repr(self), reason, {"counts": counts, "scores": scores})
+        return Choice(int(counts[chosen]), repr(self), reason, {"counts": counts, "scores": scores})
 
 
 @dataclass(frozen=True)
@@ -388,8 +385,3 @@ def _between(rule: Any, name: str, value: Any) -> None:
         raise ParameterError(
             f"{type(rule).__name__}({name}={value!r}): give a share between 0 and 1, ends not included."
         )
-
-
-def rule_fields(rule: Rule) -> dict[str, Any]:
-    """Return the rule's own values by name."""
-    return {f.name: getattr(rule, f.name) for f in fields(rule)}  # type: ignore[arg-type]

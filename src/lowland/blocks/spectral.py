@@ -23,7 +23,7 @@ _DENSE_UP_TO = 1200  # up to this size LAPACK beats every iteration
 _FEW = 0.2  # a share of eigenpairs above which all of them cost no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
 MOST_POWER_STEPS = 1000
-_ROUNDING = 1e-13  # what is smaller than this, beside the first eigenvalue, is rounding
+ROUNDING = 2e-14  # what is smaller than this, beside the first eigenvalue, is rounding of float64 products
 _TIE = 1e-6  # loadings this close count as equally large
 
 
@@ -67,16 +67,17 @@ def leading_eigenpairs(
     run: Run,
     solver: Solver = "auto",
     rng: np.random.Generator | None = None,
-    start: Array | None = None,
     tol: float = 0.0,
     max_iter: int | None = None,
     oversamples: int = 10,
     like_array: Array | None = None,
+    rounding: float = ROUNDING,
 ) -> Eigenpairs:
     """Return the k largest eigenvalues of a symmetric positive semi-definite A with their vectors.
 
     ``A`` is an array or an operator with ``shape`` and ``@``. Small negative values, which are rounding, become zero.
-    ``like_array`` tells an operator's array library.
+    ``like_array`` tells an operator's array library, ``rounding`` the relative error of its products: a residual within
+    that of the first eigenvalue cannot be improved upon.
     """
     n = A.shape[0]
     if not 1 <= k <= n:
@@ -90,25 +91,29 @@ def leading_eigenpairs(
     if solver == "power":
         oversamples = min(oversamples, 2)  # the textbook's block is as wide as the answer; two more guard against ties
     if k + oversamples >= n and solver != "eigh":
-        A, dense, solver = _formed(A, like_array), True, "eigh"  # an iteration on the whole space is a direct method
+        A, dense, solver = (
+            _formed(A, like_array, run),
+            True,
+            "eigh",
+        )  # an iteration on the whole space is a direct method
     rng = rng if rng is not None else np.random.default_rng(0)
     match solver:
         case "eigh":
             pairs = _direct(A, k)
         case "arpack":
-            pairs = _arpack(A, k, rng, tol, max_iter, like_array)
+            pairs = _arpack(A, k, rng, run, tol, max_iter, like_array)
         case "power" | "subspace":
-            Q = _start(A, k, oversamples, rng, start, like_array)
-            pairs = _subspace(A, k, Q, run, tol, max_iter, fixed=solver == "subspace")
+            Q = _start(A, k, oversamples, rng, like_array)
+            pairs = _subspace(A, k, Q, run, tol, max_iter, rounding, fixed=solver == "subspace")
         case _:
-            pairs = _krylov(A, k, _start(A, k, oversamples, rng, start, like_array), run, tol, max_iter)
+            pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, tol, max_iter, rounding)
     return _finished(pairs)
 
 
 def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
     """A few pairs of a large matrix: block Krylov in a few steps where the spectrum falls, or None where it is flat."""
     rng = np.random.default_rng(0)  # the answer must not depend on a seed nobody gave
-    pairs = _krylov(A, k, _start(A, k, oversamples, rng, None, like_array), run, _SURE, _QUICK_STEPS)
+    pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, _SURE, _QUICK_STEPS, ROUNDING)
     return _finished(pairs) if pairs.converged else None
 
 
@@ -119,12 +124,13 @@ def _finished(pairs: Eigenpairs) -> Eigenpairs:
     return replace(pairs, values=positive, vectors=fix_signs(pairs.vectors))
 
 
-def _formed(A: Any, like_array: Array) -> Array:
+def _formed(A: Any, like_array: Array, run: Run) -> Array:
     """Form an operator as a matrix, by applying it to the identity."""
     if hasattr(A, "dtype"):
         return A
-    xp = xp_of(like_array)
-    return as_double(A @ like(xp.eye(A.shape[0], dtype=like_array.dtype), like_array))
+    n = A.shape[0]
+    run.require(3 * 8 * n * n, f"Nearly all of {n} eigenpairs, hence the {n} x {n} matrix,", "Ask for fewer components")
+    return as_double(A @ like(xp_of(like_array).eye(n, dtype=like_array.dtype), like_array))
 
 
 def _direct(A: Array, k: int) -> Eigenpairs:
@@ -141,12 +147,9 @@ def _direct(A: Array, k: int) -> Eigenpairs:
     return Eigenpairs(xp.flip(values, axis=0)[:k], xp.flip(vectors, axis=1)[:, :k], np.zeros(k), "eigh")
 
 
-def _start(A: Any, k: int, extra: int, rng: np.random.Generator, start: Array | None, like_array: Array) -> Array:
-    """A random orthonormal block of k columns and a few more, begun from ``start`` where given."""
-    Q = standard_normal((A.shape[0], min(k + extra, A.shape[0])), rng, as_double(like_array[:1, ...]))
-    if start is not None:
-        Q = xp_of(Q).concat([like(start, Q)[:, : Q.shape[1]], Q[:, min(start.shape[1], Q.shape[1]) :]], axis=1)
-    return orthonormal(Q)
+def _start(A: Any, k: int, extra: int, rng: np.random.Generator, like_array: Array) -> Array:
+    """A random orthonormal block of k columns and a few more."""
+    return orthonormal(standard_normal((A.shape[0], min(k + extra, A.shape[0])), rng, as_double(like_array[:1, ...])))
 
 
 def _ritz(Q: Array, AQ: Array, k: int) -> tuple[Array, Array, np.ndarray]:
@@ -160,42 +163,45 @@ def _ritz(Q: Array, AQ: Array, k: int) -> tuple[Array, Array, np.ndarray]:
     return values, V, to_numpy(residuals)
 
 
-def _worst(residuals: np.ndarray, values: Array) -> float:
+def _worst(residuals: np.ndarray, values: Array, rounding: float) -> float:
     """The largest residual relative to its own eigenvalue; one within rounding of the first counts as none."""
     host = to_numpy(values)
     relative = residuals / np.maximum(host, np.finfo(np.float64).tiny)
-    return float(np.where(residuals <= _ROUNDING * host[0], 0.0, relative).max())
+    return float(np.where(residuals <= rounding * host[0], 0.0, relative).max())
 
 
-def _subspace(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, fixed: bool) -> Eigenpairs:
+def _subspace(
+    A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float, fixed: bool
+) -> Eigenpairs:
     """Block power method: multiply, orthonormalise, repeat; with b columns the error falls by λ_{b+1}/λ_k a step.
 
-    ``fixed`` runs exactly ``max_iter`` steps, as randomized range finders do; otherwise until the residuals are small.
+    ``fixed`` runs ``max_iter`` steps after the first product, as randomized range finders do; otherwise the residuals
+    decide.
     """
     tol = tol or 1e-9
-    steps = max_iter if max_iter is not None else MOST_POWER_STEPS
+    steps = MOST_POWER_STEPS if max_iter is None else max_iter + 1 if fixed else max_iter
     trace: list[float] = []
     converged = fixed
     for _ in run.iterate("power method", steps):
         AQ = as_double(A @ Q)
         if not fixed:
             values, V, residuals = _ritz(Q, AQ, k)
-            trace.append(_worst(residuals, values))
+            trace.append(_worst(residuals, values, rounding))
             if trace[-1] <= tol:
                 return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace))
         Q = orthonormal(AQ)
     values, V, residuals = _ritz(Q, as_double(A @ Q), k)
-    trace.append(_worst(residuals, values))
+    trace.append(_worst(residuals, values, rounding))
     return Eigenpairs(values, V, residuals, "subspace" if fixed else "power", steps, converged, tuple(trace))
 
 
-def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None) -> Eigenpairs:
+def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float) -> Eigenpairs:
     """Block Krylov with thick restarts: Rayleigh-Ritz over the span of Q, AQ, A²Q, … (Musco and Musco 2015).
 
     It needs the fewest passes over the data of all the iterations here. An eigenvalue is wrong by about the square
-    of its residual, so a residual of 1e-5 leaves an eigenvalue right to ten digits.
+    of its residual, so a residual of 1e-7 leaves an eigenvalue right to rounding.
     """
-    tol = tol or 1e-5
+    tol = tol or 1e-7
     steps = max_iter if max_iter is not None else 100
     xp = xp_of(Q)
     widest = min(A.shape[0], max(8 * Q.shape[1], 2 * k))
@@ -208,21 +214,21 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         product = as_double(A @ block)
         basis, image = xp.concat([basis, block], axis=1), xp.concat([image, product], axis=1)
         values, V, residuals = _ritz(basis, image, k)
-        trace.append(_worst(residuals, values))
+        trace.append(_worst(residuals, values, rounding))
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
             return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace))
-        block = _fresh_directions(product, basis, float(values[0]))
-        if block.shape[1] == 0:  # the basis is closed under A: its eigenpairs are exact
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace))
+        block = _fresh_directions(product, basis, rounding * float(values[0]))
+        if block.shape[1] == 0:  # the basis is closed under A: nothing better can come
+            return Eigenpairs(values, V, residuals, "krylov", step + 1, trace[-1] <= tol, tuple(trace))
     return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace))
 
 
-def _fresh_directions(product: Array, basis: Array, size: float) -> Array:
+def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
     """An orthonormal basis of what ``product`` adds to ``basis``; columns that add only rounding are left out."""
     xp = xp_of(basis)
     fresh = product - basis @ (basis.T @ product)
     Q, R = xp.linalg.qr(fresh)
-    new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > _ROUNDING * size)
+    new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > negligible)
     Q = xp.take(Q, like(new, basis, xp.int64), axis=1)
     return orthonormal(Q - basis @ (basis.T @ Q)) if len(new) else Q  # twice is enough (Kahan)
 
@@ -233,10 +239,10 @@ def _combine(image: Array, basis: Array, V: Array) -> Array:
 
 
 def _arpack(
-    A: Any, k: int, rng: np.random.Generator, tol: float, max_iter: int | None, like_array: Array
+    A: Any, k: int, rng: np.random.Generator, run: Run, tol: float, max_iter: int | None, like_array: Array
 ) -> Eigenpairs:
     """ARPACK's implicitly restarted Lanczos, one vector at a time, on the host."""
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
     n = A.shape[0]
     dense = hasattr(A, "dtype")
@@ -257,6 +263,8 @@ def _arpack(
             raise ParameterError(
                 f"ARPACK found {len(values)} of {k} eigenpairs. Raise tol, or choose another svd_solver."
             ) from error
+    except ArpackError:  # a matrix of zeros, which Lanczos cannot start on
+        return _krylov(A, k, _start(A, k, 2, rng, like_array), run, tol, max_iter, ROUNDING)
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
     residuals = np.linalg.norm(apply(vectors) - vectors * values, axis=0)

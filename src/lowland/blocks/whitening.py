@@ -22,18 +22,18 @@ class Whitener:
     values: Array  # eigenvalues of the covariance, or of the correlation for the -cor kinds
 
 
-def whitener(S: Array, kind: Kind, k: int | None, run: Run, tolerance: float) -> Whitener:
+def whitener(S: Array, variances: Array, kind: Kind, k: int | None, run: Run, tolerance: float) -> Whitener:
     """Return the whitening matrix of covariance S; directions below ``tolerance`` times the largest are left out.
 
+    ``variances`` are those of the columns, zero where one is constant.
     With S = UΛU' and r directions that vary: pca is Λ^-1/2 U', zca turns it back by U to stay close to the data,
     cholesky is triangular (column j of the result uses the first j columns only), and the -cor kinds do the same to the
     correlation after dividing by the deviations.
     """
     xp = xp_of(S)
     d = S.shape[0]
-    diagonal = xp.linalg.diagonal(S)
-    divided = diagonal > (0 if kind.endswith("-cor") else float("inf"))
-    deviations = xp.sqrt(xp.where(divided, diagonal, xp.ones_like(diagonal)))
+    divided = variances > (0 if kind.endswith("-cor") else float("inf"))
+    deviations = xp.sqrt(xp.where(divided, variances, xp.ones_like(variances)))
     pairs = leading_eigenpairs(S / (deviations[:, None] * deviations[None, :]), d, run=run, solver="eigh")
     rank = (
         int(xp.sum(xp.astype(pairs.values > tolerance * float(pairs.values[0]), xp.int64)))

@@ -1,10 +1,11 @@
-"""Named columns: which are kept, and which hold no numbers."""
+"""Named columns: which are kept, which come twice, and which hold no numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 
-from lowland.errors import DataTypeError, ParameterError
+from lowland.errors import DataError, DataTypeError, ParameterError
 
 
 def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str], source: str) -> list[int]:
@@ -14,8 +15,17 @@ def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence
         raise ParameterError(
             f"{source} has no column {', '.join(map(repr, unknown))}. Its columns: {_listed(names, 12)}."
         )
+    if columns is None:
+        return [j for j, name in enumerate(names) if name not in drop]
     places = {name: j for j, name in enumerate(names)}
-    return [places[name] for name in (columns or names) if name not in drop]
+    return [places[name] for name in columns if name not in drop]
+
+
+def refuse_twins(names: Sequence[Hashable], source: str) -> None:
+    """Refuse columns that share a name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(f"There is more than one column {_listed(twice, 8)} in {source}. Give each its own name.")
 
 
 def refuse_text(texts: Sequence[str], source: str) -> None:
@@ -23,12 +33,12 @@ def refuse_text(texts: Sequence[str], source: str) -> None:
     if texts:
         many = len(texts) > 1
         raise DataTypeError(
-            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} hold{'' if many else 's'} text or dates, "
-            "not numbers (could not convert string to float). Leave such columns out (--drop or --columns on the "
-            "command line, X.drop(columns=...) in Python), or encode them as numbers."
+            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} hold{'' if many else 's'} text, dates or "
+            "categories, not numbers (could not convert string to float). Leave such columns out (--drop or --columns "
+            "on the command line, X.drop(columns=...) in Python), or encode them as numbers."
         )
 
 
-def _listed(names: Sequence[str], most: int) -> str:
+def _listed(names: Sequence[Hashable], most: int) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(name) for name in names[:most]) + more

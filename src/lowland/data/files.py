@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lowland.data.columns import refuse_text, selected
+from lowland.data.columns import refuse_text, refuse_twins, selected
 from lowland.data.rows import ColumnRows, Rows, slab_rows
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
@@ -24,27 +25,25 @@ def suffix_of(path: Path) -> str:
     return next((suffix for suffix in sorted(READABLE, key=len, reverse=True) if name.endswith(suffix)), path.suffix)
 
 
-def check_exists(path: Path) -> None:
-    """Refuse a file that is not there."""
-    if not path.exists():
+def check_readable(path: Path) -> None:
+    """Refuse a file that is not there or may not be read."""
+    if not os.path.exists(path):
         raise MissingFile(f"There is no file {str(path)!r}. Check the name and the folder.")
+    if not os.access(path, os.R_OK):
+        raise FileProblem(f"{str(path)!r} may not be read by this user. Ask its owner for permission to read it.")
 
 
 def open_table(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
     """Return a file with named columns as Rows."""
     table = table_at(path)
-    twice = [name for name, count in Counter(table.names).items() if count > 1]
-    if twice:
-        raise DataError(
-            f"{table.source} has more than one column {', '.join(map(repr, twice))}. Give each its own name."
-        )
+    refuse_twins(table.names, table.source)
     keep = selected(table.names, columns, drop, repr(str(path)))
     return table.rows([table.names[j] for j in keep])
 
 
 def table_at(path: Path) -> ParquetTable | CsvTable:
     """Return the table in a file, its head read."""
-    check_exists(path)
+    check_readable(path)
     if path.is_dir() or suffix_of(path) == ".parquet":
         return ParquetTable(path)
     if suffix_of(path) in (".csv", ".csv.gz", ".tsv", ".tsv.gz"):
@@ -60,24 +59,32 @@ class ParquetTable:
     def __init__(self, path: Path) -> None:
         self.source = repr(str(path))
         self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        deeper = next(path.glob("*/**/*.parquet"), None) if path.is_dir() else None
+        if deeper is not None:
+            raise DataError(
+                f"The folder {self.source} has folders with Parquet files in it, such as {str(deeper)!r}. "
+                "Put all parts into one folder, or pass a list of their paths."
+            )
         if not self.parts:
             raise MissingFile(
                 f"The folder {self.source} holds no .parquet file. Name a file, or a folder of Parquet parts."
             )
         heads = [self._head(part) for part in self.parts]
-        self.schema, self.n = heads[0][0], sum(n for _, n in heads)
-        self.names = list(self.schema.names)
+        self.n = sum(n for _, n in heads)
+        self.names = list(heads[0][0].names)
         for part, (schema, _) in zip(self.parts, heads, strict=True):
             if schema.names != self.names:
                 raise DataError(
                     f"{part.name} of {self.source} has other columns than {self.parts[0].name}. "
                     "All parts need the same columns."
                 )
+        self.types = [_common_type([schema.types[j] for schema, _ in heads]) for j in range(len(self.names))]
 
     def _open(self, part: Path) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        check_readable(part)
         try:
             # Without these two, Arrow reads whole row groups ahead, whatever the budget says.
             return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
@@ -94,11 +101,12 @@ class ParquetTable:
         """Return the named columns as Rows."""
         import pyarrow as pa
 
-        fields = [self.schema.field(name) for name in names]
+        types = dict(zip(self.names, self.types, strict=True))
+        fields = [pa.field(name, types[name]) for name in names]
 
         def batches(slab: int) -> Iterator[Any]:
             for batch in self.batches(names, slab):
-                yield batch.cast(pa.schema(fields))
+                yield batch.cast(pa.schema(fields), safe=False)  # large integers are rounded, as numpy rounds them
 
         return _arrow_rows(batches, fields, self.n, self.source)
 
@@ -120,36 +128,75 @@ class CsvTable:
 
     def __init__(self, path: Path) -> None:
         self.path, self.source = path, repr(str(path))
+        self.delimiter = "\t" if ".tsv" in path.name.lower() else ","
+        self._check_header()
         with self._reader() as reader:
             self.schema = reader.schema
         self.names = list(self.schema.names)
 
-    def _reader(self, **convert: Any) -> Any:
+    def _check_header(self) -> None:
+        """Refuse a first line that shows another separator, another encoding, or no names at all."""
+        with self._reading(), self._stream() as stream:
+            line = stream.read(_CSV_BLOCK).partition(b"\n")[0]
+        try:
+            names = line.decode("utf-8-sig").strip().split(self.delimiter)
+        except UnicodeDecodeError as error:
+            raise self._not_utf8("header") from error
+        other = next((other for other in ";\t" if len(names) == 1 and other in names[0]), None)
+        if other is not None:
+            raise DataError(
+                f"{self.source} is separated by {other!r}. Lowland reads commas in .csv and tabs in .tsv files: "
+                "write or name it so."
+            )
+        if all(_is_number(name.strip().strip('"')) for name in names):
+            raise DataError(
+                f"The first line of {self.source} holds numbers where the names of the columns should be. "
+                "Add a header line."
+            )
+
+    def _stream(self) -> Any:
         import pyarrow as pa
+
+        return pa.input_stream(str(self.path), compression="detect")
+
+    def _reader(self, **convert: Any) -> Any:
         import pyarrow.csv as csv
 
-        try:
+        with self._reading():
             return csv.open_csv(
-                pa.input_stream(str(self.path), compression="detect"),
+                self._stream(),
                 # one thread: only then does a ragged line come with its number
                 read_options=csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK),
-                parse_options=csv.ParseOptions(delimiter="\t" if ".tsv" in self.path.name.lower() else ","),
+                parse_options=csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=csv.ConvertOptions(**convert),
             )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Explain what Arrow says of the file, when it is opened as when it is read on."""
+        import pyarrow as pa
+
+        try:
+            yield
         except pa.ArrowInvalid as error:
             raise self._explained(error) from error
         except OSError as error:
             raise FileProblem(
-                f"{self.source} cannot be read: {_first_line(error)}. The file may be damaged."
+                f"{self.source} cannot be read: {_first_line(error)}. The file may be damaged: write it again."
             ) from error
 
     def _explained(self, error: Exception) -> DataError:
         words = _first_line(error).removeprefix("CSV parse error: ")
+        if "UTF8" in words:
+            return self._not_utf8("text")
         if "Empty CSV" in words:
             return DataError(f"{self.source} is empty: Found array with 0 sample(s). Write rows into it.")
         if "columns, got" in words:
             return DataError(f"{self.source} is ragged: {words}. Mend that line (the header is row 1).")
         return DataError(f"{self.source} cannot be read as numbers: {words}. Mend that value, or leave its column out.")
+
+    def _not_utf8(self, what: str) -> DataError:
+        return DataError(f"The {what} of {self.source} is not UTF-8. Save the file in that encoding.")
 
     def rows(self, names: list[str]) -> Rows:
         """Return the named columns as Rows of float64."""
@@ -157,7 +204,7 @@ class CsvTable:
 
         fields = [self.schema.field(name) for name in names]
         # An empty column has no type; a later block may bring decimals where the first had whole numbers.
-        kinds = {f.name: pa.float64() for f in fields if pa.types.is_null(f.type) or not _texts([f])}
+        kinds = {f.name: f.type if pa.types.is_boolean(f.type) else pa.float64() for f in fields if not _texts([f])}
         fields = [f.with_type(kinds.get(f.name, f.type)) for f in fields]
         return _arrow_rows(lambda slab: self.batches(names, column_types=kinds), fields, None, self.source)
 
@@ -165,21 +212,20 @@ class CsvTable:
         """Yield record batches of the named columns."""
         import pyarrow as pa
 
-        with self._reader(include_columns=names, **convert) as reader:
-            try:
-                yield from reader
-            except pa.ArrowInvalid as error:
-                raise self._explained(error) from error
+        for name in names:
+            if pa.types.is_binary(self.schema.field(name).type):
+                raise self._not_utf8(f"column {name!r}")
+        with self._reader(include_columns=names, **convert) as reader, self._reading():
+            yield from reader
 
 
 def read_column(path: Path, name: str) -> np.ndarray:
     """Return one named column of a file, as it is: labels may be text."""
-    import pyarrow as pa
-
     table = table_at(path)
     selected(table.names, [name], (), table.source)
     batches = table.batches([name], 2**16) if isinstance(table, ParquetTable) else table.batches([name])
-    return np.asarray(pa.Table.from_batches(batches, pa.schema([table.schema.field(name)]))[name].to_numpy())
+    columns = [column for batch in batches for column in _arrow_columns(batch)]
+    return np.concatenate(columns) if columns else np.empty(0)
 
 
 def load_numpy(path: Path) -> np.ndarray:
@@ -201,10 +247,31 @@ def load_numpy(path: Path) -> np.ndarray:
 
 def _texts(fields: Sequence[Any]) -> list[str]:
     """The names of the fields that hold no numbers."""
+    return [f.name for f in fields if not _holds_numbers(f.type)]
+
+
+def _holds_numbers(kind: Any) -> bool:
     import pyarrow.types as kinds
 
-    numeric = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
-    return [f.name for f in fields if not any(is_kind(f.type) for is_kind in numeric)]
+    tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal, kinds.is_null)
+    return any(is_kind(kind) for is_kind in tests)
+
+
+def _common_type(types: Sequence[Any]) -> Any:
+    """The type in which a column of all parts is read: one without numbers if there is any, floats otherwise."""
+    import pyarrow as pa
+
+    if not all(map(_holds_numbers, types)):
+        return next(kind for kind in types if not _holds_numbers(kind))
+    return pa.float32() if all(kind in (pa.float32(), pa.float16()) for kind in types) else pa.float64()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _arrow_rows(batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], n: int | None, source: str) -> Rows:
@@ -212,7 +279,7 @@ def _arrow_rows(batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], 
     import pyarrow as pa
 
     refuse_text(_texts(fields), source)
-    single = all(f.type in (pa.float32(), pa.float16()) for f in fields)
+    single = all(f.type == pa.float32() for f in fields)
     dtype = np.dtype(np.float32 if single else np.float64)
     slab = slab_rows(max(1, len(fields)), dtype.itemsize)
     names = tuple(f.name for f in fields)

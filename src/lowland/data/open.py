@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_dask, is_sparse, is_torch, to_numpy
-from lowland.data.columns import refuse_text, selected
-from lowland.data.files import check_exists, load_numpy, open_table, suffix_of
+from lowland.data.columns import refuse_text, refuse_twins, selected
+from lowland.data.files import READABLE, check_readable, load_numpy, open_table, suffix_of
 from lowland.data.files import read_column as read_file_column
 from lowland.data.rows import ArrayRows, ChunkRows, ColumnRows, DaskRows, Rows, SparseRows, slab_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
@@ -23,37 +23,53 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None, drop: Sequen
 
     ``columns`` keeps only these named columns, ``drop`` leaves some out (frames and files with names).
     """
+    if isinstance(source, str | bytes | os.PathLike):
+        return _open_path(_path(source), columns, drop)
+    if is_frame(source):
+        return _open_frame(source, columns, drop)
+    if columns is not None or drop:
+        raise ParameterError(
+            "Columns are chosen or dropped by name when a frame or a file with names is opened. "
+            f"Select those of a {type(source).__name__} before."
+        )
     if isinstance(source, Rows):
         return source
     if isinstance(source, np.ndarray):
         return _open_array(source)
-    if isinstance(source, str | os.PathLike):
-        return _open_path(Path(source), columns, drop)
     if is_sparse(source):
-        return _not_empty(SparseRows(_no_complex(source)))
+        return _not_empty(SparseRows(_two_dimensional(_no_complex(source))))
     if is_dask(source):
-        return DaskRows(_two_dimensional(source))
-    if _is_frame(source):
-        return _open_frame(source, columns, drop)
+        return _open_dask(source)
     if is_torch(source):
-        return _not_empty(ArrayRows(_two_dimensional(_no_complex(source.detach()))))
+        return _open_tensor(source)
     if is_array(source):
         return _not_empty(ArrayRows(_two_dimensional(source)))
-    if isinstance(source, Iterator):
-        raise DataTypeError(
-            f"A {type(source).__name__} can be read only once. "
-            "Pass a list of chunks, or an object whose __iter__ starts anew."
-        )
     if _is_chunked(source):
-        return ChunkRows(source, open_rows)
+        return _open_chunks(source)
     return _open_array(_as_numpy(source))
 
 
+def _path(source: Any) -> Path:
+    return Path(os.path.expanduser(os.fsdecode(source)))
+
+
 def _as_numpy(source: Any) -> np.ndarray:
+    if source is None or isinstance(source, dict):
+        what = "None" if source is None else "A dict"
+        raise DataTypeError(f"{what} is not a table. Pass an array or a frame, such as pandas.DataFrame(columns).")
     try:
         return np.asarray(source)
     except ValueError as error:
         raise DataError(f"The rows do not form a table: {error} Give every row the same number of values.") from error
+
+
+def _open_chunks(source: Iterable[Any]) -> Rows:
+    if iter(source) is iter(source):  # an iterator, or an object that hands out the same one again
+        raise DataTypeError(
+            f"A {type(source).__name__} can be read only once. "
+            "Pass a list of chunks, or an object whose __iter__ starts anew."
+        )
+    return ChunkRows(source, open_rows)
 
 
 def _is_chunked(source: Any) -> bool:
@@ -62,7 +78,11 @@ def _is_chunked(source: Any) -> bool:
         return False
     if isinstance(source, list | tuple):
         first = source[0] if source else None
-        return getattr(first, "ndim", 0) == 2 or _is_frame(first) or isinstance(first, os.PathLike)
+        if isinstance(first, tuple) and first:  # rows and labels together, which ChunkRows refuses
+            first = first[0]
+        if isinstance(first, str):
+            return all(isinstance(name, str) and suffix_of(Path(name)) in READABLE for name in source)
+        return getattr(first, "ndim", 0) == 2 or is_frame(first) or isinstance(first, os.PathLike)
     return not hasattr(source, "__array_interface__")
 
 
@@ -70,6 +90,11 @@ def _is_chunked(source: Any) -> bool:
 
 
 def _open_array(X: np.ndarray, names: tuple[str, ...] | None = None, source: str = "X") -> Rows:
+    if "numpy.ma" in sys.modules and np.ma.is_masked(X):
+        raise DataError(
+            f"{source} is a masked array with {np.ma.count_masked(X)} masked values. Fill them first: "
+            "X.filled(np.nan), then impute (for instance with sklearn.impute.SimpleImputer)."
+        )
     if X.dtype.kind not in "fiub":
         X = _numbers_of(X, source)
     return _not_empty(ArrayRows(_two_dimensional(X), names, source))
@@ -85,6 +110,18 @@ def _numbers_of(X: np.ndarray, source: str) -> np.ndarray:
         # scikit-learn's checks look for the words of the original error
         kind = DataTypeError if isinstance(error, TypeError) else DataError
         raise kind(f"{source} holds values that are not numbers: {error}. Encode or drop those columns.") from error
+
+
+def _open_dask(X: Any) -> Rows:
+    if _no_complex(X).dtype.kind not in "fiub":
+        raise DataTypeError(f"The Dask array holds {X.dtype}, not numbers. Convert it first: X.astype(float).")
+    return DaskRows(_two_dimensional(X))
+
+
+def _open_tensor(X: Any) -> Rows:
+    if X.layout != sys.modules["torch"].strided:
+        raise DataTypeError(f"A tensor of layout {X.layout} is not read. Pass X.to_dense(), or a scipy.sparse matrix.")
+    return _not_empty(ArrayRows(_two_dimensional(_no_complex(X.detach()))))
 
 
 def _no_complex(X: Any) -> Any:
@@ -115,7 +152,8 @@ def _not_empty(rows: Rows) -> Rows:
 # --- frames -----------------------------------------------------------------------------------------------------------
 
 
-def _is_frame(X: Any) -> bool:
+def is_frame(X: Any) -> bool:
+    """Whether X is a table of pandas, polars or pyarrow."""
     return hasattr(type(X), "columns") and any(
         package in sys.modules and type(X).__module__.partition(".")[0] == package
         for package in ("pandas", "polars", "pyarrow", "modin", "cudf")
@@ -125,14 +163,14 @@ def _is_frame(X: Any) -> bool:
 def _open_frame(frame: Any, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
     import narwhals as nw
 
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        raise DataTypeError(
-            f"A {type(frame).__module__}.{type(frame).__name__} is lazy: collect or compute it first."
-        ) from error
+    table = _narwhal(frame)
     labels = list(table.columns)
-    names = tuple(labels) if all(isinstance(label, str) for label in labels) else None
+    named = all(isinstance(label, str) for label in labels)
+    if not named and any(isinstance(label, str) for label in labels):
+        raise DataTypeError(  # scikit-learn's checks look for these words
+            "Feature names are only supported if all input features have string names, and those of the frame are "
+            "of several types. Make them strings: X.columns = X.columns.astype(str)."
+        )
     keep = selected([str(label) for label in labels], columns, drop, "the frame")
     kinds = {j: table.schema[labels[j]] for j in keep}
     text = [str(labels[j]) for j, kind in kinds.items() if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object))]
@@ -148,8 +186,25 @@ def _open_frame(frame: Any, columns: Sequence[str] | None, drop: Sequence[str]) 
     def columns_of(part: Any) -> list[np.ndarray]:
         return [_column_numbers(part[:, j], str(labels[j])) for j in keep]
 
-    kept = tuple(names[j] for j in keep) if names else None
+    kept = tuple(labels[j] for j in keep) if named else None
     return _not_empty(ColumnRows(read, columns_of, n, d, dtype, kept, "the frame", in_memory=True))
+
+
+def _narwhal(frame: Any) -> Any:
+    """The frame behind the one interface that narwhals gives to all of them."""
+    import narwhals as nw
+
+    if type(frame).__name__ == "RecordBatch":
+        frame = sys.modules["pyarrow"].Table.from_batches([frame])
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise DataTypeError(
+            f"A {type(frame).__module__}.{type(frame).__name__} is lazy: collect or compute it first."
+        ) from error
+    except nw.exceptions.DuplicateError:
+        refuse_twins(list(getattr(frame, "column_names", frame.columns)), "the frame")
+        raise
 
 
 def _column_numbers(column: Any, name: str) -> np.ndarray:
@@ -167,21 +222,19 @@ def _column_numbers(column: Any, name: str) -> np.ndarray:
 
 
 def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
-    check_exists(path)
-    if suffix_of(path) not in (".npy", ".npz"):
+    check_readable(path)
+    if path.is_dir() or suffix_of(path) not in (".npy", ".npz"):
         return _not_empty(open_table(path, columns, drop))
-    if columns or drop:
+    if columns is not None or drop:
         raise ParameterError(f"{str(path)!r} has no column names, so columns cannot be chosen or dropped by name.")
     return _open_array(load_numpy(path), source=repr(str(path)))
 
 
 def read_column(source: Any, name: str) -> np.ndarray:
     """Return one named column of a frame or file, as it is: labels may be text."""
-    if not _is_frame(source):
-        return read_file_column(Path(source), name)
-    import narwhals as nw
-
-    table = nw.from_native(source, eager_only=True)
+    if not is_frame(source):
+        return read_file_column(_path(source), name)
+    table = _narwhal(source)
     selected([str(label) for label in table.columns], [name], (), "the frame")
     return table[name].to_numpy()
 

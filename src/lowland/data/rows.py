@@ -29,6 +29,26 @@ def slab_rows(d: int, itemsize: int, *, accelerator: bool = False) -> int:
     return max(1, min(most, target // max(1, d * itemsize)))
 
 
+def as_floats(X: Array, dtype: np.dtype) -> Array:
+    """Return an array of any library, or a sparse matrix, in ``dtype``; no copy if it holds such floats already."""
+    if isinstance(X, np.ndarray):
+        # A memory map or another subclass becomes a plain array: its views would cost microseconds each.
+        return np.asarray(X, dtype=dtype)
+    if is_sparse(X):
+        return canonical(X).astype(dtype, copy=False)
+    xp = xp_of(X)
+    return xp.astype(X, xp.float32 if dtype == np.float32 else xp.float64, copy=False)
+
+
+def canonical(X: Any) -> Any:
+    """Return a sparse matrix as CSR with sorted indices, each entry once; the caller's matrix stays as it is."""
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 class Rows:
     """A re-readable table of n rows (None: not known before a pass) and d columns."""
 
@@ -64,6 +84,10 @@ class Rows:
         """Turn a raw slab into an array of floats."""
         return piece
 
+    def height(self, piece: Any) -> int:
+        """Return the number of rows in a raw slab."""
+        return piece.shape[0]
+
     def chunks(self) -> Iterator[Array]:
         """Yield slabs of floats in order."""
         return (self.prepare(piece) for piece in self.pieces())
@@ -80,10 +104,9 @@ class Rows:
         """Say which columns hold NaN or infinity and how many, after one more pass to count them."""
         nan, inf, n = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0
         for chunk in self.chunks():
-            x = to_numpy(chunk.toarray() if is_sparse(chunk) else chunk)
-            nan += np.isnan(x).sum(axis=0)
-            inf += np.isinf(x).sum(axis=0)
-            n += len(x)
+            nan += _count_by_column(chunk, np.isnan)
+            inf += _count_by_column(chunk, np.isinf)
+            n += chunk.shape[0]
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
@@ -98,6 +121,12 @@ class Rows:
             f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows. "
             "Drop those rows or columns, or fill the gaps first (for instance with sklearn.impute.SimpleImputer)."
         )
+
+
+def _count_by_column(X: Array, is_bad: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    if is_sparse(X):
+        return np.bincount(X.indices[is_bad(X.data)], minlength=X.shape[1])
+    return is_bad(to_numpy(X)).sum(axis=0)
 
 
 def _counted(what: str, count: int) -> str:
@@ -141,11 +170,7 @@ class ArrayRows(Rows):
 
     def prepare(self, piece: Array) -> Array:
         """Return the piece as floats; no copy if it holds them already."""
-        if isinstance(piece, np.ndarray):
-            # A memory map or another subclass becomes a plain array: its views would cost microseconds each.
-            return np.asarray(piece, dtype=self.dtype)
-        xp = xp_of(piece)
-        return xp.astype(piece, xp.float32 if self.dtype == np.float32 else xp.float64, copy=False)
+        return as_floats(piece, self.dtype)
 
     def to_array(self) -> Array:
         """Return the array as floats; no copy if it holds them already."""
@@ -168,9 +193,7 @@ class SparseRows(Rows):
     def __post_init__(self) -> None:
         self.n, self.d = self.X.shape
         self.dtype = float_dtype(self.X.dtype)
-        self.X = self.X.tocsr()
-        if not self.X.has_sorted_indices:
-            self.X = self.X.sorted_indices()  # a copy: the caller's matrix stays as it is
+        self.X = canonical(self.X)
 
     @property
     def slab(self) -> int:
@@ -192,7 +215,7 @@ class SparseRows(Rows):
 
     def prepare(self, piece: Any) -> Any:
         """Return the piece with floats in it."""
-        return piece.astype(self.dtype, copy=False)
+        return as_floats(piece, self.dtype)
 
     def to_array(self) -> Any:
         """Return the whole sparse matrix."""
@@ -245,12 +268,17 @@ class ChunkRows(Rows):
     dtype: np.dtype = field(init=False)
 
     def __post_init__(self) -> None:
-        first = next(iter(self.source_chunks), None)
-        if first is None:
+        head = next(self._opened(), None)
+        if head is None:
             raise DataError("The iterable of chunks is empty: Found array with 0 sample(s). Pass at least one chunk.")
-        head = self.open_chunk(first)
-        self.d, self.dtype, self.names = head.d, head.dtype, head.names
+        self.d, self.dtype, self.names, self.is_sparse = head.d, head.dtype, head.names, head.is_sparse
         self.first_bytes = head.slab_bytes
+
+    def _opened(self) -> Iterator[Rows]:
+        for i, chunk in enumerate(self.source_chunks):
+            if isinstance(chunk, tuple):
+                raise DataError(f"Chunk {i} is a tuple; yield the rows alone, and pass labels and weights beside them.")
+            yield self.open_chunk(chunk)
 
     @property
     def slab_bytes(self) -> int:
@@ -259,20 +287,29 @@ class ChunkRows(Rows):
 
     def pieces(self) -> Iterator[tuple[Rows, Any]]:
         """Yield the slabs of every chunk; a chunk is never joined to the next."""
-        for i, chunk in enumerate(self.source_chunks):
-            rows = self.open_chunk(chunk)
+        for i, rows in enumerate(self._opened()):
             if rows.d != self.d:
                 raise DataError(
                     f"Chunk {i} has {rows.d} columns, the first has {self.d}. All chunks need the same columns."
                 )
+            if rows.names and self.names and rows.names != self.names:
+                j = next(j for j in range(self.d) if rows.names[j] != self.names[j])
+                raise DataError(
+                    f"Column {j} of chunk {i} is {rows.column_name(j)}, that of the first {self.column_name(j)}. "
+                    "All chunks need the same columns in the same order."
+                )
             for piece in rows.pieces():
                 yield rows, piece
+
+    def height(self, piece: Any) -> int:
+        """Return the number of rows in a slab of a chunk."""
+        rows, raw = piece
+        return rows.height(raw)
 
     def prepare(self, piece: Any) -> Array:
         """Return the piece as floats of the first chunk's precision."""
         rows, raw = piece
-        X = rows.prepare(raw)
-        return X if rows.dtype == self.dtype else X.astype(self.dtype)
+        return as_floats(rows.prepare(raw), self.dtype)
 
     def to_array(self) -> Array:
         """Return all chunks as one array."""
@@ -298,6 +335,7 @@ class DaskRows(Rows):
 
     def __post_init__(self) -> None:
         n, d = self.X.shape
+        self.is_sparse = is_sparse(self.X._meta)
         if d != d:  # NaN: the number of columns must be known, that of rows need not be
             raise DataError("The Dask array does not know its number of columns. Call compute_chunk_sizes() first.")
         self.n, self.d = (None if n != n else int(n)), int(d)
@@ -311,4 +349,4 @@ class DaskRows(Rows):
 
     def prepare(self, piece: Any) -> Array:
         """Return the block as floats."""
-        return piece.astype(self.dtype, copy=False)
+        return as_floats(piece, self.dtype)

@@ -146,8 +146,7 @@ def frame_like(X: Any, Z: np.ndarray, names: list[str]) -> Any:
         return Z
     import narwhals as nw
 
-    native = nw.from_native(X, eager_only=True)
-    frame = nw.from_dict({name: Z[:, j] for j, name in enumerate(names)}, backend=native.implementation).to_native()
+    frame = nw.from_dict({name: Z[:, j] for j, name in enumerate(names)}, backend=sys.modules[package]).to_native()
     if package == "pandas":
         frame.index = X.index
     return frame

@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, to_numpy
+from lowland.arrays.namespace import Array
 from lowland.arrays.random import generator
 from lowland.blocks.axes import SolverChoice
-from lowland.data.open import as_vector, float_vector, open_rows
+from lowland.data.open import as_vector, float_vector, is_frame, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError
-from lowland.methods.parameters import check_parameters, documented, param, parameters_of
+from lowland.methods.parameters import check_parameters, documented, param
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
@@ -35,6 +35,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     streams: ClassVar[bool] = False  # whether files are read in slabs and never held whole
     order_free: ClassVar[bool] = True  # whether permuting the rows only permutes the result
     takes_sparse: ClassVar[bool] = False
+    reads_y: ClassVar[bool] = False  # whether y must be one label a row; else it is accepted and left alone
     least_rows: ClassVar[int] = 2
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -56,9 +57,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         check_parameters(self)
         rows = open_rows(X)
-        self._check_rows(rows, reset=True)
-        labels = None if y is None else as_vector(y, rows.n, "y")
+        labels = as_vector(y, rows.n, "y") if self.reads_y and y is not None else y
         counts = self._weights(weights, rows)
+        self._check_rows(rows, reset=True)
         self._forget()
         self.solve(rows, run_for(rows), labels, counts)
         self._solved = True
@@ -135,7 +136,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return rows, run_for(rows)
 
     def _generator(self) -> np.random.Generator:
-        return generator(getattr(self, "random_state", None))
+        """The method's random numbers; without a seed they are the same each time, so that answers can be repeated."""
+        seed = getattr(self, "random_state", None)
+        return generator(0 if seed is None else seed)
 
     def _tell_of_course(self, solver: SolverChoice) -> None:
         """Record how the solver went; warn where it stopped before it was done."""
@@ -154,11 +157,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _present(self, Z: Array, X: Any) -> Any:
         """Give frames to those who asked for them with ``lowland.config(output="frame")``."""
-        if settings().output != "frame":
+        if settings().output != "frame" or not is_frame(X):
             return Z
         from lowland.data.write import frame_like
 
-        return frame_like(X, to_numpy(Z), list(self.get_feature_names_out()))
+        return frame_like(X, Z, list(self.get_feature_names_out()))
 
     def _encoding_width(self) -> int:
         raise NotImplementedError
@@ -190,4 +193,4 @@ def _name_quarrel(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:
     return text + "Select the fitted columns by name: X[model.feature_names_in_]."
 
 
-__all__ = ["RandomState", "Reducer", "param", "parameters_of"]
+__all__ = ["RandomState", "Reducer", "param"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -10,13 +12,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.axes import Axes
 from lowland.blocks.moments import Moments
 from lowland.blocks.operators import centered_product
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError
+from lowland.errors import DataError, LowlandError
 from lowland.methods.base import Reducer
 from lowland.methods.parameters import check_parameters
 from lowland.run.local import LocalRun
@@ -85,6 +87,9 @@ class LinearMap(Reducer):
         return rows, run_for(rows)
 
 
+_settling = threading.RLock()  # two threads may read the same model first
+
+
 class MomentsMap(LinearMap):
     """A linear map that follows from the moments alone, so it can be fitted a part at a time.
 
@@ -110,12 +115,8 @@ class MomentsMap(LinearMap):
         weights = self._weights(sample_weight, rows)
         part = run_for(rows).fold(rows, Moments.of, weights, name="summing moments")
         dtype = vars(self).get("_dtype", rows.dtype)
-        if moments is None:
-            moments = part
-        else:
-            moments += part
         self._forget()
-        self._moments, self._dtype = moments, dtype
+        self._moments, self._dtype = part if moments is None else moments + part, dtype
         self._solved = self._unread = True
         return self
 
@@ -125,15 +126,32 @@ class MomentsMap(LinearMap):
 
     def __getattr__(self, name: str) -> Any:
         result = name.endswith("_") and not name.startswith("_") and name != "feature_names_in_"
-        if result and vars(self).get("_unread"):
-            self._unread = False
-            try:
-                self.solve_moments(self._moments, LocalRun())
-            except BaseException:
-                self._unread = True
-                raise
-            return getattr(self, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if not result or not vars(self).get("_unread"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        try:
+            self._settle()
+        except LowlandError as error:  # hasattr must answer; transform tells the error as it is
+            raise AttributeError(str(error)) from error
+        return getattr(self, name)
+
+    def _settle(self) -> None:
+        """Solve what partial_fit has merged, if nobody has read it yet."""
+        with _settling:
+            if vars(self).get("_unread"):
+                self.__dict__["_unread"] = False
+                try:
+                    self.solve_moments(self._moments, LocalRun())
+                except BaseException:
+                    self.__dict__["_unread"] = True
+                    raise
+
+    def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
+        self._settle()
+        return super()._rows_to_map(X)
+
+    def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
+        self._settle()
+        return super()._rows_to_decode(Z)
 
 
 class PrincipalMap(MomentsMap):
@@ -145,18 +163,25 @@ class PrincipalMap(MomentsMap):
     def _keep(self, axes: Axes, dtype: Any) -> None:
         """Set the fitted attributes, in the precision of the data."""
         columns, k, total = axes.columns, axes.choice.n_components, axes.spectrum.total
+        if total == 0:
+            warnings.warn(
+                "The rows do not vary: every column is constant, or varies too little to be squared. "
+                "All components are arbitrary.",
+                UserWarning,
+                stacklevel=2,
+            )
         values = axes.pairs.values[:k]
         xp = xp_of(values)
         kind = xp.float32 if dtype == np.float32 else xp.float64
-        left = max(total - float(xp.sum(values)), 0.0)
         self.mean_ = columns.mean
         self.scale_ = columns.scale
         self.components_ = xp.astype(axes.pairs.vectors[:, :k].T, kind)  # (k, d)
         self.explained_variance_ = xp.astype(values, kind)
         self.explained_variance_ratio_ = xp.astype(values / total if total > 0 else values, kind)
         self.singular_values_ = xp.astype(xp.sqrt(values * (columns.n - 1)), kind)
-        self.noise_variance_ = left / (columns.most - k) if k < columns.most else 0.0
+        self.noise_variance_ = axes.left / (columns.most - k) if k < columns.most else 0.0
         self.total_variance_ = total
+        self.discarded_variance_ = axes.left
         self.n_components_ = k
         self.n_samples_ = columns.rows
         self.n_effective_ = columns.n
@@ -165,7 +190,7 @@ class PrincipalMap(MomentsMap):
 
     def _moments_again(self) -> Moments:
         """All components are the whole scatter, S = UΛU'(n - 1); fewer are not enough to go on from."""
-        if self.n_components_ < self.n_features_in_ and self.noise_variance_ > 0:
+        if self.discarded_variance_ > 0:
             raise DataError(
                 f"fit kept {self.n_components_} of {self.n_features_in_} components: rows cannot be added exactly. "
                 "Call partial_fit from the start on a new model, or use IncrementalPCA, which goes on after fit."
@@ -174,7 +199,8 @@ class PrincipalMap(MomentsMap):
         S = (U.T * (as_double(self.explained_variance_) * (self.n_effective_ - 1))[None, :]) @ U
         if self.scale_ is not None:
             S = S * (self.scale_[:, None] * self.scale_[None, :])
-        return Moments(self.n_effective_, self.n_samples_, self.mean_, S)
+        rounding = (8 * eps_of(self.components_)) ** 2
+        return Moments(self.n_effective_, self.n_samples_, self.mean_, S, rounding)
 
     def _encoding(self) -> Affine:
         A = self.components_.T
@@ -204,10 +230,19 @@ class PrincipalMap(MomentsMap):
         xp = xp_of(U)
         noise = self.noise_variance_
         if self.n_components_ == self.n_features_in_ or noise == 0:
-            return xp.linalg.inv(self.get_covariance())
+            return self._inverse(self.get_covariance())
         # P = (I - U' diag(e / (e + σ²)) U) / σ²
         P = (like(xp.eye(U.shape[1]), U) - (U.T * (extra / (extra + noise))[None, :]) @ U) / noise
         return P if self.scale_ is None else P / like(self.scale_[:, None] * self.scale_[None, :], P)
+
+    def _inverse(self, S: Array) -> Array:
+        try:
+            return xp_of(S).linalg.inv(S)
+        except Exception as error:  # every array library has a LinAlgError of its own
+            raise DataError(
+                "The model's covariance is singular: some directions do not vary at all, so no row has a likelihood. "
+                "Keep fewer components."
+            ) from error
 
     def _loadings(self) -> tuple[Array, Array]:
         """Components and their variance beyond the noise, in float64."""
@@ -220,6 +255,5 @@ class PrincipalMap(MomentsMap):
 def spread(values: Array, power: float) -> Array:
     """Variances to a power, with a direction of no variance left at zero instead of infinity."""
     xp = xp_of(values)
-    tiny = xp.finfo(values.dtype).eps * values[0] if values.shape[0] else 0.0
-    safe = xp.where(values > tiny, values, xp.ones_like(values))
-    return xp.where(values > tiny, safe**power, xp.zeros_like(values))
+    safe = xp.where(values > 0, values, xp.ones_like(values))
+    return xp.where(values > 0, safe**power, xp.zeros_like(values))

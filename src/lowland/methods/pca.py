@@ -6,16 +6,18 @@ import math
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.axes import Axes, SolverChoice, SolverOptions, Wanted, axes_of_moments, principal_axes
+from lowland.blocks.axes import SolverChoice, SolverOptions, Wanted, axes_of_moments, principal_axes
 from lowland.blocks.moments import Moments
 from lowland.blocks.rules import Downstream, Rule, as_rule
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.open import as_vector
+from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base import RandomState, param
-from lowland.methods.maps import Affine, PrincipalMap, spread
+from lowland.methods.maps import PrincipalMap
 from lowland.run.run import Run
 
 
@@ -46,9 +48,9 @@ class PCA(PrincipalMap):
     Prefer ``TruncatedSVD`` for sparse text, ``Whitening`` to keep all directions at equal variance.
 
     Attributes: ``components_`` (k, d), ``explained_variance_``, ``explained_variance_ratio_``, ``singular_values_``,
-    ``mean_`` (in float64), ``scale_``, ``noise_variance_``, ``total_variance_``, ``n_components_``, ``n_samples_``,
-    ``n_effective_`` (the sum of the weights), ``solver_`` (which and why), ``choice_`` (how many and why),
-    ``n_features_in_``, ``feature_names_in_``.
+    ``mean_`` (in float64), ``scale_``, ``noise_variance_``, ``total_variance_``, ``discarded_variance_`` (of all that was
+    not kept), ``n_components_``, ``n_samples_``, ``n_effective_`` (the sum of the weights), ``solver_`` (which and why),
+    ``choice_`` (how many and why), ``n_iter_``, ``n_features_in_``, ``feature_names_in_``.
 
     Reference: Pearson 1901, doi:10.1080/14786440109462720; Hotelling 1933, doi:10.1037/h0071325.
 
@@ -85,7 +87,7 @@ class PCA(PrincipalMap):
     power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = param(
         "auto", "Accepted as in scikit-learn; blocks are always orthonormalised by QR."
     )
-    random_state: RandomState = param(None, "Seed of the iterative solvers' first block.")
+    random_state: RandomState = param(None, "Seed of the iterative solvers' first block.", at_least=0)
     scale: bool = param(False, "Divide the columns by their standard deviations first: components of the correlation.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -94,7 +96,7 @@ class PCA(PrincipalMap):
 
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments or a factor of the rows, their eigenpairs, the rule's choice."""
-        rule = self._rule(rows, run, y)
+        rule = self._rule(rows, run, y, weights)
         axes = principal_axes(
             rows, run, rule, solver=self.svd_solver, scale=self.scale, weights=weights, options=self._options()
         )
@@ -110,24 +112,22 @@ class PCA(PrincipalMap):
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
         return SolverOptions(self._generator(), self.tol, steps, self.n_oversamples)
 
-    def _rule(self, rows: Rows, run: Run, y: np.ndarray | None) -> Rule:
+    def _rule(self, rows: Rows, run: Run, y: Any, weights: np.ndarray | None) -> Rule:
         """The rule behind n_components; one that asks a downstream estimator is settled here, by cross-validation."""
         rule = as_rule(self.n_components)
         if not isinstance(rule, Downstream):
             return rule
         if y is None:
             raise DataError(f"{rule!r} chooses by how well y is predicted: call fit(X, y).")
-        X = to_numpy(run.to_array(rows, "Downstream"))
+        if weights is not None:
+            raise ParameterError("Downstream takes no sample_weight. Repeat the rows instead, or choose another rule.")
+        X = run.to_array(rows, "Downstream")
+        X = X if rows.is_sparse else to_numpy(X)
 
-        def reduce(X_train: Array, m: int) -> Any:
-            fold = ArrayRows(X_train)
-            axes = principal_axes(
-                fold, run, as_rule(m), solver=self.svd_solver, scale=self.scale, options=self._options()
-            )
-            return _encoding_of(axes, self.whiten)
+        def reduce(X_train: Any, m: int) -> Any:
+            return clone(self).set_params(n_components=m).fit(X_train).transform
 
-        choice = rule.decide_by_scores(X, y, min(X.shape), reduce, min(X.shape))
-        return _Settled(choice)
+        return _Settled(rule.decide_by_scores(X, as_vector(y, X.shape[0], "y"), min(X.shape), reduce))
 
     # --- what the model says ---
 
@@ -137,8 +137,8 @@ class PCA(PrincipalMap):
         With ``scale=True`` the error is measured in the scaled columns.
         """
         m = self._count_of(m)
-        kept = float(xp_of(self.explained_variance_).sum(as_double(self.explained_variance_[:m])))
-        return max(self.total_variance_ - kept, 0.0) * (self.n_effective_ - 1) / self.n_effective_
+        further = float(xp_of(self.explained_variance_).sum(as_double(self.explained_variance_[m:])))
+        return (further + self.discarded_variance_) * (self.n_effective_ - 1) / self.n_effective_
 
     def storage(self, m: int | None = None) -> Storage:
         """Return how many numbers the table takes, and how many its m coordinates, axes and mean take."""
@@ -180,18 +180,8 @@ class PCA(PrincipalMap):
 class _Settled(Rule):
     """A choice that was already made."""
 
-    needs_y: ClassVar[bool] = False
-
     def __init__(self, choice: Any) -> None:
         self.choice = choice
 
     def decide(self, spectrum: Any) -> Any:
         return self.choice if len(spectrum.values) >= min(self.choice.n_components, spectrum.length) else None
-
-
-def _encoding_of(axes: Axes, whiten: bool) -> Affine:
-    """The map from rows to coordinates along these axes."""
-    A = axes.pairs.vectors[:, : axes.choice.n_components]
-    if axes.columns.scale is not None:
-        A = A / axes.columns.scale[:, None]
-    return Affine(A * spread(axes.pairs.values[: A.shape[1]], -0.5)[None, :] if whiten else A, axes.columns.mean)

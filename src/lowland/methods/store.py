@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowland import __version__
 from lowland.arrays.namespace import is_array, to_numpy
@@ -19,11 +20,12 @@ from lowland.blocks.moments import Moments
 from lowland.blocks.rules import RULES, Choice
 from lowland.data.write import whole_or_nothing
 from lowland.errors import MissingFile, ModelFileError
-from lowland.methods.base import Reducer
+from lowland.methods.base import _INNER, Reducer
 from lowland.methods.parameters import Described
 from lowland.methods.registry import entries, load_method
 
 FORMAT = 1
+_PRIVATE = (*_INNER, "_sklearn_output_config")
 _RECORDS: dict[str, type[Any]] = {cls.__name__: cls for cls in (Choice, SolverChoice, Moments, *RULES.values())}
 
 
@@ -33,8 +35,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise ModelFileError(
             f"A {type(model).__name__} is not a method of Lowland. Only those are saved, without pickle."
         )
+    check_is_fitted(model)
     arrays: dict[str, np.ndarray] = {}
-    state = {name: value for name, value in vars(model).items() if name not in model.get_params(deep=False)}
+    state = {name: value for name, value in vars(model).items() if _is_state_name(name, type(model))}
     header = {
         "format": FORMAT,
         "lowland": __version__,
@@ -43,8 +46,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             name: _encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(deep=False).items()
         },
         "state": {name: _encoded(value, f"state.{name}", arrays) for name, value in state.items()},
-        "checksum": _checksum(arrays),
     }
+    header["checksum"] = _checksum(header, arrays)
     from safetensors.numpy import save_file
 
     with whole_or_nothing(path) as temporary:
@@ -63,20 +66,22 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ModelFileError(
                 f"{str(path)!r} asks for {header['class']!r}, which is not a method of Lowland {__version__}."
             )
-        if header["checksum"] != _checksum(arrays):
+        if header["checksum"] != _checksum(header, arrays):
             raise ModelFileError(
-                f"{str(path)!r} is damaged: its arrays do not match their checksum. Copy or save it again."
+                f"{str(path)!r} is damaged: its contents do not match their checksum. Copy or save it again."
             )
         cls = load_method(header["class"])
         model = cls()
         given = {name: _decoded(value, arrays) for name, value in header["parameters"].items()}
         state = {name: _decoded(value, arrays) for name, value in header["state"].items()}
         unknown = set(given) - set(model.get_params(deep=False))
-        if unknown or any(not _is_state_name(name) for name in state):
+        if unknown or not all(_is_state_name(name, cls) for name in state):
             raise ModelFileError(
                 f"{str(path)!r} holds names that {header['class']} does not have. It was not written by Lowland."
             )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if not isinstance(state.get("n_features_in_"), int):
+            raise ModelFileError(f"{str(path)!r} holds no fitted model: n_features_in_ is missing. Save it again.")
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
@@ -94,8 +99,11 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     return header
 
 
-def _is_state_name(name: str) -> bool:
-    return name.isidentifier() and not name.startswith("__") and (name.endswith("_") or name.startswith("_"))
+def _is_state_name(name: str, cls: type[Any]) -> bool:
+    """Whether a fit may leave this name: none that would hide a method, or steer scikit-learn's metadata."""
+    if name.startswith("_"):
+        return name in _PRIVATE
+    return name.isidentifier() and name.endswith("_") and not hasattr(cls, name)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -107,15 +115,26 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("lowland", "null"))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no dict
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+    except (  # AttributeError: a number type that numpy lacks; RecursionError: a header nested without end
+        SafetensorError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        OverflowError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise ModelFileError(f"{str(path)!r} is not a whole model file: {error}. Copy or save it again.") from error
     if not isinstance(header, dict):
         raise ModelFileError(f"{str(path)!r} was not written by Lowland: it has no header of ours.")
     return header, arrays
 
 
-def _checksum(arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256()
+def _checksum(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """The SHA-256 of the header, less the checksum itself, and of the arrays."""
+    content = {name: value for name, value in header.items() if name != "checksum"}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for name in sorted(arrays):
         a = arrays[name]
         digest.update(f"{name} {a.shape} {a.dtype.str.lstrip('<>=|')}".encode())

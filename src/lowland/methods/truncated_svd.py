@@ -6,8 +6,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import xp_of
+from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.precision import as_double
 from lowland.blocks.axes import SolverOptions, singular_axes
+from lowland.blocks.moments import ColumnMoments, Moments
+from lowland.blocks.spectral import Eigenpairs
 from lowland.data.rows import Rows
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import Affine, LinearMap
@@ -55,7 +58,7 @@ class TruncatedSVD(LinearMap):
     power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = param(
         "auto", "Accepted as in scikit-learn; blocks are always orthonormalised by QR."
     )
-    random_state: RandomState = param(None, "Seed of the iteration's first block.")
+    random_state: RandomState = param(None, "Seed of the iteration's first block.", at_least=0)
     tol: float = param(0.0, "Residual at which the iteration stops; 0 takes the solver's own.", at_least=0)
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -69,9 +72,7 @@ class TruncatedSVD(LinearMap):
         pairs, moments, chosen = singular_axes(rows, run, self.n_components, solver=self.algorithm, options=options)
         xp = xp_of(pairs.values)
         kind = xp.float32 if rows.dtype == np.float32 else xp.float64
-        means = moments.mean @ pairs.vectors  # (k,) mean of each coordinate
-        variances = pairs.values / moments.n - means**2
-        variances = xp.where(variances > 0, variances, xp.zeros_like(variances))
+        variances = _variances(pairs, moments)
         total = float(xp.sum(moments.variances)) * (moments.n - 1) / moments.n if moments.n > 1 else 0.0
         self.components_ = xp.astype(pairs.vectors.T, kind)  # (k, d)
         self.singular_values_ = xp.astype(xp.sqrt(pairs.values), kind)
@@ -85,3 +86,12 @@ class TruncatedSVD(LinearMap):
 
     def _decoding(self) -> Affine:
         return Affine(self.components_)
+
+
+def _variances(pairs: Eigenpairs, moments: Moments | ColumnMoments) -> Array:
+    """The variance of each coordinate, divisor n: v'Sv/n, or from λ/n and the mean where there is no scatter."""
+    xp, V = xp_of(pairs.values), pairs.vectors
+    if isinstance(moments, Moments):
+        return xp.sum(V * (as_double(moments.scatter) @ V), axis=0) / moments.n
+    variances = pairs.values / moments.n - (moments.mean @ V) ** 2
+    return xp.where(variances > 0, variances, xp.zeros_like(variances))

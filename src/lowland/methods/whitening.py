@@ -84,9 +84,9 @@ class Whitening(MomentsMap):
             )
         xp = xp_of(moments.scatter)
         kind = xp.float32 if self._dtype == np.float32 else xp.float64
-        rounding = eps_of(xp.zeros(1, dtype=kind)) * max(moments.rows, d)
-        S = moments.covariance
-        found = whitener(S, self.method, self.n_components, run, rounding if self.tol is None else self.tol)
+        rounding = 8 * eps_of(xp.zeros(1, dtype=kind))
+        tol = rounding if self.tol is None else self.tol
+        found = whitener(moments.covariance, moments.variances, self.method, self.n_components, run, tol)
         if found.rank == 0:
             raise DataError("All columns are constant: there is no direction to whiten. Check the data.")
         self.mean_ = moments.mean

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import Array
-from lowland.data.rows import DaskRows, Rows
+from lowland.data.rows import DaskRows, Rows, as_floats
 from lowland.errors import DataError, MissingExtra
 from lowland.run.run import Run, all_finite
 
@@ -41,20 +41,30 @@ class DaskRun(Run):
             raise rows.non_finite_error()
         return total
 
-    def map_rows(self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows") -> Iterator[Array]:
+    def map_rows(
+        self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows", *, at_rest: bool = True
+    ) -> Iterator[Array]:
         """Yield f(block) for every block, in order."""
         return (f(chunk) for chunk in rows.chunks())
 
-    def gather(self, f: Callable[[Array], Array], rows: Rows, width: int, name: str = "mapping rows") -> Array:
+    def gather(
+        self,
+        f: Callable[[Array], Array],
+        rows: Rows,
+        width: int,
+        name: str = "mapping rows",
+        dtype: np.dtype | None = None,
+    ) -> Array:
         """Return a lazy Dask array: nothing is computed before it is asked for."""
         assert isinstance(rows, DaskRows)
+        dtype = np.dtype(dtype or rows.dtype)
         return rows.X.map_blocks(
             _mapped,
             f,
             rows.dtype,
-            dtype=rows.dtype,
+            dtype=dtype,
             chunks=(rows.X.chunks[0], (width,)),
-            meta=np.empty((0, 0), rows.dtype),
+            meta=np.empty((0, 0), dtype),
         )
 
 
@@ -67,7 +77,7 @@ def _dask() -> Any:
 
 
 def _statistic_of(block: Array, of: Callable[..., Any], dtype: np.dtype, *aligned: np.ndarray | None) -> Any:
-    return of(block.astype(dtype, copy=False), *aligned) if block.shape[0] else None
+    return of(as_floats(block, dtype), *aligned) if block.shape[0] else None
 
 
 def _merged(parts: list[Any]) -> Any:
@@ -79,7 +89,7 @@ def _merged(parts: list[Any]) -> Any:
 
 
 def _mapped(block: Array, f: Callable[[Array], Array], dtype: np.dtype) -> Array:
-    mapped = f(block.astype(dtype, copy=False))
+    mapped = f(as_floats(block, dtype))
     if not all_finite(mapped):
         raise DataError(
             "Input X contains NaN or infinity in a block of the Dask array. Drop those rows or fill the gaps first."

@@ -6,12 +6,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import Array
+from lowland.arrays.scratch import use_scratch
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
 from lowland.run.memory import slabs_in_flight
@@ -27,14 +28,16 @@ class LocalRun(Run):
         def work(piece: Any, start: int) -> tuple[Any, int]:
             chunk = rows.prepare(piece)
             stop = start + chunk.shape[0]
+            if any(a is not None and len(a) < stop for a in aligned):
+                raise _misfit(rows, aligned, f"at least {stop}")
             with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are told below, by column
                 part = of(chunk, *(None if a is None else a[start:stop] for a in aligned))
             if not part.is_finite():
                 raise rows.non_finite_error()
-            return part, chunk.shape[0]
+            return (part, stop), chunk.shape[0]
 
-        total = None
-        for part in self._in_order(rows, work, name):
+        total, n = None, 0
+        for part, n in self._in_order(rows, work, name):  # noqa: B007  the last stop is the number of rows
             if total is None:
                 total = part
             else:
@@ -43,9 +46,13 @@ class LocalRun(Run):
             raise DataError(
                 f"{rows.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required."
             )
+        if any(a is not None and len(a) > n for a in aligned):
+            raise _misfit(rows, aligned, f"{n}")
         return total
 
-    def map_rows(self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows") -> Iterator[Array]:
+    def map_rows(
+        self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows", *, at_rest: bool = True
+    ) -> Iterator[Array]:
         """Yield f(chunk) for every slab, in order."""
 
         def work(piece: Any, start: int) -> tuple[Array, int]:
@@ -56,10 +63,16 @@ class LocalRun(Run):
                 raise rows.non_finite_error()
             return mapped, chunk.shape[0]
 
-        return self._in_order(rows, work, name)
+        return self._in_order(rows, work, name, at_rest=at_rest)
 
-    def _in_order(self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str) -> Iterator[Any]:
-        """Yield the results of ``work`` in the order of the slabs, a bounded number of them in flight."""
+    def _in_order(
+        self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str, *, at_rest: bool = False
+    ) -> Iterator[Any]:
+        """Yield the results of ``work`` in the order of the slabs, a bounded number of them in flight.
+
+        BLAS is held to one thread meanwhile. At rest, a batch is finished before its first result is yielded, and the
+        caller's own code has all threads.
+        """
         if rows.in_memory and rows.n is not None and rows.n <= rows.slab:
             for piece in rows.pieces():  # one slab: no threads, no progress machinery
                 yield work(piece, 0)[0]
@@ -69,26 +82,31 @@ class LocalRun(Run):
             return
         threads = self.settings.thread_count
         in_flight = slabs_in_flight(rows.slab_bytes, threads, self.budget)
+        workers = min(threads, in_flight)
+        most = workers if at_rest else in_flight
         waiting: deque[Future[tuple[Any, int]]] = deque()
+
+        def finished() -> Iterator[Any]:
+            results = [waiting.popleft().result() for _ in range(len(waiting) if at_rest else 1)]
+            stage.advance(sum(count for _, count in results))
+            with blas_on_all_threads() if at_rest else nullcontext():
+                yield from (result for result, _ in results)
+
         with (
             self.stage(name, rows.n) as stage,
             blas_on_one_thread(),
-            ThreadPoolExecutor(min(threads, in_flight)) as pool,
+            ThreadPoolExecutor(workers, initializer=use_scratch) as pool,
         ):
             try:
                 start = 0
                 for piece in rows.pieces():
-                    if len(waiting) >= in_flight:
-                        result, count = waiting.popleft().result()
-                        stage.advance(count)
-                        yield result
+                    if len(waiting) >= most:
+                        yield from finished()
                     waiting.append(pool.submit(work, piece, start))
-                    start += _height(piece)
+                    start += rows.height(piece)
                     del piece  # the worker alone holds the slab, and lets go of it
                 while waiting:
-                    result, count = waiting.popleft().result()
-                    stage.advance(count)
-                    yield result
+                    yield from finished()
             except BaseException:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
@@ -104,10 +122,12 @@ class LocalRun(Run):
                 yield result
 
 
-def _height(piece: Any) -> int:
-    if isinstance(piece, tuple):  # a chunk of chunks: its rows and the raw slab
-        piece = piece[1]
-    return piece.num_rows if hasattr(piece, "num_rows") else piece.shape[0]
+def _misfit(rows: Rows, aligned: tuple[np.ndarray | None, ...], count: str) -> DataError:
+    lengths = " and ".join(str(len(a)) for a in aligned if a is not None)
+    return DataError(
+        f"There are {count} rows in {rows.source}, and {lengths} labels or weights beside them. "
+        "Give one value for each row."
+    )
 
 
 _lock = threading.Lock()
@@ -119,6 +139,24 @@ _limit: Any = None
 @contextmanager
 def blas_on_one_thread() -> Iterator[None]:
     """Hold BLAS to one thread while runs use threads of their own; runs may overlap."""
+    _hold()
+    try:
+        yield
+    finally:
+        _let_go()
+
+
+@contextmanager
+def blas_on_all_threads() -> Iterator[None]:
+    """Let BLAS go within a run, for code that is not the run's."""
+    _let_go()
+    try:
+        yield
+    finally:
+        _hold()
+
+
+def _hold() -> None:
     global _runs_inside, _controller, _limit
     with _lock:
         if _controller is None:
@@ -128,11 +166,23 @@ def blas_on_one_thread() -> Iterator[None]:
             _controller = threadpoolctl.ThreadpoolController()
         if _runs_inside == 0:
             _limit = _controller.limit(limits=1)
+            _leave_control()
         _runs_inside += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _runs_inside -= 1
-            if _runs_inside == 0:
-                _limit.restore_original_limits()
+
+
+def _let_go() -> None:
+    global _runs_inside
+    with _lock:
+        _runs_inside -= 1
+        if _runs_inside == 0:
+            _limit.restore_original_limits()
+            _leave_control()
+
+
+def _leave_control() -> None:
+    """Let another thread restore the limits: since threadpoolctl 3.8 only the one that set them could."""
+    import threadpoolctl
+
+    blas = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(blas, "clear_controlling_thread"):
+        blas.clear_controlling_thread()

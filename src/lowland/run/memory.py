@@ -1,6 +1,8 @@
 """The memory budget: how many slabs may be in flight, and when to refuse.
 
-The budget never changes an answer. It limits what is held at once, or refuses with a remedy.
+The budget limits what is held at once, or refuses with a remedy. It never changes an answer, except that
+``svd_solver="auto"`` goes matrix-free where a covariance does not fit: that agrees to the solver's tolerance, and is
+told.
 """
 
 from __future__ import annotations
@@ -55,5 +57,5 @@ def require(needed: float, budget: int, what: str, remedy: str) -> None:
 def slabs_in_flight(slab_bytes: int, threads: int, budget: int) -> int:
     """Return how many slabs may be held at once: one more than the threads if the budget allows."""
     each = COPIES_PER_SLAB * slab_bytes
-    require(each, budget, "One slab of rows in work", "Use fewer columns")
+    require(each, budget, "The smallest piece of work, one slab of rows,", "Nothing smaller can be worked on")
     return max(1, min(threads + 1, budget // max(1, each)))

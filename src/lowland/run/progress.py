@@ -41,7 +41,8 @@ class Stage:
             now = time.monotonic()
             if now - self.told >= TELL_EVERY:
                 self.told = now
-                if self.tell(Progress(self.name, self.done, self.total, now - self.started)) is False:
+                going_on = self.tell(Progress(self.name, self.done, self.total, now - self.started))
+                if going_on is not None and not going_on:
                     raise Stopped(
                         f"Stopped during {self.name}: the progress callback returned False. Nothing was kept."
                     )

@@ -60,17 +60,25 @@ class Run:
         """Return the sum of ``of(chunk, *slices of aligned)`` over all slabs, added in order."""
         raise NotImplementedError
 
-    def map_rows(self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows") -> Iterator[Array]:
-        """Yield f(chunk) for every slab, in order."""
+    def map_rows(
+        self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows", *, at_rest: bool = True
+    ) -> Iterator[Array]:
+        """Yield f(chunk) for every slab, in order. At rest, no thread works while the caller has a result in hand."""
         raise NotImplementedError
 
-    def gather(self, f: Callable[[Array], Array], rows: Rows, width: int, name: str = "mapping rows") -> Array:
-        """Return f over all rows as one array of ``width`` columns."""
+    def gather(
+        self,
+        f: Callable[[Array], Array],
+        rows: Rows,
+        width: int,
+        name: str = "mapping rows",
+        dtype: np.dtype | None = None,
+    ) -> Array:
+        """Return f over all rows as one array of ``width`` columns; ``dtype`` is what f returns, unless the rows'."""
         if rows.n is not None and not rows.in_memory:
-            self.require(
-                rows.n * width * rows.dtype.itemsize, "The result", "Write it to a file (lowland transform --to)"
-            )
-        parts = list(self.map_rows(f, rows, name))
+            size = rows.n * width * (dtype or rows.dtype).itemsize
+            self.require(size, "The result", "Write it to a file (lowland transform --to)")
+        parts = list(self.map_rows(f, rows, name, at_rest=False))
         return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
 
     def to_array(self, rows: Rows, why: str) -> Array:
