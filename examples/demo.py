@@ -35,8 +35,11 @@ def main() -> None:
     figure.savefig(path, dpi=110)
     console.print(f"\nThe picture is in [bold]{path}[/bold].")
     console.print("To try next:")
-    console.print("  lowland fit pca table.parquet -k 0.95 --to z.parquet   a table of your own")
-    console.print("  PCA(Knee()).fit(X)                       other rules: docs/methods/pca.md")
+    console.print("  .venv/bin/lowland sample iris --to iris.parquet")
+    console.print("  .venv/bin/lowland fit pca iris.parquet -k 0.95 --to z.parquet     or a table of your own")
+    console.print(
+        "  PCA(Knee()).fit(X)                                                other rules: docs/methods/pca.md"
+    )
 
 
 def table_of(pca: PCA, chosen: int) -> Table:

@@ -367,3 +367,22 @@ def test_labels_in_another_encoding(tmp_path):
     assert whole(open_rows(tmp_path / "x.csv", drop=["b"])) == 1
     with pytest.raises(DataError, match=r"'b'.*UTF-8"):
         read_column(tmp_path / "x.csv", "b")
+
+
+def test_an_index_that_pandas_wrote_is_no_feature(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "b": [4.0, 5, 7], "plant": [7, 8, 9]})
+    frame[frame.a > 1].to_parquet(tmp_path / "filtered.parquet")
+    frame.set_index("plant").to_parquet(tmp_path / "named.parquet")
+    assert open_rows(tmp_path / "filtered.parquet").names == ("a", "b", "plant")
+    assert open_rows(tmp_path / "named.parquet").names == ("a", "b")
+    frame.to_csv(tmp_path / "x.csv")
+    with pytest.raises(DataError, match=r"no name.*index=False"):
+        open_rows(tmp_path / "x.csv")
+
+
+def test_numbers_that_are_names(tmp_path):
+    for header in ("0,1,2", "2019,2020,2021", "400,410,420"):
+        (tmp_path / "x.csv").write_text(f"{header}\n1,2,3\n4,5,6\n")
+        assert open_rows(tmp_path / "x.csv").names == tuple(header.split(","))

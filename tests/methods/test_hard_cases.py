@@ -223,3 +223,22 @@ def test_the_budget_is_kept_or_refused():
     np.testing.assert_allclose(free.explained_variance_, whole.explained_variance_, rtol=1e-9)
     with pytest.raises(ParameterError, match="random_state"):
         PCA(2, random_state=-1).fit(Y)
+
+
+def test_decoding_is_cut_by_the_wider_side(monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 8 * 50 * 40)  # forty rows of fifty columns
+    X = R(0).standard_normal((500, 50))
+    pca = PCA(2).fit(X)
+    Z = pca.transform(X)
+    heights = [len(chunk) for chunk in pca.inverse_chunks(Z)]
+    assert max(heights) == 40
+    assert sum(heights) == 500
+    np.testing.assert_array_equal(np.concatenate(list(pca.inverse_chunks(Z))), pca.inverse_transform(Z))
+
+
+def test_latent_semantic_analysis_of_many_topics_agrees():
+    X = sp.random_array((400, 3000), density=0.01, rng=R(0), format="csr")
+    s = np.linalg.svd(X.toarray(), compute_uv=False)[:20]
+    np.testing.assert_allclose(TruncatedSVD(20).fit(X).singular_values_, s, rtol=1e-9)
+    dense = TruncatedSVD(20).fit(X.toarray())
+    np.testing.assert_allclose(dense.singular_values_, s, rtol=1e-7)

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401  its BLAS is counted too, from the start
 
 import lowland
 from lowland.blocks.moments import Total
@@ -88,7 +89,6 @@ def test_blas_is_held_to_one_thread_and_let_go():
 
 
 def test_the_caller_of_map_rows_has_all_threads(small_slabs):
-    import scipy.linalg  # noqa: F401  its BLAS counts too, from the start
     import threadpoolctl
 
     def counts():
@@ -112,7 +112,6 @@ def test_the_caller_of_map_rows_has_all_threads(small_slabs):
 
 
 def test_blas_is_let_go_by_whichever_run_ends_last():
-    import scipy.linalg  # noqa: F401  its BLAS counts too, from the start
     import threadpoolctl
 
     before = threadpoolctl.threadpool_info()
@@ -223,7 +222,15 @@ def test_silent_without_a_terminal(small_slabs, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_plain_lines_without_a_terminal(small_slabs, monkeypatch, capsys):
+    monkeypatch.setattr("lowland.run.progress.LINE_EVERY", 0)
+    with lowland.config(progress=True):
+        lowland.PCA(2).fit(np.random.default_rng(0).standard_normal((600, 20)))
+    assert "summing moments: " in capsys.readouterr().err
+
+
 def test_bars_on_a_terminal_may_lie_within_each_other(small_slabs, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("lowland.run.progress.SHOW_AFTER", 0)
     monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0)
     with lowland.config(progress=True):

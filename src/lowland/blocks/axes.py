@@ -255,7 +255,13 @@ def _matrix_free(rows: Rows, run: Run, wanted: Wanted) -> Axes:
     """The covariance is only applied: one pass for the columns' moments, then one for each product."""
     columns = _columns_of(rows, run, wanted)
     covariance = Divided(RowsGram(rows, run, columns.mean, columns.scale, wanted.weights), columns.n - 1)
-    return _decided(columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :]))
+    return _decided(
+        columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :], _cheap(rows))
+    )
+
+
+def _cheap(rows: Rows) -> bool:
+    return rows.is_sparse and rows.in_memory
 
 
 def _columns_of(rows: Rows, run: Run, wanted: Wanted) -> Columns:
@@ -264,12 +270,17 @@ def _columns_of(rows: Rows, run: Run, wanted: Wanted) -> Columns:
     return columns.scaled() if wanted.scale else columns
 
 
-def _eigenpairs(S: Any, k: int, run: Run, wanted: Wanted, like_array: Array | None = None) -> Eigenpairs:
-    """The leading eigenpairs of a covariance by the solver that was chosen."""
+def _eigenpairs(
+    S: Any, k: int, run: Run, wanted: Wanted, like_array: Array | None = None, sparse: bool = False
+) -> Eigenpairs:
+    """The leading eigenpairs of a covariance by the solver that was chosen.
+
+    Products with sparse rows at hand are so cheap that ARPACK, one vector at a time, beats every block.
+    """
     solvers: dict[str, Solver] = {"power": "power", "arpack": "arpack", "randomized": "krylov"}
     solver, options = solvers.get(wanted.solver.name, "auto"), wanted.options
-    if solver == "krylov" and options.power_steps is not None:
-        solver = "subspace"
+    if solver == "krylov":
+        solver = "subspace" if options.power_steps is not None else "arpack" if sparse else "krylov"
     return leading_eigenpairs(
         S,
         k,
@@ -376,7 +387,7 @@ def singular_axes(
             RowsGram(rows, run, None, None, None),
             Wanted(Fixed(k), chosen, options=options, dtype=rows.dtype),
         )
-        pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :])
+        pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows))
     rounding = _NULL * float(np.finfo(rows.dtype).eps)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
     return pairs, moments, _with_course(chosen, pairs)

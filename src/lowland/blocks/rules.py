@@ -97,7 +97,7 @@ class Cumulative(Rule):
         return self._choice(
             count,
             spectrum,
-            f"{count} components explain {cumulative[count - 1]:.1%} of the variance",
+            f"{_components(count)} explain{'s' * (count == 1)} {cumulative[count - 1]:.1%} of the variance",
             cumulative=cumulative[: count + 1],
         )
 
@@ -115,7 +115,9 @@ class EachAtLeast(Rule):
 
     def decide(self, spectrum: Spectrum) -> Choice | None:
         """Return how many shares reach the wanted one."""
-        return _count_above(self, spectrum, spectrum.shares, self.share, f"explain at least {self.share:.1%} each")
+        return _count_above(
+            self, spectrum, spectrum.shares, self.share, f"with at least {self.share:.1%} of the variance each"
+        )
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class EigenvalueAbove(Rule):
     def decide(self, spectrum: Spectrum) -> Choice | None:
         """Return how many eigenvalues exceed tau."""
         return _count_above(
-            self, spectrum, spectrum.values, self.tau, f"have an eigenvalue above {self.tau:g}", strict=True
+            self, spectrum, spectrum.values, self.tau, f"with an eigenvalue above {self.tau:g}", strict=True
         )
 
 
@@ -145,7 +147,7 @@ class Kaiser(Rule):
         """Return how many eigenvalues exceed the mean variance of the columns."""
         average = spectrum.total / spectrum.d
         return _count_above(
-            self, spectrum, spectrum.values, average, f"exceed the average eigenvalue {average:.4g}", strict=True
+            self, spectrum, spectrum.values, average, f"above the average eigenvalue {average:.4g}", strict=True
         )
 
 
@@ -185,7 +187,7 @@ class ParallelAnalysis(Rule):
             return None
         count = int(below[0]) if below.size else m
         return self._choice(
-            count, spectrum, f"{count} eigenvalues exceed those of columns without correlation", threshold=bar
+            count, spectrum, f"{_components(count)} above what columns without correlation give", threshold=bar
         )
 
 
@@ -376,8 +378,12 @@ def _count_above(
     count = int(np.sum(values > bar)) if strict else int(np.sum(values >= bar))
     if count == len(values) and not spectrum.whole:
         return None
-    reason = f"{count} components {words}" if count else f"no components {words}; the first is kept all the same"
+    reason = f"{_components(count)} {words}" if count else f"no components {words}; the first is kept all the same"
     return rule._choice(count, spectrum, reason, threshold=bar)
+
+
+def _components(count: int) -> str:
+    return f"{count} component{'s' * (count != 1)}"
 
 
 def _between(rule: Any, name: str, value: Any) -> None:

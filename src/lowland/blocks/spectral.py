@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.arrays.linalg import eigh, orthonormal
-from lowland.arrays.namespace import Array, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.arrays.random import standard_normal
 from lowland.errors import ParameterError
@@ -152,15 +152,17 @@ def _start(A: Any, k: int, extra: int, rng: np.random.Generator, like_array: Arr
     return orthonormal(standard_normal((A.shape[0], min(k + extra, A.shape[0])), rng, as_double(like_array[:1, ...])))
 
 
-def _ritz(Q: Array, AQ: Array, k: int) -> tuple[Array, Array, np.ndarray]:
-    """Rayleigh-Ritz: the best k eigenpairs within the span of orthonormal Q, and their residuals |Av - λv|."""
+def _ritz(Q: Array, AQ: Array, H: Array, k: int) -> tuple[Array, Array, np.ndarray, Array]:
+    """Rayleigh-Ritz: the best k eigenpairs within the span of orthonormal Q, with H = Q'AQ.
+
+    Returns the values, the vectors, their residuals |Av - λv|, and their images Av.
+    """
     xp = xp_of(Q)
-    H = Q.T @ AQ
     values, W = eigh((H + H.T) / 2)
     values, W = xp.flip(values, axis=0)[:k], xp.flip(W, axis=1)[:, :k]
-    V = Q @ W
-    residuals = xp.linalg.vector_norm(AQ @ W - V * values[None, :], axis=0)
-    return values, V, to_numpy(residuals)
+    V, AV = Q @ W, AQ @ W
+    residuals = xp.linalg.vector_norm(AV - V * values[None, :], axis=0)
+    return values, V, to_numpy(residuals), AV
 
 
 def _worst(residuals: np.ndarray, values: Array, rounding: float) -> float:
@@ -185,12 +187,13 @@ def _subspace(
     for _ in run.iterate("power method", steps):
         AQ = as_double(A @ Q)
         if not fixed:
-            values, V, residuals = _ritz(Q, AQ, k)
+            values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
             trace.append(_worst(residuals, values, rounding))
             if trace[-1] <= tol:
                 return Eigenpairs(values, V, residuals, "power", len(trace), True, tuple(trace))
         Q = orthonormal(AQ)
-    values, V, residuals = _ritz(Q, as_double(A @ Q), k)
+    AQ = as_double(A @ Q)
+    values, V, residuals, _ = _ritz(Q, AQ, Q.T @ AQ, k)
     trace.append(_worst(residuals, values, rounding))
     return Eigenpairs(values, V, residuals, "subspace" if fixed else "power", steps, converged, tuple(trace))
 
@@ -205,15 +208,17 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
     steps = max_iter if max_iter is not None else 100
     xp = xp_of(Q)
     widest = min(A.shape[0], max(8 * Q.shape[1], 2 * k))
-    basis, image, block = Q[:, :0], Q[:, :0], Q
+    basis, image, H, block = Q[:, :0], Q[:, :0], Q[:0, :0], Q
     trace: list[float] = []
     for step in run.iterate("block Krylov", steps):
         if basis.shape[1] + block.shape[1] > widest:  # restart from the best so far
-            _, V, _ = _ritz(basis, image, block.shape[1])
-            basis, image = V, _combine(image, basis, V)
+            kept, basis, _, image = _ritz(basis, image, H, block.shape[1])
+            H = xp.eye(kept.shape[0], dtype=kept.dtype, device=device_of(kept)) * kept[None, :]
         product = as_double(A @ block)
+        edge = basis.T @ product  # H = basis' A basis grows by the new block's rows and columns
+        H = xp.concat([xp.concat([H, edge], axis=1), xp.concat([edge.T, block.T @ product], axis=1)], axis=0)
         basis, image = xp.concat([basis, block], axis=1), xp.concat([image, product], axis=1)
-        values, V, residuals = _ritz(basis, image, k)
+        values, V, residuals, _ = _ritz(basis, image, H, k)
         trace.append(_worst(residuals, values, rounding))
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
             return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace))
@@ -231,11 +236,6 @@ def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
     new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > negligible)
     Q = xp.take(Q, like(new, basis, xp.int64), axis=1)
     return orthonormal(Q - basis @ (basis.T @ Q)) if len(new) else Q  # twice is enough (Kahan)
-
-
-def _combine(image: Array, basis: Array, V: Array) -> Array:
-    """The image of V, which lies in the span of the basis: A V = (A basis)(basis'V)."""
-    return image @ (basis.T @ V)
 
 
 def _arpack(

@@ -65,7 +65,7 @@ def run(
     from lowland.cli.outputs import check_outputs, coordinates_of, write_table
     from lowland.cli.summary import model_facts
 
-    check_outputs(to=to, model=model, force=force)
+    check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
     started = time.perf_counter()
     files: list[dict[str, Any]] = []

@@ -19,7 +19,7 @@ def run(
     from lowland.cli.transform import tell
     from lowland.methods.store import load
 
-    check_outputs(to=to, force=force)
+    check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
     est = load(model)
     with options.working(memory, threads, progress):

@@ -97,13 +97,32 @@ def file_argument(name: str, metavar: str) -> click.Argument:
     return click.Argument([name], metavar=metavar, type=click.Path(path_type=Path))
 
 
+def _joined(ctx: click.Context, param: click.Parameter, lists: Any) -> list[str] | None:
+    """One list of the names of an option that may be given more than once."""
+    return [name for names in lists for name in names] or None
+
+
 def data_options(label: str | None = None) -> list[click.Parameter]:
     """Return the options that select columns; ``label`` is the sentence of --label, where it makes sense."""
     found: list[click.Parameter] = [
         Option(
-            ["--columns"], section=DATA, type=Names(), metavar="a,b,c", help="Use only these columns, in this order."
+            ["--columns"],
+            section=DATA,
+            type=Names(),
+            metavar="a,b,c",
+            help="Use only these columns, in this order.",
+            multiple=True,
+            callback=_joined,
         ),
-        Option(["--drop"], section=DATA, type=Names(), metavar="a,b", help="Leave these columns out."),
+        Option(
+            ["--drop"],
+            section=DATA,
+            type=Names(),
+            metavar="a,b",
+            help="Leave these columns out.",
+            multiple=True,
+            callback=_joined,
+        ),
     ]
     if label is not None:
         found.append(Option(["--label"], section=DATA, metavar="NAME", help=label))

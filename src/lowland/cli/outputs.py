@@ -10,7 +10,7 @@ from typing import Any
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
 
-def check_outputs(*, to: Path | None, model: Path | None = None, force: bool) -> None:
+def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, read: tuple[Path, ...] = ()) -> None:
     """Refuse an ending, a folder or an existing file that would only fail after the work."""
     if to is not None:
         from lowland.data.write import check_writable
@@ -23,6 +23,8 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool) ->
             raise MissingFile(f"The folder {str(path.parent)!r} does not exist. Make it first, or write elsewhere.")
         if not os.access(path.parent, os.W_OK):
             raise FileProblem(f"The folder {str(path.parent)!r} is closed to you. Write elsewhere.")
+        if any(path.resolve() == other.resolve() for other in read):
+            raise ParameterError(f"{str(path)!r} is read, so it cannot be written as well. Choose another name.")
         if path.exists() and not force:
             raise FileProblem(f"{str(path)!r} exists already. Overwrite it with --force, or choose another name.")
     if to is not None and model is not None and to.resolve() == model.resolve():

@@ -18,7 +18,7 @@ def run(
     from lowland.cli.outputs import check_outputs, write_table
     from lowland.methods.store import load
 
-    check_outputs(to=to, force=force)
+    check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
     est = load(model)
     with options.working(memory, threads, progress):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -71,14 +72,15 @@ class ParquetTable:
             )
         heads = [self._head(part) for part in self.parts]
         self.n = sum(n for _, n in heads)
-        self.names = list(heads[0][0].names)
+        index = _pandas_index(heads[0][0])
+        self.names = [name for name in heads[0][0].names if name not in index]
         for part, (schema, _) in zip(self.parts, heads, strict=True):
-            if schema.names != self.names:
+            if [name for name in schema.names if name not in index] != self.names:
                 raise DataError(
                     f"{part.name} of {self.source} has other columns than {self.parts[0].name}. "
                     "All parts need the same columns."
                 )
-        self.types = [_common_type([schema.types[j] for schema, _ in heads]) for j in range(len(self.names))]
+        self.types = [_common_type([schema.field(name).type for schema, _ in heads]) for name in self.names]
 
     def _open(self, part: Path) -> Any:
         import pyarrow as pa
@@ -148,7 +150,13 @@ class CsvTable:
                 f"{self.source} is separated by {other!r}. Lowland reads commas in .csv and tabs in .tsv files: "
                 "write or name it so."
             )
-        if all(_is_number(name.strip().strip('"')) for name in names):
+        bare = [name.strip().strip('"') for name in names]
+        if len(bare) > 1 and "" in bare:
+            raise DataError(
+                f"Column {bare.index('') + 1} of {self.source} has no name: an index that pandas wrote? "
+                "Give it a name in the header, or write the file with index=False."
+            )
+        if all(_is_number(name) for name in bare) and not _counts_up(bare):
             raise DataError(
                 f"The first line of {self.source} holds numbers where the names of the columns should be. "
                 "Add a header line."
@@ -243,6 +251,21 @@ def load_numpy(path: Path) -> np.ndarray:
             f"{str(path)!r} is not a whole {suffix_of(path)} file of numbers: {_first_line(error)}. Write it again."
         ) from error
     raise DataError(f"{str(path)!r} holds the arrays {held}. Name the one to reduce 'X'.")
+
+
+def _pandas_index(schema: Any) -> set[str]:
+    """The columns that pandas wrote as the index of its frame, which are no features."""
+    written = (schema.pandas_metadata or {}).get("index_columns", ())
+    return {name for name in written if isinstance(name, str)}
+
+
+def _counts_up(names: list[str]) -> bool:
+    """Whether numbers can be names: 0, 1, 2, … as pandas writes them, or rising ones such as years and wavelengths."""
+    if not all(name.isdigit() for name in names):
+        return False
+    numbers = [int(name) for name in names]
+    rising = all(a < b for a, b in itertools.pairwise(numbers))
+    return numbers == list(range(len(numbers))) or (rising and numbers[0] >= 100)
 
 
 def _texts(fields: Sequence[Any]) -> list[str]:

@@ -178,6 +178,33 @@ class ArrayRows(Rows):
 
 
 @dataclass
+class SlicedRows(Rows):
+    """The rows of another, in smaller slabs: for work whose results are wider than the rows."""
+
+    rows: Rows
+    most_rows: int
+
+    def __post_init__(self) -> None:
+        self.n, self.d, self.dtype, self.names = self.rows.n, self.rows.d, self.rows.dtype, self.rows.names
+        self.source, self.in_memory = self.rows.source, self.rows.in_memory
+
+    @property
+    def slab(self) -> int:
+        """Rows in a slab."""
+        return self.most_rows
+
+    def pieces(self) -> Iterator[Any]:
+        """Yield slices of the slabs, made floats already."""
+        for chunk in self.rows.chunks():
+            for start in range(0, chunk.shape[0], self.most_rows):
+                yield chunk[start : min(start + self.most_rows, chunk.shape[0]), :]
+
+    def to_array(self) -> Array:
+        """Return all rows."""
+        return self.rows.to_array()
+
+
+@dataclass
 class SparseRows(Rows):
     """Rows of a scipy sparse matrix, never made dense."""
 

@@ -17,7 +17,7 @@ from lowland.blocks.axes import Axes
 from lowland.blocks.moments import Moments
 from lowland.blocks.operators import centered_product
 from lowland.data.open import open_rows
-from lowland.data.rows import Rows
+from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError, LowlandError
 from lowland.methods.base import Reducer
 from lowland.methods.parameters import check_parameters
@@ -84,6 +84,9 @@ class LinearMap(Reducer):
             raise DataError(
                 f"Z has {rows.d} columns, but {type(self).__name__} has {k} components. Pass what transform returned."
             )
+        most = slab_rows(max(k, self.n_features_in_), rows.dtype.itemsize)
+        if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:
+            rows = SlicedRows(rows, most)  # what comes out is wider than what goes in
         return rows, run_for(rows)
 
 

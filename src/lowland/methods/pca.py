@@ -48,9 +48,9 @@ class PCA(PrincipalMap):
     Prefer ``TruncatedSVD`` for sparse text, ``Whitening`` to keep all directions at equal variance.
 
     Attributes: ``components_`` (k, d), ``explained_variance_``, ``explained_variance_ratio_``, ``singular_values_``,
-    ``mean_`` (in float64), ``scale_``, ``noise_variance_``, ``total_variance_``, ``discarded_variance_`` (of all that was
-    not kept), ``n_components_``, ``n_samples_``, ``n_effective_`` (the sum of the weights), ``solver_`` (which and why),
-    ``choice_`` (how many and why), ``n_iter_``, ``n_features_in_``, ``feature_names_in_``.
+    ``mean_`` (in float64), ``scale_``, ``noise_variance_``, ``total_variance_``, ``discarded_variance_`` (of all that
+    was not kept), ``n_components_``, ``n_samples_``, ``n_effective_`` (the sum of the weights), ``solver_`` (which and
+    why), ``choice_`` (how many and why), ``n_iter_``, ``n_features_in_``, ``feature_names_in_``.
 
     Reference: Pearson 1901, doi:10.1080/14786440109462720; Hotelling 1933, doi:10.1037/h0071325.
 
@@ -169,7 +169,7 @@ class PCA(PrincipalMap):
             C = C - like(mean, C)[None, :]
             return (constant - xp_of(C).sum((C @ like(P, C)) * C, axis=1) / 2)[:, None]
 
-        return run.gather(likelihood, rows, 1, name="scoring rows")[:, 0]
+        return run.gather(likelihood, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows."""

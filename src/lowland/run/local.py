@@ -165,7 +165,7 @@ def _hold() -> None:
 
             _controller = threadpoolctl.ThreadpoolController()
         if _runs_inside == 0:
-            _limit = _controller.limit(limits=1)
+            _limit = _controller.limit(limits=1, user_api="blas")
             _leave_control()
         _runs_inside += 1
 
@@ -183,6 +183,6 @@ def _leave_control() -> None:
     """Let another thread restore the limits: since threadpoolctl 3.8 only the one that set them could."""
     import threadpoolctl
 
-    blas = getattr(threadpoolctl, "OpenBLASController", None)
-    if hasattr(blas, "clear_controlling_thread"):
-        blas.clear_controlling_thread()
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear()

@@ -12,6 +12,7 @@ from typing import Any
 from lowland.errors import Stopped
 
 SHOW_AFTER = 0.5  # seconds: shorter work needs no bar
+LINE_EVERY = 2.0  # seconds between plain lines, where progress is asked for without a terminal
 TELL_EVERY = 0.1  # seconds between events
 
 
@@ -107,6 +108,21 @@ class _Bar:
             _screen.close(self.task)
 
 
+class _Lines:
+    """Plain lines for a log: one every few seconds."""
+
+    told = 0.0
+
+    def __call__(self, event: Progress) -> None:
+        if event.seconds - self.told >= LINE_EVERY:
+            self.told = event.seconds
+            share = f"{event.done / event.total:.0%}" if event.total else f"{event.done:,.0f}"
+            print(f"{event.stage}: {share}, {event.seconds:.0f} s", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        pass
+
+
 @contextmanager
 def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
     """Open a stage; ``shown`` is the setting: "auto", True, False or a callback."""
@@ -115,7 +131,7 @@ def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
         yield work
         work.finish()
     elif shown is True or (shown == "auto" and sys.stderr is not None and sys.stderr.isatty()):
-        bar = _Bar()
+        bar: Any = _Bar() if sys.stderr.isatty() else _Lines()
         try:
             yield Stage(name, total, bar)
         finally:
