@@ -25,11 +25,11 @@ def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
         Y = X - shift[None, :]
         return Y, column_sums(Y)
     Y = _space(X)
-    sums = np.zeros(X.shape[1])
+    sums, ones = np.zeros(X.shape[1]), np.ones(min(SUM_ROWS, len(X)), dtype=X.dtype)
     for start in range(0, len(X), SUM_ROWS):
         run = Y[start : start + SUM_ROWS]
         np.subtract(X[start : start + SUM_ROWS], shift, out=run)
-        sums += run.sum(axis=0)
+        sums += ones[: len(run)] @ run
     return Y, sums
 
 

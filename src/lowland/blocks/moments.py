@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from lowland.arrays.linalg import column_squares, column_sums, gram, triangle
+from lowland.arrays.linalg import add_outer, column_squares, column_sums, gram, triangle
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.arrays.scratch import shifted_with_sums
@@ -45,7 +45,7 @@ class Moments:
         shift, Y, total, n = _shifted(X, weights)
         offset = total / n if n else total  # (d,) float64: the slab's mean, seen from the shift
         scatter = gram(Y)
-        scatter -= like(offset * n, scatter)[:, None] * like(offset, scatter)[None, :]
+        scatter = add_outer(scatter, like(offset * -n, scatter), like(offset, scatter))
         return cls(n, X.shape[0], as_double(shift) + offset, scatter, _dense_rounding(X))
 
     @classmethod
@@ -79,7 +79,7 @@ class Moments:
         if n == 0:
             return self
         delta = other.mean - self.mean
-        scatter += (delta * (self.n * other.n / n))[:, None] * delta[None, :]
+        scatter = add_outer(scatter, delta * (self.n * other.n / n), delta)
         mean = self.mean + delta * (other.n / n)
         rounding, lost = max(self.rounding, other.rounding), self.lost_digits or other.lost_digits
         return type(self)(n, self.rows + other.rows, mean, scatter, rounding, lost)

@@ -28,11 +28,17 @@ def param(
     above: float | None = None,
     at_most: float | None = None,
     positional: bool = False,
+    wanted: str | None = None,
 ) -> Any:
-    """Declare a parameter: its default, its sentence and its limits. The annotation beside it gives its type."""
+    """Declare a parameter: its default, its sentence and its limits. The annotation beside it gives its type.
+
+    ``wanted`` says in words what may be given, where type and limits would not be understood.
+    """
     limits = {"at least": at_least, "above": above, "at most": at_most}
     limits = {words: limit for words, limit in limits.items() if limit is not None}
-    return dataclasses.field(default=default, kw_only=not positional, metadata={"doc": doc, "limits": limits})
+    return dataclasses.field(
+        default=default, kw_only=not positional, metadata={"doc": doc, "limits": limits, "wanted": wanted}
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Parameter:
     default: Any
     doc: str
     limits: dict[str, float]
+    said: str | None = None  # what may be given, in words of its own
 
     @property
     def words(self) -> str:
@@ -53,7 +60,7 @@ class Parameter:
     @property
     def wanted(self) -> str:
         """Its type and limits in words."""
-        return self.words + "".join(f", {words} {limit:g}" for words, limit in self.limits.items())
+        return self.said or self.words + "".join(f", {words} {limit:g}" for words, limit in self.limits.items())
 
     def fits(self, value: Any) -> bool:
         """Whether a value is of its type and within its limits."""

@@ -72,6 +72,7 @@ class PCA(PrincipalMap):
         "How many to keep: a number, a share of the variance, 'mle', a rule such as Kaiser(), or None for all.",
         above=0,
         positional=True,
+        wanted="a whole number of at least 1, a share between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
     copy: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")
     whiten: bool = param(False, "Divide each coordinate by its standard deviation.")
