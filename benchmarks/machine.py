@@ -34,9 +34,9 @@ def _processor() -> str:
 
 def _system() -> str:
     try:
-        return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {platform.system()} {platform.release()}"
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
     except OSError:
-        return f"{platform.system()} {platform.release()}"
+        return platform.system()
 
 
 def _version(name: str) -> str:

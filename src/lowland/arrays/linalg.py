@@ -7,7 +7,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, is_torch, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
 
-_SMALL = 128  # columns up to which a temporary costs nothing
+_OUTER_ROWS = 128  # rows of an outer product made at a time
 SUM_ROWS = 256  # rows summed in the precision of the data
 _GRAM_STRIPE = 256  # columns; below this a GPU's product no longer fills the device
 
@@ -35,13 +35,10 @@ def _gram_by_stripes(Y: Array) -> Array:
 
 
 def add_outer(A: Array, x: Array, y: Array) -> Array:
-    """Return A + xy', in place: for large numpy arrays by BLAS, without a temporary of A's size."""
-    if isinstance(A, np.ndarray) and len(x) > _SMALL and A.flags.c_contiguous and x.dtype == y.dtype == A.dtype:
-        from scipy.linalg import blas
-
-        (blas.sger if A.dtype == np.float32 else blas.dger)(1.0, y, x, a=A.T, overwrite_a=True)
-        return A
-    A += x[:, None] * y[None, :]
+    """Return A + xy', in place, a few rows at a time: a temporary of A's size would cost more than the sum."""
+    for start in range(0, x.shape[0], _OUTER_ROWS):
+        stop = min(start + _OUTER_ROWS, x.shape[0])
+        A[start:stop, :] += x[start:stop, None] * y[None, :]
     return A
 
 
@@ -49,8 +46,7 @@ def column_sums(Y: Array) -> Array:
     """Return the sum of each column in float64, (d,), from sums over short runs of rows in the precision of Y."""
     if isinstance(Y, np.ndarray) and not Y.flags.f_contiguous:
         # numpy adds rows one after the other, which costs float32 a digit every ten thousand of them
-        ones = np.ones(min(SUM_ROWS, len(Y)), dtype=Y.dtype)
-        return np.sum([ones[: len(run)] @ run for run in _runs(Y)], axis=0, dtype=np.float64)
+        return np.sum([run.sum(axis=0) for run in _runs(Y)], axis=0, dtype=np.float64)
     return as_double(xp_of(Y).sum(Y, axis=0))
 
 

@@ -25,11 +25,11 @@ def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
         Y = X - shift[None, :]
         return Y, column_sums(Y)
     Y = _space(X)
-    sums, ones = np.zeros(X.shape[1]), np.ones(min(SUM_ROWS, len(X)), dtype=X.dtype)
+    sums = np.zeros(X.shape[1])
     for start in range(0, len(X), SUM_ROWS):
         run = Y[start : start + SUM_ROWS]
         np.subtract(X[start : start + SUM_ROWS], shift, out=run)
-        sums += ones[: len(run)] @ run
+        sums += run.sum(axis=0)
     return Y, sums
 
 
