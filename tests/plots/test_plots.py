@@ -49,7 +49,7 @@ def test_scree_bars_are_the_shares(pca, tmp_path):
 def test_scree_without_a_total_takes_the_sum(tmp_path):
     ax = drawn(plots.scree([3, 1], choice=1), tmp_path)
     assert [bar.get_height() for bar in ax.patches] == [75, 25]
-    assert ax.get_title(loc="left") == "1 kept: 75.0% of the variance"
+    assert ax.get_title(loc="left") == "1 kept: 75.0% of the values shown"
 
 
 def test_distortion_curve_is_the_numbers_given(pca, tmp_path):

@@ -34,15 +34,16 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     kept, reason = _kept(choice, len(values))
     ax = axes_for(ax, (5.5, 3.6))
     shares = 100 * values / whole
+    of = "the values shown" if total is None else "the variance"  # components left out may hold more
     places = np.arange(1, len(values) + 1)
     colors = [STRONG if kept is None or place <= kept else WEAK for place in places]
     ax.bar(places, shares, width=0.8, color=colors)
     if kept is not None:
         ax.axvline(kept + 0.5, color=MARK, linewidth=1.2, linestyle="--")
-        text = reason or f"{kept} kept: {shares[:kept].sum():.1f}% of the variance"
+        text = reason or f"{kept} kept: {shares[:kept].sum():.1f}% of {of}"
         ax.set_title(text, fontsize="medium", color=INK, loc="left")
     ax.set_xlabel("component")
-    ax.set_ylabel("share of the variance (%)")
+    ax.set_ylabel(f"share of {of} (%)")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlim(0.3, len(values) + 0.7)
     quiet(ax)
