@@ -44,6 +44,15 @@ def test_rows_of_weight_zero_may_hold_anything():
         np.testing.assert_allclose(ours.explained_variance_, PCA().fit(X[64:]).explained_variance_, rtol=1e-7)
 
 
+@pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "full", "randomized"])
+def test_rows_of_weight_zero_may_hold_nan_also_in_wide_tables(solver):
+    X, w = R(0).standard_normal((30, 80)), np.ones(30)
+    X[3], w[3] = np.nan, 0
+    ours = PCA(3, svd_solver=solver).fit(X, sample_weight=w)
+    exact = PCA(3, svd_solver="full").fit(np.delete(X, 3, axis=0))
+    np.testing.assert_allclose(ours.explained_variance_, exact.explained_variance_, rtol=1e-7)
+
+
 def test_weights_that_add_up_to_one_are_refused():
     X, w = R(0).standard_normal((100, 3)), R(2).uniform(0.5, 2, 100)
     for weights in (w / w.sum(), np.full(100, 0.01)):

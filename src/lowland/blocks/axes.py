@@ -15,7 +15,7 @@ import numpy as np
 from lowland.arrays.linalg import orthonormal, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.moments import ColumnMoments, Moments, Triangle
+from lowland.blocks.moments import ColumnMoments, Moments, Triangle, counting
 from lowland.blocks.operators import (
     Divided,
     RowsGram,
@@ -232,10 +232,11 @@ def _by_rows(rows: Rows, run: Run, wanted: Wanted) -> Axes:
     n = int(rows.n or 0)
     run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose svd_solver='randomized'")
     columns = _columns_of(rows, run, wanted)
-    X, mean = rows.to_array(), columns.mean
+    X, weights = counting(rows.to_array(), wanted.weights)
+    n, mean = X.shape[0], columns.mean
     if columns.scale is not None:
         X, mean = divided_columns(X, columns.scale), mean / columns.scale
-    w = np.ones(n) if wanted.weights is None else wanted.weights
+    w = np.ones(n) if weights is None else weights
     divisor, rule = columns.n - 1, wanted.rule
     K = centered_gram_of_rows(X, mean, w, run) / divisor  # (n, n)
     dual = _eigenpairs(K, min(n, rule.count), run, wanted) if isinstance(rule, Fixed) and rule.count else None

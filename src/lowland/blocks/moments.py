@@ -39,7 +39,7 @@ class Moments:
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
         """Return the moments of one slab."""
-        X, weights = _counting(X, weights)
+        X, weights = counting(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
         shift, Y, total, n = _shifted(X, weights)
@@ -118,7 +118,7 @@ class ColumnMoments:
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
         """Return the moments of one slab's columns."""
-        X, weights = _counting(X, weights)
+        X, weights = counting(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
         shift, Y, total, n = _shifted(X, weights)
@@ -174,7 +174,7 @@ class Triangle:
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
         """Return the factor of one slab."""
-        X, weights = _counting(X, weights)
+        X, weights = counting(X, weights)
         xp = xp_of(X)
         shift, Y, total, n = _shifted(X, weights)
         offset = total / n if n else total
@@ -222,7 +222,7 @@ class Total:
         return _finite(self.value)
 
 
-def _counting(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | None]:
+def counting(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | None]:
     """The rows that count: one of weight zero must not even choose the shift."""
     if weights is None or np.all(weights > 0):
         return X, weights

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.moments import Total
+from lowland.blocks.moments import Total, counting
 from lowland.data.rows import Rows
 from lowland.run.run import Run
 
@@ -49,6 +49,7 @@ class _GramProduct:
     mean: Array | None
 
     def __call__(self, X: Array, weights: np.ndarray | None) -> Total:
+        X, weights = counting(X, weights)
         V = like(self.V, X)
         projected = centered_product(X, self.mean, V)  # (m, k)
         if weights is not None:

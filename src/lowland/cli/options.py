@@ -105,24 +105,11 @@ def _joined(ctx: click.Context, param: click.Parameter, lists: Any) -> list[str]
 def data_options(label: str | None = None) -> list[click.Parameter]:
     """Return the options that select columns; ``label`` is the sentence of --label, where it makes sense."""
     found: list[click.Parameter] = [
-        Option(
-            ["--columns"],
-            section=DATA,
-            type=Names(),
-            metavar="a,b,c",
-            help="Use only these columns, in this order.",
-            multiple=True,
-            callback=_joined,
-        ),
-        Option(
-            ["--drop"],
-            section=DATA,
-            type=Names(),
-            metavar="a,b",
-            help="Leave these columns out.",
-            multiple=True,
-            callback=_joined,
-        ),
+        Option([flag], section=DATA, type=Names(), metavar=names, help=text, multiple=True, callback=_joined)
+        for flag, names, text in (
+            ("--columns", "a,b,c", "Use only these columns, in this order."),
+            ("--drop", "a,b", "Leave these columns out."),
+        )
     ]
     if label is not None:
         found.append(Option(["--label"], section=DATA, metavar="NAME", help=label))
