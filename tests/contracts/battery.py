@@ -16,10 +16,17 @@ def make(name, **params):
     return est.set_params(random_state=0) if "random_state" in est.get_params() else est
 
 
+def agreement(name, Z, at_least=1e-10):
+    """How far two engines, chunkings or libraries may differ in a method's coordinates."""
+    return max(load_method(name).agrees_to, at_least) * np.abs(Z).max()
+
+
 def table(n=120, d=6, seed=0, dtype=np.float64):
-    """Rows with a clear spectrum, away from the origin, without ties."""
+    """Rows with a clear spectrum and independent, far from normal sources, away from the origin, without ties."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * np.geomspace(5, 0.5, d) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
+    kinds = rng.uniform(-1, 1, (n, d)), rng.laplace(size=(n, d)), rng.exponential(size=(n, d))
+    sources = np.stack([kinds[j % 3][:, j] for j in range(d)], axis=1)  # (n, d)
+    X = sources / sources.std(axis=0) * np.geomspace(5, 0.5, d) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
     return (X + 10 * rng.standard_normal(d)).astype(dtype)
 
 

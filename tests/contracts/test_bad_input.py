@@ -42,7 +42,7 @@ BAD = {
 def test_bad_data(name, what):
     X, error, words = BAD[what]
     with pytest.raises(error, match=words) as caught:
-        make(name).fit(X)
+        make(name).fit(X, labels(240 if what == "chunks of other widths" else 120))
     assert isinstance(caught.value, LowlandError)
     assert str(caught.value).strip().endswith((".", ")"))
 
@@ -51,7 +51,7 @@ def test_bad_data(name, what):
 def test_an_overflow_is_told_or_avoided(name):
     X = table(dtype=np.float32) * np.float32(1e30)
     try:
-        Z = make(name).fit(X).transform(X)
+        Z = make(name).fit(X, labels()).transform(X)
     except DataError as error:
         assert "float64" in str(error)  # noqa: PT017  either outcome is right
     else:
@@ -64,13 +64,13 @@ def test_text_columns_are_named(name):
 
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "colour": ["a", "b", "c"], "kind": pd.Categorical(["u", "v", "u"])})
     with pytest.raises(DataTypeError, match=r"'colour', 'kind'.*--drop"):
-        make(name).fit(frame)
+        make(name).fit(frame, labels(3))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_too_many_components(name):
     with pytest.raises(ParameterError, match="at most"):
-        make(name, n_components=7).fit(table())
+        make(name, n_components=7).fit(table(), labels())
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -86,13 +86,13 @@ def test_other_columns_at_transform(name):
     import pandas as pd
 
     frame = pd.DataFrame(table(), columns=list("abcdef"))
-    est = make(name).fit(frame)
+    est = make(name).fit(frame, labels())
     with pytest.raises(DataError, match=r"(?s)unseen at fit time:\n- g.*now missing:\n- f"):
         est.transform(frame.rename(columns={"f": "g"}))
     with pytest.raises(DataError, match="same order"):
         est.transform(frame[list("fabcde")])
     with pytest.raises(DataError, match="expecting 6 features"):
-        make(name).fit(table()).transform(table()[:, :5])
+        make(name).fit(table(), labels()).transform(table()[:, :5])
     bad = frame.copy()
     bad.loc[4, "c"] = np.nan
     with pytest.raises(DataError, match=r"NaN \(1 value\) in column 'c'"):
@@ -106,7 +106,7 @@ def test_damaged_files(name, tmp_path):
         make(name).fit(tmp_path / "ragged.csv")
     (tmp_path / "late.csv").write_text("a,b\n" + "1,2\n" * 10 + "x,3\n")
     with pytest.raises((DataError, DataTypeError), match=r"late\.csv"):
-        make(name).fit(tmp_path / "late.csv")
+        make(name).fit(tmp_path / "late.csv", labels(11))
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(DataError, match="empty"):
         make(name).fit(tmp_path / "empty.csv")
@@ -130,7 +130,7 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted(name):
 
     est = make(name)
     with pytest.raises(DataError):
-        est.fit(with_value(np.nan))
+        est.fit(with_value(np.nan), labels())
     with pytest.raises(NotFittedError):
         est.transform(table())
 
@@ -138,4 +138,4 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_budget_refuses_with_a_remedy(name):
     with lowland.config(memory="1kB"), pytest.raises(MemoryError, match="config"):
-        make(name).fit(lowland.open_rows([table(2000)]))
+        make(name).fit(lowland.open_rows([table(2000)]), labels(2000))

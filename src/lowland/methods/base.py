@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import warnings
 from typing import Any, ClassVar, Self, dataclass_transform
 
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import generator
 from lowland.blocks.axes import SolverChoice
-from lowland.data.open import as_vector, float_vector, is_frame, open_rows
+from lowland.data.open import as_vector, float_vector, is_frame, open_rows, read_column
 from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.methods.parameters import check_parameters, documented, param
@@ -36,7 +37,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     order_free: ClassVar[bool] = True  # whether permuting the rows only permutes the result
     takes_sparse: ClassVar[bool] = False
     reads_y: ClassVar[bool] = False  # whether y must be one label a row; else it is accepted and left alone
+    needs_y: ClassVar[bool] = False  # whether it cannot do without
     least_rows: ClassVar[int] = 2
+    agrees_to: ClassVar[float] = 1e-10  # share of the largest coordinate to which engines and chunkings agree
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -47,7 +50,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # --- fit: open, check, solve ---
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of X: an array, frame, sparse matrix, tensor, Dask array, the path of a file, or chunks."""
+        """Fit to the rows of X: an array, frame, sparse matrix, tensor, Dask array, the path of a file, or chunks.
+
+        Methods that read labels take them in ``y``, one a row, or as the name of a column of the frame or file.
+        """
         return self._fit(X, y)
 
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
@@ -56,14 +62,27 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         check_parameters(self)
-        rows = open_rows(X)
-        labels = as_vector(y, rows.n, "y") if self.reads_y and y is not None else y
+        rows, labels = self._open(X, y)
         counts = self._weights(weights, rows)
         self._check_rows(rows, reset=True)
         self._forget()
         self.solve(rows, run_for(rows), labels, counts)
         self._solved = True
         return self
+
+    def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
+        """Open rows and labels; a label that names a column is read from it and left out of the rows."""
+        if not self.reads_y:
+            return open_rows(X), y
+        if isinstance(y, str) and (isinstance(X, str | os.PathLike) or is_frame(X)):
+            return open_rows(X, drop=[y]), read_column(X, y)
+        rows = open_rows(X)
+        if y is None and self.needs_y:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. It learns from labels: call "
+                "fit(X, y) with one label a row (lowland fit --label COLUMN)."
+            )
+        return rows, None if y is None else as_vector(y, rows.n, "y")
 
     def _weights(self, weights: Any, rows: Rows) -> np.ndarray | None:
         """Weights as floats, one a row; a single number weighs every row alike, as in scikit-learn."""
@@ -175,6 +194,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = self.takes_sparse
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = True
+        tags.target_tags.required = self.needs_y
         return tags
 
 
