@@ -1,4 +1,4 @@
-"""Every exception Lowland raises on purpose.
+"""Every exception Lowland raises on purpose, and its warning.
 
 Each one says what happened and what to do, and also inherits the built-in that callers expect.
 """
@@ -45,3 +45,7 @@ class MemoryBudgetError(LowlandError, MemoryError):
 
 class Stopped(LowlandError, RuntimeError):
     """A progress callback asked for the work to stop."""
+
+
+class DataWarning(UserWarning):
+    """The data were used, but say less than one might read into the result."""

@@ -112,7 +112,7 @@ def test_damaged_files(name, tmp_path):
         make(name).fit(tmp_path / "empty.csv")
     (tmp_path / "header.csv").write_text("a,b\n")
     with pytest.raises(DataError, match=r"0 sample|no rows"):
-        make(name).fit(tmp_path / "header.csv")
+        make(name).fit(tmp_path / "header.csv", labels(4))
     (tmp_path / "x.parquet").write_bytes(b"PAR1 and then nothing")
     with pytest.raises(FileProblem, match="Parquet"):
         make(name).fit(tmp_path / "x.parquet")

@@ -14,6 +14,7 @@ EXPECTED_FAILURES = {
 ESTIMATORS = [load_method(name)() for name in entries()]
 
 
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # its tables are small and often degenerate
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda est: EXPECTED_FAILURES)
 def test_scikit_learn_contract(estimator, check):

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 
 from lowland.arrays.linalg import SUM_ROWS, column_sums
-from lowland.arrays.namespace import Array
+from lowland.arrays.namespace import Array, device_of, xp_of
 
 _own = threading.local()
 
@@ -31,6 +31,18 @@ def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
         np.subtract(X[start : start + SUM_ROWS], shift, out=run)
         sums += run.sum(axis=0)
     return Y, sums
+
+
+def less_rows_of(X: Array, M: Array, places: np.ndarray) -> Array:
+    """Return X less, in every row i, the row ``places[i]`` of M; for use within the calling function, as above."""
+    if not isinstance(X, np.ndarray) or not X.flags.c_contiguous:
+        xp = xp_of(X)
+        return X - xp.take(M, xp.asarray(places, device=device_of(X)), axis=0)
+    Y = _space(X)
+    for start in range(0, len(X), SUM_ROWS):
+        stop = start + SUM_ROWS
+        np.subtract(X[start:stop], M[places[start:stop]], out=Y[start:stop])
+    return Y
 
 
 def _space(X: np.ndarray) -> np.ndarray:

@@ -64,6 +64,7 @@ def metavar_of(flag: Flag) -> str:
         *(flag.choices or []),
         "RULE" if "rule" in flag.kinds else None,
         "yes|no" if "bool" in flag.kinds else None,
+        "NUMBER,NUMBER,…" if "numbers" in flag.kinds else None,
         "TEXT" if "str" in flag.kinds else None,
         "none" if "none" in flag.kinds else None,
     ]
@@ -80,6 +81,7 @@ def allowed(flag: Flag) -> str:
         *(f"'{choice}'" for choice in flag.choices or []),
         f"a rule ({', '.join(RULES.values())})" if "rule" in flag.kinds else None,
         "'yes', 'no'" if "bool" in flag.kinds else None,
+        "numbers with commas between them" if "numbers" in flag.kinds else None,
         "'none'" if "none" in flag.kinds else None,
     ]
     found = [part for part in parts if part]
@@ -103,7 +105,7 @@ class Value(click.ParamType):
 
 
 def value_of(flag: Flag, text: str) -> Any:
-    """Return the value ``text`` stands for, tried in order: a choice, none, yes or no, a number, a rule, a text."""
+    """Return the value a text stands for, tried in order: a choice, none, yes or no, numbers, a rule, a text."""
     word = text.strip().lower()
     for choice in flag.choices or []:
         if word == choice.lower():
@@ -117,6 +119,10 @@ def value_of(flag: Flag, text: str) -> Any:
         return number
     if number is not None and "float" in flag.kinds and ("rule" not in flag.kinds or 0 < number < 1):
         return float(number)
+    if "numbers" in flag.kinds:
+        several = [_number(part.strip()) for part in word.split(",")]
+        if None not in several:
+            return several
     if "rule" in flag.kinds:
         rule = _rule(word)
         if rule is not None:

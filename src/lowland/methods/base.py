@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -75,12 +75,19 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not self.reads_y:
             return open_rows(X), y
         if isinstance(y, str) and (isinstance(X, str | os.PathLike) or is_frame(X)):
-            return open_rows(X, drop=[y]), read_column(X, y)
+            rows, labels = open_rows(X, drop=[y]), read_column(X, y)
+            return rows, as_vector(labels, rows.n, "y")
         rows = open_rows(X)
         if y is None and self.needs_y:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. It learns from labels: call "
                 "fit(X, y) with one label a row (lowland fit --label COLUMN)."
+            )
+        if getattr(y, "ndim", 1) == 2:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected: its one column is taken. Pass y.ravel().",
+                DataConversionWarning,
+                stacklevel=3,
             )
         return rows, None if y is None else as_vector(y, rows.n, "y")
 

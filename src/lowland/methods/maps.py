@@ -100,7 +100,7 @@ class MomentsMap(LinearMap):
     """
 
     if TYPE_CHECKING:
-        _moments: Moments
+        _moments: Any  # what partial_fit merges
         _dtype: Any
 
     def solve_moments(self, moments: Moments, run: Run) -> None:

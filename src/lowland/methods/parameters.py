@@ -84,12 +84,12 @@ def parameters_of(cls: Any) -> tuple[Parameter, ...]:
     fields = {f.name: f for f in dataclasses.fields(cls)}
     hints = typing.get_type_hints(cls)
     names = list(inspect.signature(cls.__init__).parameters)[1:]
-    return tuple(
-        Parameter(
-            name, hints[name], fields[name].default, fields[name].metadata["doc"], fields[name].metadata["limits"]
-        )
-        for name in names
-    )
+    return tuple(_parameter(fields[name], hints[name]) for name in names)
+
+
+def _parameter(field: dataclasses.Field[Any], kind: Any) -> Parameter:
+    said = field.metadata
+    return Parameter(field.name, kind, field.default, said["doc"], said["limits"], said["wanted"])
 
 
 def check_parameters(model: Any) -> None:

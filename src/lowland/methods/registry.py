@@ -27,7 +27,7 @@ class Flag:
     default: Any
     doc: str
     choices: list[str] | None  # the texts it may be, if it is one of a few
-    kinds: list[str]  # "int", "float", "bool", "none", "rule"
+    kinds: list[str]  # "int", "float", "bool", "none", "rule", "numbers"
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,13 @@ def _entry_of(cls: Any) -> Entry:
 def _flag_of(p: Any) -> Flag:
     import types
     import typing
+    from collections.abc import Sequence
 
     from lowland.blocks.rules import Rule
 
     parts = typing.get_args(p.kind) if typing.get_origin(p.kind) in (typing.Union, types.UnionType) else (p.kind,)
     names = {int: "int", float: "float", bool: "bool", types.NoneType: "none", str: "str", Rule: "rule"}
+    names[Sequence[float]] = "numbers"
     texts = [str(c) for part in parts if typing.get_origin(part) is typing.Literal for c in typing.get_args(part)]
     return Flag(p.name, p.words, p.default, p.doc, texts or None, [names[part] for part in parts if part in names])
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland import __version__
 from lowland.arrays.namespace import is_array, to_numpy
 from lowland.blocks.axes import SolverChoice
+from lowland.blocks.classes import ClassMoments
 from lowland.blocks.moments import Moments
 from lowland.blocks.rules import RULES, Choice
 from lowland.data.write import whole_or_nothing
@@ -26,7 +27,9 @@ from lowland.methods.registry import entries, load_method
 
 FORMAT = 1
 _PRIVATE = (*_INNER, "_sklearn_output_config")
-_RECORDS: dict[str, type[Any]] = {cls.__name__: cls for cls in (Choice, SolverChoice, Moments, *RULES.values())}
+_RECORDS: dict[str, type[Any]] = {
+    cls.__name__: cls for cls in (Choice, SolverChoice, Moments, ClassMoments, *RULES.values())
+}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -154,8 +157,8 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
         return bool(value)
     if isinstance(value, np.dtype):
         return {"dtype": value.str}
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return {"texts": [str(v) for v in value]}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+        return {"texts": [str(v) for v in value], "kind": value.dtype.kind}
     if is_array(value):
         arrays[key] = np.ascontiguousarray(to_numpy(value))
         return {"array": key}
@@ -184,7 +187,7 @@ def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         case {"dtype": text} if text.lstrip("<>=|") in ("f4", "f8"):
             return np.dtype(text)
         case {"texts": texts}:
-            return np.asarray([str(t) for t in texts], dtype=object)
+            return np.asarray([str(t) for t in texts], dtype=str if value.get("kind") == "U" else object)
         case {"array": key}:
             return arrays[key]
         case {"list": items, "tuple": is_tuple}:

@@ -1,0 +1,123 @@
+"""Labels beside the rows: which classes they name, their shares, and the class a score speaks for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from lowland.arrays.namespace import Array, device_of, is_dask, to_numpy, xp_of
+from lowland.data.open import as_vector
+from lowland.errors import DataError, ParameterError
+
+
+def shown(label: Any) -> str:
+    """Return a label as it would be written in Python."""
+    return repr(label.item() if hasattr(label, "item") else label)
+
+
+def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct labels in order, and the number of each row's."""
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
+        raise DataError(f"Input y contains {what}. Give every row a class, or leave it out.")
+    try:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+    except (ValueError, TypeError) as error:
+        raise DataError(
+            f"The labels cannot be read as classes: {error} Give one whole number or text a row."
+        ) from error
+    if len(classes) < least:
+        raise DataError(
+            f"All rows have the label {shown(classes[0])}. The number of classes has to be greater than one; got 1 "
+            "class. Pass rows of two classes or more."
+        )
+    return classes, codes
+
+
+def joined_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> np.ndarray:
+    """Return all classes so far: those known, and those named or, if none were, those met."""
+    met, _ = classes_of(labels, least=1)
+    if named is None and known is not None and not np.setdiff1d(met, known).size:
+        return known
+    new = met if named is None else classes_of(as_vector(named, None, "classes"), least=1)[0]
+    found = new if known is None else np.union1d(known, new)
+    strangers = np.setdiff1d(met, found)
+    if len(strangers):
+        raise DataError(
+            f"y holds the label {shown(strangers[0])}, which is not among the classes that were named: "
+            f"{', '.join(map(shown, found))}. Name all classes in the first call."
+        )
+    return found
+
+
+def prior_shares(priors: Any, classes: int) -> np.ndarray:
+    """Return the given priors as shares that add up to one."""
+    shares = np.asarray(priors, dtype=np.float64)
+    if shares.shape != (classes,):
+        raise ParameterError(
+            f"priors has shape {shares.shape}, and there are {classes} classes. Give one number for each class."
+        )
+    if not np.all(np.isfinite(shares)) or np.any(shares <= 0):
+        raise ParameterError(
+            "priors must be non-negative, and above zero: a class that never comes is not predicted. "
+            "Leave its rows out."
+        )
+    if abs(shares.sum() - 1) > 1e-5:
+        warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=2)
+    return shares / shares.sum()
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The number of the class with the largest score."""
+
+    scores: Callable[[Array], Array]  # (m, C), or (m, 1) for the second of two classes
+
+    def __call__(self, X: Array) -> Array:
+        """Of one slab."""
+        s = self.scores(X)
+        xp = xp_of(s)
+        best = s[:, 0] > 0 if s.shape[1] == 1 else xp.argmax(s, axis=1)
+        finite = xp.all(xp.isfinite(s), axis=1)  # a NaN must stay one, to be told
+        return xp.where(finite, xp.astype(best, s.dtype), xp.full_like(s[:, 0], xp.nan))[:, None]
+
+
+@dataclass(frozen=True)
+class NamedClass:
+    """The labels behind numbers of classes: lazily for Dask, as tensors where they are numbers, else in numpy."""
+
+    classes: np.ndarray
+
+    def __call__(self, codes: Array) -> Any:
+        """Of one vector."""
+        if is_dask(codes):
+            return codes.map_blocks(NamedClass(self.classes), dtype=self.classes.dtype)
+        if isinstance(codes, np.ndarray) or self.classes.dtype.kind not in "iufb":
+            return self.classes[to_numpy(codes).astype(np.int64)]
+        xp = xp_of(codes)
+        labels = xp.asarray(self.classes, device=device_of(codes))
+        return xp.take(labels, xp.astype(codes, xp.int64), axis=0)
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """exp(score), divided by the sum over the classes."""
+
+    scores: Callable[[Array], Array]  # (m, C), or (m, 1) for the second of two classes
+    logs: bool = False
+
+    def __call__(self, X: Array) -> Array:
+        """Of one slab."""
+        s = self.scores(X)
+        xp = xp_of(s)
+        if s.shape[1] == 1:
+            s = xp.concat([xp.zeros_like(s), s], axis=1)
+        s = s - xp.max(s, axis=1)[:, None]
+        total = xp.sum(xp.exp(s), axis=1)[:, None]
+        return s - xp.log(total) if self.logs else xp.exp(s) / total
