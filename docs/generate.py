@@ -264,11 +264,35 @@ def whitening() -> Any:
     return figure
 
 
+def linear_discriminant_analysis() -> Any:
+    """Wine in two planes: the one of most variance, and the one that sets the growers apart."""
+    sample = load("wine")
+    figure, (left, right) = _panels(2, (9.5, 4.0))
+    pca = lowland.PCA(2, scale=True).fit_transform(sample.X)
+    lda = lowland.LinearDiscriminantAnalysis(n_components=2).fit(sample.X, sample.y).transform(sample.X)
+    for ax, Z, words, axis in (
+        (left, pca, "PCA: the plane of most variance", "component"),
+        (right, lda, "LDA: the plane that sets the classes apart", "discriminant"),
+    ):
+        names = (f"{axis} 1", f"{axis} 2")
+        plots.embedding(Z, sample.y, label_names=sample.label_names, axis_names=names, title=words, ax=ax)
+    return figure
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
-    for draw in (digits, pca_two_views, pca_how_many, pca_components, incremental_pca, truncated_svd, whitening)
+    for draw in (
+        digits,
+        pca_two_views,
+        pca_how_many,
+        pca_components,
+        incremental_pca,
+        truncated_svd,
+        whitening,
+        linear_discriminant_analysis,
+    )
 }
 
 

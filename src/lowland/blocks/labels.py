@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from lowland.arrays.namespace import Array, device_of, is_dask, to_numpy, xp_of
 from lowland.data.open import as_vector
@@ -25,13 +24,14 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
         raise DataError(f"Input y contains {what}. Give every row a class, or leave it out.")
-    try:
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-    except (ValueError, TypeError) as error:
+    if y.dtype.kind == "f" and np.any(y != np.floor(y)):
         raise DataError(
-            f"The labels cannot be read as classes: {error} Give one whole number or text a row."
-        ) from error
+            "Unknown label type: continuous. The labels are fractions; give a whole number or a text a row."
+        )
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise DataError(f"Labels of several kinds cannot be put in order: {error}. Make them all texts.") from error
     if len(classes) < least:
         raise DataError(
             f"All rows have the label {shown(classes[0])}. The number of classes has to be greater than one; got 1 "

@@ -74,9 +74,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Open rows and labels; a label that names a column is read from it and left out of the rows."""
         if not self.reads_y:
             return open_rows(X), y
+        self.__dict__.pop("label_name_", None)
         if isinstance(y, str) and (isinstance(X, str | os.PathLike) or is_frame(X)):
-            rows, labels = open_rows(X, drop=[y]), read_column(X, y)
-            return rows, as_vector(labels, rows.n, "y")
+            rows = open_rows(X, drop=[y])
+            self.label_name_ = y  # so that the same frame or file can be mapped, label and all
+            return rows, as_vector(read_column(X, y), rows.n, "y")
         rows = open_rows(X)
         if y is None and self.needs_y:
             raise DataError(
@@ -101,7 +103,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Drop what an earlier fit left, so that nothing of it survives in this one."""
-        kept = ("n_features_in_", "feature_names_in_")
+        kept = ("n_features_in_", "feature_names_in_", "label_name_")
         for name in [name for name in vars(self) if name in _INNER or (name.endswith("_") and name not in kept)]:
             delattr(self, name)
 
@@ -157,7 +159,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
         """Open what is to be transformed and check it against the fit."""
         check_is_fitted(self)
-        rows = open_rows(X)
+        beside_label = hasattr(self, "label_name_") and (isinstance(X, str | os.PathLike) or is_frame(X))
+        rows = open_rows(X, columns=list(self.feature_names_in_)) if beside_label else open_rows(X)
         self._check_rows(rows, reset=False)
         return rows, run_for(rows)
 

@@ -29,6 +29,7 @@ from lowland.blocks.discriminants import (
     within_axes_of_rows,
 )
 from lowland.blocks.labels import NamedClass, Probabilities, Winner, classes_of, joined_classes, prior_shares, shown
+from lowland.data.open import read_column
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.methods.base import param
@@ -374,8 +375,8 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
         """Return the share of rows whose class is found; y may name a column, as in fit."""
         from sklearn.metrics import accuracy_score
 
-        rows, labels = self._open(X, y)
-        return float(accuracy_score(labels, to_numpy(self.predict(rows)), sample_weight=sample_weight))
+        labels = read_column(X, y) if isinstance(y, str) else y
+        return float(accuracy_score(labels, to_numpy(self.predict(X)), sample_weight=sample_weight))
 
     def _gathered(self, f: Any, X: Any, width: int) -> Array:
         rows, run = self._rows_to_map(X)
