@@ -124,15 +124,15 @@ def largest_eigenvalue(S: Array, rng: np.random.Generator, steps: int = 30) -> f
 
 @dataclass(frozen=True)
 class Objective:
-    """The loss of all rows: its value in the units of the data, its gradient for a covariance of trace one."""
+    """The loss of all rows as a share of their variance, so that a descent knows no units."""
 
     kind: Autoencoder
     S: Array  # (d, d), of trace one
-    total: float  # the trace as it was
+    total: float  # the variance: the trace as it was
 
     def __call__(self, theta: Array) -> float:
         """Return the loss."""
-        return self.total * loss_of(self.kind.pair(theta), self.S)
+        return loss_of(self.kind.pair(theta), self.S)
 
     def gradient(self, theta: Array) -> Array:
         """Return its gradient."""

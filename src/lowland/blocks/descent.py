@@ -22,7 +22,7 @@ class Objective(Protocol):
         ...
 
     def gradient(self, theta: Array) -> Array:
-        """Return its gradient, in units of its own."""
+        """Return its gradient."""
         ...
 
 
@@ -57,7 +57,7 @@ class Pace:
     """How far to go at a time, and until when."""
 
     step: float
-    asked: float | None  # the step a user gave, in units of the data: never halved, and a loss that grows is told
+    asked: float | None  # the step a user gave, in units of the rows: never halved, and a loss that grows is told
     flat: float  # the norm of the gradient at which the descent has arrived
     most: int  # iterations
 
@@ -65,7 +65,7 @@ class Pace:
         """Return half the step where the loss has grown, or tell."""
         if self.asked is not None:
             raise ParameterError(
-                f"learning_rate={self.asked:g}: the loss grew from {before:.4g} to {after:.4g}. "
+                f"learning_rate={self.asked:g}: the loss grew from {before:.3g} to {after:.3g} of the variance. "
                 "Choose a smaller learning_rate, or 'auto'."
             )
         return step / 2
@@ -87,7 +87,8 @@ def descend(theta: Array, loss: Objective, pace: Pace, run: Run) -> Descent:
             new = ahead - step * g
             value = loss(new)
             if not value <= trace[-1] + slack:
-                if momentum == 1:  # without momentum only the step can be to blame
+                # a step of at most 1/curvature gains half of step |g|² on where it starts; else momentum is to blame
+                if not value <= loss(ahead) - step * float(xp.sum(g * g)) / 4:
                     step = pace.shorter(step, trace[-1], value)
                 ahead, momentum = theta, 1.0
                 trace.append(trace[-1])

@@ -138,8 +138,8 @@ class LinearAutoencoder(MomentsMap):
         self.mean_ = moments.mean
         self.decoder_ = xp.astype(pair.D, kind)  # (d, k)
         self.encoder_ = xp.astype(pair.F.T, kind)  # (k, d)
-        self.loss_ = found.trace[-1]
-        self.trace_ = found.trace
+        self.trace_ = tuple(total * share for share in found.trace)
+        self.loss_ = self.trace_[-1]
         self.n_iter_ = found.iterations
         self.converged_ = found.converged
         self.learning_rate_ = found.step / total
