@@ -154,18 +154,6 @@ class BatchCovariance:
         return self.Y.T @ (self.Y @ A) / self.divisor
 
 
-@dataclass(frozen=True)
-class Centered:
-    """The map x -> x - mean in float64; an object, so that it can travel to a worker."""
-
-    mean: Array  # (d,)
-
-    def __call__(self, X: Any) -> Array:
-        """Map one slab."""
-        Y = as_double(X.toarray() if is_sparse(X) else X)
-        return Y - like(self.mean, Y)[None, :]
-
-
 def shuffled_batches(rows: Rows, run: Run, mean: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
     """Yield all rows once, centered and in float64, ``size`` at a time.
 
@@ -175,25 +163,31 @@ def shuffled_batches(rows: Rows, run: Run, mean: Array, size: int, rng: np.rando
     window = max(size, slab_rows(rows.d, 8) // size * size)
     held: list[Array] = []
     count = 0
-    for Y in run.map_rows(Centered(mean), rows, name="one epoch"):
+    for X in run.map_rows(_dense, rows, name="one epoch"):
         start = 0
-        while start < Y.shape[0]:
-            part = Y[start : min(start + window - count, Y.shape[0]), :]
+        while start < X.shape[0]:
+            part = X[start : min(start + window - count, X.shape[0]), :]
             held.append(part)
             start, count = start + part.shape[0], count + part.shape[0]
             if count == window:
-                yield from _cut(held, size, rng)
+                yield from _cut(held, mean, size, rng)
                 held, count = [], 0
     if held:
-        yield from _cut(held, size, rng)
+        yield from _cut(held, mean, size, rng)
 
 
-def _cut(held: list[Array], size: int, rng: np.random.Generator) -> Iterator[Array]:
+def _dense(X: Any) -> Array:
+    return X.toarray() if is_sparse(X) else X
+
+
+def _cut(held: list[Array], mean: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Shuffle a window and cut it; a batch is small enough to be centered while it lies in the cache."""
     xp = xp_of(held[0])
-    Y = held[0] if len(held) == 1 else xp.concat(held, axis=0)
-    order = like(rng.permutation(Y.shape[0]), Y, xp.int64)
-    for start in range(0, Y.shape[0], size):
-        yield xp.take(Y, order[start : min(start + size, Y.shape[0])], axis=0)
+    X = held[0] if len(held) == 1 else xp.concat(held, axis=0)
+    order = like(rng.permutation(X.shape[0]), X, xp.int64)
+    for start in range(0, X.shape[0], size):
+        Y = as_double(xp.take(X, order[start : min(start + size, X.shape[0])], axis=0))
+        yield Y - like(mean, Y)[None, :]
 
 
 def _random_columns(k: int, S: Array, rng: np.random.Generator) -> Array:
