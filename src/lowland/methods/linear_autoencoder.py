@@ -38,7 +38,7 @@ class LinearAutoencoder(MomentsMap):
     3. Descend: with all rows, accelerated; with mini-batches, by gradients of reduced variance (``blocks.descent``).
     4. Codes are z = E(x - mean); the way back is x = mean + Dz.
 
-    Cost: one pass and n d² operations, then d² k a step; with mini-batches 4 n d k and a pass an epoch; memory d².
+    Cost: one pass and n d² operations, then 2 d² k a step; with mini-batches 4 n d k and a pass an epoch; memory d².
     Steps grow with λ_1 / (λ_k - λ_k+1). Prefer ``PCA`` for the answer alone: it needs no descent, and orders the axes.
 
     Attributes: ``encoder_`` (k, d), ``decoder_`` (d, k), ``mean_``, ``loss_``, ``trace_`` (the loss at the start and
