@@ -268,7 +268,7 @@ def projection_pursuit() -> Any:
     """RANDU's triples on their principal components, and in the view that was found."""
     X = load("randu").X
     pca, found = lowland.PCA(2, whiten=True).fit(X), lowland.ProjectionPursuit(random_state=0).fit(X)
-    figure, (left, right) = _panels(2, (9.5, 4.4))
+    figure, (left, right) = _panels(2, (9.5, 4.7))
     noise = found.null_index_.max()
     for ax, model, words in (
         (left, pca, "PCA: the two directions of largest variance"),
@@ -282,7 +282,7 @@ def projection_pursuit() -> Any:
         _quiet(ax)
         ax.grid(visible=False)
     x, y, z = np.round(found.directions_[0] * 118**0.5).astype(int)
-    right.set_xlabel(f"{x}x {y:+}y {z:+}z, centered and scaled".replace("-", "−").replace("+1z", "+ z"))
+    right.set_xlabel(f"{x}x − {-y}y + {z}z, centered and scaled".replace("+ 1z", "+ z"))
     return figure
 
 

@@ -22,12 +22,12 @@ from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _BATCH = 2**17  # coordinates of views looked at together: they stay in the cache
-_KEPT = {True: 6, False: 32}  # views refined, for indices that are smooth and that are not
+_KEPT = {True: 6, False: 20}  # views refined, for indices that are smooth and that are not
 _STARTS, _STARTS_BEYOND, _SMOOTH_STARTS = {2: 500, 3: 4000, 4: 4000}, 1000, 200
 _TRIES = 16  # views tried around each in one step of the shrinking search
 _WIDE = 0.3  # radians: the first step of a refinement
 _NEAR = 0.02  # radians: the first step where the view is nearly right
-_RACE = 3  # steps after which the worse half of the refined views is given up
+_RACE = 2  # steps after which the worse half of the refined views is given up
 _MOST_HALVINGS = 40
 _PASSES = 6  # of Gaussianising a view through all turns
 _INSIDE = 200  # directions looked at within a view, to order its axes
@@ -91,6 +91,11 @@ class Picked:
         """Lay the rows of another slab below."""
         return replace(self, parts=self.parts + other.parts)
 
+    def in_order(self) -> np.ndarray:
+        """Return the rows, (n, d), in the order of their values: as they came, rounding would depend on it."""
+        X = np.concatenate(self.parts)
+        return np.ascontiguousarray(X[np.lexsort(X.T[::-1])])
+
     def is_finite(self) -> bool:
         """Whether NaN and infinity are absent."""
         return all(np.isfinite(part).all() for part in self.parts)
@@ -98,8 +103,9 @@ class Picked:
 
 def evenly_spread(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
     """Mark m of n rows, one drawn from each of m equal stretches, (n,) bool."""
+    borders = np.arange(m + 1) * n // m
     keep = np.zeros(n, dtype=bool)
-    keep[((np.arange(m) + rng.random(m)) * n / m).astype(np.int64)] = True
+    keep[rng.integers(borders[:-1], borders[1:])] = True
     return keep
 
 
