@@ -165,6 +165,8 @@ def test_more_columns_than_rows():
     np.testing.assert_allclose(ours.predict_proba(new), theirs.predict_proba(new), atol=1e-6)
     merged = LinearDiscriminantAnalysis().partial_fit(X, y)  # through the scatter, which is (100, 100)
     with pytest.warns(DataWarning):
+        assert LinearDiscriminantAnalysis(store_covariance=True).fit(X, y).covariance_.shape == (100, 100)
+    with pytest.warns(DataWarning):
         Z = merged.transform(X)
     np.testing.assert_allclose(Z, ours.transform(X), atol=1e-6)
 

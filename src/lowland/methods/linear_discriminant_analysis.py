@@ -126,7 +126,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
         self.classes_, codes = classes_of(y)
         self._dtype = rows.dtype
         C, d = len(self.classes_), rows.d
-        if self.solver == "svd" and rows.in_memory and len(y) < d:
+        if self.solver == "svd" and not self.store_covariance and rows.in_memory and len(y) < d:
             self._solve_wide(run.to_array(rows, "A table with more columns than rows"), codes)
             return
         scatters = 4 + C * self._apart
