@@ -1,0 +1,318 @@
+"""Unmixing white rows: the orthogonal W that makes the projections y = Wz as far from normal as they can be.
+
+Three iterations. Each needs only the two expectations of ``blocks.contrasts`` a step, so a step is one fold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, to_numpy
+from lowland.blocks.axes import principal_axes
+from lowland.blocks.contrasts import BLOCK, Contrast, ContrastOf, Whiten
+from lowland.blocks.moments import Moments
+from lowland.blocks.rules import Fixed
+from lowland.data.rows import ArrayRows, DaskRows, Rows
+from lowland.errors import DataError, ParameterError
+from lowland.run.run import Run
+
+_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
+_SLAB = 2**17  # numbers in a slab of white rows: enough to be worth a thread's while, few enough for many threads
+_MEMORY = 10  # steps the quasi-Newton iteration remembers
+_LEAST_CURVATURE = 1e-2  # below this the model of the curvature says nothing
+_LONGEST = 0.5  # radians a step may turn a component: beyond, the gradient at its end says nothing of the way there
+_TRIES = 10  # shorter steps tried before the direction is given up
+_OVERSHOT = 0.2  # how steeply, beside the start, the contrast may rise again at the end of a step
+_FLIPS = 5  # how often a component may change between peaked and flat before it has to decide
+
+
+@dataclass(frozen=True)
+class Unmixing:
+    """The matrix that was found, and how the search went."""
+
+    W: np.ndarray  # (k, k) float64, orthogonal
+    iterations: int
+    converged: bool
+    trace: tuple[float, ...]  # what was compared with the tolerance after each iteration
+    reason: str
+
+
+@dataclass(frozen=True)
+class White:
+    """White rows: held as such, or whitened anew whenever they are read."""
+
+    rows: Rows
+    run: Run
+    whiten: Whiten | None = None
+
+    def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the host."""
+        sums = self.run.fold(self.rows, ContrastOf(contrast, W, self.whiten), name="summing contrasts")
+        cross, slopes = to_numpy(sums.cross) / sums.n, to_numpy(sums.slopes) / sums.n
+        if not (np.isfinite(cross).all() and np.isfinite(slopes).all()):
+            raise DataError(
+                f"The contrast {contrast!r} is not finite on these rows: NaN or infinity came out of it. "
+                "Choose fun='logcosh', which is bounded, or rescale rows that are passed with whiten=False."
+            )
+        return cross, slopes
+
+
+# --- white rows -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """White rows z = K(x − mean), unit variance with divisor n, and the way back x = mean + back z."""
+
+    white: White
+    K: np.ndarray  # (k, d) float64 on the host, as all of these but the mean
+    back: np.ndarray  # (d, k)
+    mean: Array  # (d,) float64, beside the rows
+    n: int
+    rank: int
+    covariance: np.ndarray | None = None  # (k, k) of the rows where they were taken as white, divisor n
+
+    @property
+    def k(self) -> int:
+        """How many components."""
+        return self.K.shape[0]
+
+    @property
+    def sample(self) -> Array:
+        """An array like those that users should get."""
+        return self.mean
+
+    def standardised(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return B and a shift for which Bz + shift are the projections Wz at mean 0 and variance 1."""
+        if self.covariance is None:
+            return W, None
+        deviations = np.sqrt(np.sum((W @ self.covariance) * W, axis=1))
+        B = W / np.where(deviations > 0, deviations, 1.0)[:, None]
+        return B, -B @ to_numpy(self.mean)
+
+
+def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
+    """Return the rows along their k principal axes at unit variance; None: all directions that vary.
+
+    Squaring the rows costs small eigenvalues their digits; ``exact`` then factors the rows instead.
+    """
+    axes = principal_axes(rows, run, Fixed(k), solver="auto")
+    eps = float(np.finfo(rows.dtype).eps)
+    values = to_numpy(axes.pairs.values)
+    if exact and axes.solver.name != "full" and _few_digits(values, eps) and 24 * rows.d**2 < run.budget:
+        axes = principal_axes(rows, run, Fixed(k), solver="full")
+        values = to_numpy(axes.pairs.values)
+    rank = int(np.sum(values > _NULL * eps * values[0])) if values[0] > 0 else 0
+    if rank == 0:
+        raise DataError("All columns are constant: there is nothing to unmix. Check the data.")
+    if k is not None and rank < k:
+        raise ParameterError(
+            f"n_components={k}: the columns vary in {rank} directions only; some are constant, sums of others, or in "
+            f"much smaller units than the largest. Choose at most {rank}, or drop or rescale those columns."
+        )
+    n, mean = axes.columns.rows, axes.columns.mean
+    roots = np.sqrt(values[:rank] * ((n - 1) / n))
+    U = to_numpy(axes.pairs.vectors)[:, :rank]
+    K = U.T / roots[:, None]
+    return Whitened(_held(rows, run, Whiten(K, mean), n), K, U * roots[None, :], mean, n, rank)
+
+
+def _few_digits(values: np.ndarray, eps: float) -> bool:
+    """Whether a direction that varies is so small beside the first that the square of the rows says little of it."""
+    small = values[values > _NULL * eps * values[0]]
+    return bool(len(small)) and float(small[-1]) < math.sqrt(eps) / 10 * float(small[0])
+
+
+def already_white(rows: Rows, run: Run) -> Whitened:
+    """Take the rows as they are; one pass all the same, to find NaN and how white they are."""
+    run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
+    moments = run.fold(rows, Moments.of, name="summing moments")
+    d, n = rows.d, moments.rows
+    covariance = to_numpy(moments.covariance) * ((n - 1) / n)
+    return Whitened(White(_sliced(rows), run), np.eye(d), np.eye(d), moments.mean, n, d, covariance)
+
+
+def _held(rows: Rows, run: Run, whiten: Whiten, n: int) -> White:
+    """White rows in memory, where the budget has room for them; otherwise they are whitened whenever they are read."""
+    k = whiten.K.shape[0]
+    if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
+        return White(rows, run, whiten)
+    Z = run.gather(whiten, rows, k, name="whitening rows")
+    return White(_sliced(ArrayRows(Z, source=rows.source)), run)
+
+
+def _sliced(rows: Rows) -> Rows:
+    """Rows in memory in slabs small enough for many threads; each is worked block by block."""
+    if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray):
+        return ArrayRows(rows.X, rows.names, rows.source, most_rows=max(BLOCK, min(rows.slab, _SLAB // rows.d)))
+    return rows
+
+
+# --- fixed points -----------------------------------------------------------------------------------------------------
+
+
+def polar(A: np.ndarray) -> np.ndarray:
+    """Return the orthogonal matrix nearest to A, (AA')^-1/2 A: all rows are made orthogonal at once, none before."""
+    U, _, Vt = np.linalg.svd(A)
+    return U @ Vt
+
+
+def unmix_in_parallel(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+    """All components at once: W <- polar(E g(y)z' − diag(E g'(y)) W), until no row turns (Hyvärinen 1999)."""
+    W, trace = polar(W), []
+    for step in white.run.iterate("parallel FastICA", max_iter):
+        cross, slopes = white.expect(contrast, W)
+        turned = polar(cross - slopes[:, None] * W)
+        trace.append(_turn(turned, W))
+        W = turned
+        if trace[-1] < tol:
+            return Unmixing(W, step + 1, True, tuple(trace), f"no row turned by more than tol={tol:g}")
+    return Unmixing(W, max_iter, False, tuple(trace), f"max_iter={max_iter} iterations were not enough")
+
+
+def unmix_by_deflation(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+    """One component after the other, each kept orthogonal to those before (Hyvärinen and Oja 1997)."""
+    k = W.shape[0]
+    found = np.zeros((0, k))
+    traces, stuck = [], []
+    for i in white.run.iterate("deflation", k):
+        w, trace = _apart(W[i : i + 1], found), []
+        for _ in range(max_iter):
+            cross, slopes = white.expect(contrast, w)
+            turned = _apart(cross - slopes[:, None] * w, found)
+            trace.append(_turn(turned, w))
+            w = turned
+            if trace[-1] < tol:
+                break
+        else:
+            stuck.append(i)
+        traces.append(trace)
+        found = np.vstack([found, w])
+    reason = f"{len(stuck)} of {k} components were not found in max_iter={max_iter} iterations"
+    if not stuck:
+        reason = f"no row turned by more than tol={tol:g}"
+    return Unmixing(found, max(map(len, traces)), not stuck, tuple(v for trace in traces for v in trace), reason)
+
+
+def _apart(w: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """The unit vector (1, k) along what of w is orthogonal to those found."""
+    for _ in range(2):  # twice is enough (Kahan)
+        w = w - (w @ found.T) @ found
+    length = np.linalg.norm(w)
+    if length == 0:  # nothing is left of it: any direction that is free
+        return np.linalg.svd(found)[2][len(found) :][:1]
+    return w / length
+
+
+def _turn(after: np.ndarray, before: np.ndarray) -> float:
+    """How far the row that turned most has turned: 1 − |cosine|; a change of sign is none."""
+    return float(np.abs(np.abs(np.sum(after * before, axis=1)) - 1).max())
+
+
+# --- quasi-Newton -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where the search stands. The loss is sum_i s_i E G(y_i), s_i = 1 for peaked, −1 for flat components."""
+
+    W: np.ndarray
+    cross: np.ndarray  # (k, k) C = E g(y)y'
+    bends: np.ndarray  # (k,) E g'(y) − E g(y)y: zero for a normal component, by Stein's identity
+
+    def gradient(self, signs: np.ndarray) -> np.ndarray:
+        """The slope of the loss along rotations W <- exp(A)W, A' = −A: the antisymmetric part of diag(s)C."""
+        C = signs[:, None] * self.cross
+        return (C - C.T) / 2
+
+    def curvature(self) -> np.ndarray:
+        """The curvature along each rotation were the components independent, (k, k); never below a little."""
+        bends = np.abs(self.bends)
+        return np.maximum((bends[:, None] + bends[None, :]) / 2, _LEAST_CURVATURE)
+
+
+def unmix_by_quasi_newton(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+    """Descend over rotations with L-BFGS, preconditioned by the curvature of independent components.
+
+    The fixed-point iteration takes independence for granted; where the rows are not quite a mixture of independent
+    sources it circles. Here each step is checked, and shortened where it went too far (Ablin, Cardoso and Gramfort
+    2018). It stops where the largest entry of the gradient is below ``tol``. A step is judged by the gradient at its
+    end, which the next step needs anyway, so that it costs one fold and no values of G.
+    """
+    here = _at(white, contrast, polar(W))
+    signs, flips = _signs(here.bends), np.zeros(len(W), dtype=int)
+    memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
+    trace: list[float] = []
+    for step in white.run.iterate("quasi-Newton", max_iter + 1):
+        G = here.gradient(signs)
+        trace.append(float(np.abs(G).max()))
+        if trace[-1] < tol:
+            return Unmixing(polar(here.W), step, True, tuple(trace), f"the gradient is below tol={tol:g}")
+        if step == max_iter:
+            break
+        A = _direction(G, here.curvature(), memory)
+        there, turned = _line_search(white, contrast, here, A, signs, G)
+        if there is None and memory:
+            memory.clear()
+            there, turned = _line_search(white, contrast, here, -G / here.curvature(), signs, G)
+        if there is None:
+            reason = "no step improves on the components: the gradient is down to rounding"
+            return Unmixing(polar(here.W), step, False, tuple(trace), reason)
+        changed = (_signs(there.bends) != signs) & (flips < _FLIPS)
+        if changed.any():  # another loss: what was learnt of the old one is worth nothing
+            signs, flips = np.where(changed, -signs, signs), flips + changed
+            memory.clear()
+        elif np.sum(turned * (change := there.gradient(signs) - G)) > 0:
+            memory.append((turned, change))
+        here = there
+    return Unmixing(polar(here.W), max_iter, False, tuple(trace), f"max_iter={max_iter} iterations were not enough")
+
+
+def _at(white: White, contrast: Contrast, W: np.ndarray) -> _Point:
+    cross, slopes = white.expect(contrast, W)
+    C = cross @ W.T
+    return _Point(W, C, slopes - np.diagonal(C))
+
+
+def _signs(bends: np.ndarray) -> np.ndarray:
+    return np.where(bends >= 0, 1.0, -1.0)
+
+
+def _direction(G: np.ndarray, curvature: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """L-BFGS's two loops (Nocedal 1980), starting from the preconditioner instead of a multiple of the identity."""
+    q, weights = G.copy(), []
+    for s, y in reversed(memory):
+        weights.append(float(np.sum(s * q) / np.sum(s * y)))
+        q = q - weights[-1] * y
+    q = q / curvature
+    for (s, y), weight in zip(memory, reversed(weights), strict=True):
+        q = q + (weight - float(np.sum(y * q) / np.sum(s * y))) * s
+    return -q
+
+
+def _line_search(
+    white: White, contrast: Contrast, here: _Point, A: np.ndarray, signs: np.ndarray, G: np.ndarray
+) -> tuple[_Point | None, np.ndarray]:
+    """Turn by exp(tA), t = 1 or less, until the loss does not rise steeply at the end; None where it always does.
+
+    The slope of the loss along the way is <gradient at the end, A>. If it has turned upwards the step went past the
+    lowest point, by a little (good) or by much (the next t is where a line between the two slopes crosses zero).
+    """
+    from scipy.linalg import expm
+
+    start = float(np.sum(G * A))
+    longest = float(np.linalg.norm(A, axis=1).max())
+    t = min(1.0, _LONGEST / longest) if longest > 0 else 1.0
+    if start >= 0:
+        return None, A
+    for _ in range(_TRIES):
+        there = _at(white, contrast, expm(t * A) @ here.W)
+        end = float(np.sum(there.gradient(signs) * A))
+        if end <= -_OVERSHOT * start:
+            return there, t * A
+        t *= float(np.clip(start / (start - end), 0.1, 0.5))
+    return None, A
