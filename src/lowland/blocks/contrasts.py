@@ -106,7 +106,8 @@ def as_contrast(fun: Any, fun_args: dict[str, Any] | None) -> Contrast:
         raise ParameterError(f"fun_args={fun_args!r}: fun={fun!r} takes no {', '.join(map(repr, given))}.")
     if not isinstance(alpha, int | float | np.number) or not 1 <= float(alpha) <= 2:
         raise ParameterError(f"fun_args={fun_args!r}: alpha must be in [1, 2].")
-    return {"logcosh": LogCosh(float(alpha)), "exp": Exponential(), "cube": Cube()}[fun]
+    known: dict[str, Contrast] = {"logcosh": LogCosh(float(alpha)), "exp": Exponential(), "cube": Cube()}
+    return known[fun]
 
 
 @dataclass(frozen=True)

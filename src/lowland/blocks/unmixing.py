@@ -15,13 +15,17 @@ from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.axes import principal_axes
 from lowland.blocks.contrasts import BLOCK, Contrast, ContrastOf, Whiten
 from lowland.blocks.moments import Moments
-from lowland.blocks.rules import Fixed
+from lowland.blocks.rules import Choice, Fixed
 from lowland.data.rows import ArrayRows, DaskRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
 _NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
 _SLAB = 2**17  # numbers in a slab of white rows: enough to be worth a thread's while, few enough for many threads
+_PATIENCE = 10  # fixed-point steps without a turn clearly smaller than before
+_BETTER = 0.9  # what clearly smaller is
+_SHORTEST = 1 / 4  # share of a fixed-point step
+_TRUST = 5  # turns, each smaller than the last, after which steps grow again
 _MEMORY = 10  # steps the quasi-Newton iteration remembers
 _LEAST_CURVATURE = 1e-2  # below this the model of the curvature says nothing
 _LONGEST = 0.5  # radians a step may turn a component: beyond, the gradient at its end says nothing of the way there
@@ -73,7 +77,7 @@ class Whitened:
     back: np.ndarray  # (d, k)
     mean: Array  # (d,) float64, beside the rows
     n: int
-    rank: int
+    choice: Choice  # how many components, and why
     covariance: np.ndarray | None = None  # (k, k) of the rows where they were taken as white, divisor n
 
     @property
@@ -118,7 +122,19 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
     roots = np.sqrt(values[:rank] * ((n - 1) / n))
     U = to_numpy(axes.pairs.vectors)[:, :rank]
     K = U.T / roots[:, None]
-    return Whitened(_held(rows, run, Whiten(K, mean), n), K, U * roots[None, :], mean, n, rank)
+    return Whitened(_held(rows, run, Whiten(K, mean), n), K, U * roots[None, :], mean, n, _choice(k, rank, rows))
+
+
+def _choice(k: int | None, rank: int, rows: Rows) -> Choice:
+    most = rows.d if rows.n is None else min(rows.d, rows.n - 1)
+    if k is not None:
+        return Choice(k, str(k), "asked for")
+    if rank == most:
+        return Choice(rank, "None", "all directions that vary")
+    reason = (
+        f"the {rows.d} columns vary in {rank} directions only: some are constant, sums of others, or in much smaller"
+    )
+    return Choice(rank, "None", f"{reason} units than the largest")
 
 
 def _few_digits(values: np.ndarray, eps: float) -> bool:
@@ -133,7 +149,9 @@ def already_white(rows: Rows, run: Run) -> Whitened:
     moments = run.fold(rows, Moments.of, name="summing moments")
     d, n = rows.d, moments.rows
     covariance = to_numpy(moments.covariance) * ((n - 1) / n)
-    return Whitened(White(_sliced(rows), run), np.eye(d), np.eye(d), moments.mean, n, d, covariance)
+    return Whitened(
+        White(_sliced(rows), run), np.eye(d), np.eye(d), moments.mean, n, Choice(d, "None", "all columns"), covariance
+    )
 
 
 def _held(rows: Rows, run: Run, whiten: Whiten, n: int) -> White:
@@ -163,14 +181,14 @@ def polar(A: np.ndarray) -> np.ndarray:
 
 def unmix_in_parallel(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
     """All components at once: W <- polar(E g(y)z' − diag(E g'(y)) W), until no row turns (Hyvärinen 1999)."""
-    W, trace = polar(W), []
+    W, trace, damping = polar(W), [], _Damping()
     for step in white.run.iterate("parallel FastICA", max_iter):
         cross, slopes = white.expect(contrast, W)
         turned = polar(cross - slopes[:, None] * W)
         trace.append(_turn(turned, W))
-        W = turned
         if trace[-1] < tol:
-            return Unmixing(W, step + 1, True, tuple(trace), f"no row turned by more than tol={tol:g}")
+            return Unmixing(turned, step + 1, True, tuple(trace), f"no row turned by more than tol={tol:g}")
+        W = polar(damping.towards(turned, W, trace[-1]))
     return Unmixing(W, max_iter, False, tuple(trace), f"max_iter={max_iter} iterations were not enough")
 
 
@@ -180,12 +198,12 @@ def unmix_by_deflation(white: White, contrast: Contrast, W: np.ndarray, tol: flo
     found = np.zeros((0, k))
     traces, stuck = [], []
     for i in white.run.iterate("deflation", k):
-        w, trace = _apart(W[i : i + 1], found), []
+        w, trace, damping = _apart(W[i : i + 1], found), [], _Damping()
         for _ in range(max_iter):
             cross, slopes = white.expect(contrast, w)
             turned = _apart(cross - slopes[:, None] * w, found)
             trace.append(_turn(turned, w))
-            w = turned
+            w = turned if trace[-1] < tol else _apart(damping.towards(turned, w, trace[-1]), found)
             if trace[-1] < tol:
                 break
         else:
@@ -196,6 +214,32 @@ def unmix_by_deflation(white: White, contrast: Contrast, W: np.ndarray, tol: flo
     if not stuck:
         reason = f"no row turned by more than tol={tol:g}"
     return Unmixing(found, max(map(len, traces)), not stuck, tuple(v for trace in traces for v in trace), reason)
+
+
+class _Damping:
+    """Whole steps, as in the textbook, until they circle; then half ones; longer again while all goes well.
+
+    The fixed points stay what they are.
+    """
+
+    def __init__(self) -> None:
+        self.share, self.best, self.last = 1.0, np.inf, np.inf
+        self.waited = self.falling = 0
+
+    def towards(self, turned: np.ndarray, W: np.ndarray, turn: float) -> np.ndarray:
+        """Return where to go on from: ``turned``, or part of the way there."""
+        better = turn < _BETTER * self.best
+        self.best, self.waited = (turn, 0) if better else (self.best, self.waited + 1)
+        self.falling, self.last = self.falling + 1 if turn < self.last else 0, turn
+        if self.waited >= _PATIENCE:
+            self.share, self.best = max(self.share / 2, _SHORTEST), np.inf
+            self.waited = self.falling = 0
+        elif self.falling >= _TRUST:
+            self.share, self.falling = min(1.5 * self.share, 1.0), 0
+        if self.share == 1:
+            return turned
+        signs = np.where(np.sum(turned * W, axis=1) < 0, -1.0, 1.0)[:, None]
+        return (1 - self.share) * W + self.share * signs * turned
 
 
 def _apart(w: np.ndarray, found: np.ndarray) -> np.ndarray:

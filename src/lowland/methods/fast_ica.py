@@ -55,7 +55,7 @@ class FastICA(LinearMap):
     Attributes: ``components_`` (k, d), ``mixing_`` (d, k), ``mean_``, ``whitening_`` (k, d), ``n_iter_``,
     ``converged_``, ``reason_`` (why it stopped), ``trace_`` (what was compared with tol, step by step),
     ``negentropy_`` (k,) and ``mutual_information_`` (k,) in nats, ``n_gaussian_`` (components that may be normal),
-    ``rank_`` (directions that vary), ``n_samples_``.
+    ``choice_`` (how many components and why), ``n_samples_``.
 
     Reference: Hyvärinen and Oja 2000, doi:10.1016/S0893-6080(00)00026-5; Hyvärinen 1999, doi:10.1109/72.761722;
     Ablin, Cardoso and Gramfort 2018, doi:10.1109/ICASSP.2018.8461662 (picard).
@@ -119,17 +119,7 @@ class FastICA(LinearMap):
                 f"FastICA(n_components={k}): {k} sources cannot be heard with {rows.d} ears: the data has {rows.d} "
                 f"columns. Choose at most {rows.d}."
             )
-        found = whitened(rows, run, k, exact=self.whiten_solver == "svd")
-        most = rows.d if rows.n is None else min(rows.d, rows.n - 1)
-        if k is None and found.k < most:
-            warnings.warn(
-                f"The {rows.d} columns vary in {found.k} directions only: some are constant, sums of others, or in much "
-                f"smaller units than the largest. {found.k} components are kept. Drop or rescale those columns, or set "
-                f"n_components={found.k}, to be rid of this warning.",
-                UserWarning,
-                stacklevel=5,
-            )
-        return found
+        return whitened(rows, run, k, exact=self.whiten_solver == "svd")
 
     def _first(self, k: int) -> np.ndarray:
         """The first W."""
@@ -166,7 +156,7 @@ class FastICA(LinearMap):
         if self.whiten is not False:
             self.mean_ = found.mean
             self.whitening_ = like(found.K / math.sqrt(found.n), found.sample, kind)  # as scikit-learn scales it
-        self.rank_, self.n_samples_ = found.rank, found.n
+        self.choice_, self.n_samples_ = found.choice, found.n
         self.n_iter_, self.converged_ = unmixing.iterations, unmixing.converged
         self.reason_, self.trace_ = unmixing.reason, unmixing.trace
         self.n_gaussian_ = count_gaussian(J, found.n)
@@ -174,14 +164,11 @@ class FastICA(LinearMap):
     def _tell(self, unmixing: Unmixing) -> None:
         """Warn where the search stopped early, and where there was nothing to find."""
         if not unmixing.converged:
-            remedy = (
-                "Raise max_iter or tol, or pass fewer n_components."
-                if self.algorithm == "picard"
-                else 'Try algorithm="picard", which also converges where the fixed-point iteration circles, or raise '
-                "max_iter or tol."
-            )
+            other = 'Try algorithm="picard", which also converges where the fixed-point iteration circles, or raise'
+            remedy = "Raise" if self.algorithm == "picard" else other
             warnings.warn(
-                f"FastICA did not converge: {unmixing.reason} (at {unmixing.trace[-1]:.1e}, tol={self.tol:g}). {remedy}",
+                f"FastICA did not converge: {unmixing.reason} (now at {unmixing.trace[-1]:.1e}). "
+                f"{remedy} max_iter or tol, or pass fewer n_components.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
