@@ -18,7 +18,7 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.operators import centered_product
 from lowland.errors import ParameterError
 
-BLOCK = 512  # rows worked at a time: what is made of them stays in the cache from product to product
+_BLOCK = 24_000  # numbers worked at a time: what is made of them stays in the cache from product to product
 
 
 class Contrast(Protocol):
@@ -140,8 +140,9 @@ class Whiten:
             return centered_product(X, self.mean, like(self.K, X).T)
         Z = np.empty((X.shape[0], self.K.shape[0]), dtype=X.dtype, order="F")
         A = like(self.K, X).T
-        for start in range(0, len(X), BLOCK):
-            Z[start : start + BLOCK] = centered_product(X[start : start + BLOCK], self.mean, A)
+        step = block_rows(X.shape[1])
+        for start in range(0, len(X), step):
+            Z[start : start + step] = centered_product(X[start : start + step], self.mean, A)
         return Z
 
 
@@ -166,7 +167,12 @@ class ContrastOf:
         return total
 
 
+def block_rows(k: int) -> int:
+    """How many rows of k columns make a block."""
+    return max(64, _BLOCK // k)
+
+
 def in_blocks(Z: Array) -> list[Array]:
-    """Blocks of rows, each turned to (k, b); a device takes them all at once."""
-    step = BLOCK if isinstance(Z, np.ndarray) else Z.shape[0]
+    """Blocks of rows, each turned to (k, b); other libraries than numpy take them all at once."""
+    step = block_rows(Z.shape[1]) if isinstance(Z, np.ndarray) else Z.shape[0]
     return [Z[start : min(start + step, Z.shape[0]), :].T for start in range(0, Z.shape[0], step)]

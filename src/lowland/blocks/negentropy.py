@@ -57,18 +57,31 @@ class ShapeOf:
     def __call__(self, X: Array) -> ShapeSums:
         """Return the statistic of one slab, to be folded."""
         Z = X if self.whiten is None else self.whiten(X)
-        xp, B = xp_of(Z), like(self.B, Z)
+        B = like(self.B, Z)
+        shift = None if self.shift is None else like(self.shift, Z)[:, None]
         total: ShapeSums | None = None
         for z in in_blocks(Z):
             y = B @ z  # (k, b)
-            if self.shift is not None:
-                y = y + like(self.shift, Z)[:, None]
-            bell = xp.exp(y * y / -2)
-            F = xp.concat([bell, y * bell], axis=0)  # (2k, b)
-            part = ShapeSums(z.shape[1], as_double(xp.sum(F, axis=1)), as_double(F @ F.T))
+            F = _functions(y if shift is None else y + shift)
+            part = ShapeSums(z.shape[1], as_double(xp_of(F).sum(F, axis=1)), as_double(F @ F.T))
             total = part if total is None else total + part
         assert total is not None
         return total
+
+
+def _functions(y: Array) -> Array:
+    """Return the bells of the projections above the projections times their bells, (2k, b)."""
+    if not isinstance(y, np.ndarray):
+        xp = xp_of(y)
+        bell = xp.exp(y * y / -2)
+        return xp.concat([bell, y * bell], axis=0)
+    F = np.empty((2 * y.shape[0], y.shape[1]), dtype=y.dtype)
+    bell, tilted = F[: len(y)], F[len(y) :]
+    np.multiply(y, y, out=bell)
+    bell *= -0.5
+    np.exp(bell, out=bell)
+    np.multiply(y, bell, out=tilted)
+    return F
 
 
 def negentropies(shape: ShapeSums) -> Array:

@@ -5,23 +5,14 @@ Three iterations. Each needs only the two expectations of ``blocks.contrasts`` a
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, to_numpy
-from lowland.blocks.axes import principal_axes
-from lowland.blocks.contrasts import BLOCK, Contrast, ContrastOf, Whiten
-from lowland.blocks.moments import Moments
-from lowland.blocks.rules import Choice, Fixed
-from lowland.data.rows import ArrayRows, DaskRows, Rows
-from lowland.errors import DataError, ParameterError
-from lowland.run.run import Run
+from lowland.blocks.contrasts import Contrast
+from lowland.blocks.white_rows import White
 
-_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
-_SLAB = 2**17  # numbers in a slab of white rows: enough to be worth a thread's while, few enough for many threads
 _PATIENCE = 10  # fixed-point steps without a turn clearly smaller than before
 _BETTER = 0.9  # what clearly smaller is
 _SHORTEST = 1 / 4  # share of a fixed-point step
@@ -43,131 +34,6 @@ class Unmixing:
     converged: bool
     trace: tuple[float, ...]  # what was compared with the tolerance after each iteration
     reason: str
-
-
-@dataclass(frozen=True)
-class White:
-    """White rows: held as such, or whitened anew whenever they are read."""
-
-    rows: Rows
-    run: Run
-    whiten: Whiten | None = None
-
-    def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the host."""
-        sums = self.run.fold(self.rows, ContrastOf(contrast, W, self.whiten), name="summing contrasts")
-        cross, slopes = to_numpy(sums.cross) / sums.n, to_numpy(sums.slopes) / sums.n
-        if not (np.isfinite(cross).all() and np.isfinite(slopes).all()):
-            raise DataError(
-                f"The contrast {contrast!r} is not finite on these rows: NaN or infinity came out of it. "
-                "Choose fun='logcosh', which is bounded, or rescale rows that are passed with whiten=False."
-            )
-        return cross, slopes
-
-
-# --- white rows -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Whitened:
-    """White rows z = K(x − mean), unit variance with divisor n, and the way back x = mean + back z."""
-
-    white: White
-    K: np.ndarray  # (k, d) float64 on the host, as all of these but the mean
-    back: np.ndarray  # (d, k)
-    mean: Array  # (d,) float64, beside the rows
-    n: int
-    choice: Choice  # how many components, and why
-    covariance: np.ndarray | None = None  # (k, k) of the rows where they were taken as white, divisor n
-
-    @property
-    def k(self) -> int:
-        """How many components."""
-        return self.K.shape[0]
-
-    @property
-    def sample(self) -> Array:
-        """An array like those that users should get."""
-        return self.mean
-
-    def standardised(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return B and a shift for which Bz + shift are the projections Wz at mean 0 and variance 1."""
-        if self.covariance is None:
-            return W, None
-        deviations = np.sqrt(np.sum((W @ self.covariance) * W, axis=1))
-        B = W / np.where(deviations > 0, deviations, 1.0)[:, None]
-        return B, -B @ to_numpy(self.mean)
-
-
-def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
-    """Return the rows along their k principal axes at unit variance; None: all directions that vary.
-
-    Squaring the rows costs small eigenvalues their digits; ``exact`` then factors the rows instead.
-    """
-    axes = principal_axes(rows, run, Fixed(k), solver="auto")
-    eps = float(np.finfo(rows.dtype).eps)
-    values = to_numpy(axes.pairs.values)
-    if exact and axes.solver.name != "full" and _few_digits(values, eps) and 24 * rows.d**2 < run.budget:
-        axes = principal_axes(rows, run, Fixed(k), solver="full")
-        values = to_numpy(axes.pairs.values)
-    rank = int(np.sum(values > _NULL * eps * values[0])) if values[0] > 0 else 0
-    if rank == 0:
-        raise DataError("All columns are constant: there is nothing to unmix. Check the data.")
-    if k is not None and rank < k:
-        raise ParameterError(
-            f"n_components={k}: the columns vary in {rank} directions only; some are constant, sums of others, or in "
-            f"much smaller units than the largest. Choose at most {rank}, or drop or rescale those columns."
-        )
-    n, mean = axes.columns.rows, axes.columns.mean
-    roots = np.sqrt(values[:rank] * ((n - 1) / n))
-    U = to_numpy(axes.pairs.vectors)[:, :rank]
-    K = U.T / roots[:, None]
-    return Whitened(_held(rows, run, Whiten(K, mean), n), K, U * roots[None, :], mean, n, _choice(k, rank, rows))
-
-
-def _choice(k: int | None, rank: int, rows: Rows) -> Choice:
-    most = rows.d if rows.n is None else min(rows.d, rows.n - 1)
-    if k is not None:
-        return Choice(k, str(k), "asked for")
-    if rank == most:
-        return Choice(rank, "None", "all directions that vary")
-    reason = (
-        f"the {rows.d} columns vary in {rank} directions only: some are constant, sums of others, or in much smaller"
-    )
-    return Choice(rank, "None", f"{reason} units than the largest")
-
-
-def _few_digits(values: np.ndarray, eps: float) -> bool:
-    """Whether a direction that varies is so small beside the first that the square of the rows says little of it."""
-    small = values[values > _NULL * eps * values[0]]
-    return bool(len(small)) and float(small[-1]) < math.sqrt(eps) / 10 * float(small[0])
-
-
-def already_white(rows: Rows, run: Run) -> Whitened:
-    """Take the rows as they are; one pass all the same, to find NaN and how white they are."""
-    run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
-    moments = run.fold(rows, Moments.of, name="summing moments")
-    d, n = rows.d, moments.rows
-    covariance = to_numpy(moments.covariance) * ((n - 1) / n)
-    return Whitened(
-        White(_sliced(rows), run), np.eye(d), np.eye(d), moments.mean, n, Choice(d, "None", "all columns"), covariance
-    )
-
-
-def _held(rows: Rows, run: Run, whiten: Whiten, n: int) -> White:
-    """White rows in memory, where the budget has room for them; otherwise they are whitened whenever they are read."""
-    k = whiten.K.shape[0]
-    if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
-        return White(rows, run, whiten)
-    Z = run.gather(whiten, rows, k, name="whitening rows")
-    return White(_sliced(ArrayRows(Z, source=rows.source)), run)
-
-
-def _sliced(rows: Rows) -> Rows:
-    """Rows in memory in slabs small enough for many threads; each is worked block by block."""
-    if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray):
-        return ArrayRows(rows.X, rows.names, rows.source, most_rows=max(BLOCK, min(rows.slab, _SLAB // rows.d)))
-    return rows
 
 
 # --- fixed points -----------------------------------------------------------------------------------------------------

@@ -16,13 +16,11 @@ from lowland.blocks.negentropy import GaussianSources, ShapeOf, count_gaussian, 
 from lowland.blocks.spectral import fix_signs
 from lowland.blocks.unmixing import (
     Unmixing,
-    Whitened,
-    already_white,
     unmix_by_deflation,
     unmix_by_quasi_newton,
     unmix_in_parallel,
-    whitened,
 )
+from lowland.blocks.white_rows import Whitened, already_white, whitened
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError
 from lowland.methods.base import RandomState, param
@@ -73,7 +71,7 @@ class FastICA(LinearMap):
 
     verb: ClassVar[str] = "fast-ica"
     streams: ClassVar[bool] = True
-    agrees_to: ClassVar[float] = 1e-6
+    agrees_to: ClassVar[float] = 1e-8
 
     n_components: int | None = param(
         None, "How many sources; None: as many as there are directions that vary.", at_least=1, positional=True
