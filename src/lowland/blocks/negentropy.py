@@ -88,8 +88,8 @@ def negentropies(shape: ShapeSums) -> Array:
     """Return the negentropy of each component in nats, (k,) float64: J(y) = H(normal) − H(y) ≥ 0.
 
     The approximation is that of the density of largest entropy with the same E e and E ye:
-    J ≈ 36/(8√3 − 9) (E ye)² + 24/(16√3 − 27) (E e − 1/√2)² (Hyvärinen 1998). It is accurate near the normal and too
-    small far from it: a source of two values, whose true negentropy is infinite, gets a finite number.
+    J ≈ 36/(8√3 − 9) (E ye)² + 24/(16√3 − 27) (E e − 1/√2)² (Hyvärinen 1998). It is accurate near the normal and
+    rough far from it (uniform 0.065 instead of 0.176, Laplace 0.088 instead of 0.072), but orders sources well.
     """
     k = shape.sums.shape[0] // 2
     means = shape.sums / shape.n

@@ -17,6 +17,7 @@ _PATIENCE = 10  # fixed-point steps without a turn clearly smaller than before
 _BETTER = 0.9  # what clearly smaller is
 _SHORTEST = 1 / 4  # share of a fixed-point step
 _TRUST = 5  # turns, each smaller than the last, after which steps grow again
+_FIRST = 5  # fixed-point steps that begin the quasi-Newton iteration: far from the answer they are the bolder ones
 _MEMORY = 10  # steps the quasi-Newton iteration remembers
 _LEAST_CURVATURE = 1e-2  # below this the model of the curvature says nothing
 _LONGEST = 0.5  # radians a step may turn a component: beyond, the gradient at its end says nothing of the way there
@@ -139,6 +140,10 @@ class _Point:
         C = signs[:, None] * self.cross
         return (C - C.T) / 2
 
+    def fixed_point(self) -> np.ndarray:
+        """Where the parallel iteration goes from here."""
+        return polar(self.cross - np.diag(self.bends + np.diagonal(self.cross))) @ self.W
+
     def curvature(self) -> np.ndarray:
         """The curvature along each rotation were the components independent, (k, k); never below a little."""
         bends = np.abs(self.bends)
@@ -149,9 +154,9 @@ def unmix_by_quasi_newton(white: White, contrast: Contrast, W: np.ndarray, tol: 
     """Descend over rotations with L-BFGS, preconditioned by the curvature of independent components.
 
     The fixed-point iteration takes independence for granted; where the rows are not quite a mixture of independent
-    sources it circles. Here each step is checked, and shortened where it went too far (Ablin, Cardoso and Gramfort
-    2018). It stops where the largest entry of the gradient is below ``tol``. A step is judged by the gradient at its
-    end, which the next step needs anyway, so that it costs one fold and no values of G.
+    sources it circles. Here, after a few steps of that iteration, each step is checked, and shortened where it went
+    too far (Ablin, Cardoso and Gramfort 2018). It stops where the largest entry of the gradient is below ``tol``. A
+    step is judged by the gradient at its end, which the next one needs anyway: it costs one fold and no values of G.
     """
     here = _at(white, contrast, polar(W))
     signs, flips = _signs(here.bends), np.zeros(len(W), dtype=int)
@@ -164,6 +169,10 @@ def unmix_by_quasi_newton(white: White, contrast: Contrast, W: np.ndarray, tol: 
             return Unmixing(polar(here.W), step, True, tuple(trace), f"the gradient is below tol={tol:g}")
         if step == max_iter:
             break
+        if step < _FIRST:
+            here = _at(white, contrast, here.fixed_point())
+            signs = _signs(here.bends)
+            continue
         A = _direction(G, here.curvature(), memory)
         there, turned = _line_search(white, contrast, here, A, signs, G)
         if there is None and memory:

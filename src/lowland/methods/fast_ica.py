@@ -25,6 +25,7 @@ from lowland.data.rows import Rows
 from lowland.errors import ParameterError
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import Affine, LinearMap
+from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _ALGORITHMS = {
@@ -102,7 +103,8 @@ class FastICA(LinearMap):
         contrast = as_contrast(self.fun, self.fun_args)
         found = self._white_rows(rows, run)
         unmix = _ALGORITHMS[self.algorithm]
-        unmixing = unmix(found.white, contrast, self._first(found.k), self.tol, self.max_iter)
+        with blas_on_one_thread():  # k x k problems at every step: waking threads for them costs more than they save
+            unmixing = unmix(found.white, contrast, self._first(found.k), self.tol, self.max_iter)
         self._keep(found, unmixing, rows)
         self._tell(unmixing)
 
