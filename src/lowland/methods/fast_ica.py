@@ -92,7 +92,7 @@ class FastICA(LinearMap):
     tol: float = param(
         1e-4, "When to stop: 1 - cos of the largest turn in a step; for 'picard' the largest gradient.", at_least=0
     )
-    w_init: Any = param(None, "The first W, (k, k), for white rows; None draws it.")
+    w_init: Any | None = param(None, "The first W, (k, k), for white rows; None draws it.")
     whiten_solver: Literal["svd", "eigh"] = param(
         "svd", "'eigh' whitens by the covariance; 'svd' too, but factors the rows where that would cost digits."
     )
