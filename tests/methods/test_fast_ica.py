@@ -117,11 +117,27 @@ def test_constant_and_collinear_columns_are_left_out_and_told(dtype, solver):
         FastICA(5).fit(X)
 
 
-def test_small_directions_keep_their_digits():
-    """Columns whose variances differ by 1e13: their squares share float64 with rounding, a factor of the rows not."""
-    X = sources() @ mixing().T * [1, 1, 1, 10**-6.5]
-    Z = FastICA(random_state=0, tol=1e-10).fit_transform(X)
-    np.testing.assert_allclose(Z, FastICA(random_state=0, tol=1e-10).fit_transform(X * [1, 1, 1, 10**6.5]), atol=1e-4)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_units_of_columns_do_not_matter(dtype):
+    """Squared, the smaller columns would be lost in the rounding of the larger."""
+    X = (sources() @ mixing().T).astype(dtype)
+    units = np.array([1e9, 1, 1e-3, 1e3], dtype=dtype)
+    plain, scaled = (FastICA(random_state=0, tol=1e-9).fit(rows) for rows in (X, X * units))
+    np.testing.assert_allclose(
+        np.abs(scaled.transform(X * units)), np.abs(plain.transform(X)), atol=1e-4 if dtype == np.float64 else 1e-2
+    )
+    np.testing.assert_allclose(np.abs(scaled.mixing_ / units[:, None]), np.abs(plain.mixing_), atol=1e-2)
+    np.testing.assert_allclose(scaled.inverse_transform(scaled.transform(X * units)) / units, X, atol=1e-3)
+    faint = FastICA(random_state=0, whiten_solver="eigh").fit(X * units)
+    assert len(faint.components_) < 4
+    assert "much smaller units" in faint.choice_.reason
+
+
+def test_few_rows_are_told():
+    X = np.random.default_rng(0).laplace(size=(6, 9))
+    assert FastICA(random_state=0).fit(X).choice_.reason == "6 rows vary in 5 directions at most"
+    with pytest.raises(ParameterError, match=r"6 rows vary in 5 directions at most. Choose at most 5\."):
+        FastICA(6).fit(X)
 
 
 def test_more_sources_than_ears():

@@ -20,7 +20,7 @@ from lowland.blocks.contrasts import Whiten, in_blocks
 _LOPSIDED = 36 / (8 * math.sqrt(3) - 9)
 _PEAKED = 24 / (16 * math.sqrt(3) - 27)
 _BELL_OF_NORMAL = math.sqrt(0.5)  # E exp(−y²/2) for a standard normal y
-_CONSTANT = 1e-12  # variance below which a function of a component does not vary (a source of two values)
+_UNHEARD = 1e-4  # variance of noise added to the functions: a trace of a source that only exact numbers show is none
 _FEWEST_ROWS = 200  # fewer cannot tell a uniform source from a normal one
 _ROWS_A_FUNCTION = 5  # rows a function, below which their correlations mean nothing
 
@@ -107,11 +107,9 @@ def dependence(shape: ShapeSums) -> np.ndarray:
     k = len(sums) // 2
     if n < _ROWS_A_FUNCTION * 2 * k:
         return np.full(k, np.nan)
-    S = products / n - np.outer(sums / n, sums / n)
-    varies = np.diagonal(S) > _CONSTANT
-    deviations = np.sqrt(np.where(varies, np.diagonal(S), 1.0))
-    R = np.where(varies[:, None] & varies[None, :], S / np.outer(deviations, deviations), 0.0)
-    np.fill_diagonal(R, 1 + 1e-9)  # two functions of one component may be equal: a source of two values
+    S = products / n - np.outer(sums / n, sums / n) + _UNHEARD * np.eye(2 * k)
+    deviations = np.sqrt(np.diagonal(S))
+    R = S / np.outer(deviations, deviations)
     P = np.linalg.inv(R)
     e, o = np.arange(k), np.arange(k, 2 * k)
     within = R[e, e] * R[o, o] - R[e, o] ** 2

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
-from lowland.blocks.axes import principal_axes
+from lowland.blocks.axes import Axes, principal_axes
 from lowland.blocks.contrasts import Contrast, ContrastOf, Whiten, block_rows
 from lowland.blocks.moments import Moments
 from lowland.blocks.rules import Choice, Fixed
@@ -74,45 +74,53 @@ class Whitened:
 def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
     """Return the rows along their k principal axes at unit variance; None: all directions that vary.
 
-    Squaring the rows costs small eigenvalues their digits; ``exact`` then factors the rows instead.
+    Squares cost small eigenvalues their digits, all of them where columns are in very different units. ``exact`` then
+    factors the rows instead and, where all directions are wanted, standardises the columns first: the white rows of
+    both are rotations of each other, and a rotation is sought anyway.
     """
     axes = principal_axes(rows, run, Fixed(k), solver="auto")
-    eps = float(np.finfo(rows.dtype).eps)
-    values = to_numpy(axes.pairs.values)
-    if exact and axes.solver.name != "full" and _few_digits(values, eps) and 24 * rows.d**2 < run.budget:
-        axes = principal_axes(rows, run, Fixed(k), solver="full")
-        values = to_numpy(axes.pairs.values)
-    rank = int(np.sum(values > _NULL * eps * values[0])) if values[0] > 0 else 0
+    values, rank = _spectrum(axes, rows)
+    most = min(rows.d, axes.columns.rows - 1)
+    if exact and rank and _digits_lost(values[:rank], rank < min(most, len(values)), rows) and _room(rows, run):
+        axes = principal_axes(rows, run, Fixed(k), solver="full", scale=k in (None, rows.d))
+        values, rank = _spectrum(axes, rows)
     if rank == 0:
         raise DataError("All columns are constant: there is nothing to unmix. Check the data.")
     if k is not None and rank < k:
-        raise ParameterError(
-            f"n_components={k}: the columns vary in {rank} directions only; some are constant, sums of others, or in "
-            f"much smaller units than the largest. Choose at most {rank}, or drop or rescale those columns."
-        )
-    n, mean = axes.columns.rows, axes.columns.mean
+        raise ParameterError(f"n_components={k}: {_limited(rank, most, rows)}. Choose at most {rank}.")
+    reason = "asked for" if k else "all directions that vary" if rank == rows.d else _limited(rank, most, rows)
+    n, mean, scale = axes.columns.rows, axes.columns.mean, axes.columns.scale
+    scales = np.ones(rows.d) if scale is None else to_numpy(scale)
     roots = np.sqrt(values[:rank] * ((n - 1) / n))
     U = to_numpy(axes.pairs.vectors)[:, :rank]
-    K = U.T / roots[:, None]
-    return Whitened(_held(rows, run, Whiten(K, mean), n), K, U * roots[None, :], mean, n, _choice(k, rank, rows))
+    K, back = U.T / roots[:, None] / scales[None, :], scales[:, None] * U * roots[None, :]
+    return Whitened(_held(rows, run, Whiten(K, mean), n), K, back, mean, n, Choice(rank, str(k), reason))
 
 
-def _choice(k: int | None, rank: int, rows: Rows) -> Choice:
-    most = rows.d if rows.n is None else min(rows.d, rows.n - 1)
-    if k is not None:
-        return Choice(k, str(k), "asked for")
-    if rank == most:
-        return Choice(rank, "None", "all directions that vary")
-    reason = (
-        f"the {rows.d} columns vary in {rank} directions only: some are constant, sums of others, or in much smaller"
+def _spectrum(axes: Axes, rows: Rows) -> tuple[np.ndarray, int]:
+    """The eigenvalues, and how many of them are more than rounding."""
+    values = to_numpy(axes.pairs.values)
+    least = _NULL * float(np.finfo(rows.dtype).eps) * values[0]
+    return values, int(np.sum(values > least)) if values[0] > 0 else 0
+
+
+def _digits_lost(values: np.ndarray, dropped: bool, rows: Rows) -> bool:
+    """Whether a direction is so small beside the first that the squares of the rows say little or nothing of it."""
+    return dropped or float(values[-1]) < math.sqrt(np.finfo(rows.dtype).eps) / 10 * float(values[0])
+
+
+def _room(rows: Rows, run: Run) -> bool:
+    return 3 * 8 * rows.d**2 < run.budget
+
+
+def _limited(rank: int, most: int, rows: Rows) -> str:
+    if rank == most < rows.d:
+        return f"{most + 1} rows vary in {most} directions at most"
+    directions = "one direction" if rank == 1 else f"{rank} directions"
+    return (
+        f"the {rows.d} columns vary in {directions} only: some are constant, sums of others, or in much smaller units "
+        "than the largest"
     )
-    return Choice(rank, "None", f"{reason} units than the largest")
-
-
-def _few_digits(values: np.ndarray, eps: float) -> bool:
-    """Whether a direction that varies is so small beside the first that the square of the rows says little of it."""
-    small = values[values > _NULL * eps * values[0]]
-    return bool(len(small)) and float(small[-1]) < math.sqrt(eps) / 10 * float(small[0])
 
 
 def already_white(rows: Rows, run: Run) -> Whitened:

@@ -94,7 +94,7 @@ class FastICA(LinearMap):
     )
     w_init: Any | None = param(None, "The first W, (k, k), for white rows; None draws it.")
     whiten_solver: Literal["svd", "eigh"] = param(
-        "svd", "'eigh' whitens by the covariance; 'svd' too, but factors the rows where that would cost digits."
+        "svd", "'eigh' whitens by the covariance; 'svd' too, but factors the rows where squares would cost digits."
     )
     random_state: RandomState = param(None, "Seed of the first W.", at_least=0)
 
