@@ -14,12 +14,7 @@ from lowland.arrays.namespace import like, to_numpy, xp_of
 from lowland.blocks.contrasts import as_contrast
 from lowland.blocks.negentropy import GaussianSources, ShapeOf, count_gaussian, dependence, negentropies
 from lowland.blocks.spectral import fix_signs
-from lowland.blocks.unmixing import (
-    Unmixing,
-    unmix_by_deflation,
-    unmix_by_quasi_newton,
-    unmix_in_parallel,
-)
+from lowland.blocks.unmixing import Unmixing, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
 from lowland.blocks.white_rows import Whitened, already_white, whitened
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError
@@ -28,11 +23,7 @@ from lowland.methods.maps import Affine, LinearMap
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
-_ALGORITHMS = {
-    "parallel": unmix_in_parallel,
-    "deflation": unmix_by_deflation,
-    "picard": unmix_by_quasi_newton,
-}
+_ALGORITHMS = {"parallel": unmix_in_parallel, "deflation": unmix_by_deflation, "picard": unmix_by_quasi_newton}
 
 
 class FastICA(LinearMap):
@@ -110,7 +101,7 @@ class FastICA(LinearMap):
 
     def _white_rows(self, rows: Rows, run: Run) -> Whitened:
         k = self.n_components
-        if self.whiten is False:
+        if not self.whiten:
             if k is not None:
                 warnings.warn("Ignoring n_components with whiten=False.", UserWarning, stacklevel=5)
             return already_white(rows, run)
@@ -153,7 +144,7 @@ class FastICA(LinearMap):
         self.mixing_ = like(mixing * unit, found.sample, kind)  # (d, k)
         self.negentropy_ = like(J, found.sample, kind)
         self.mutual_information_ = like(dependence(shape)[order], found.sample, kind)
-        if self.whiten is not False:
+        if self.whiten:
             self.mean_ = found.mean
             self.whitening_ = like(found.K / math.sqrt(found.n), found.sample, kind)  # as scikit-learn scales it
         self.choice_, self.n_samples_ = found.choice, found.n
@@ -182,7 +173,7 @@ class FastICA(LinearMap):
             )
 
     def _encoding(self) -> Affine:
-        return Affine(self.components_.T, None if self.whiten is False else self.mean_)
+        return Affine(self.components_.T, vars(self).get("mean_"))
 
     def _decoding(self) -> Affine:
-        return Affine(self.mixing_.T, None, None if self.whiten is False else self.mean_)
+        return Affine(self.mixing_.T, None, vars(self).get("mean_"))
