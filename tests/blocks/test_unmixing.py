@@ -5,7 +5,7 @@ import pytest
 
 from lowland.blocks import unmixing, white_rows
 from lowland.blocks.contrasts import LogCosh, as_contrast
-from lowland.blocks.unmixing import polar, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
+from lowland.blocks.unmixing import polar, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
 from lowland.blocks.white_rows import whitened
 from lowland.data.rows import ArrayRows
 from lowland.run.local import LocalRun
@@ -100,3 +100,25 @@ def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(m
         assert held.whiten is not None
         streamed = unmix_in_parallel(held, LogCosh(), start(4), 1e-6, 100).W
     np.testing.assert_allclose(streamed, answers[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("how", [unmix_in_parallel, unmix_by_deflation, unmix_by_quasi_newton])
+def test_a_search_begun_in_float32_ends_where_that_in_float64_does(how, monkeypatch):
+    import lowland
+
+    X = sources(6000)
+    exact = white(X)
+    assert exact.rough is None
+    monkeypatch.setattr(white_rows, "_LARGE", 1000)
+    large = white(X)
+    assert large.rough.rows.dtype == np.float32
+    expected = how(exact, LogCosh(), start(4), 1e-10, 200).W
+    found = unmix(how, large, LogCosh(), start(4), 1e-10, 200)
+    assert found.converged
+    np.testing.assert_allclose(np.abs(found.W), np.abs(expected), atol=1e-6)
+    with lowland.config(memory="300kB"):
+        passing = whitened(lowland.open_rows([X[:2500], X[2500:]]), LocalRun(), None, exact=True).white
+    assert passing.rough.whiten.single
+    streamed = unmix(how, passing, LogCosh(), start(4), 1e-10, 200)
+    np.testing.assert_allclose(np.abs(streamed.W), np.abs(expected), atol=1e-6)
+    assert unmix(how, large, LogCosh(), start(4), 1e-10, 1).iterations == 1

@@ -20,6 +20,8 @@ from lowland.errors import ParameterError
 
 _BLOCK = 24_000  # numbers worked at a time: what is made of them stays in the cache from product to product
 
+_LONG_BLOCK = 2**15  # rows: a device wants many at a time
+
 
 class Contrast(Protocol):
     """A contrast: takes projections (k, b), which it may overwrite; gives g of each, (k, b), and sums of g', (k,)."""
@@ -133,12 +135,15 @@ class Whiten:
 
     K: Array  # (k, d)
     mean: Array  # (d,)
+    single: bool = False  # whether the white rows are wanted in float32
 
     def __call__(self, X: Array) -> Array:
         """Return white rows, (m, k); in numpy column by column in memory, as the blocks of ``ContrastOf`` like them."""
+        xp = xp_of(X)
+        kind = xp.float32 if self.single else X.dtype
         if not isinstance(X, np.ndarray):
-            return centered_product(X, self.mean, like(self.K, X).T)
-        Z = np.empty((X.shape[0], self.K.shape[0]), dtype=X.dtype, order="F")
+            return xp.astype(centered_product(X, self.mean, like(self.K, X).T), kind)
+        Z = np.empty((X.shape[0], self.K.shape[0]), dtype=kind, order="F")
         A = like(self.K, X).T
         step = block_rows(X.shape[1])
         for start in range(0, len(X), step):
@@ -173,6 +178,6 @@ def block_rows(k: int) -> int:
 
 
 def in_blocks(Z: Array) -> list[Array]:
-    """Blocks of rows, each turned to (k, b); other libraries than numpy take them all at once."""
-    step = block_rows(Z.shape[1]) if isinstance(Z, np.ndarray) else Z.shape[0]
+    """Blocks of rows, each turned to (k, b): for numpy such as fit the cache, for others such as float32 can sum."""
+    step = block_rows(Z.shape[1]) if isinstance(Z, np.ndarray) else _LONG_BLOCK
     return [Z[start : min(start + step, Z.shape[0]), :].T for start in range(0, Z.shape[0], step)]

@@ -6,24 +6,30 @@ Three iterations. Each needs only the two expectations of ``blocks.contrasts`` a
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lowland.blocks.contrasts import Contrast
 from lowland.blocks.white_rows import White
 
+_ROUGH = 1e-5  # what float32 can be asked for
 _PATIENCE = 10  # fixed-point steps without a turn clearly smaller than before
 _BETTER = 0.9  # what clearly smaller is
 _SHORTEST = 1 / 4  # share of a fixed-point step
 _TRUST = 5  # turns, each smaller than the last, after which steps grow again
 _FIRST = 5  # fixed-point steps that begin the quasi-Newton iteration: far from the answer they are the bolder ones
+_NEAR = 1e-3  # a gradient below which they could only lead away
 _MEMORY = 10  # steps the quasi-Newton iteration remembers
 _LEAST_CURVATURE = 1e-2  # below this the model of the curvature says nothing
 _LONGEST = 0.5  # radians a step may turn a component: beyond, the gradient at its end says nothing of the way there
 _TRIES = 10  # shorter steps tried before the direction is given up
 _OVERSHOT = 0.2  # how steeply, beside the start, the contrast may rise again at the end of a step
 _FLIPS = 5  # how often a component may change between peaked and flat before it has to decide
+
+
+Algorithm = Callable[[White, Contrast, np.ndarray, float, int], "Unmixing"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,19 @@ class Unmixing:
     converged: bool
     trace: tuple[float, ...]  # what was compared with the tolerance after each iteration
     reason: str
+
+
+def unmix(how: Algorithm, white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+    """Unmix by one of the algorithms below.
+
+    Of a large table the search begins in float32, at twice the speed; its end, and the check against ``tol``, are in
+    float64 over all rows. Not so deflation, where the errors of each component go into the next.
+    """
+    if white.rough is None or max_iter < 2 or how is unmix_by_deflation:
+        return how(white, contrast, W, tol, max_iter)
+    first = how(white.rough, contrast, W, max(tol, _ROUGH), max_iter - 1)
+    last = how(white, contrast, first.W, tol, max_iter - first.iterations)
+    return replace(last, iterations=first.iterations + last.iterations, trace=first.trace + last.trace)
 
 
 # --- fixed points -----------------------------------------------------------------------------------------------------
@@ -169,7 +188,7 @@ def unmix_by_quasi_newton(white: White, contrast: Contrast, W: np.ndarray, tol: 
             return Unmixing(polar(here.W), step, True, tuple(trace), f"the gradient is below tol={tol:g}")
         if step == max_iter:
             break
-        if step < _FIRST:
+        if step < _FIRST and trace[-1] > _NEAR:
             here = _at(white, contrast, here.fixed_point())
             signs = _signs(here.bends)
             continue

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, to_numpy
+from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.blocks.axes import Axes, principal_axes
 from lowland.blocks.contrasts import Contrast, ContrastOf, Whiten, block_rows
 from lowland.blocks.moments import Moments
@@ -17,6 +17,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
 _NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
+_LARGE = 2**20  # white numbers from which on the search begins in float32
 _SLAB = 2**17  # numbers in a slab of white rows: enough to be worth a thread's while, few enough for many threads
 
 
@@ -27,6 +28,7 @@ class White:
     rows: Rows
     run: Run
     whiten: Whiten | None = None
+    rough: White | None = None  # the same in float32, where there are so many that it pays
 
     def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the host."""
@@ -137,10 +139,13 @@ def already_white(rows: Rows, run: Run) -> Whitened:
 def _held(rows: Rows, run: Run, whiten: Whiten, n: int) -> White:
     """White rows in memory, where the budget has room for them; otherwise they are whitened whenever they are read."""
     k = whiten.K.shape[0]
+    large = n * k >= _LARGE and rows.dtype == np.float64
     if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
-        return White(rows, run, whiten)
+        return White(rows, run, whiten, White(rows, run, replace(whiten, single=True)) if large else None)
     Z = run.gather(whiten, _sliced(rows), k, name="whitening rows")
-    return White(_sliced(ArrayRows(Z, source=rows.source)), run)
+    xp = xp_of(Z)
+    rough = White(_sliced(ArrayRows(xp.astype(Z, xp.float32))), run) if large else None
+    return White(_sliced(ArrayRows(Z, source=rows.source)), run, rough=rough)
 
 
 def _sliced(rows: Rows) -> Rows:
