@@ -103,6 +103,18 @@ def test_fewer_components_than_columns():
     np.testing.assert_allclose(ica.components_ @ ica.mixing_, np.eye(4), atol=1e-10)
 
 
+@pytest.mark.parametrize("n", [40, 300, 2000])
+@pytest.mark.parametrize("units", [[1, 1, 1, 1, 1], [1e8, 1, 1, 1, 1e-4]])
+def test_as_many_components_as_asked_for(n, units):
+    """Whichever way the rows are whitened: by a factor of few rows, by their covariance, or standardised."""
+    X = np.random.default_rng(0).laplace(size=(n, 5)) * units
+    for k in (1, 2) if units[0] == 1 else (1, 5):
+        ica = FastICA(k, random_state=0, max_iter=1000).fit(X)
+        assert ica.components_.shape == (k, 5)
+        assert ica.transform(X).shape == (n, k)
+        assert ica.choice_.n_components == len(ica.negentropy_) == k
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("solver", ["svd", "eigh"])
 def test_constant_and_collinear_columns_are_left_out_and_told(dtype, solver):

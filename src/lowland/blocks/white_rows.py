@@ -100,8 +100,8 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
 
 
 def _spectrum(axes: Axes, rows: Rows) -> tuple[np.ndarray, int]:
-    """The eigenvalues, and how many of them are more than rounding."""
-    values = to_numpy(axes.pairs.values)
+    """The eigenvalues that were asked for (a factor gives them all), and how many of them are more than rounding."""
+    values = to_numpy(axes.pairs.values)[: axes.choice.n_components]
     least = _NULL * float(np.finfo(rows.dtype).eps) * values[0]
     return values, int(np.sum(values > least)) if values[0] > 0 else 0
 
