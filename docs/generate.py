@@ -347,6 +347,32 @@ def projection_pursuit() -> Any:
     return figure
 
 
+def fast_ica() -> Any:
+    """Signals, mixtures of them, and what PCA and FastICA make of the mixtures."""
+    from matplotlib.figure import Figure
+
+    t = np.linspace(0, 8, 2000)
+    rng = np.random.default_rng(0)
+    S = np.column_stack([np.sin(5 * t), np.sign(np.sin(7.3 * t)), (3.1 * t) % 2 - 1 + 0.1 * rng.laplace(size=2000)])
+    S = (S - S.mean(axis=0)) / S.std(axis=0)
+    X = S @ np.array([[1.0, 0.8, 0.5], [0.6, 1.0, 0.9], [0.9, 0.4, 1.0]]).T
+    parts = {
+        "three sources": S,
+        "three microphones hear mixtures": X,
+        "PCA: no correlation, still mixed": lowland.PCA(whiten=True).fit_transform(X),
+        "FastICA: the sources, but for order and sign": lowland.FastICA(random_state=0).fit_transform(X),
+    }
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
+    for subfigure, (words, Y), color in zip(
+        figure.subfigures(2, 2).ravel(), parts.items(), (INK, INK, STRONG, MARK), strict=True
+    ):
+        subfigure.suptitle(words, fontsize="medium", color=INK, x=0.02, ha="left")
+        for ax, y in zip(subfigure.subplots(3, 1), Y.T, strict=True):
+            ax.plot(t[:1000], y[:1000], color=color, linewidth=0.9)
+            ax.set_axis_off()
+    return figure
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -363,6 +389,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         linear_autoencoder,
         fisher_against_pca,
         projection_pursuit,
+        fast_ica,
     )
 }
 

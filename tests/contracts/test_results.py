@@ -188,6 +188,15 @@ def test_frames_in_and_out(name):
 
 
 @pytest.mark.parametrize("name", METHODS)
+def test_as_many_columns_as_components_were_asked_for(name):
+    X = table()
+    for k in (1, 2):
+        est = make(name, n_components=k).fit(X, labels())
+        assert est.transform(X).shape == (120, k)
+        assert len(est.get_feature_names_out()) == k
+
+
+@pytest.mark.parametrize("name", METHODS)
 def test_saved_pickled_and_cloned(name, tmp_path):
     X = table()
     est, Z = fitted(name, X)

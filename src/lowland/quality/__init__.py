@@ -2,5 +2,6 @@
 
 from lowland.quality.measure import Measure
 from lowland.quality.reconstruction import explained_share, reconstruction_error
+from lowland.quality.unmixing import amari_distance
 
-__all__ = ["Measure", "explained_share", "reconstruction_error"]
+__all__ = ["Measure", "amari_distance", "explained_share", "reconstruction_error"]

@@ -1,0 +1,196 @@
+"""Independent component analysis."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from lowland.arrays.namespace import like, to_numpy, xp_of
+from lowland.blocks.contrasts import as_contrast
+from lowland.blocks.negentropy import ShapeOf, count_gaussian, dependence, negentropies
+from lowland.blocks.spectral import fix_signs
+from lowland.blocks.unmixing import Unmixing, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
+from lowland.blocks.white_rows import Whitened, already_white, whitened
+from lowland.data.rows import Rows
+from lowland.errors import DataWarning, ParameterError
+from lowland.methods.base import RandomState, param
+from lowland.methods.maps import Affine, LinearMap
+from lowland.run.local import blas_on_one_thread
+from lowland.run.run import Run
+
+_ALGORITHMS = {"parallel": unmix_in_parallel, "deflation": unmix_by_deflation, "picard": unmix_by_quasi_newton}
+
+
+class FastICA(LinearMap):
+    """Independent component analysis: sources as independent as can be, of which the columns are mixtures.
+
+    Problem: x = A s with independent, not normal sources s and unknown A. Find W with y = W K(x - mean), K whitening,
+    W orthogonal, that maximises the sum of the negentropies J(y_i), which is to minimise the mutual information of y.
+
+    1. Whiten: the principal axes of the rows at unit variance (``blocks.axes``); directions without variance are left.
+    2. Turn the white rows until a contrast E G(y_i) is at its extreme (``blocks.contrasts``, ``blocks.unmixing``):
+       all components at once (parallel), one by one (deflation), or by a guarded quasi-Newton method (picard).
+    3. Estimate the negentropy of each component and what it still shares with the others (``blocks.negentropy``).
+    4. Largest negentropy first; each source is positive in the column where it is loudest. Sources are y, the way back
+       is x = mean + A y.
+
+    Cost: one pass to whiten, n d², then n k² a step; the white rows are held where the budget allows, read again
+    otherwise; from a million white numbers on, the search begins in float32. Prefer ``PCA`` where variance is what
+    matters: normal data have no independent components to find.
+
+    Attributes: ``components_`` (k, d), ``mixing_`` (d, k), ``mean_``, ``whitening_`` (k, d), ``n_iter_``,
+    ``converged_``, ``reason_`` (why it stopped), ``trace_`` (what was compared with tol, step by step),
+    ``negentropy_`` (k,) and ``mutual_information_`` (k,) in nats, ``n_gaussian_`` (components that may be normal),
+    ``choice_`` (how many components and why), ``n_samples_``.
+
+    Reference: Hyvärinen and Oja 2000, doi:10.1016/S0893-6080(00)00026-5; Hyvärinen 1999, doi:10.1109/72.761722;
+    Ablin, Cardoso and Gramfort 2018, doi:10.1109/ICASSP.2018.8461662 (picard).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland import FastICA, quality
+    >>> sources = np.random.default_rng(0).uniform(-1, 1, (1000, 2))
+    >>> mixing = np.array([[1.0, 0.6], [0.4, 1.0]])
+    >>> ica = FastICA(random_state=0).fit(sources @ mixing.T)
+    >>> quality.amari_distance(ica.components_, mixing).value < 0.05
+    True
+    """
+
+    verb: ClassVar[str] = "fast-ica"
+    streams: ClassVar[bool] = True
+    agrees_to: ClassVar[float] = 1e-6  # large tables are begun in float32; small ones agree to 1e-10
+
+    n_components: int | None = param(
+        None, "How many sources; None: as many as there are directions that vary.", at_least=1, positional=True
+    )
+    algorithm: Literal["parallel", "deflation", "picard"] = param(
+        "parallel", "All components at once, one by one, or a quasi-Newton method that also converges on hard data."
+    )
+    whiten: Literal["unit-variance", "arbitrary-variance"] | bool = param(
+        "unit-variance",
+        "Scale of the sources: variance 1, or 1/n as scikit-learn leaves it; False takes the rows as white already.",
+    )
+    fun: Literal["logcosh", "exp", "cube"] | Callable[..., Any] = param(
+        "logcosh", "The contrast, or a function that returns its derivative g(x) and the mean of g'(x)."
+    )
+    fun_args: dict[str, Any] | None = param(None, "Arguments of the contrast: alpha of 'logcosh', from 1 to 2.")
+    max_iter: int = param(200, "Steps after which the search stops.", at_least=1)
+    tol: float = param(
+        1e-4, "When to stop: 1 - cos of the largest turn in a step; for 'picard' the largest gradient.", at_least=0
+    )
+    w_init: Any | None = param(None, "The first W, (k, k), for white rows; None draws it.")
+    whiten_solver: Literal["svd", "eigh"] = param(
+        "svd", "'eigh' whitens by the covariance; 'svd' too, but factors the rows where squares would cost digits."
+    )
+    random_state: RandomState = param(None, "Seed of the first W.", at_least=0)
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """White rows, the rotation that unmixes them, and what its components are like."""
+        contrast = as_contrast(self.fun, self.fun_args)
+        found = self._white_rows(rows, run)
+        how, W = _ALGORITHMS[self.algorithm], self._first(found.k)
+        with blas_on_one_thread():  # k x k problems at every step: waking threads for them costs more than they save
+            unmixing = unmix(how, found.white, contrast, W, self.tol, self.max_iter)
+        self._keep(found, unmixing, rows)
+        self._tell(unmixing)
+
+    def _white_rows(self, rows: Rows, run: Run) -> Whitened:
+        k = self.n_components
+        if not self.whiten:
+            if k is not None:
+                warnings.warn("Ignoring n_components with whiten=False.", UserWarning, stacklevel=5)
+            return already_white(rows, run)
+        if k is not None and k > rows.d:
+            raise ParameterError(
+                f"FastICA(n_components={k}): {k} sources cannot be heard with {rows.d} ears: the data has {rows.d} "
+                f"columns. Choose at most {rows.d}."
+            )
+        found = whitened(rows, run, k, exact=self.whiten_solver == "svd")
+        if k is None and found.k < rows.d:
+            warnings.warn(
+                f"FastICA looks for {found.k} sources in {rows.d} columns: {found.choice.reason}.",
+                DataWarning,
+                stacklevel=5,
+            )
+        return found
+
+    def _first(self, k: int) -> np.ndarray:
+        """The first W."""
+        if self.w_init is None:
+            return self._generator().standard_normal((k, k))
+        try:
+            W = np.asarray(to_numpy(self.w_init), dtype=np.float64)
+        except (TypeError, ValueError):
+            W = np.empty(0)
+        if W.shape != (k, k) or not np.isfinite(W).all() or np.linalg.matrix_rank(W) < k:
+            raise ParameterError(
+                f"w_init has invalid shape or values -- should be {(k, k)}: give a {k} x {k} matrix of full rank."
+            )
+        return W
+
+    def _keep(self, found: Whitened, unmixing: Unmixing, rows: Rows) -> None:
+        """Judge and order the components; set the fitted attributes in the precision of the data."""
+        B, shift = found.standardised(unmixing.W)
+        white = found.white.rough or found.white  # the functions are bounded: float32 is enough for their means
+        shape = white.run.fold(white.rows, ShapeOf(B, shift, white.whiten), name="judging components")
+        J = to_numpy(negentropies(shape))
+        order = np.argsort(-J, kind="stable")
+        W, J = unmixing.W[order], J[order]
+        mixing = found.back @ W.T  # (d, k)
+        signs = np.where(np.sum(fix_signs(mixing) * mixing, axis=0) < 0, -1.0, 1.0)
+        W, mixing = signs[:, None] * W, mixing * signs[None, :]
+        unit = 1.0 if self.whiten != "arbitrary-variance" else math.sqrt(found.n)
+
+        xp = xp_of(found.sample)
+        kind = xp.float32 if rows.dtype == np.float32 else xp.float64
+        self.components_ = like(W @ found.K / unit, found.sample, kind)  # (k, d)
+        self.mixing_ = like(mixing * unit, found.sample, kind)  # (d, k)
+        self.negentropy_ = like(J, found.sample, kind)
+        self.mutual_information_ = like(dependence(shape)[order], found.sample, kind)
+        if self.whiten:
+            self.mean_ = found.mean
+            self.whitening_ = like(found.K / math.sqrt(found.n), found.sample, kind)  # as scikit-learn scales it
+        self.choice_, self.n_samples_ = found.choice, found.n
+        self.n_iter_, self.converged_ = unmixing.iterations, unmixing.converged
+        self.reason_, self.trace_ = unmixing.reason, unmixing.trace
+        self.n_gaussian_ = count_gaussian(J, found.n)
+
+    def _tell(self, unmixing: Unmixing) -> None:
+        """Warn where the search stopped early, and where there was nothing to find."""
+        if not unmixing.converged:
+            other = 'Try algorithm="picard", which also converges where the fixed-point iteration circles, or raise'
+            remedy = "Raise" if self.algorithm == "picard" else other
+            warnings.warn(
+                f"FastICA did not converge: {unmixing.reason} (now at {unmixing.trace[-1]:.1e}). "
+                f"{remedy} max_iter or tol, or pass fewer n_components.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        if self.n_gaussian_ > 1:
+            warnings.warn(
+                f"{self.n_gaussian_} of {len(self.negentropy_)} components cannot be told from normal ones with "
+                f"{self.n_samples_} rows. Normal sources cannot be separated: any rotation of these components is as "
+                "good. Do not read meaning into them; pass fewer n_components, or more rows.",
+                DataWarning,
+                stacklevel=5,
+            )
+
+    def transform(self, X: Any, copy: bool = True) -> Any:
+        """Return the sources of the rows of X, (n, k); ``copy`` has no effect: the input is never written to."""
+        return super().transform(X)
+
+    def inverse_transform(self, X: Any, copy: bool = True) -> Any:
+        """Return the rows that sources mix to, (n, d); ``copy`` has no effect."""
+        return super().inverse_transform(X)
+
+    def _encoding(self) -> Affine:
+        return Affine(self.components_.T, vars(self).get("mean_"))
+
+    def _decoding(self) -> Affine:
+        return Affine(self.mixing_.T, None, vars(self).get("mean_"))
