@@ -1,0 +1,252 @@
+"""Factor analysis of a correlation matrix: R ≈ LL' + Ψ with Ψ diagonal, by maximum likelihood.
+
+Maximum likelihood does not care for units, so everything here is of standardised columns: L (d, k) are the loadings, the
+diagonal ψ of Ψ holds the uniquenesses. What is minimised is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus twice the
+mean log-likelihood, less d log 2π.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+
+from lowland.arrays.linalg import eigh
+from lowland.blocks.spectral import fix_signs
+from lowland.run.run import Run
+
+_FLAT = 1e-10  # slope of the deviance, per log uniqueness, at which the search ends
+_FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
+_LONGEST = 3.0  # the most a log uniqueness may change in a step
+_HALVINGS = 25
+_SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
+_GAP = 1e-3  # eigenvalues of a kept and a left direction nearer than this share have no second derivative to trust
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Loadings and uniquenesses, and how they were found."""
+
+    loadings: np.ndarray  # (d, k), with L'Ψ^-1 L diagonal and falling
+    uniquenesses: np.ndarray  # (d,)
+    trace: tuple[float, ...]  # the deviance after each iteration
+    converged: bool
+    reason: str  # why it stopped, in words
+    reached: tuple[float, ...] = ()  # the deviance at the end of each start
+
+    @property
+    def deviance(self) -> float:
+        """log|Σ| + tr Σ^-1 R at the end."""
+        return self.trace[-1]
+
+
+# --- counting ---------------------------------------------------------------------------------------------------------
+
+
+def degrees_of_freedom(d: int, k: int) -> int:
+    """Return by how many the variances and covariances outnumber the free parameters, ((d - k)² - (d + k)) / 2."""
+    return ((d - k) ** 2 - (d + k)) // 2
+
+
+def most_factors(d: int) -> int:
+    """Return the largest k whose degrees of freedom are not negative (Ledermann 1937)."""
+    return int((2 * d + 1 - math.sqrt(8 * d + 1)) / 2 + 1e-9)
+
+
+def free_parameters(d: int, k: int) -> int:
+    """Return the number of means, uniquenesses and loadings, less the rotations that change nothing."""
+    return 2 * d + d * k - k * (k - 1) // 2
+
+
+# --- starts -----------------------------------------------------------------------------------------------------------
+
+
+def start(R: np.ndarray, k: int, lower: float) -> np.ndarray:
+    """Return Jöreskog's first uniquenesses, (1 - k/2d) / diag R^-1: a share of what the other columns cannot predict.
+
+    With as many factors as columns every small enough Ψ fits exactly; half of the largest such multiple is taken.
+    """
+    d = len(R)
+    values, vectors = eigh(R)
+    if values[0] < _SINGULAR * values[-1]:  # no inverse: shrink towards no correlation first
+        values = 0.9 * values + 0.1
+    unpredicted = 1 / np.sum(vectors**2 / values, axis=1)  # (d,) 1 / diag R^-1
+    if k < d:
+        return np.clip((1 - k / (2 * d)) * unpredicted, lower, 1.0)
+    s = 1 / np.sqrt(unpredicted)
+    return np.clip(eigh(R * np.outer(s, s))[0][0] / 2 * unpredicted, lower, 1.0)
+
+
+def random_start(d: int, lower: float, rng: np.random.Generator) -> np.ndarray:
+    """Return uniquenesses drawn evenly."""
+    return rng.uniform(max(lower, 0.005), 1.0, d)
+
+
+def best_of(estimates: list[Estimate]) -> Estimate:
+    """Return the estimate of the least deviance, which remembers what the others reached."""
+    best = min(estimates, key=lambda estimate: estimate.deviance)
+    return replace(best, reached=tuple(estimate.deviance for estimate in estimates))
+
+
+# --- the fast route: on the uniquenesses ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """The deviance at log uniquenesses x, the loadings being the best for them (Lawley 1940, Jöreskog 1967).
+
+    With Ψ^-1/2 R Ψ^-1/2 = ΩΘΩ', these are L = Ψ^1/2 Ω_K (Θ_K - I)^1/2 over the k leading eigenvalues, as far as they
+    exceed 1; the deviance is Σ x + Σ_K (1 + log θ) + Σ_M θ, K the kept and M the other directions.
+    """
+
+    x: np.ndarray  # (d,)
+    theta: np.ndarray  # (d,) falling
+    omega: np.ndarray  # (d, d)
+    kept: int
+
+    @classmethod
+    def at(cls, x: np.ndarray, R: np.ndarray, k: int) -> _Profile:
+        s = np.exp(-x / 2)
+        theta, omega = eigh(R * np.outer(s, s))
+        theta, omega = theta[::-1], omega[:, ::-1]
+        return cls(x, theta, omega, int(np.sum(theta[:k] > 1)))
+
+    @cached_property
+    def value(self) -> float:
+        kept, left = self.theta[: self.kept], self.theta[self.kept :]
+        return float(np.sum(self.x) + np.sum(1 + np.log(kept)) + np.sum(left))
+
+    @cached_property
+    def slope(self) -> np.ndarray:
+        """Its derivative by x_i: Σ_M (1 - θ) ω_i²."""
+        return self.omega[:, self.kept :] ** 2 @ (1 - self.theta[self.kept :])
+
+    def curvature(self) -> tuple[np.ndarray, np.ndarray]:
+        """Its second derivative, and the part of it that is always positive.
+
+        H = (Ω_M Θ_M Ω_M') ∘ (Ω_M Ω_M') + Σ_{n in K} ω_n ω_n' ∘ (Ω_M diag[(1 - θ)(θ + θ_n) / (θ_n - θ)] Ω_M').
+        """
+        left, theta = self.omega[:, self.kept :], self.theta[self.kept :]
+        positive = ((left * theta) @ left.T) * (left @ left.T)
+        whole = positive.copy()
+        for n in range(self.kept):
+            gap = np.maximum(self.theta[n] - theta, _GAP * self.theta[n])
+            weight = (1 - theta) * (theta + self.theta[n]) / gap
+            scaled = left * self.omega[:, n, None]
+            whole += (scaled * weight) @ scaled.T
+        return whole, positive
+
+    def loadings(self, k: int) -> np.ndarray:
+        beyond = np.sqrt(np.maximum(self.theta[:k] - 1, 0.0))
+        return fix_signs(np.exp(self.x / 2)[:, None] * self.omega[:, :k] * beyond)
+
+
+def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> Estimate:
+    """Minimise the deviance over the log uniquenesses between ``lower`` and 1, by Newton's method (Jöreskog 1967).
+
+    Uniquenesses on a bound that the slope pushes against stay there (Bertsekas 1982). Where the second derivative is
+    not positive, its positive part is taken, which is Fisher's information where the model fits.
+    """
+    bottom = math.log(lower)
+    now = _Profile.at(np.clip(np.log(psi), bottom, 0.0), R, k)
+    trace, reason = [now.value], ""
+    for _ in run.iterate("fitting factors", max_iter):
+        free = ~(((now.x <= bottom) & (now.slope > 0)) | ((now.x >= 0) & (now.slope < 0)))
+        steepest = float(np.max(np.abs(now.slope[free]), initial=0.0))
+        if steepest <= _FLAT:
+            reason = "the slope is zero"
+            break
+        step = np.zeros_like(now.x)
+        step[free] = np.clip(_newton_step(now, free), -_LONGEST, _LONGEST)
+        further = _downhill(now, step, bottom, R, k)
+        if further is None:
+            reason = "rounding lets it go no further" if steepest <= _FLATTEST else ""
+            break
+        now = further
+        trace.append(now.value)
+    told = reason or f"it had not converged after {len(trace) - 1} iterations"
+    return Estimate(now.loadings(k), np.exp(now.x), tuple(trace), bool(reason), told)
+
+
+def _newton_step(now: _Profile, free: np.ndarray) -> np.ndarray:
+    """Solve H step = -slope over the free uniquenesses."""
+    which = np.ix_(free, free)
+    for H in now.curvature():
+        H = H[which]
+        H[np.diag_indices_from(H)] += 1e-12 * (1 + np.trace(H) / len(H))  # the positive part may be singular
+        try:
+            return -scipy.linalg.cho_solve(scipy.linalg.cho_factor(H, check_finite=False), now.slope[free])
+        except np.linalg.LinAlgError:
+            continue
+    return -now.slope[free]
+
+
+def _downhill(now: _Profile, step: np.ndarray, bottom: float, R: np.ndarray, k: int) -> _Profile | None:
+    """Go along the step, bent at the bounds and halved until the deviance falls; None where it does not."""
+    rounding = 1e-15 * (abs(now.value) + float(now.theta[0]) + len(step))
+    for _ in range(_HALVINGS):
+        x = np.clip(now.x + step, bottom, 0.0)
+        if np.array_equal(x, now.x):
+            return None
+        there = _Profile.at(x, R, k)
+        if there.value <= now.value + 1e-4 * float(now.slope @ (x - now.x)):
+            return there
+        if there.value <= now.value + rounding and np.abs(there.slope).max() < 0.5 * np.abs(now.slope).max():
+            return there  # the value cannot tell any more, the slope can
+        step = step / 2
+    return None
+
+
+# --- the textbook's route: expectation, maximisation ------------------------------------------------------------------
+
+
+def by_em(R: np.ndarray, k: int, psi: np.ndarray, lower: float, least: float, max_iter: int, run: Run) -> Estimate:
+    """Minimise the deviance by expectation and maximisation (Rubin and Thayer 1982), on the correlations alone.
+
+    E: the factors given a row have mean β(x - μ), β = GL'Ψ^-1, and covariance G = (I + L'Ψ^-1 L)^-1.
+    M: L = Rβ' (G + βRβ')^-1 and ψ = diag(R - LβR). It stops where the deviance falls by less than ``least``.
+    """
+    psi = np.clip(psi, lower, None)
+    L = _Profile.at(np.log(psi), R, k).loadings(k)
+    trace: list[float] = []
+    converged = False
+    for _ in run.iterate("expectation, maximisation", max_iter):
+        B = L / psi[:, None]  # Ψ^-1 L
+        G = np.linalg.inv(np.eye(k) + L.T @ B)  # (k, k)
+        Rb = R @ B @ G  # Rβ', (d, k)
+        log_det = float(np.sum(np.log(psi))) - float(np.linalg.slogdet(G)[1])
+        trace.append(log_det + float(np.sum(np.diagonal(R) / psi)) - float(np.sum(B * Rb)))
+        if len(trace) > 1 and trace[-2] - trace[-1] < least:
+            converged = True
+            break
+        if len(trace) == max_iter:
+            break
+        L = np.linalg.solve(G + G @ B.T @ Rb, Rb.T).T
+        psi = np.maximum(np.diagonal(R) - np.sum(L * Rb, axis=1), lower)
+    told = "the likelihood rose by less than tol" if converged else f"it had not converged after {max_iter} iterations"
+    return Estimate(canonical(L, psi), psi, tuple(trace), converged, told)
+
+
+def canonical(L: np.ndarray, psi: np.ndarray) -> np.ndarray:
+    """Turn loadings so that L'Ψ^-1 L is diagonal and falling: the one rotation that both routes return."""
+    _, _, Vt = np.linalg.svd(L / np.sqrt(psi)[:, None], full_matrices=False)
+    return fix_signs(L @ Vt.T)
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+def score_weights(L: np.ndarray, psi: np.ndarray, phi: np.ndarray, kind: str) -> np.ndarray:
+    """Return the matrix (k, d) that maps centered rows to scores.
+
+    Regression (Thurstone 1935) takes the factors' mean given the row, (Φ^-1 + L'Ψ^-1 L)^-1 L'Ψ^-1. Bartlett (1937) fits
+    the row by generalised least squares, (L'Ψ^-1 L)^-1 L'Ψ^-1: unbiased, and of larger variance.
+    """
+    B = (L / psi[:, None]).T  # (k, d)
+    information = B @ L
+    if kind == "regression":
+        return np.linalg.solve(np.linalg.inv(phi) + information, B)
+    return np.linalg.pinv(information, rcond=1e-13, hermitian=True) @ B
