@@ -8,6 +8,8 @@ mean log-likelihood, less d log 2π.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,7 +23,8 @@ from lowland.run.run import Run
 _FLAT = 1e-10  # slope of the deviance, per log uniqueness, at which the search ends
 _FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
 _LONGEST = 3.0  # the most a log uniqueness may change in a step
-_HALVINGS = 25
+_HALVINGS = 20
+_CHANGES = 30  # of the entries held at the sides of a box
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
 _GAP = 1e-3  # eigenvalues of a kept and a left direction nearer than this share have no second derivative to trust
 
@@ -111,7 +114,7 @@ class _Profile:
     def at(cls, x: np.ndarray, R: np.ndarray, k: int) -> _Profile:
         s = np.exp(-x / 2)
         theta, omega = eigh(R * np.outer(s, s))
-        theta, omega = theta[::-1], omega[:, ::-1]
+        theta, omega = np.maximum(theta[::-1], 0.0), omega[:, ::-1]
         return cls(x, theta, omega, int(np.sum(theta[:k] > 1)))
 
     @cached_property
@@ -123,6 +126,16 @@ class _Profile:
     def slope(self) -> np.ndarray:
         """Its derivative by x_i: Σ_M (1 - θ) ω_i²."""
         return self.omega[:, self.kept :] ** 2 @ (1 - self.theta[self.kept :])
+
+    def steepest(self, bottom: float) -> float:
+        """The largest slope of a uniqueness that no bound holds."""
+        held = ((self.x <= bottom) & (self.slope > 0)) | ((self.x >= 0) & (self.slope < 0))
+        return float(np.max(np.abs(self.slope[~held]), initial=0.0))
+
+    @property
+    def rounding(self) -> float:
+        """The error of the eigenvalues, and so of the slope."""
+        return 16 * float(np.finfo(np.float64).eps) * float(self.theta[0])
 
     def curvature(self) -> tuple[np.ndarray, np.ndarray]:
         """Its second derivative, and the part of it that is always positive.
@@ -147,23 +160,20 @@ class _Profile:
 def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> Estimate:
     """Minimise the deviance over the log uniquenesses between ``lower`` and 1, by Newton's method (Jöreskog 1967).
 
-    Uniquenesses on a bound that the slope pushes against stay there (Bertsekas 1982). Where the second derivative is
-    not positive, its positive part is taken, which is Fisher's information where the model fits.
+    Where the second derivative is not positive, its positive part is taken, which is Fisher's information where the
+    model fits.
     """
     bottom = math.log(lower)
     now = _Profile.at(np.clip(np.log(psi), bottom, 0.0), R, k)
     trace, reason = [now.value], ""
     for _ in run.iterate("fitting factors", max_iter):
-        free = ~(((now.x <= bottom) & (now.slope > 0)) | ((now.x >= 0) & (now.slope < 0)))
-        steepest = float(np.max(np.abs(now.slope[free]), initial=0.0))
-        if steepest <= _FLAT:
+        steepest = now.steepest(bottom)
+        if steepest <= max(_FLAT, now.rounding):
             reason = "the slope is zero"
             break
-        step = np.zeros_like(now.x)
-        step[free] = np.clip(_newton_step(now, free), -_LONGEST, _LONGEST)
-        further = _downhill(now, step, bottom, R, k)
+        further = next(filter(None, (_downhill(now, step, bottom, R, k) for step in _steps(now, bottom))), None)
         if further is None:
-            reason = "rounding lets it go no further" if steepest <= _FLATTEST else ""
+            reason = "rounding lets it go no further" if steepest <= _FLATTEST + 100 * now.rounding else ""
             break
         now = further
         trace.append(now.value)
@@ -171,32 +181,49 @@ def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_it
     return Estimate(now.loadings(k), np.exp(now.x), tuple(trace), bool(reason), told)
 
 
-def _newton_step(now: _Profile, free: np.ndarray) -> np.ndarray:
-    """Solve H step = -slope over the free uniquenesses."""
-    which = np.ix_(free, free)
-    for H in now.curvature():
-        H = H[which]
+def _steps(now: _Profile, bottom: float) -> Iterator[np.ndarray]:
+    """Yield steps to try, the best first: Newton's, the one of the positive part, the slope over its curvature."""
+    low, high = np.maximum(bottom - now.x, -_LONGEST), np.minimum(-now.x, _LONGEST)
+    whole, positive = now.curvature()
+    for H in (whole, positive):
         H[np.diag_indices_from(H)] += 1e-12 * (1 + np.trace(H) / len(H))  # the positive part may be singular
-        try:
-            return -scipy.linalg.cho_solve(scipy.linalg.cho_factor(H, check_finite=False), now.slope[free])
-        except np.linalg.LinAlgError:
-            continue
-    return -now.slope[free]
+        with suppress(np.linalg.LinAlgError):
+            yield least_in_box(H, now.slope, low, high)
+    yield np.clip(-now.slope / np.maximum(np.diagonal(positive), 1e-8), low, high)
+
+
+def least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Minimise g'p + p'Hp/2 over low <= p <= high, for low <= 0 <= high and a positive H.
+
+    Entries that would leave the box are held at its side; one that the slope there drives back is let go again.
+    """
+    p, held = np.zeros_like(g), ((low >= 0) & (g > 0)) | ((high <= 0) & (g < 0))
+    for _ in range(_CHANGES):
+        free = ~held
+        H_free = scipy.linalg.cho_factor(H[np.ix_(free, free)], check_finite=False)
+        p[free] = -scipy.linalg.cho_solve(H_free, g[free] + H[np.ix_(free, held)] @ p[held])
+        outside = free & ((p < low) | (p > high))
+        p = np.clip(p, low, high)
+        slope = g + H @ p
+        back = held & (((p <= low) & (slope < 0)) | ((p >= high) & (slope > 0)))
+        if not outside.any() and not back.any():
+            break
+        held = (held | outside) & ~back if not outside.any() else held | outside
+    return p
 
 
 def _downhill(now: _Profile, step: np.ndarray, bottom: float, R: np.ndarray, k: int) -> _Profile | None:
-    """Go along the step, bent at the bounds and halved until the deviance falls; None where it does not."""
-    rounding = 1e-15 * (abs(now.value) + float(now.theta[0]) + len(step))
+    """Go along the step, halved until the deviance falls; None where it does not."""
+    promised = float(now.slope @ step)
+    if promised >= 0:
+        return None
     for _ in range(_HALVINGS):
-        x = np.clip(now.x + step, bottom, 0.0)
-        if np.array_equal(x, now.x):
-            return None
-        there = _Profile.at(x, R, k)
-        if there.value <= now.value + 1e-4 * float(now.slope @ (x - now.x)):
+        there = _Profile.at(now.x + step, R, k)
+        if there.value <= now.value + 1e-4 * promised:
             return there
-        if there.value <= now.value + rounding and np.abs(there.slope).max() < 0.5 * np.abs(now.slope).max():
+        if there.value <= now.value + now.rounding and there.steepest(bottom) < now.steepest(bottom) / 2:
             return there  # the value cannot tell any more, the slope can
-        step = step / 2
+        step, promised = step / 2, promised / 2
     return None
 
 
