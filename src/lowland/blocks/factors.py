@@ -1,31 +1,38 @@
 """Factor analysis of a correlation matrix: R ≈ LL' + Ψ with Ψ diagonal, by maximum likelihood.
 
-Maximum likelihood does not care for units, so everything here is of standardised columns: L (d, k) are the loadings, the
-diagonal ψ of Ψ holds the uniquenesses. What is minimised is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus twice the
-mean log-likelihood, less d log 2π.
+Maximum likelihood does not care for units, so everything here is of standardised columns: L (d, k) are the loadings,
+the diagonal ψ of Ψ holds the uniquenesses. What is minimised is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
+twice the mean log-likelihood, less d log 2π.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
+from lowland.blocks.rules import Choice
 from lowland.blocks.spectral import fix_signs
+from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _FLAT = 1e-10  # slope of the deviance, per log uniqueness, at which the search ends
 _FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
 _LONGEST = 3.0  # the most a log uniqueness may change in a step
 _HALVINGS = 20
+_BETTER = 1e-9  # by which a later start must be better, lest rounding choose
+_PATIENCE = 5  # how long BIC may stay above its least before no more factors are tried
 _CHANGES = 30  # of the entries held at the sides of a box
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
+_FAR, _TERMS = 8.0, 3  # so far above the others an eigenvalue's share of the curvature is a short series
+_THREADS_FROM, _THREADS_PAY_FROM = 32, 400  # columns from which BLAS takes threads, and from which they pay
 _GAP = 1e-3  # eigenvalues of a kept and a left direction nearer than this share have no second derivative to trust
 
 
@@ -67,6 +74,43 @@ def free_parameters(d: int, k: int) -> int:
 # --- starts -----------------------------------------------------------------------------------------------------------
 
 
+def estimate(
+    R: np.ndarray,
+    k: int,
+    *,
+    route: Literal["uniqueness", "em"],
+    lower: float,
+    run: Run,
+    first: np.ndarray | None = None,
+    starts: int = 1,
+    rng: np.random.Generator | None = None,
+    least: float = 1e-10,
+    max_iter: int = 1000,
+) -> Estimate:
+    """Return the maximum likelihood loadings and uniquenesses of a correlation matrix, by either route.
+
+    Uniquenesses are held at ``lower`` or above. The first start is ``first`` or Jöreskog's, the others are random; the
+    least deviance wins. ``least`` is the fall of the deviance at which the route by expectation and maximisation ends.
+    """
+    d, rng = len(R), rng if rng is not None else np.random.default_rng(0)
+    found = []
+    # threads only get into each other's way in products this small
+    with blas_on_one_thread() if _THREADS_FROM <= d <= _THREADS_PAY_FROM else nullcontext():
+        for i in range(starts):
+            psi = random_start(d, lower, rng) if i else start(R, k, lower) if first is None else first
+            if route == "em":
+                found.append(by_em(R, k, psi, lower, least, max_iter, run))
+            else:
+                found.append(by_uniquenesses(R, k, psi, lower, max_iter, run))
+            if k == d:  # every start is as good
+                break
+    best = found[0]
+    for other in found[1:]:
+        if other.deviance < best.deviance - _BETTER:
+            best = other
+    return replace(best, reached=tuple(one.deviance for one in found))
+
+
 def start(R: np.ndarray, k: int, lower: float) -> np.ndarray:
     """Return Jöreskog's first uniquenesses, (1 - k/2d) / diag R^-1: a share of what the other columns cannot predict.
 
@@ -88,10 +132,17 @@ def random_start(d: int, lower: float, rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(max(lower, 0.005), 1.0, d)
 
 
-def best_of(estimates: list[Estimate]) -> Estimate:
-    """Return the estimate of the least deviance, which remembers what the others reached."""
-    best = min(estimates, key=lambda estimate: estimate.deviance)
-    return replace(best, reached=tuple(estimate.deviance for estimate in estimates))
+def fewest_by_bic(R: np.ndarray, n: float, fit: Callable[[int], Estimate]) -> tuple[Choice, Estimate]:
+    """Return the number of factors with the least BIC, and the fit; counts are tried upwards until it keeps rising."""
+    d, found, values = len(R), [], []
+    for k in range(1, max(most_factors(d), 1) + 1):
+        found.append(fit(k))
+        values.append(n * found[-1].deviance + math.log(n) * free_parameters(d, k))
+        if k - 1 - int(np.argmin(values)) >= _PATIENCE:
+            break
+    k = int(np.argmin(values)) + 1
+    reason = f"{k} factor{'s' * (k != 1)}: the least BIC of 1 to {len(values)}"
+    return Choice(k, "bic", reason, {"bic": np.array(values)}), found[k - 1]
 
 
 # --- the fast route: on the uniquenesses ------------------------------------------------------------------------------
@@ -141,15 +192,20 @@ class _Profile:
         """Its second derivative, and the part of it that is always positive.
 
         H = (Ω_M Θ_M Ω_M') ∘ (Ω_M Ω_M') + Σ_{n in K} ω_n ω_n' ∘ (Ω_M diag[(1 - θ)(θ + θ_n) / (θ_n - θ)] Ω_M').
+        Where θ_n is far above every θ the fraction is 1 + 2 θ/θ_n + 2 (θ/θ_n)² + …, one product for all such n.
         """
+        kept, theta_kept = self.omega[:, : self.kept], self.theta[: self.kept]
         left, theta = self.omega[:, self.kept :], self.theta[self.kept :]
         positive = ((left * theta) @ left.T) * (left @ left.T)
         whole = positive.copy()
-        for n in range(self.kept):
-            gap = np.maximum(self.theta[n] - theta, _GAP * self.theta[n])
-            weight = (1 - theta) * (theta + self.theta[n]) / gap
-            scaled = left * self.omega[:, n, None]
-            whole += (scaled * weight) @ scaled.T
+        far = int(np.sum(theta_kept > _FAR * theta[0])) if len(theta) else self.kept
+        for power in range(_TERMS):
+            of_kept = (kept[:, :far] * theta_kept[:far] ** -power) @ kept[:, :far].T
+            whole += (1 if power == 0 else 2) * of_kept * ((left * ((1 - theta) * theta**power)) @ left.T)
+        for n in range(far, self.kept):
+            gap = np.maximum(theta_kept[n] - theta, _GAP * theta_kept[n])
+            scaled = left * kept[:, n, None]
+            whole += (scaled * ((1 - theta) * (theta + theta_kept[n]) / gap)) @ scaled.T
         return whole, positive
 
     def loadings(self, k: int) -> np.ndarray:
@@ -261,19 +317,3 @@ def canonical(L: np.ndarray, psi: np.ndarray) -> np.ndarray:
     """Turn loadings so that L'Ψ^-1 L is diagonal and falling: the one rotation that both routes return."""
     _, _, Vt = np.linalg.svd(L / np.sqrt(psi)[:, None], full_matrices=False)
     return fix_signs(L @ Vt.T)
-
-
-# --- scores -----------------------------------------------------------------------------------------------------------
-
-
-def score_weights(L: np.ndarray, psi: np.ndarray, phi: np.ndarray, kind: str) -> np.ndarray:
-    """Return the matrix (k, d) that maps centered rows to scores.
-
-    Regression (Thurstone 1935) takes the factors' mean given the row, (Φ^-1 + L'Ψ^-1 L)^-1 L'Ψ^-1. Bartlett (1937) fits
-    the row by generalised least squares, (L'Ψ^-1 L)^-1 L'Ψ^-1: unbiased, and of larger variance.
-    """
-    B = (L / psi[:, None]).T  # (k, d)
-    information = B @ L
-    if kind == "regression":
-        return np.linalg.solve(np.linalg.inv(phi) + information, B)
-    return np.linalg.pinv(information, rcond=1e-13, hermitian=True) @ B

@@ -17,7 +17,9 @@ from lowland.arrays.namespace import to_numpy
 from lowland.blocks.spectral import fix_signs
 from lowland.errors import DataError, ParameterError
 
-Kind = Literal["varimax", "quartimax", "equamax", "parsimax", "oblimin", "quartimin", "geomin", "geomin-orthogonal", "promax"]
+Kind = Literal[
+    "varimax", "quartimax", "equamax", "parsimax", "oblimin", "quartimin", "geomin", "geomin-orthogonal", "promax"
+]
 ROTATIONS: tuple[str, ...] = get_args(Kind)
 
 _FLAT = 1e-9  # size of the projected gradient, beside that of the criterion, at which the search ends
