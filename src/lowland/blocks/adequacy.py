@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.factors import degrees_of_freedom, most_factors
 from lowland.blocks.moments import Moments
 from lowland.blocks.rules import Spectrum
-from lowland.errors import DataError
+from lowland.errors import DataError, ParameterError
 
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
 _ALIKE = 1e-8  # share of the largest entry by which the two halves of a covariance may differ
@@ -138,7 +139,7 @@ def too_many_factors(d: int, k: int) -> str | None:
     )
 
 
-def concerns(correlations: Correlations, k: int, held: np.ndarray, rounding: float, names: Any) -> list[str]:
+def concerns(correlations: Correlations, k: int, held: Sequence[int], rounding: float, names: Any) -> list[str]:
     """Say what keeps a model from meaning what it seems to, a sentence each.
 
     ``held`` are the positions of uniquenesses on their bound, ``rounding`` the precision of the rows.
@@ -157,7 +158,7 @@ def concerns(correlations: Correlations, k: int, held: np.ndarray, rounding: flo
         )
     if (many := too_many_factors(d, k)) is not None:
         said.append(many)
-    if held.size and not collinear.size:
+    if held and not collinear.size:
         said.append(
             f"{_listed(held, names)} a Heywood case: the likelihood is largest without noise there, so the uniqueness "
             "is held at min_uniqueness. Keep fewer factors, gather more rows, or leave the column out."
@@ -170,9 +171,17 @@ def named(j: Any, names: Any) -> str:
     return f"column {j}" if names is None else repr(str(names[j]))
 
 
-def _listed(columns: np.ndarray, names: Any) -> str:
+def _listed(columns: Any, names: Any) -> str:
     words = ", ".join(named(j, names) for j in columns[:5]) + (", …" if len(columns) > 5 else "")
     return f"{words} {'is' if len(columns) == 1 else 'are'}"
+
+
+def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any) -> Moments:
+    """Return moments that have S as their covariance, or say what keeps S from being one of n rows."""
+    if not n >= 2:
+        raise ParameterError(f"n_samples={n}: a covariance needs at least 2 rows. Say how many rows S was made from.")
+    S = checked_covariance(S, names)
+    return Moments(float(n), int(n), np.zeros(len(S)) if mean is None else mean, S * n, 0.0)
 
 
 def checked_covariance(S: Any, names: Any) -> np.ndarray:

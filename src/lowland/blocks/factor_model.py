@@ -10,6 +10,9 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double
+from lowland.blocks.rotations import Rotation
+
+NO_NOISE = 1e-12  # noise variance of a constant column, as in scikit-learn
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,11 @@ class FactorModel:
     def covariance(self) -> np.ndarray:
         """WΦW' + Ψ, (d, d)."""
         return self.W @ self.phi @ self.W.T + np.diag(self.psi)
+
+    @property
+    def communalities(self) -> np.ndarray:
+        """The variance of each column that the factors explain, (d,)."""
+        return np.sum((self.W @ self.phi) * self.W, axis=1)
 
     @property
     def _weighted(self) -> np.ndarray:
@@ -61,6 +69,20 @@ class FactorModel:
         )
         constant = -(log_det + len(self.psi) * math.log(2 * math.pi)) / 2
         return LogDensity(mean, 1 / self.psi, self._root, constant)
+
+
+def in_units(
+    rotation: Rotation, uniquenesses: np.ndarray, variances: np.ndarray, k: int
+) -> tuple[FactorModel, FactorModel]:
+    """Return the model of standardised columns and that of the columns in their units, both of k factors.
+
+    Columns without variance load on nothing and keep a trace of noise; factors beyond the columns that vary are empty.
+    """
+    varying, d, most = variances > 0, len(variances), rotation.loadings.shape[1]
+    loadings, phi, psi = np.zeros((d, k)), np.eye(k), np.ones(d)
+    loadings[varying, :most], phi[:most, :most], psi[varying] = rotation.loadings, rotation.phi, uniquenesses
+    noise = np.where(varying, psi * variances, NO_NOISE)
+    return FactorModel(loadings, psi, phi), FactorModel(loadings * np.sqrt(variances)[:, None], noise, phi)
 
 
 @dataclass(frozen=True)

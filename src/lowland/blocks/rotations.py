@@ -76,7 +76,7 @@ def rotate(
     if starts < 1:
         raise ParameterError(f"rotate(starts={starts}): give a whole number of at least 1.")
     if A.shape[1] == 1:
-        return _ordered(Rotation(A, np.eye(1), np.eye(1), kind, 0.0, (), True))
+        return _ordered(replace(unrotated(A), kind=kind))
     lengths = np.sqrt(np.sum(A**2, axis=1))[:, None]  # (d, 1)
     lengths = np.where(lengths > 0, lengths, 1.0) if kaiser else np.ones_like(lengths)
     rng = rng if rng is not None else np.random.default_rng(0)
@@ -93,6 +93,12 @@ def rotate(
     best = min(found, key=lambda rotation: rotation.criterion)
     reached = tuple(rotation.criterion for rotation in found)
     return _ordered(replace(best, loadings=best.loadings * lengths, reached=reached))
+
+
+def unrotated(loadings: np.ndarray) -> Rotation:
+    """Return loadings left as they are."""
+    T = np.eye(loadings.shape[1])
+    return Rotation(loadings, T, T, "none", 0.0, (), True)
 
 
 def _random_rotation(k: int, rng: np.random.Generator) -> np.ndarray:

@@ -17,18 +17,18 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.adequacy import (
     Correlations,
-    checked_covariance,
     concerns,
     discrepancy,
     fit_test,
     kmo,
+    moments_of_covariance,
     sphericity,
     too_many_factors,
 )
-from lowland.blocks.factor_model import FactorModel
+from lowland.blocks.factor_model import NO_NOISE, FactorModel, in_units
 from lowland.blocks.factors import Estimate, degrees_of_freedom, estimate, fewest_by_bic, free_parameters
 from lowland.blocks.moments import Moments
-from lowland.blocks.rotations import Kind, Rotation, rotate
+from lowland.blocks.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, as_rule
 from lowland.data.open import float_vector, open_rows
 from lowland.data.rows import Rows
@@ -38,7 +38,6 @@ from lowland.methods.maps import Affine, MomentsMap
 from lowland.methods.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
-_NO_NOISE = 1e-12  # noise variance of a constant column, as in scikit-learn
 _FEW_COLUMNS, _STARTS = 50, 5  # up to so many columns further starts cost milliseconds
 
 
@@ -137,18 +136,14 @@ class FactorAnalysis(MomentsMap):
         """
         check_parameters(self)
         rows = open_rows(S)
-        if n_samples < 2:
-            raise ParameterError(f"fit_covariance(n_samples={n_samples}): a covariance needs at least 2 rows.")
-        matrix = to_numpy(run_for(rows).to_array(rows, "A covariance"))
-        S = checked_covariance(matrix, rows.names)
+        center = None if mean is None else float_vector(mean, rows.d, "mean")
+        moments = moments_of_covariance(to_numpy(run_for(rows).to_array(rows, "S")), n_samples, center, rows.names)
         k = rows.d if self.n_components is None else self.n_components
         if isinstance(k, numbers.Integral) and (many := too_many_factors(rows.d, int(k))):
             raise ParameterError(f"FactorAnalysis(n_components={self.n_components}): {many}")
         self._check_rows(rows, reset=True, least=1)
         self._forget()
-        center = np.zeros(rows.d) if mean is None else float_vector(mean, rows.d, "mean")
-        self._moments = Moments(float(n_samples), int(n_samples), center, S * n_samples, 0.0)
-        self._dtype = np.dtype(np.float64)
+        self._moments, self._dtype = moments, np.dtype(np.float64)
         self.solve_moments(self._moments, run_for(rows))
         self._solved = True
         return self
@@ -214,32 +209,24 @@ class FactorAnalysis(MomentsMap):
         return replace(found, loadings=found.loadings / units[:, None])
 
     def _keep(self, correlations: Correlations, found: Estimate) -> None:
-        """Set the attributes of the model, in the precision of the data; a constant column loads on nothing."""
-        varying, k = correlations.varying, self.choice_.n_components
-        d, most = len(varying), found.loadings.shape[1]
-        loadings, phi, psi = np.zeros((d, k)), np.eye(k), np.ones(d)
-        loadings[varying, :most] = found.loadings if self.rotation_ is None else self.rotation_.loadings
-        phi[:most, :most] = np.eye(most) if self.rotation_ is None else self.rotation_.phi
-        psi[varying] = found.uniquenesses
-        deviations = np.sqrt(correlations.variances)
-        noise = np.where(varying, psi * correlations.variances, _NO_NOISE)
-        model = FactorModel(loadings * deviations[:, None], noise, phi)
-        self.components_ = self._own(model.W.T)
-        self.noise_variance_ = self._own(noise)
-        self.loadings_, self.uniquenesses_ = self._own(loadings), self._own(psi)
-        self.structure_, self.factor_correlation_ = self._own(loadings @ phi), self._own(phi)
-        self.communalities_ = self._own(np.sum((loadings @ phi) * loadings, axis=1))
+        """Set the attributes of the model, in the precision of the data."""
+        varying, rotated = correlations.varying, self.rotation_ or unrotated(found.loadings)
+        standard, model = in_units(rotated, found.uniquenesses, correlations.variances, self.choice_.n_components)
+        self.components_, self.noise_variance_ = self._own(model.W.T), self._own(model.psi)
+        self.loadings_, self.uniquenesses_ = self._own(standard.W), self._own(standard.psi)
+        self.structure_, self.factor_correlation_ = self._own(standard.W @ standard.phi), self._own(standard.phi)
+        self.communalities_ = self._own(standard.communalities)
         self.score_weights_ = self._own(model.score_weights(self.scores))
-        self.n_components_ = k
-        self.constant_ = np.flatnonzero(~varying)
-        self.heywood_ = np.flatnonzero(varying)[found.uniquenesses <= self.min_uniqueness * (1 + 1e-6)]
+        self.n_components_ = self.choice_.n_components
+        self.constant_ = tuple(np.flatnonzero(~varying).tolist())
+        held = found.uniquenesses <= self.min_uniqueness * (1 + 1e-6)
+        self.heywood_ = tuple(np.flatnonzero(varying)[held].tolist())
 
     def _judge(self, correlations: Correlations, found: Estimate) -> None:
         """Set what is said of the model: likelihood, tests, and how it was found; warn of what spoils it."""
-        R, n, k, varying = correlations.R, correlations.n, self.choice_.n_components, correlations.varying
-        d, v = len(varying), len(R)
-        noise = np.where(varying, correlations.variances, _NO_NOISE)
-        constant = d * math.log(2 * math.pi) + float(np.sum(np.log(noise)))
+        R, n, variances, varying = correlations.R, correlations.n, correlations.variances, correlations.varying
+        d, v, k = len(varying), len(R), self.choice_.n_components
+        constant = d * math.log(2 * math.pi) + float(np.sum(np.log(np.where(varying, variances, NO_NOISE))))
         self.loglike_ = [-n / 2 * (deviance + constant) for deviance in found.trace]
         self.start_loglike_ = [-n / 2 * (deviance + constant) for deviance in found.reached]
         parameters = free_parameters(v, min(k, v))
