@@ -181,7 +181,10 @@ def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any)
     if not n >= 2:
         raise ParameterError(f"n_samples={n}: a covariance needs at least 2 rows. Say how many rows S was made from.")
     S = checked_covariance(S, names)
-    return Moments(float(n), int(n), np.zeros(len(S)) if mean is None else mean, S * n, 0.0)
+    mean = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
+    if not np.isfinite(mean).all():
+        raise DataError("The mean contains NaN or infinity. Give a finite number for every column.")
+    return Moments(float(n), int(n), mean, S * n, 0.0)
 
 
 def checked_covariance(S: Any, names: Any) -> np.ndarray:

@@ -30,7 +30,7 @@ from lowland.blocks.factors import Estimate, degrees_of_freedom, estimate, fewes
 from lowland.blocks.moments import Moments
 from lowland.blocks.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, as_rule
-from lowland.data.open import float_vector, open_rows
+from lowland.data.open import as_vector, float_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base import RandomState, param
@@ -38,6 +38,7 @@ from lowland.methods.maps import Affine, MomentsMap
 from lowland.methods.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
+_IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, which Kaiser's lengths take out again
 _FEW_COLUMNS, _STARTS = 50, 5  # up to so many columns further starts cost milliseconds
 
 
@@ -110,7 +111,7 @@ class FactorAnalysis(MomentsMap):
         "regression", "What transform gives: the factors' mean given the row, or an unbiased estimate."
     )
     kaiser: bool = param(
-        False, "Rotate standardised loadings with rows of unit length; else those in the units of the columns."
+        False, "Give rows of loadings unit length while they are rotated, so that all columns count alike."
     )
     gamma: float = param(0.0, "Oblimin's parameter; 0 is quartimin, more lets factors correlate more.", at_most=1)
     delta: float = param(0.01, "Geomin's parameter: added to squared loadings.", above=0)
@@ -136,7 +137,7 @@ class FactorAnalysis(MomentsMap):
         """
         check_parameters(self)
         rows = open_rows(S)
-        center = None if mean is None else float_vector(mean, rows.d, "mean")
+        center = None if mean is None else as_vector(mean, rows.d, "mean")
         moments = moments_of_covariance(to_numpy(run_for(rows).to_array(rows, "S")), n_samples, center, rows.names)
         k = rows.d if self.n_components is None else self.n_components
         if isinstance(k, numbers.Integral) and (many := too_many_factors(rows.d, int(k))):
@@ -198,10 +199,10 @@ class FactorAnalysis(MomentsMap):
         )  # fmt: skip
 
     def _rotated(self, loadings: np.ndarray, deviations: np.ndarray) -> Rotation | None:
-        """Standardised loadings rotated: as they are with Kaiser's lengths, else in the units of the columns."""
+        """Standardised loadings rotated; varimax and quartimax, as in scikit-learn, in the units of the columns."""
         if self.rotation is None:
             return None
-        units = np.ones_like(deviations) if self.kaiser else deviations
+        units = deviations if self.rotation in _IN_UNITS else np.ones_like(deviations)
         found = rotate(
             loadings * units[:, None], self.rotation, kaiser=self.kaiser, gamma=self.gamma, delta=self.delta,
             power=self.power, starts=self.n_starts or 1, rng=self._generator(),
