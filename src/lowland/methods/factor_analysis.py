@@ -38,7 +38,7 @@ from lowland.methods.maps import Affine, MomentsMap
 from lowland.methods.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
-_IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, which Kaiser's lengths take out again
+_IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, unless Kaiser's lengths take those out
 _FEW_COLUMNS, _STARTS = 50, 5  # up to so many columns further starts cost milliseconds
 
 
@@ -202,7 +202,8 @@ class FactorAnalysis(MomentsMap):
         """Standardised loadings rotated; varimax and quartimax, as in scikit-learn, in the units of the columns."""
         if self.rotation is None:
             return None
-        units = deviations if self.rotation in _IN_UNITS else np.ones_like(deviations)
+        as_there = self.rotation in _IN_UNITS and not self.kaiser
+        units = deviations if as_there else np.ones_like(deviations)
         found = rotate(
             loadings * units[:, None], self.rotation, kaiser=self.kaiser, gamma=self.gamma, delta=self.delta,
             power=self.power, starts=self.n_starts or 1, rng=self._generator(),
