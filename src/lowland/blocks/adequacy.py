@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -62,63 +63,68 @@ class Correlations:
         """Which columns are not constant, (d,)."""
         return self.variances > 0
 
+    @cached_property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues, ascending, and eigenvectors."""
+        return eigh(self.R)
+
+    @property
+    def log_det(self) -> float:
+        """The logarithm of the determinant; minus infinity where the columns are collinear."""
+        values = self.pairs[0]
+        return float(np.sum(np.log(values))) if values[0] >= _SINGULAR else -math.inf
+
     @property
     def spectrum(self) -> Spectrum:
         """The eigenvalues, for rules that say how many to keep."""
         v = len(self.R)
-        values = np.maximum(eigh(self.R)[0][::-1], 0.0)
+        values = np.maximum(self.pairs[0][::-1], 0.0)
         return Spectrum(values, float(v), v, self.n, v, variances=np.ones(v))
 
     def collinear(self, rounding: float = _SINGULAR) -> np.ndarray:
         """The positions of columns that are an exact combination of others, (m,)."""
-        values, vectors = eigh(self.R)
+        values, vectors = self.pairs
         null = vectors[:, values < max(rounding, _SINGULAR)]
         return np.flatnonzero(self.varying)[np.sum(null**2, axis=1) > 1e-6]
 
 
-def kmo(R: np.ndarray) -> Adequacy | None:
+def kmo(correlations: Correlations) -> Adequacy | None:
     """Return the share of squared correlations in squared correlations and partial ones; None where R is singular.
 
     Near 1, what pairs of columns share is shared by more of them, as factors would have it; below 0.5 there is little.
     """
-    values, vectors = eigh(R)
-    if len(R) < 2 or values[0] < _SINGULAR:
+    values, vectors = correlations.pairs
+    if len(values) < 2 or values[0] < _SINGULAR:
         return None
     inverse = (vectors / values) @ vectors.T
     scale = np.sqrt(np.diagonal(inverse))
     partial = (inverse / np.outer(scale, scale)) ** 2
-    plain = R**2
+    plain = correlations.R**2
     np.fill_diagonal(partial, 0.0)
     np.fill_diagonal(plain, 0.0)
     both = np.sum(plain + partial, axis=0)
-    columns = np.divide(np.sum(plain, axis=0), both, out=np.zeros(len(R)), where=both > 0)
+    columns = np.divide(np.sum(plain, axis=0), both, out=np.zeros(len(both)), where=both > 0)
     return Adequacy(float(np.sum(plain) / np.sum(both)) if np.sum(both) > 0 else 0.0, columns)
 
 
-def sphericity(R: np.ndarray, n: float) -> ChiSquare | None:
-    """Bartlett's test that no columns are correlated, from n rows; None where there are too few rows or columns."""
-    d = len(R)
-    factor = n - 1 - (2 * d + 5) / 6
-    if d < 2 or factor <= 0:
-        return None
-    sign, log_det = np.linalg.slogdet(R)
-    return _tested(-factor * log_det if sign > 0 else math.inf, d * (d - 1) // 2)
+def sphericity(correlations: Correlations) -> ChiSquare | None:
+    """Bartlett's test that no columns are correlated; None where there are too few rows or columns."""
+    d = len(correlations.R)
+    factor = correlations.n - 1 - (2 * d + 5) / 6
+    return None if d < 2 or factor <= 0 else _tested(-factor * correlations.log_det, d * (d - 1) // 2)
 
 
-def fit_test(discrepancy: float, n: float, d: int, k: int) -> ChiSquare | None:
-    """Test that k factors suffice, with Bartlett's correction; None without degrees of freedom or enough rows."""
+def fit_test(correlations: Correlations, deviance: float, k: int) -> ChiSquare | None:
+    """Test that k factors suffice, with Bartlett's correction; None without degrees of freedom or enough rows.
+
+    The statistic is that of the discrepancy log|Σ| + tr Σ^-1 R - log|R| - d, which is infinite for a singular R.
+    """
+    d = len(correlations.R)
     dof = degrees_of_freedom(d, k)
-    factor = n - 1 - (2 * d + 5) / 6 - 2 * k / 3
-    if dof <= 0 or factor <= 0 or not math.isfinite(discrepancy):
+    factor = correlations.n - 1 - (2 * d + 5) / 6 - 2 * k / 3
+    if dof <= 0 or factor <= 0 or not math.isfinite(correlations.log_det):
         return None
-    return _tested(factor * discrepancy, dof)
-
-
-def discrepancy(deviance: float, R: np.ndarray) -> float:
-    """Return the deviance beyond that of R itself, log|Σ| + tr Σ^-1 R - log|R| - d; infinite where R is singular."""
-    if eigh(R)[0][0] < _SINGULAR:
-        return math.inf
-    return max(deviance - float(np.linalg.slogdet(R)[1]) - len(R), 0.0)
+    return _tested(factor * max(deviance - correlations.log_det - d, 0.0), dof)
 
 
 def _tested(statistic: float, dof: int) -> ChiSquare:
@@ -209,14 +215,14 @@ def checked_covariance(S: Any, names: Any) -> np.ndarray:
             f"{_listed(flat, names)} of no variance: no factor explains a column that does not vary. Leave it out."
         )
     scale = np.sqrt(np.diagonal(S))
-    R = S / np.outer(scale, scale)
-    least = float(eigh(R)[0][0])
+    correlations = Correlations(S / np.outer(scale, scale), np.diagonal(S), 0.0)
+    least = float(correlations.pairs[0][0])
     if least < -_ALIKE:
         raise DataError(
             f"The covariance is not positive: its correlations have the eigenvalue {least:.3g}, and no rows have such "
             "a covariance. If it was put together from pairs of columns, use the rows that are complete."
         )
-    collinear = Correlations(R, np.diagonal(S), 0.0).collinear()
+    collinear = correlations.collinear()
     if collinear.size:
         raise DataError(
             f"{_listed(collinear, names)} perfectly collinear, each a combination of others: the likelihood has no "

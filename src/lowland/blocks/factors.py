@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -94,21 +94,22 @@ def estimate(
     """
     d, rng = len(R), rng if rng is not None else np.random.default_rng(0)
     found = []
-    # threads only get into each other's way in products this small
-    with blas_on_one_thread() if _THREADS_FROM <= d <= _THREADS_PAY_FROM else nullcontext():
-        for i in range(starts):
-            psi = random_start(d, lower, rng) if i else start(R, k, lower) if first is None else first
-            if route == "em":
-                found.append(by_em(R, k, psi, lower, least, max_iter, run))
-            else:
-                found.append(by_uniquenesses(R, k, psi, lower, max_iter, run))
-            if k == d:  # every start is as good
-                break
+    for i in range(1 if k == d else starts):  # with as many factors as columns every start is as good
+        psi = random_start(d, lower, rng) if i else start(R, k, lower) if first is None else first
+        if route == "em":
+            found.append(by_em(R, k, psi, lower, least, max_iter, run))
+        else:
+            found.append(by_uniquenesses(R, k, psi, lower, max_iter, run))
     best = found[0]
     for other in found[1:]:
         if other.deviance < best.deviance - _BETTER:
             best = other
     return replace(best, reached=tuple(one.deviance for one in found))
+
+
+def small_products(d: int) -> AbstractContextManager[None]:
+    """Hold BLAS to one thread for d x d problems in which its threads would only wait for each other."""
+    return blas_on_one_thread() if _THREADS_FROM <= d <= _THREADS_PAY_FROM else nullcontext()
 
 
 def start(R: np.ndarray, k: int, lower: float) -> np.ndarray:
@@ -251,7 +252,9 @@ def _steps(now: _Profile, bottom: float) -> Iterator[np.ndarray]:
 def least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Minimise g'p + p'Hp/2 over low <= p <= high, for low <= 0 <= high and a positive H.
 
-    Entries that would leave the box are held at its side; one that the slope there drives back is let go again.
+    Entries that would leave the box are held at its side, many at once; when none would, those that the slope drives
+    back are let go. Once in a thousand times that goes in circles and ends a little above the least, which is as good
+    for a step that is tried before it is taken.
     """
     p, held = np.zeros_like(g), ((low >= 0) & (g > 0)) | ((high <= 0) & (g < 0))
     for _ in range(_CHANGES):
@@ -260,11 +263,14 @@ def least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray
         p[free] = -scipy.linalg.cho_solve(H_free, g[free] + H[np.ix_(free, held)] @ p[held])
         outside = free & ((p < low) | (p > high))
         p = np.clip(p, low, high)
+        if outside.any():
+            held = held | outside
+            continue
         slope = g + H @ p
         back = held & (((p <= low) & (slope < 0)) | ((p >= high) & (slope > 0)))
-        if not outside.any() and not back.any():
+        if not back.any():
             break
-        held = (held | outside) & ~back if not outside.any() else held | outside
+        held = held & ~back
     return p
 
 

@@ -18,7 +18,6 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.adequacy import (
     Correlations,
     concerns,
-    discrepancy,
     fit_test,
     kmo,
     moments_of_covariance,
@@ -26,7 +25,14 @@ from lowland.blocks.adequacy import (
     too_many_factors,
 )
 from lowland.blocks.factor_model import NO_NOISE, FactorModel, in_units
-from lowland.blocks.factors import Estimate, degrees_of_freedom, estimate, fewest_by_bic, free_parameters
+from lowland.blocks.factors import (
+    Estimate,
+    degrees_of_freedom,
+    estimate,
+    fewest_by_bic,
+    free_parameters,
+    small_products,
+)
 from lowland.blocks.moments import Moments
 from lowland.blocks.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, as_rule
@@ -163,10 +169,11 @@ class FactorAnalysis(MomentsMap):
         if not correlations.varying.any():
             raise DataError("All columns are constant: there is no correlation to explain. Check the data.")
         self.mean_, self.n_samples_ = moments.mean, moments.rows
-        self.choice_, found = self._choose(correlations, run)
-        self.rotation_ = self._rotated(found.loadings, np.sqrt(correlations.variances[correlations.varying]))
-        self._keep(correlations, found)
-        self._judge(correlations, found)
+        with small_products(len(correlations.R)):
+            self.choice_, found = self._choose(correlations, run)
+            self.rotation_ = self._rotated(found.loadings, np.sqrt(correlations.variances[correlations.varying]))
+            self._keep(correlations, found)
+            self._judge(correlations, found)
 
     # --- steps ---
 
@@ -226,8 +233,8 @@ class FactorAnalysis(MomentsMap):
 
     def _judge(self, correlations: Correlations, found: Estimate) -> None:
         """Set what is said of the model: likelihood, tests, and how it was found; warn of what spoils it."""
-        R, n, variances, varying = correlations.R, correlations.n, correlations.variances, correlations.varying
-        d, v, k = len(varying), len(R), self.choice_.n_components
+        n, variances, varying = correlations.n, correlations.variances, correlations.varying
+        d, v, k = len(varying), len(correlations.R), self.choice_.n_components
         constant = d * math.log(2 * math.pi) + float(np.sum(np.log(np.where(varying, variances, NO_NOISE))))
         self.loglike_ = [-n / 2 * (deviance + constant) for deviance in found.trace]
         self.start_loglike_ = [-n / 2 * (deviance + constant) for deviance in found.reached]
@@ -235,8 +242,8 @@ class FactorAnalysis(MomentsMap):
         self.aic_ = 2 * parameters - 2 * self.loglike_[-1]
         self.bic_ = math.log(n) * parameters - 2 * self.loglike_[-1]
         self.dof_ = degrees_of_freedom(v, k)
-        self.fit_test_ = fit_test(discrepancy(found.deviance, R), n, v, k)
-        self.kmo_, self.sphericity_ = kmo(R), sphericity(R, n)
+        self.fit_test_ = fit_test(correlations, found.deviance, k)
+        self.kmo_, self.sphericity_ = kmo(correlations), sphericity(correlations)
         self.n_iter_, self.converged_, self.stopped_because_ = len(found.trace), found.converged, found.reason
         if not found.converged:
             _warn(f"{found.reason}. Raise max_iter or tol, or choose method='uniqueness'.", ConvergenceWarning)
