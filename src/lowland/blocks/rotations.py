@@ -8,6 +8,7 @@ T'T = I. The criterion f(L) is small where every column loads on few factors.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -22,10 +23,10 @@ Kind = Literal[
 ]
 ROTATIONS: tuple[str, ...] = get_args(Kind)
 
-_FLAT = 1e-9  # size of the projected gradient, beside that of the criterion, at which the search ends
+_FLAT = 1e-12  # size of the projected gradient, beside that of the criterion, at which the search ends
 _FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
-_ROUNDING = 4e-16  # share of the criterion below which a fall is rounding
-_HALVINGS = 30
+_ROUNDING = 1e-14  # share of the criterion below which a fall is rounding
+_HALVINGS, _STEADILY = 30, 0.98
 
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]  # loadings -> value, gradient
 
@@ -212,9 +213,9 @@ def _descend(
     degree = 1 if kind.startswith("geomin") else 2  # in which the criterion grows with them
     scale = max(float(np.sum(communalities**degree)), np.finfo(np.float64).tiny)  # of the criterion and its gradient
     value, L, G = value_at(T)
+    direction = tangent(T, G)
     trace, length, converged = [value], 1 / scale, False
     for _ in range(max_iter):
-        direction = tangent(T, G)
         size = float(np.linalg.norm(direction))
         converged = size <= _FLAT * scale
         if converged:
@@ -222,22 +223,20 @@ def _descend(
         length *= 2
         for _ in range(_HALVINGS):
             candidate = brought_back(T - length * direction)
-            try:
-                reached = value_at(candidate)
-            except np.linalg.LinAlgError:  # the factors fell together
-                reached = (np.inf, L, G)
-            if reached[0] <= value - 0.5 * size**2 * length:
-                break
+            with suppress(np.linalg.LinAlgError):  # raised where factors fall together
+                reached, promised = value_at(candidate), 0.5 * size**2 * length
+                further = tangent(candidate, reached[2])
+                if promised > _ROUNDING * abs(value):
+                    if reached[0] <= value - promised:
+                        break
+                elif np.linalg.norm(further) < _STEADILY * size:  # the value cannot tell any more, the slope can
+                    break
             length /= 2
-        else:  # no step goes down any more: rounding
+        else:
             converged = size <= _FLATTEST * scale
             break
-        fell = value - reached[0]
-        T, (value, L, G) = candidate, reached
-        trace.append(value)
-        if fell <= _ROUNDING * abs(value) and size <= _FLATTEST * scale:
-            converged = True
-            break
+        T, (value, L, G), direction = candidate, reached, further
+        trace.append(min(value, trace[-1]))
     return Rotation(L, T, T.T @ T, kind, value, tuple(trace), converged)
 
 
