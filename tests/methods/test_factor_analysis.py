@@ -347,7 +347,7 @@ def test_degrees_of_freedom(d, most):
 
 def test_heywood_cases_are_held_and_told():
     X = load("iris").X
-    with pytest.warns(UserWarning, match=r"column 2 is a Heywood case.*fewer factors"):
+    with pytest.warns(UserWarning, match=r"column 2 is without noise.*Heywood.*fewer factors"):
         fa = FactorAnalysis(1, min_uniqueness=0.005).fit(X)
     assert fa.heywood_ == (2,)
     assert fa.uniquenesses_[2] == pytest.approx(0.005)
@@ -425,6 +425,8 @@ def test_what_is_no_covariance(spoil, words):
     assert str(caught.value).endswith(".")
     with pytest.raises(ParameterError, match="at least 2"):
         fa.fit_covariance(S, 1)
+    with pytest.raises(ParameterError, match="how many rows"):
+        fa.fit_covariance(S, None)
     with pytest.raises(DataError, match="mean"):
         fa.fit_covariance(S, 150, mean=[1.0, 2.0])
 

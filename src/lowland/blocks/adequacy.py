@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -140,8 +141,8 @@ def too_many_factors(d: int, k: int) -> str | None:
         return None
     remedy = f"Choose at most {most}." if most else "Factor analysis needs at least 3 columns."
     return (
-        f"{k} factors of {d} columns have {-dof} parameters more than there are variances and covariances (degrees of "
-        f"freedom {dof}): loadings and uniquenesses are not determined. {remedy}"
+        f"n_components={k} with {d} columns means more parameters than variances and covariances (degrees of freedom "
+        f"{dof}): loadings and uniquenesses are not determined. {remedy}"
     )
 
 
@@ -166,7 +167,7 @@ def concerns(correlations: Correlations, k: int, held: Sequence[int], rounding: 
         said.append(many)
     if held and not collinear.size:
         said.append(
-            f"{_listed(held, names)} a Heywood case: the likelihood is largest without noise there, so the uniqueness "
+            f"{_listed(held, names)} without noise where the likelihood is largest (a Heywood case), so the uniqueness "
             "is held at min_uniqueness. Keep fewer factors, gather more rows, or leave the column out."
         )
     return said
@@ -184,8 +185,8 @@ def _listed(columns: Any, names: Any) -> str:
 
 def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any) -> Moments:
     """Return moments that have S as their covariance, or say what keeps S from being one of n rows."""
-    if not n >= 2:
-        raise ParameterError(f"n_samples={n}: a covariance needs at least 2 rows. Say how many rows S was made from.")
+    if not isinstance(n, numbers.Real) or not n >= 2:
+        raise ParameterError(f"n_samples={n!r}: a covariance needs at least 2 rows. Say how many rows S was made from.")
     S = checked_covariance(S, names)
     mean = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
     if not np.isfinite(mean).all():

@@ -58,7 +58,7 @@ class FactorAnalysis(MomentsMap):
     2. Find uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation and maximisation
        (``blocks.factors``).
     3. Rotate to loadings that are easy to read (``blocks.rotations``).
-    4. Test fit and adequacy (``blocks.adequacy``); weigh the columns for the scores of rows (``blocks.factors``).
+    4. Test fit and adequacy (``blocks.adequacy``); weigh the columns for scores (``blocks.factor_model``).
 
     Cost: one pass, n d², then some ten eigenproblems of d x d, whatever the number of rows; memory d². Prefer ``PCA``
     to describe variance rather than correlation, and where the noise is the same in all columns.
@@ -147,7 +147,7 @@ class FactorAnalysis(MomentsMap):
         moments = moments_of_covariance(to_numpy(run_for(rows).to_array(rows, "S")), n_samples, center, rows.names)
         k = rows.d if self.n_components is None else self.n_components
         if isinstance(k, numbers.Integral) and (many := too_many_factors(rows.d, int(k))):
-            raise ParameterError(f"FactorAnalysis(n_components={self.n_components}): {many}")
+            raise ParameterError(f"FactorAnalysis: {many}")
         self._check_rows(rows, reset=True, least=1)
         self._forget()
         self._moments, self._dtype = moments, np.dtype(np.float64)
