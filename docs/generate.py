@@ -373,6 +373,27 @@ def fast_ica() -> Any:
     return figure
 
 
+def factor_analysis() -> Any:
+    """The loadings of three factors of the wines, as they come and rotated."""
+    sample = load("wine")
+    figure, panels = _panels(3, (10, 4.2))
+    for ax, (words, kind) in zip(
+        panels, {"unrotated": None, "varimax": "varimax", "oblimin": "oblimin"}.items(), strict=True
+    ):
+        fa = lowland.FactorAnalysis(3, rotation=kind, kaiser=True).fit(sample.X)
+        image = ax.imshow(fa.loadings_, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
+        for (i, j), value in np.ndenumerate(fa.loadings_):
+            if abs(value) >= 0.3:
+                ink = "white" if abs(value) > 0.7 else INK
+                ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=ink)
+        ax.set_xticks(range(3), ["factor 1", "factor 2", "factor 3"])
+        ax.set_yticks(range(13), [n.replace("_", " ") for n in sample.names] if ax is panels[0] else [""] * 13)
+        ax.tick_params(length=0, labelsize="small")
+        _title(ax, words)
+    figure.colorbar(image, ax=panels, shrink=0.6, label="loading")
+    return figure
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -390,6 +411,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         fisher_against_pca,
         projection_pursuit,
         fast_ica,
+        factor_analysis,
     )
 }
 

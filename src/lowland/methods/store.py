@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland import __version__
 from lowland.arrays.namespace import is_array, to_numpy
+from lowland.blocks.adequacy import Adequacy, ChiSquare
 from lowland.blocks.axes import SolverChoice
 from lowland.blocks.classes import ClassMoments
 from lowland.blocks.moments import Moments
+from lowland.blocks.rotations import Rotation
 from lowland.blocks.rules import RULES, Choice
 from lowland.data.write import whole_or_nothing
 from lowland.errors import MissingFile, ModelFileError
@@ -28,7 +30,8 @@ from lowland.methods.registry import entries, load_method
 FORMAT = 1
 _PRIVATE = (*_INNER, "_sklearn_output_config")
 _RECORDS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (Choice, SolverChoice, Moments, ClassMoments, *RULES.values())
+    cls.__name__: cls
+    for cls in (Choice, SolverChoice, Moments, ClassMoments, Rotation, Adequacy, ChiSquare, *RULES.values())
 }
 
 

@@ -1,0 +1,296 @@
+"""Factor analysis."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.adequacy import (
+    Correlations,
+    concerns,
+    fit_test,
+    kmo,
+    moments_of_covariance,
+    sphericity,
+    too_many_factors,
+)
+from lowland.blocks.factor_model import NO_NOISE, FactorModel, in_units
+from lowland.blocks.factors import (
+    Estimate,
+    degrees_of_freedom,
+    estimate,
+    fewest_by_bic,
+    free_parameters,
+    small_products,
+)
+from lowland.blocks.moments import Moments
+from lowland.blocks.rotations import Kind, Rotation, rotate, unrotated
+from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, as_rule
+from lowland.data.open import as_vector, float_vector, open_rows
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.methods.base import RandomState, param
+from lowland.methods.maps import Affine, MomentsMap
+from lowland.methods.parameters import check_parameters
+from lowland.run.run import Run, run_for
+
+_IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, unless Kaiser's lengths take those out
+_FEW_COLUMNS, _STARTS = 50, 5  # up to so many columns further starts cost milliseconds
+
+
+class FactorAnalysis(MomentsMap):
+    """Factor analysis: a few hidden factors that explain the correlations, and noise of each column's own.
+
+    Problem: x = Wy + mean + noise, y of k independent normal factors, the noise of variance ψ_j in column j: over W and
+    ψ maximise the likelihood of the rows, whose covariance is then WW' + Ψ. W is known up to a rotation.
+
+    1. Sum the moments of the rows (``blocks.moments``) and standardise: the likelihood does not care for units.
+    2. Find uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation and maximisation
+       (``blocks.factors``).
+    3. Rotate to loadings that are easy to read (``blocks.rotations``).
+    4. Test fit and adequacy (``blocks.adequacy``); weigh the columns for scores (``blocks.factor_model``).
+
+    Cost: one pass, n d², then some ten eigenproblems of d x d, whatever the number of rows; memory d². Prefer ``PCA``
+    to describe variance rather than correlation, and where the noise is the same in all columns.
+    ``n_components=None`` means as many factors as columns, as in scikit-learn: then any small noise fits exactly.
+
+    Attributes: ``components_`` (k, d) and ``noise_variance_`` in the units of the columns, ``loadings_`` (d, k),
+    ``uniquenesses_`` and ``communalities_`` of standardised columns, ``structure_`` (d, k), ``factor_correlation_``,
+    ``rotation_``, ``score_weights_`` (k, d), ``loglike_`` (after each iteration), ``start_loglike_`` (at the end of
+    each start), ``aic_``, ``bic_``, ``dof_``, ``fit_test_``, ``kmo_``, ``sphericity_``, ``heywood_`` (columns whose
+    uniqueness is held at its bound), ``constant_`` (columns that do not vary), ``choice_``, ``n_components_``,
+    ``mean_``, ``converged_``, ``stopped_because_``, ``n_iter_``, ``n_samples_``, ``n_features_in_``,
+    ``feature_names_in_``.
+
+    Reference: Jöreskog 1967, doi:10.1007/BF02289658; Rubin and Thayer 1982, doi:10.1007/BF02293851; Jennrich 2002,
+    doi:10.1007/BF02294706.
+
+    Examples
+    --------
+    >>> from lowland import FactorAnalysis
+    >>> from lowland.data import load
+    >>> fa = FactorAnalysis(3, rotation="varimax").fit(load("wine").X)
+    >>> fa.loadings_.shape, fa.dof_, round(fa.kmo_.overall, 2)
+    ((13, 3), 42, 0.78)
+    """
+
+    verb: ClassVar[str] = "factor-analysis"
+    streams: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
+    agrees_to: ClassVar[float] = 1e-6  # a rotation may lie in a flat valley; without one 1e-8
+
+    n_components: int | Literal["parallel", "bic"] | Rule | None = param(
+        None,
+        "How many factors: a number, 'parallel', 'bic', a rule such as Kaiser(), or None for as many as columns.",
+        at_least=1,
+        positional=True,
+        wanted="a whole number of at least 1, 'parallel', 'bic', None, or a rule such as Kaiser()",
+    )
+    tol: float = param(
+        1e-2, "Rise of the log-likelihood below which 'em' stops; 'uniqueness' goes to the maximum.", at_least=0
+    )
+    copy: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")
+    max_iter: int = param(1000, "The most iterations.", at_least=1)
+    noise_variance_init: np.ndarray | Sequence | None = param(
+        None, "Noise variances of the columns to start from; None: a share of what other columns cannot predict."
+    )
+    svd_method: Literal["lapack", "randomized"] = param(
+        "randomized", "Accepted as in scikit-learn; no decomposition of the rows is made."
+    )
+    iterated_power: int = param(3, "Accepted as in scikit-learn; no decomposition of the rows is made.", at_least=0)
+    rotation: Kind | None = param(None, "How the loadings are rotated; None leaves W'Ψ^-1 W diagonal.")
+    random_state: RandomState = param(0, "Seed of the starts after the first.", at_least=0)
+    method: Literal["uniqueness", "em"] = param(
+        "uniqueness", "Newton's method on the uniquenesses, or the textbook's expectation and maximisation."
+    )
+    scores: Literal["regression", "bartlett"] = param(
+        "regression", "What transform gives: the factors' mean given the row, or an unbiased estimate."
+    )
+    kaiser: bool = param(
+        False, "Give rows of loadings unit length while they are rotated, so that all columns count alike."
+    )
+    gamma: float = param(0.0, "Oblimin's parameter; 0 is quartimin, more lets factors correlate more.", at_most=1)
+    delta: float = param(0.01, "Geomin's parameter: added to squared loadings.", above=0)
+    power: float = param(4.0, "Promax's power.", above=1)
+    n_starts: int | None = param(
+        None, "Starts of the fit and of the rotation; None: the fit 5 up to 50 columns, else 1 of each.", at_least=1
+    )
+    min_uniqueness: float = param(
+        1e-6,
+        "Least share of a column's variance that is noise; 0.005 is customary in psychology.",
+        above=0,
+        at_most=0.5,
+    )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to the rows of X; ``sample_weight`` counts repetitions."""
+        return self._fit(X, y, sample_weight)
+
+    def fit_covariance(self, S: Any, n_samples: int, mean: Any = None) -> Self:
+        """Fit to a covariance or correlation matrix of ``n_samples`` rows alone.
+
+        S is taken as it is, whichever its divisor. ``mean`` is needed only to transform rows later; None takes zero.
+        """
+        check_parameters(self)
+        rows = open_rows(S)
+        center = None if mean is None else as_vector(mean, rows.d, "mean")
+        moments = moments_of_covariance(to_numpy(run_for(rows).to_array(rows, "S")), n_samples, center, rows.names)
+        k = rows.d if self.n_components is None else self.n_components
+        if isinstance(k, numbers.Integral) and (many := too_many_factors(rows.d, int(k))):
+            raise ParameterError(f"FactorAnalysis: {many}")
+        self._check_rows(rows, reset=True, least=1)
+        self._forget()
+        self._moments, self._dtype = moments, np.dtype(np.float64)
+        self.solve_moments(self._moments, run_for(rows))
+        self._solved = True
+        return self
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Moments, then all else from them."""
+        run.require(8 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
+        self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
+        self.solve_moments(self._moments, run)
+
+    def solve_moments(self, moments: Moments, run: Run) -> None:
+        """Correlations, the number of factors, the maximum of the likelihood, the rotation."""
+        if moments.lost_digits:
+            raise DataError("The sparse rows lie too far from the origin to sum their squares. Pass X.toarray().")
+        correlations = Correlations.of(moments)
+        if not correlations.varying.any():
+            raise DataError("All columns are constant: there is no correlation to explain. Check the data.")
+        self.mean_, self.n_samples_ = moments.mean, moments.rows
+        with small_products(len(correlations.R)):
+            self.choice_, found = self._choose(correlations, run)
+            self.rotation_ = self._rotated(found.loadings, np.sqrt(correlations.variances[correlations.varying]))
+            self._keep(correlations, found)
+            self._judge(correlations, found)
+
+    # --- steps ---
+
+    def _choose(self, correlations: Correlations, run: Run) -> tuple[Choice, Estimate]:
+        """How many factors, and the fit with as many."""
+        d, asked = len(correlations.variances), self.n_components
+        if asked == "bic":
+            return fewest_by_bic(correlations.R, correlations.n, lambda k: self._estimate(correlations, k, run))
+        rule, spectrum = ParallelAnalysis() if asked == "parallel" else as_rule(asked), correlations.spectrum
+        rule.check(spectrum)
+        choice = rule.decide(spectrum) if asked is not None else Choice(d, "None", "as many factors as columns")
+        assert choice is not None  # the whole spectrum is at hand
+        if choice.n_components > d:
+            raise ParameterError(
+                f"FactorAnalysis(n_components={asked}): the data has {d} columns (n_features={d}). Choose at most {d}."
+            )
+        return choice, self._estimate(correlations, choice.n_components, run)
+
+    def _estimate(self, correlations: Correlations, k: int, run: Run) -> Estimate:
+        """The likelihood's maximum; constant columns have no part in it."""
+        v, first = len(correlations.R), None
+        if self.noise_variance_init is not None:
+            first = float_vector(self.noise_variance_init, len(correlations.variances), "noise_variance_init")
+            first = np.clip(first[correlations.varying] / correlations.variances[correlations.varying], 1e-12, 1.0)
+        few = _STARTS if v <= _FEW_COLUMNS and self.method == "uniqueness" else 1
+        return estimate(
+            correlations.R, min(k, v), route=self.method, lower=self.min_uniqueness, run=run, first=first,
+            starts=self.n_starts or few, rng=self._generator(), least=2 * self.tol / correlations.n,
+            max_iter=self.max_iter,
+        )  # fmt: skip
+
+    def _rotated(self, loadings: np.ndarray, deviations: np.ndarray) -> Rotation | None:
+        """Standardised loadings rotated; varimax and quartimax, as in scikit-learn, in the units of the columns."""
+        if self.rotation is None:
+            return None
+        as_there = self.rotation in _IN_UNITS and not self.kaiser
+        units = deviations if as_there else np.ones_like(deviations)
+        found = rotate(
+            loadings * units[:, None], self.rotation, kaiser=self.kaiser, gamma=self.gamma, delta=self.delta,
+            power=self.power, starts=self.n_starts or 1, rng=self._generator(),
+        )  # fmt: skip
+        return replace(found, loadings=found.loadings / units[:, None])
+
+    def _keep(self, correlations: Correlations, found: Estimate) -> None:
+        """Set the attributes of the model, in the precision of the data."""
+        varying, rotated = correlations.varying, self.rotation_ or unrotated(found.loadings)
+        standard, model = in_units(rotated, found.uniquenesses, correlations.variances, self.choice_.n_components)
+        self.components_, self.noise_variance_ = self._own(model.W.T), self._own(model.psi)
+        self.loadings_, self.uniquenesses_ = self._own(standard.W), self._own(standard.psi)
+        self.structure_, self.factor_correlation_ = self._own(standard.W @ standard.phi), self._own(standard.phi)
+        self.communalities_ = self._own(standard.communalities)
+        self.score_weights_ = self._own(model.score_weights(self.scores))
+        self.n_components_ = self.choice_.n_components
+        self.constant_ = tuple(np.flatnonzero(~varying).tolist())
+        held = found.uniquenesses <= self.min_uniqueness * (1 + 1e-6)
+        self.heywood_ = tuple(np.flatnonzero(varying)[held].tolist())
+
+    def _judge(self, correlations: Correlations, found: Estimate) -> None:
+        """Set what is said of the model: likelihood, tests, and how it was found; warn of what spoils it."""
+        n, variances, varying = correlations.n, correlations.variances, correlations.varying
+        d, v, k = len(varying), len(correlations.R), self.choice_.n_components
+        constant = d * math.log(2 * math.pi) + float(np.sum(np.log(np.where(varying, variances, NO_NOISE))))
+        self.loglike_ = [-n / 2 * (deviance + constant) for deviance in found.trace]
+        self.start_loglike_ = [-n / 2 * (deviance + constant) for deviance in found.reached]
+        parameters = free_parameters(v, min(k, v))
+        self.aic_ = 2 * parameters - 2 * self.loglike_[-1]
+        self.bic_ = math.log(n) * parameters - 2 * self.loglike_[-1]
+        self.dof_ = degrees_of_freedom(v, k)
+        self.fit_test_ = fit_test(correlations, found.deviance, k)
+        self.kmo_, self.sphericity_ = kmo(correlations), sphericity(correlations)
+        self.n_iter_, self.converged_, self.stopped_because_ = len(found.trace), found.converged, found.reason
+        if not found.converged:
+            _warn(f"{found.reason}. Raise max_iter or tol, or choose method='uniqueness'.", ConvergenceWarning)
+        if self.rotation_ is not None and not self.rotation_.converged:
+            _warn("the rotation had not converged. Keep fewer factors, or choose another.", ConvergenceWarning)
+        if self.n_components is not None:  # as many factors as columns are never determined, as the docs say
+            rounding = 64 * float(np.finfo(self._dtype).eps)
+            for concern in concerns(correlations, k, self.heywood_, rounding, vars(self).get("feature_names_in_")):
+                _warn(concern, DataWarning)
+
+    def _own(self, values: np.ndarray) -> Array:
+        """Values in the array library of the rows, and in their precision."""
+        xp = xp_of(self.mean_)
+        return like(values, self.mean_, xp.float32 if self._dtype == np.float32 else xp.float64)
+
+    def _encoding(self) -> Affine:
+        return Affine(self.score_weights_.T, self.mean_)
+
+    def _decoding(self) -> Affine:
+        return Affine(self.components_, None, self.mean_)
+
+    # --- what the model says ---
+
+    def _model(self) -> FactorModel:
+        check_is_fitted(self)
+        parts = (self.components_.T, self.noise_variance_, self.factor_correlation_)
+        return FactorModel(*(to_numpy(as_double(part)) for part in parts))
+
+    def get_covariance(self) -> Array:
+        """Return the covariance of the model, WΦW' + Ψ."""
+        return like(self._model().covariance, self.mean_)
+
+    def get_precision(self) -> Array:
+        """Return the inverse of the model's covariance; only k x k is inverted."""
+        return like(self._model().precision, self.mean_)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log-likelihood of each row under the model."""
+        rows, run = self._rows_to_map(X)
+        likelihood = self._model().log_density(self.mean_)
+        return run.gather(likelihood, rows, 1, name="scoring rows", dtype=np.dtype(np.float64))[:, 0]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of the rows."""
+        scores = self.score_samples(X)
+        return float(xp_of(scores).mean(scores))
+
+
+def _warn(words: str, category: type[Warning]) -> None:
+    warnings.warn(f"FactorAnalysis: {words}", category, stacklevel=4)

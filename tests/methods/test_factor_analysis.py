@@ -1,0 +1,451 @@
+"""Truths about factor analysis."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.decomposition
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+import lowland
+from lowland import FactorAnalysis
+from lowland.blocks.factors import (
+    _Profile,
+    by_em,
+    by_uniquenesses,
+    degrees_of_freedom,
+    least_in_box,
+    most_factors,
+    start,
+)
+from lowland.blocks.rotations import ROTATIONS, rotate
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.run.local import LocalRun
+
+
+def quietly(fit, *data):
+    """Fit where warnings are expected and tested elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(*data)
+
+
+def standard_wine():
+    X = load("wine").X
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def sample(n=2000, d=10, k=3, seed=0):
+    """Rows of a factor model, with its covariance."""
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((d, k))
+    psi = rng.uniform(0.3, 2.0, d)
+    X = rng.standard_normal((n, k)) @ W.T + rng.standard_normal((n, d)) * np.sqrt(psi) + 5 * rng.standard_normal(d)
+    return X, W @ W.T + np.diag(psi)
+
+
+# --- the maximum ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_both_routes_reach_the_same_maximum(k):
+    X, _ = sample()
+    fast = FactorAnalysis(k).fit(X)
+    em = FactorAnalysis(k, method="em", tol=1e-9, max_iter=20000).fit(X)
+    assert fast.converged_
+    assert em.converged_
+    assert fast.n_iter_ < 15 < em.n_iter_
+    assert fast.loglike_[-1] == pytest.approx(em.loglike_[-1], abs=1e-6)
+    np.testing.assert_allclose(em.noise_variance_, fast.noise_variance_, rtol=1e-4)
+    np.testing.assert_allclose(em.components_, fast.components_, atol=1e-4 * np.abs(fast.components_).max())
+
+
+def test_as_scikit_learn_but_at_the_maximum():
+    X = standard_wine()
+    ours = FactorAnalysis(3).fit(X)
+    theirs = sklearn.decomposition.FactorAnalysis(3, tol=1e-10, max_iter=50000, svd_method="lapack").fit(X)
+    np.testing.assert_allclose(ours.noise_variance_, theirs.noise_variance_, rtol=1e-3)
+    np.testing.assert_allclose(ours.get_covariance(), theirs.get_covariance(), atol=1e-4)
+    signs = np.sign(np.sum(ours.components_ * theirs.components_, axis=1))
+    np.testing.assert_allclose(ours.components_, theirs.components_ * signs[:, None], atol=1e-2)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X) * signs, atol=1e-3)
+    np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), atol=1e-3)
+    assert ours.score(X) >= theirs.score(X) - 1e-12
+    assert ours.loglike_[-1] / len(X) == pytest.approx(ours.score(X), abs=1e-10)
+
+
+@pytest.mark.parametrize("rotation", ["varimax", "quartimax"])
+def test_rotations_of_scikit_learn(rotation):
+    def simplicity(loadings):
+        return np.sum(np.var(loadings**2, axis=0)) if rotation == "varimax" else np.sum(loadings**4)
+
+    X = standard_wine()
+    theirs = sklearn.decomposition.FactorAnalysis(3, rotation=rotation, tol=1e-4).fit(X)
+    ours = FactorAnalysis(3, rotation=rotation).fit(X)
+    near = np.abs(ours.components_ @ theirs.components_.T)
+    near /= np.linalg.norm(ours.components_, axis=1)[:, None] * np.linalg.norm(theirs.components_, axis=1)
+    np.testing.assert_allclose(near.max(axis=1), 1, atol=1e-3)
+    units = X * np.geomspace(0.1, 10, 13)  # without Kaiser's lengths the units decide, as in scikit-learn
+    plain, turned = (sklearn.decomposition.FactorAnalysis(3, rotation=r).fit(units) for r in (None, rotation))
+    assert simplicity(rotate(plain.components_.T, rotation).loadings) >= simplicity(turned.components_.T) * (1 - 1e-9)
+    ours = FactorAnalysis(3, rotation=rotation).fit(units)
+    best = rotate(FactorAnalysis(3).fit(units).components_.T, rotation)
+    np.testing.assert_allclose(ours.components_.T, best.loadings, atol=1e-5 * np.abs(best.loadings).max())
+
+
+def test_the_model_is_found_again():
+    X, S = sample(200_000)
+    fa = FactorAnalysis(3).fit(X)
+    np.testing.assert_allclose(fa.get_covariance(), S, atol=0.05 * np.abs(S).max())
+    assert fa.fit_test_.p_value > 1e-3  # the model is true
+    assert FactorAnalysis(2).fit(X).fit_test_.p_value < 1e-10
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_slope_and_curvature_of_the_profile(seed):
+    rng = np.random.default_rng(seed)
+    R = np.corrcoef(rng.standard_normal((60, 3)) @ rng.standard_normal((3, 8)) + rng.standard_normal((60, 8)), rowvar=0)
+    x, h = np.log(rng.uniform(0.2, 0.8, 8)), 1e-5
+    here = _Profile.at(x, R, 2)
+    around = [(_Profile.at(x + h * e, R, 2), _Profile.at(x - h * e, R, 2)) for e in np.eye(8)]
+    slope = [(a.value - b.value) / (2 * h) for a, b in around]
+    curvature = np.array([(a.slope - b.slope) / (2 * h) for a, b in around])
+    np.testing.assert_allclose(here.slope, slope, atol=1e-7)
+    near = np.max(here.theta[2:] / here.theta[1])
+    np.testing.assert_allclose(here.curvature()[0], curvature, atol=1e-2 if near > 1 / 8 else 2e-2)
+    assert np.linalg.eigvalsh(here.curvature()[1])[0] > -1e-10  # the positive part is
+
+
+def test_the_least_of_a_quadratic_in_a_box():
+    rng, d, exact = np.random.default_rng(0), 8, 0
+    for _ in range(200):
+        B = rng.standard_normal((d, d))
+        H, g = B @ B.T + 0.1 * np.eye(d), rng.standard_normal(d)
+        low, high = -rng.uniform(0, 1, d), rng.uniform(0, 1, d)
+        p = least_in_box(H, g, low, high)
+        assert np.all((low <= p) & (p <= high))
+        assert g @ p + p @ H @ p / 2 < 0
+        slope = g + H @ p  # zero inside, pressing against the sides
+        exact += np.all(np.where(p <= low, slope > 0, np.where(p >= high, slope < 0, np.abs(slope) < 1e-9)))
+    assert exact >= 198
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_awkward_correlations_end_at_a_maximum(seed):
+    """Little noise, few rows: uniquenesses run into the bound, and EM from there finds nothing better."""
+    rng = np.random.default_rng(seed)
+    d, n = int(rng.integers(4, 14)), int(rng.integers(5, 80))
+    k = int(rng.integers(1, most_factors(d) + 1))
+    X = rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) * np.exp(rng.standard_normal(d))
+    R, run = np.corrcoef(X, rowvar=0), LocalRun()
+    found = by_uniquenesses(R, k, start(R, k, 1e-4), 1e-4, 1000, run)
+    assert found.converged
+    assert np.all(np.diff(found.trace) <= 1e-6)
+    further = by_em(R, k, found.uniquenesses, 1e-4, 1e-9, 50, run)
+    assert further.deviance >= found.deviance - 1e-6
+
+
+def test_starts():
+    X = sklearn.datasets.load_diabetes().data  # the first start ends in a lesser maximum
+    one, many = (quietly(FactorAnalysis(1, n_starts=n).fit, X) for n in (1, 8))
+    assert len(many.start_loglike_) == 8
+    assert many.loglike_[-1] == pytest.approx(max(many.start_loglike_))
+    assert many.loglike_[-1] > one.loglike_[-1] + 1
+    assert quietly(FactorAnalysis(1).fit, X).loglike_[-1] == pytest.approx(many.loglike_[-1])
+    best = quietly(FactorAnalysis(1, n_starts=1, noise_variance_init=many.noise_variance_).fit, X)
+    assert best.loglike_[-1] == pytest.approx(many.loglike_[-1])
+    assert best.n_iter_ <= 2
+
+
+def test_the_course_is_told():
+    X, _ = sample()
+    assert np.all(np.diff(FactorAnalysis(3).fit(X).loglike_) > -1e-7)
+    em = FactorAnalysis(3, method="em").fit(X)
+    assert np.all(np.diff(em.loglike_) > -1e-7)
+    assert em.n_iter_ == len(em.loglike_)
+    assert "tol" in em.stopped_because_
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        short = FactorAnalysis(3, method="em", max_iter=3, tol=0).fit(X)
+    assert not short.converged_
+    assert short.loglike_[-1] / len(X) == pytest.approx(short.score(X), abs=1e-10)
+
+
+# --- what the model says ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kaiser", [False, True])
+@pytest.mark.parametrize("rotation", ROTATIONS)
+def test_rotation_leaves_the_covariance_and_the_fit_unchanged(rotation, kaiser):
+    X = load("wine").X
+    plain, rotated = FactorAnalysis(3).fit(X), FactorAnalysis(3, rotation=rotation, kaiser=kaiser).fit(X)
+    np.testing.assert_allclose(rotated.get_covariance(), plain.get_covariance(), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(rotated.get_precision(), plain.get_precision(), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(rotated.noise_variance_, plain.noise_variance_, rtol=1e-10)
+    np.testing.assert_allclose(rotated.communalities_, plain.communalities_, rtol=1e-8)
+    assert rotated.score(X) == pytest.approx(plain.score(X), abs=1e-9)
+    # what scores stand for stays too, though the scores are turned
+    back, plain_back = (fa.inverse_transform(fa.transform(X)) for fa in (rotated, plain))
+    np.testing.assert_allclose(back, plain_back, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(rotated.structure_, rotated.loadings_ @ rotated.factor_correlation_)
+
+
+def test_variances_are_split():
+    X = load("wine").X
+    fa = FactorAnalysis(3, rotation="oblimin").fit(X)
+    np.testing.assert_allclose(fa.communalities_ + fa.uniquenesses_, 1, atol=1e-8)
+    np.testing.assert_allclose(fa.noise_variance_, fa.uniquenesses_ * X.var(axis=0))
+    np.testing.assert_allclose(np.diagonal(fa.get_covariance()), X.var(axis=0))
+    np.testing.assert_allclose(fa.components_.T, fa.loadings_ * X.std(axis=0)[:, None])
+    np.testing.assert_allclose(fa.get_precision() @ fa.get_covariance(), np.eye(13), atol=1e-9)
+
+
+def test_units_do_not_matter():
+    X, _ = sample()
+    units = np.geomspace(1e-5, 1e5, 10)
+    plain, scaled = FactorAnalysis(3).fit(X), FactorAnalysis(3).fit(X * units)
+    np.testing.assert_allclose(scaled.uniquenesses_, plain.uniquenesses_, rtol=1e-8)
+    np.testing.assert_allclose(scaled.components_ / units, plain.components_, atol=1e-7)
+    np.testing.assert_allclose(scaled.transform(X * units), plain.transform(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("rotation", [None, "promax"])
+def test_scores(rotation):
+    X, _ = sample()
+    C = X - X.mean(axis=0)
+    mean_given_row, unbiased = (
+        FactorAnalysis(3, scores=kind, rotation=rotation).fit(X) for kind in ("regression", "bartlett")
+    )
+    L, Psi, Phi = unbiased.components_.T, np.diag(unbiased.noise_variance_), unbiased.factor_correlation_
+    Sigma = L @ Phi @ L.T + Psi
+    np.testing.assert_allclose(mean_given_row.transform(X), C @ np.linalg.inv(Sigma) @ L @ Phi, atol=1e-8)
+    W = np.linalg.inv(Psi)
+    np.testing.assert_allclose(unbiased.transform(X), C @ W @ L @ np.linalg.inv(L.T @ W @ L), atol=1e-8)
+    y = np.random.default_rng(0).standard_normal((5, 3))
+    np.testing.assert_allclose(unbiased.transform(y @ L.T + X.mean(axis=0)), y, atol=1e-8)  # without noise: exact
+
+
+def test_the_svd_is_the_noise_free_case():
+    """X = UDV' is x = As with S = √n U of unit covariance and A' = DV'/√n: what little noise tends to."""
+    rng = np.random.default_rng(0)
+    n, d, k = 500, 8, 2
+    X = rng.standard_normal((n, k)) @ rng.standard_normal((k, d))
+    X -= X.mean(axis=0)
+    U, D, Vt = np.linalg.svd(X, full_matrices=False)
+    S, A = np.sqrt(n) * U[:, :k], (D[:k, None] * Vt[:k] / np.sqrt(n)).T
+    np.testing.assert_allclose(S @ A.T, X, atol=1e-10)
+    np.testing.assert_allclose(S.T @ S / n, np.eye(k), atol=1e-10)
+    for noise in (3e-2, 3e-3):
+        fa = FactorAnalysis(k).fit(X + noise * rng.standard_normal((n, d)))
+        np.testing.assert_allclose(fa.components_.T @ fa.components_, A @ A.T, atol=20 * noise)
+        turn = np.linalg.lstsq(S, fa.transform(X), rcond=None)[0]
+        np.testing.assert_allclose(turn.T @ turn, np.eye(k), atol=20 * noise)  # the same scores, turned
+        np.testing.assert_allclose(S @ turn, fa.transform(X), atol=20 * noise)
+    with pytest.warns(DataWarning, match="collinear"):
+        exact = FactorAnalysis(k).fit(X)
+    np.testing.assert_allclose(exact.components_.T @ exact.components_, A @ A.T, atol=1e-4)
+    assert exact.heywood_ == tuple(range(d))
+
+
+def test_fit_from_a_covariance_alone():
+    X, _ = sample()
+    S = np.cov(X, rowvar=False, bias=True)
+    rows, matrix = FactorAnalysis(3).fit(X), FactorAnalysis(3).fit_covariance(S, len(X), mean=X.mean(axis=0))
+    np.testing.assert_allclose(matrix.transform(X), rows.transform(X), atol=1e-8)
+    np.testing.assert_allclose(matrix.noise_variance_, rows.noise_variance_, rtol=1e-8)
+    assert matrix.bic_ == pytest.approx(rows.bic_)
+    assert matrix.fit_test_.p_value == pytest.approx(rows.fit_test_.p_value, rel=1e-6)
+    correlation = FactorAnalysis(3).fit_covariance(np.corrcoef(X, rowvar=False), len(X))
+    np.testing.assert_allclose(correlation.components_.T, rows.loadings_, atol=1e-8)
+    np.testing.assert_array_equal(correlation.mean_, 0)
+    more = matrix.partial_fit(X[:100])
+    assert more.n_samples_ == 2100
+
+
+def test_a_frame_of_covariances_gives_its_names(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, _ = sample(d=6, k=1)
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    fa = FactorAnalysis(2, rotation="promax").fit_covariance(frame.cov(), len(frame), mean=frame.mean())
+    assert list(fa.feature_names_in_) == list("abcdef")
+    lowland.save(fa, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    assert loaded.fit_test_ == fa.fit_test_
+    assert loaded.sphericity_ == fa.sphericity_
+    np.testing.assert_array_equal(loaded.kmo_.columns, fa.kmo_.columns)
+    np.testing.assert_array_equal(loaded.rotation_.phi, fa.rotation_.phi)
+    np.testing.assert_array_equal(loaded.transform(frame), fa.transform(frame))
+
+
+def test_parts_and_weights():
+    X, _ = sample(400)
+    whole = FactorAnalysis(2).fit(X)
+    parts = FactorAnalysis(2).partial_fit(X[:150]).partial_fit(X[150:])
+    np.testing.assert_allclose(parts.components_, whole.components_, atol=1e-8)
+    np.testing.assert_allclose(parts.score(X), whole.score(X))
+    twice = FactorAnalysis(2).fit(X, sample_weight=np.repeat([2, 0], 200))
+    np.testing.assert_allclose(twice.components_, FactorAnalysis(2).fit(X[:200]).components_, atol=1e-7)
+    assert twice.loglike_[-1] == pytest.approx(2 * FactorAnalysis(2).fit(X[:200]).loglike_[-1])
+
+
+# --- how many, and is it worth it -------------------------------------------------------------------------------------
+
+
+def test_how_many_factors():
+    X, _ = sample(1000, 15, 3, seed=2)
+    for rule in ("parallel", "bic", lowland.ParallelAnalysis(trials=50)):
+        fa = FactorAnalysis(rule).fit(X)
+        assert fa.n_components_ == fa.choice_.n_components == 3
+    assert "BIC" in FactorAnalysis("bic").fit(X).choice_.reason
+    bic = FactorAnalysis("bic").fit(X)
+    assert bic.bic_ == min(FactorAnalysis(k, n_starts=1).fit(X).bic_ for k in (2, 3, 4)) or np.isclose(
+        bic.bic_, FactorAnalysis(3).fit(X).bic_
+    )
+    fa = FactorAnalysis(3).fit(X)
+    parameters = 15 + 15 + 15 * 3 - 3  # means, uniquenesses, loadings, less the rotations
+    assert fa.aic_ == pytest.approx(2 * parameters - 2 * fa.loglike_[-1])
+    assert fa.bic_ == pytest.approx(np.log(1000) * parameters - 2 * fa.loglike_[-1])
+    assert fa.dof_ == 15 * 16 / 2 - (parameters - 15)
+
+
+def test_adequacy_known_answers():
+    r = 0.6
+    R = np.array([[1, r], [r, 1]])
+    fa = FactorAnalysis(1, min_uniqueness=0.1)
+    from lowland.blocks.adequacy import Correlations, kmo, sphericity
+
+    def of(R):
+        return Correlations(R, np.ones(len(R)), 100)
+
+    assert kmo(of(R)).overall == pytest.approx(0.5)  # two columns: the partial correlation is the correlation
+    test = sphericity(of(R))
+    assert test.statistic == pytest.approx(-(100 - 1 - 9 / 6) * np.log(1 - r**2))
+    assert test.dof == 1
+    assert sphericity(of(np.eye(4))).p_value == 1.0
+    assert kmo(of(np.ones((3, 3)))) is None
+    X, _ = sample()
+    fa.fit(X)
+    assert 0.5 < fa.kmo_.overall < 1
+    assert fa.kmo_.columns.shape == (10,)
+    noise = quietly(FactorAnalysis(1).fit, np.random.default_rng(0).standard_normal((400, 8)))
+    assert noise.kmo_.overall < 0.6
+    assert noise.sphericity_.p_value > 1e-3
+
+
+@pytest.mark.parametrize(("d", "most"), [(1, 0), (2, 0), (3, 1), (4, 1), (5, 2), (6, 3), (7, 3), (24, 17)])
+def test_degrees_of_freedom(d, most):
+    assert most_factors(d) == most
+    assert degrees_of_freedom(d, most) >= 0 > degrees_of_freedom(d, most + 1)
+
+
+# --- bounds and bad input ---------------------------------------------------------------------------------------------
+
+
+def test_heywood_cases_are_held_and_told():
+    X = load("iris").X
+    with pytest.warns(DataWarning, match=r"column 2 is without noise.*Heywood.*fewer factors"):
+        fa = FactorAnalysis(1, min_uniqueness=0.005).fit(X)
+    assert fa.heywood_ == (2,)
+    assert fa.uniquenesses_[2] == pytest.approx(0.005)
+    assert np.isfinite(fa.transform(X)).all()
+
+
+def test_constant_columns():
+    X, _ = sample(300)
+    wide = np.column_stack([X[:, :4], np.full(len(X), 3.0), X[:, 4:]])
+    with pytest.warns(DataWarning, match="column 4 is constant"):
+        fa = FactorAnalysis(2).fit(wide)
+    plain = FactorAnalysis(2).fit(X)
+    assert fa.constant_ == (4,)
+    np.testing.assert_array_equal(fa.components_[:, 4], 0)
+    np.testing.assert_allclose(fa.transform(wide), plain.transform(X), atol=1e-8)
+    with pytest.raises(DataError, match="All columns are constant"):
+        FactorAnalysis(1).fit(np.ones((5, 3)))
+    with pytest.warns(DataWarning, match="constant"):
+        theirs = sklearn.decomposition.FactorAnalysis(2).fit(wide), FactorAnalysis(2).fit(wide)
+    assert theirs[1].loglike_[-1] >= theirs[0].loglike_[-1] - 1e-6 * len(X)
+
+
+def test_collinear_columns():
+    X, _ = sample()
+    X = np.column_stack([X, X[:, 0] + X[:, 1]])
+    with pytest.warns(DataWarning, match="column 0, column 1, column 10 are perfectly collinear"):
+        fa = FactorAnalysis(2).fit(X)
+    assert np.isfinite(fa.transform(X)).all()
+    assert fa.fit_test_ is None
+    assert fa.kmo_ is None
+    with pytest.raises(DataError, match="collinear"):
+        FactorAnalysis(2).fit_covariance(np.cov(X, rowvar=False), len(X))
+
+
+def test_more_factors_than_the_degrees_of_freedom_allow():
+    X = load("iris").X
+    with pytest.warns(DataWarning, match="FactorAnalysis: ") as told:
+        fa = FactorAnalysis(2).fit(X)
+    (words,) = [str(w.message) for w in told if "Heywood" not in str(w.message)]
+    assert words.endswith("(degrees of freedom -1): loadings and uniquenesses are not determined. Choose at most 1.")
+    assert fa.dof_ == -1
+    assert fa.fit_test_ is None
+    with pytest.raises(ParameterError, match=r"n_components=2.*degrees of freedom -1.*at most 1"):
+        FactorAnalysis(2).fit_covariance(np.cov(X, rowvar=False), 150)
+    with pytest.raises(ParameterError, match="degrees of freedom"):
+        FactorAnalysis().fit_covariance(np.cov(X, rowvar=False), 150)
+    with pytest.raises(ParameterError, match="at most 4"):
+        FactorAnalysis(5).fit(X)
+
+
+def test_as_many_factors_as_columns_fit_exactly():
+    X = load("wine").X
+    fa = FactorAnalysis().fit(X)
+    np.testing.assert_allclose(fa.get_covariance(), np.cov(X, rowvar=False, bias=True), rtol=1e-9, atol=1e-9)
+    assert fa.n_components_ == 13
+    assert fa.score(X) >= sklearn.decomposition.FactorAnalysis().fit(X).score(X) - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda S: S[:3], "3 x 4"),
+        (lambda S: S + np.triu(np.ones((4, 4)), 1), r"not symmetric: column 0 with column \d is"),
+        (lambda S: S - 2 * np.eye(4) * S[0, 0], "no variance"),
+        (lambda S: np.where(np.eye(4) > 0, S, 5 * S.max()), "not positive.*eigenvalue -"),
+        (lambda S: np.where(np.eye(4) > 0, np.nan, S), "NaN"),
+        (lambda S: S[[0, 1, 2, 2]][:, [0, 1, 2, 2]], "column 2, column 3 are perfectly collinear"),
+    ],
+)
+def test_what_is_no_covariance(spoil, words):
+    S = np.cov(load("iris").X, rowvar=False)
+    fa = FactorAnalysis(1)
+    with pytest.raises(DataError, match=words) as caught:
+        fa.fit_covariance(spoil(S), 150)
+    assert str(caught.value).endswith(".")
+    with pytest.raises(ParameterError, match="at least 2"):
+        fa.fit_covariance(S, 1)
+    with pytest.raises(ParameterError, match="how many rows"):
+        fa.fit_covariance(S, None)
+    with pytest.raises(DataError, match="mean"):
+        fa.fit_covariance(S, 150, mean=[1.0, 2.0])
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(12, 40, 3), (5, 8, 4), (30, 31, 10), (3, 5, 1)])
+@pytest.mark.parametrize("method", ["uniqueness", "em"])
+def test_fewer_rows_than_columns(n, d, k, method):
+    X = np.random.default_rng(0).standard_normal((n, d)) @ np.random.default_rng(1).standard_normal((d, d))
+    fa = quietly(FactorAnalysis(k, method=method).fit, X)
+    theirs = quietly(sklearn.decomposition.FactorAnalysis(k, svd_method="lapack", max_iter=100).fit, X)
+    assert np.isfinite(fa.transform(X)).all()
+    assert np.isfinite(fa.loglike_[-1])
+    if method == "uniqueness" and k < n - 1:
+        assert fa.loglike_[-1] > theirs.score(X) * n - 1e-3 * n
+
+
+def test_noise_variance_init_must_fit():
+    X, _ = sample()
+    with pytest.raises(DataError, match="noise_variance_init"):
+        FactorAnalysis(2, noise_variance_init=[1.0, 2.0]).fit(X)
+    given = FactorAnalysis(2, noise_variance_init=np.ones(10)).fit(X)
+    np.testing.assert_allclose(given.noise_variance_, FactorAnalysis(2).fit(X).noise_variance_, rtol=1e-6)
