@@ -102,3 +102,20 @@ def test_one_factor_and_wrong_input():
         rotate(B, "varimax", starts=0)
     with pytest.raises(DataError, match="finite"):
         rotate(np.full((3, 2), np.nan), "varimax")
+
+
+@pytest.mark.parametrize("kind", ROTATIONS)
+def test_a_top_of_the_criterion_is_left(kind):
+    """A general and a bipolar factor: no turn changes the criterion to first order, and every turn betters it."""
+    A = np.array([[0.6, 0.6]] * 4 + [[0.6, -0.6]] * 4)
+    found = rotate(A, kind)
+    np.testing.assert_allclose(np.sort(np.abs(found.loadings), axis=1)[:, 0], 0, atol=1e-6)
+    np.testing.assert_allclose(found.loadings @ found.phi @ found.loadings.T, A @ A.T, atol=1e-10)
+
+
+def test_factors_do_not_fall_together():
+    """Oblimin with a large gamma would let them, and the loadings grow without end."""
+    A = np.random.default_rng(0).uniform(-1, 1, (13, 3)) * np.array([1.0, 0.7, 0.4])
+    for gamma in (0.5, 1.0):
+        found = rotate(A, "oblimin", gamma=gamma, max_iter=500)
+        np.testing.assert_allclose(found.loadings @ found.phi @ found.loadings.T, A @ A.T, atol=1e-6)

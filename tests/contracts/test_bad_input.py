@@ -133,6 +133,12 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted(name):
         est.fit(with_value(np.nan), labels())
     with pytest.raises(NotFittedError):
         est.transform(table())
+    est.fit(table(), labels())
+    with pytest.raises(DataError):
+        est.fit(with_value(np.nan), labels())
+    if hasattr(est, "partial_fit"):
+        assert est.partial_fit(table()[:60], labels()[:60]).n_samples_ == 60
+        return
     left = {name for name in vars(est) if name.endswith("_")} - {"n_features_in_", "feature_names_in_"}
     assert not left
 

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import lowland
 from lowland.arrays.namespace import to_numpy
 
-from .battery import METHODS, ORDER_FREE, SPARSE, STREAMING, agreement, labels, make, table
+from .battery import METHODS, ORDER_FREE, SPARSE, STREAMING, agreement, labels, load_method, make, table
 
 
 @pytest.fixture
@@ -231,3 +231,15 @@ def test_dask_agrees_and_stays_lazy(name):
     assert result.shape == (200, result.shape[1])
     Z = make(name).fit(X, labels(200)).transform(X)
     np.testing.assert_allclose(result.compute(), Z, atol=agreement(name, Z))
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if hasattr(load_method(name), "partial_fit")])
+def test_two_threads_may_read_a_model_first(name):
+    from concurrent.futures import ThreadPoolExecutor
+
+    X = table(500)
+    for _ in range(5):
+        est = make(name).partial_fit(X, labels(500))
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _, est=est: est.transform(X), range(4)))
+        assert all(np.array_equal(found[0], other) for other in found[1:])

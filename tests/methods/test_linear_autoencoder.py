@@ -183,7 +183,7 @@ def test_a_step_too_long_of_our_own_is_halved():
     X = table() - table().mean(axis=0)
     loss = Objective(KINDS["tied"](), np.cov(X.T) / np.trace(np.cov(X.T)), 1.0)
     start = loss.kind.start(2, loss.S, 1.0, np.random.default_rng(0))
-    found = descend(start, loss, Pace(1e3, None, 1e-9, 5000), LocalRun())
+    found = descend(start, loss, Pace(1e3, None, 1e-9, 1.0, 5000), LocalRun())
     assert found.converged
     assert found.step < 10
     assert np.all(np.diff(found.trace) <= 0)
@@ -298,3 +298,12 @@ def test_weights_count_repetitions(rng):
     np.testing.assert_allclose(weighted.decoder_, repeated.decoder_, atol=1e-8)
     with pytest.raises(ParameterError, match="repeat the rows"):
         LinearAutoencoder(2, batch_size=10).fit(X, sample_weight=times)
+
+
+@pytest.mark.parametrize("codes", ["tied", "untied", "free"])
+def test_a_plateau_is_no_arrival(codes, rng):
+    """One column of a far larger unit is learnt at once; the rest would take a long time, and that is told."""
+    X = rng.standard_normal((300, 6)) @ rng.standard_normal((6, 6)) * np.array([1e5, 1, 1, 1, 1, 1])
+    with pytest.warns(ConvergenceWarning, match="scale the columns"):
+        model = LinearAutoencoder(2, codes=codes, max_iter=500).fit(X)
+    assert not model.converged_

@@ -309,6 +309,62 @@ def test_rows_without_a_label_are_counted(tmp_path):
         LinearDiscriminantAnalysis().fit(frame.astype({"tree": "string"}), y="tree")
 
 
+def test_labels_in_a_column_of_objects():
+    X, y = classes(n=60)
+    plain = LinearDiscriminantAnalysis().fit(X, y)
+    objects = LinearDiscriminantAnalysis().fit(X, y.astype(object))
+    assert np.array_equal(objects.classes_, plain.classes_)
+    assert objects.classes_.dtype == plain.classes_.dtype
+    for bad, words in (
+        (np.where(y == 1, np.nan, y).astype(object), "without a label"),
+        ((y + 0.5).astype(object), "continuous"),
+        (y.astype("S1"), "whole numbers or texts"),
+        (np.array(["a", 1] * 30, dtype=object), "several kinds"),
+    ):
+        with pytest.raises(DataError, match=words):
+            LinearDiscriminantAnalysis().fit(X, bad)
+
+
+def test_parameters_changed_between_parts():
+    X, y = classes(n=300)
+    model = LinearDiscriminantAnalysis("eigen").fit(X[:150], y[:150]).set_params(priors=[0.2, 0.3, 0.5])
+    model.partial_fit(X[150:], y[150:])
+    with pytest.raises(ParameterError, match="Set them back"):
+        model.transform(X)
+    np.testing.assert_allclose(
+        model.set_params(priors=None).transform(X),
+        LinearDiscriminantAnalysis("eigen").fit(X, y).transform(X),
+        atol=1e-8,
+    )
+    apart = LinearDiscriminantAnalysis("eigen", priors=[0.2, 0.3, 0.5]).fit(X[:150], y[:150])
+    apart.set_params(priors=None).partial_fit(X[150:], y[150:])
+    np.testing.assert_allclose(apart.coef_, LinearDiscriminantAnalysis("eigen").fit(X, y).coef_, rtol=1e-7)
+
+
+def test_parts_of_several_libraries_and_kinds_of_labels():
+    torch = pytest.importorskip("torch")
+    X, y = classes(n=300)
+    mixed = LinearDiscriminantAnalysis().partial_fit(X[:150], y[:150]).partial_fit(torch.asarray(X[150:]), y[150:])
+    np.testing.assert_allclose(mixed.coef_, LinearDiscriminantAnalysis().fit(X, y).coef_, rtol=1e-7)
+    with pytest.raises(DataError, match="one kind"):
+        mixed.partial_fit(X, y.astype(str))
+
+
+@pytest.mark.parametrize("options", [{"shrinkage": "auto"}, {"priors": [0.2, 0.3, 0.5]}, {"shrinkage": 0.3}], ids=str)
+def test_the_strict_array_library_too(options):
+    xp = pytest.importorskip("array_api_strict")
+    X, y = classes(n=100)
+    strict = LinearDiscriminantAnalysis("eigen", **options).fit(xp.asarray(X), y)
+    plain = LinearDiscriminantAnalysis("eigen", **options).fit(X, y)
+    np.testing.assert_allclose(to_numpy(strict.transform(xp.asarray(X))), plain.transform(X), atol=1e-9)
+
+
+def test_equal_means_are_told():
+    X, _ = classes(n=100)
+    with pytest.warns(DataWarning, match="same means"):
+        LinearDiscriminantAnalysis().fit(np.vstack([X, X]), np.repeat([0, 1], 100))
+
+
 def test_a_text_names_a_column_for_every_method():
     import pandas as pd
 
@@ -322,6 +378,10 @@ def test_a_text_names_a_column_for_every_method():
     for source in (X, [frame, frame]):
         with pytest.raises(DataError, match="without named columns"):
             LinearDiscriminantAnalysis().fit(source, y="kind")
+    lda = LinearDiscriminantAnalysis().fit(frame, y="kind")
+    with pytest.raises(DataError, match="requires y"):
+        lda.fit(frame)
+    assert len(lda.predict(frame)) == 60  # a refused fit changes nothing
 
 
 def test_a_warning_points_at_the_line_of_the_caller():

@@ -275,3 +275,23 @@ def test_float32_in_float32_out():
     found = ProjectionPursuit(1, n_null=0, random_state=0).fit(X)
     assert found.components_.dtype == found.transform(X).dtype == np.float32
     assert degrees(found.directions_[0].astype(float), NORMAL) < 1
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [("f4", 1e-4), ("f8", 1e-9), ("f8", 1e9), ("f4", 1e7)])
+def test_a_column_in_other_units_is_seen(dtype, unit):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    X[:, 0] += np.where(rng.random(400) < 0.5, 3, -3)
+    plain, scaled = (
+        ProjectionPursuit(1, index="kurtosis", n_null=0, random_state=0).fit((X * [u, 1, 1]).astype(dtype))
+        for u in (1, unit)
+    )
+    assert scaled.rank_ == 3
+    np.testing.assert_allclose(scaled.index_, plain.index_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e7, 1e160])
+def test_directions_know_no_units(unit):
+    X = np.random.default_rng(0).standard_normal((200, 4)) * unit
+    found = ProjectionPursuit(1, n_null=0, index="kurtosis").fit(X)
+    np.testing.assert_allclose(np.linalg.norm(found.directions_, axis=1), 1)

@@ -138,6 +138,11 @@ class Objective:
         """Return its gradient."""
         return self.kind.gradient(theta, self.S)
 
+    def faintest(self, theta: Array) -> float:
+        """Return the least variance within the decoder's span: a direction of it that is to be learnt is faint."""
+        Q = orthonormal(self.kind.pair(theta).D)
+        return float(xp_of(Q).linalg.eigvalsh(Q.T @ self.S @ Q)[0])
+
     def gradient_of_batch(self, Y: Array) -> Callable[[Array], Array]:
         """Return the gradient of the loss of some centered rows."""
         return partial(self.kind.gradient, S=BatchCovariance(Y, Y.shape[0] * self.total))

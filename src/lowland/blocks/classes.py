@@ -199,7 +199,7 @@ def covariances(
     total = (moments.pooled + moments.between) / n
     if not moments.apart:
         return Covariances(shrunk(moments.pooled / n, share), shrunk(total, share), np.full(len(priors) + 1, share))
-    parts = [*(as_double(moments.scatter[c, ...]) / max(m, 1) for c, m in enumerate(moments.n)), total]
+    parts = [*(as_double(moments.scatter[c, ...]) / max(float(m), 1.0) for c, m in enumerate(moments.n)), total]
     scales = None if fourth is None else fourth_powers(moments).scale
     shares = np.full(len(parts), share)
     for c, S in enumerate(parts):
@@ -207,8 +207,8 @@ def covariances(
             parts[c] = shrunk(S, share)
             continue
         both = scales[c, :, None] * scales[c, None, :]
-        shares[c] = ledoit_wolf_share(S / both, [*moments.n, n][c], fourth[c])
-        parts[c] = shrunk(S / both, shares[c]) * both
+        shares[c] = ledoit_wolf_share(S / both, float([*moments.n, n][c]), float(fourth[c]))
+        parts[c] = shrunk(S / both, float(shares[c])) * both
     within = sum(S * float(p) for S, p in zip(parts, priors, strict=False))
     return Covariances(within, parts[-1], shares)
 

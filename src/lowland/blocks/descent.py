@@ -25,6 +25,10 @@ class Objective(Protocol):
         """Return its gradient."""
         ...
 
+    def faintest(self, theta: Array) -> float:
+        """Return the least curvature that matters here: beside it a gradient is small or not."""
+        ...
+
 
 class MeanObjective(Objective, Protocol):
     """A mean over rows, of which some can be asked alone."""
@@ -34,6 +38,7 @@ class MeanObjective(Objective, Protocol):
         ...
 
 
+_NOISE = 64 * float(np.finfo(np.float64).eps)  # of a gradient, as a share of the largest curvature
 _ROUNDING = 1e-13  # share of the first loss by which rounding may let the loss grow
 
 
@@ -58,8 +63,15 @@ class Pace:
 
     step: float
     asked: float | None  # the step a user gave, in units of the rows: never halved, and a loss that grows is told
-    flat: float  # the norm of the gradient at which the descent has arrived
+    tol: float  # the norm of the gradient at which the descent has arrived, as a share of the curvature
+    largest: float  # the largest curvature
     most: int  # iterations
+
+    def arrived(self, slope: float, theta: Array, loss: Objective) -> bool:
+        """Whether the gradient is small, also for what curves least: on a plateau it is small for the rest only."""
+        if slope > self.tol * self.largest:
+            return False
+        return slope <= max(self.tol * loss.faintest(theta), _NOISE * self.largest)
 
     def shorter(self, step: float, before: float, after: float) -> float:
         """Return half the step where the loss has grown, or tell."""
@@ -95,7 +107,7 @@ def descend(theta: Array, loss: Objective, pace: Pace, run: Run) -> Descent:
                 continue
             move, theta = new - theta, new
             trace.append(min(value, trace[-1]))
-            if float(xp.linalg.vector_norm(g)) <= pace.flat:
+            if pace.arrived(float(xp.linalg.vector_norm(g)), theta, loss):
                 return Descent(theta, tuple(trace), True, step)
             uphill = float(xp.sum(g * move)) > 0
             longer = 1.0 if uphill else (1 + math.sqrt(1 + 4 * momentum**2)) / 2
@@ -121,7 +133,7 @@ def descend_by_batches(
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in run.iterate("descending by epochs", pace.most):
             anchor, g_all = theta, loss.gradient(theta)
-            if float(xp.linalg.vector_norm(g_all)) <= pace.flat:
+            if pace.arrived(float(xp.linalg.vector_norm(g_all)), theta, loss):
                 return Descent(theta, tuple(trace), True, step)
             for Y in batches():
                 g_batch = loss.gradient_of_batch(Y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,10 @@ def shown(label: Any) -> str:
 
 def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels in order, and the number of each row's."""
+    if y.dtype.kind not in "biufUO":
+        raise DataError(f"The labels are of type {y.dtype}. Give whole numbers or texts.")
+    if y.dtype.kind == "O" and all(isinstance(v, numbers.Number) for v in y):
+        y = np.array(y.tolist())  # numbers in a column of objects are numbers
     missing = _missing(y)
     if missing:
         raise DataError(
@@ -56,12 +61,17 @@ def _missing(y: np.ndarray) -> int:
     return sum(v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in y)
 
 
-def joined_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> np.ndarray:
-    """Return all classes so far: those known, and those named or, if none were, those met."""
-    met, _ = classes_of(labels, least=1)
-    if named is None and known is not None and not np.setdiff1d(met, known).size:
-        return known
+def joined_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return all classes so far, and the number of each row's.
+
+    They are those known, and those named or, if none were, those met.
+    """
+    met, codes = classes_of(labels, least=1)
     new = met if named is None else classes_of(as_vector(named, None, "classes"), least=1)[0]
+    for other in (new, known):
+        if other is not None and _is_text(other) != _is_text(met):
+            kinds = ["texts" if _is_text(labels) else "numbers" for labels in (met, other)]
+            raise DataError(f"The labels of these rows are {kinds[0]}, other ones {kinds[1]}. Give labels of one kind.")
     found = new if known is None else np.union1d(known, new)
     strangers = np.setdiff1d(met, found)
     if len(strangers):
@@ -69,7 +79,11 @@ def joined_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> 
             f"y holds the label {shown(strangers[0])}, which is not among the classes that were named: "
             f"{', '.join(map(shown, found))}. Name all classes in the first call."
         )
-    return found
+    return found, np.searchsorted(found, met)[codes]
+
+
+def _is_text(labels: np.ndarray) -> bool:
+    return labels.dtype.kind in "UO"
 
 
 def prior_shares(priors: Any, classes: int) -> np.ndarray:
@@ -117,7 +131,8 @@ class NamedClass:
         if isinstance(codes, np.ndarray) or self.classes.dtype.kind not in "iufb":
             return self.classes[to_numpy(codes).astype(np.int64)]
         xp = xp_of(codes)
-        labels = xp.asarray(self.classes, device=device_of(codes))
+        whole = self.classes.dtype.kind in "iu"  # not every library has every unsigned kind
+        labels = xp.asarray(self.classes.astype(np.int64) if whole else self.classes, device=device_of(codes))
         return xp.take(labels, xp.astype(codes, xp.int64), axis=0)
 
 

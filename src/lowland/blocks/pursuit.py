@@ -119,15 +119,24 @@ class Sphered:
 
 
 def sphered(X: np.ndarray, rounding: float = 0.0) -> Sphered:
-    """Sphere rows X (n, d) along their principal axes; directions below ``rounding`` of the largest are left out."""
+    """Sphere rows X (n, d) along the principal axes of the columns over their deviations: units must not matter.
+
+    Directions below ``rounding`` of the largest are left out.
+    """
     n, mean = X.shape[0], X.mean(axis=0)
     C = X - mean
-    C[:, C.std(axis=0) <= rounding * np.abs(mean)] = 0.0  # only rounding varies
+    C = C - C.mean(axis=0)  # what the mean's own rounding left
+    largest = np.abs(C).max(axis=0)
+    largest[largest <= rounding * np.abs(mean)] = 0.0  # only rounding varies
+    units = np.where(largest > 0, largest, np.inf)
+    units = units * np.sqrt(np.mean((C / units) ** 2, axis=0), where=largest > 0, out=np.ones_like(units))
+    C = C / units  # squares of columns in their own units neither overflow nor vanish
     _, s, Vt = np.linalg.svd(C, full_matrices=False)
     Vt = fix_signs(Vt.T).T  # the order of the rows must not choose them, nor rounding
     s = s[s**2 > rounding * s[0] ** 2] / np.sqrt(n - 1)
     W = Vt[: len(s)] / s[:, None]
-    return Sphered(np.ascontiguousarray(W @ C.T), W, Vt[: len(s)].T * s)
+    back = np.where(largest > 0, units, 0.0)[:, None] * Vt[: len(s)].T * s
+    return Sphered(np.ascontiguousarray(W @ C.T), W / units, back)
 
 
 # --- the search -------------------------------------------------------------------------------------------------------
@@ -330,8 +339,9 @@ def _orthonormal(views: np.ndarray) -> np.ndarray:
 
 def unit_rows(M: np.ndarray) -> np.ndarray:
     """Return the rows as directions of length 1, without those that have none."""
-    lengths = np.linalg.norm(M, axis=1)
-    return M[lengths > 1e-6] / lengths[lengths > 1e-6, None]
+    largest = np.abs(M).max(axis=1, initial=0.0)
+    M = M[largest > 0] / largest[largest > 0, None]  # squares must not overflow
+    return M / np.linalg.norm(M, axis=1)[:, None]
 
 
 # --- what was found is removed, and noise is searched -----------------------------------------------------------------

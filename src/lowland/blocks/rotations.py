@@ -27,6 +27,8 @@ _FLAT = 1e-12  # size of the projected gradient, beside that of the criterion, a
 _FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
 _ROUNDING = 1e-14  # share of the criterion below which a fall is rounding
 _HALVINGS, _STEADILY = 30, 0.98
+_NUDGE, _BETTER = 0.05, 1e-9  # radians by which a result is turned, and by how much better what follows must be
+_TOGETHER = 1e-4  # least singular value of T: nearer, factors have fallen together and loadings grow without end
 
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]  # loadings -> value, gradient
 
@@ -86,11 +88,11 @@ def rotate(
         first = rotate(A, "varimax", kaiser=kaiser, starts=starts, rng=rng, max_iter=max_iter)
         return _ordered(_promax(A, first, power))
     f, oblique = _criterion(kind, A.shape, gamma, delta)
-    step = _oblique if oblique else _orthogonal
-    found = [
-        step(A / lengths, f, np.eye(A.shape[1]) if i == 0 else _random_rotation(A.shape[1], rng), kind, max_iter)
-        for i in range(starts)
-    ]
+    descend = _oblique if oblique else _orthogonal
+    found = []
+    for i in range(starts):
+        T = np.eye(A.shape[1]) if i == 0 else _random_rotation(A.shape[1], rng)
+        found.append(_nudged(A / lengths, f, descend, descend(A / lengths, f, T, kind, max_iter), max_iter))
     best = min(found, key=lambda rotation: rotation.criterion)
     reached = tuple(rotation.criterion for rotation in found)
     return _ordered(replace(best, loadings=best.loadings * lengths, reached=reached))
@@ -100,6 +102,21 @@ def unrotated(loadings: np.ndarray) -> Rotation:
     """Return loadings left as they are."""
     T = np.eye(loadings.shape[1])
     return Rotation(loadings, T, T, "none", 0.0, (), True)
+
+
+def _nudged(A: np.ndarray, f: Criterion, descend: Callable[..., Rotation], found: Rotation, max_iter: int) -> Rotation:
+    """The same, or what a small turn leads on to: a slope of zero may also be a saddle or even a top.
+
+    The unrotated loadings of two groups of columns are such a top for every criterion.
+    """
+    k = A.shape[1]
+    M = np.random.default_rng(0).standard_normal((k, k))
+    U, _, Vt = np.linalg.svd(np.eye(k) + _NUDGE * (M - M.T))
+    T = found.T @ (U @ Vt)
+    further = descend(A, f, T / np.sqrt(np.sum(T**2, axis=0)), found.kind, max_iter)
+    if further.criterion < found.criterion - _BETTER * abs(found.criterion):
+        return replace(further, trace=found.trace + further.trace)
+    return found
 
 
 def _random_rotation(k: int, rng: np.random.Generator) -> np.ndarray:
@@ -185,6 +202,8 @@ def _oblique(A: np.ndarray, f: Criterion, T: np.ndarray, kind: str, max_iter: in
     """Descend over columns of unit length: L = A (T')^-1; a step is brought back by dividing by the lengths."""
 
     def value_at(T: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        if np.linalg.svd(T, compute_uv=False)[-1] < _TOGETHER:
+            raise np.linalg.LinAlgError("the factors fall together")
         inverse = np.linalg.inv(T)
         L = A @ inverse.T
         value, G = f(L)

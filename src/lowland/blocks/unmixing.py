@@ -53,7 +53,8 @@ def unmix(how: Algorithm, white: White, contrast: Contrast, W: np.ndarray, tol: 
         return how(white, contrast, W, tol, max_iter)
     first = how(white.rough, contrast, W, max(tol, _ROUGH), max_iter - 1)
     last = how(white, contrast, first.W, tol, max_iter - first.iterations)
-    return replace(last, iterations=first.iterations + last.iterations, trace=first.trace + last.trace)
+    reason = last.reason if last.converged else f"max_iter={max_iter} iterations were not enough"
+    return replace(last, iterations=first.iterations + last.iterations, trace=first.trace + last.trace, reason=reason)
 
 
 # --- fixed points -----------------------------------------------------------------------------------------------------

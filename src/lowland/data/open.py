@@ -235,8 +235,8 @@ def read_column(source: Any, name: str) -> np.ndarray:
     if not is_frame(source):
         return read_file_column(_path(source), name)
     table = _narwhal(source)
-    selected([str(label) for label in table.columns], [name], (), "the frame")
-    return table[name].to_numpy()
+    place = selected([str(label) for label in table.columns], [name], (), "the frame")[0]
+    return table[:, place].to_numpy()
 
 
 # --- vectors beside the rows ------------------------------------------------------------------------------------------

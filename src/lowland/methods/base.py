@@ -65,6 +65,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         counts = self._weights(weights, rows)
         self._check_rows(rows, reset=True)
         self._forget()
+        self._remember_label(y)
         try:
             self.solve(rows, run_for(rows), labels, counts)
         except BaseException:  # stopped or failed: what is half done must not look like a result
@@ -75,7 +76,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
         """Open rows and labels; a text y names the column of labels, which is left out of the rows."""
-        self.__dict__.pop("label_name_", None)
         if isinstance(y, str):
             if not _has_named_columns(X):
                 raise DataError(
@@ -83,7 +83,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                     "path of one file, or give the labels themselves, one a row."
                 )
             rows = open_rows(X, drop=[y])
-            self.label_name_ = y  # so that the same frame or file can be mapped, label and all
             return rows, as_vector(read_column(X, y), rows.n, "y")
         rows = open_rows(X)
         if not self.reads_y:
@@ -101,6 +100,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return rows, None if y is None else as_vector(y, rows.n, "y")
 
+    def _remember_label(self, y: Any) -> None:
+        """Note which column held the labels, so that the same frame or file can be mapped, label and all."""
+        if isinstance(y, str):
+            self.label_name_ = y
+
     def _weights(self, weights: Any, rows: Rows) -> np.ndarray | None:
         """Weights as floats, one a row; a single number weighs every row alike, as in scikit-learn."""
         if weights is None:
@@ -111,7 +115,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Drop what an earlier fit left, so that nothing of it survives in this one."""
-        kept = ("n_features_in_", "feature_names_in_", "label_name_")
+        kept = ("n_features_in_", "feature_names_in_")
         for name in [name for name in vars(self) if name in _INNER or (name.endswith("_") and name not in kept)]:
             delattr(self, name)
 

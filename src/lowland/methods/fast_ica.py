@@ -171,7 +171,7 @@ class FastICA(LinearMap):
             )
         if self.n_gaussian_ > 1:
             warn(
-                f"{self.n_gaussian_} of {len(self.negentropy_)} components cannot be told from normal ones with "
+                f"{self.n_gaussian_} of {self.negentropy_.shape[0]} components cannot be told from normal ones with "
                 f"{self.n_samples_} rows. Normal sources cannot be separated: any rotation of these components is as "
                 "good. Do not read meaning into them; pass fewer n_components, or more rows.",
                 DataWarning,

@@ -75,7 +75,7 @@ class LinearAutoencoder(MomentsMap):
     max_iter: int = param(10_000, "Steps at most; with mini-batches, epochs.", at_least=1)
     tol: float = param(
         1e-9,
-        "Norm of the gradient, as a share of the largest eigenvalue, at which the descent has arrived.",
+        "Norm of the gradient, as a share of the least variance of a code, at which the descent has arrived.",
         at_least=0,
     )
     random_state: RandomState = param(None, "Seed of the start and of the batches.", at_least=0)
@@ -133,9 +133,9 @@ class LinearAutoencoder(MomentsMap):
     def _pace(self, loss: Objective, largest: float, largest_of_batch: float) -> Pace:
         """Steps of one over the largest curvature, or as asked for."""
         if self.learning_rate == "auto":
-            return Pace(1 / (loss.kind.curvature * largest_of_batch), None, self.tol * largest, self.max_iter)
+            return Pace(1 / (loss.kind.curvature * largest_of_batch), None, self.tol, largest, self.max_iter)
         asked = float(self.learning_rate)
-        return Pace(asked * loss.total, asked, self.tol * largest, self.max_iter)
+        return Pace(asked * loss.total, asked, self.tol, largest, self.max_iter)
 
     def _keep(self, pair: Pair, found: Descent, moments: Moments, total: float) -> None:
         """Set the fitted attributes, in the precision of the data; tell where the descent stopped too early."""

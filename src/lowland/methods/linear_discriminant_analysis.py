@@ -32,9 +32,11 @@ from lowland.data.open import read_column
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base import param
-from lowland.methods.maps import Affine, MomentsMap
+from lowland.methods.maps import Affine, MomentsMap, in_library_of
 from lowland.methods.parameters import check_parameters
 from lowland.run.run import Run, run_for
+
+_NO_MEANS = 1e-20  # variance between classes over that within, below which only rounding sets them apart
 
 
 @runtime_checkable
@@ -160,20 +162,24 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
         rows, labels = self._open(X, y)
         self._check_rows(rows, reset=before is None, least=1)
         known = vars(self).get("classes_")
-        found = joined_classes(known, labels, classes)
-        of = MomentsByClass(len(found), self._apart)
-        moments = run_for(rows).fold(rows, of, np.searchsorted(found, labels), name="summing classes")
+        found, codes = joined_classes(known, labels, classes)
+        of = MomentsByClass(len(found), self._apart if before is None else before.apart)
+        moments = run_for(rows).fold(rows, of, codes, name="summing classes")
         if before is not None and known is not None:
-            moments = before.with_classes(np.searchsorted(found, known), len(found)) + moments
-        dtype = vars(self).get("_dtype", rows.dtype)
-        self._forget()
-        self._moments, self._dtype, self.classes_ = moments, dtype, found
-        self._solved = self._unread = True
+            before = before.with_classes(np.searchsorted(found, known), len(found))
+            moments = before + in_library_of(moments, before)
+        self._merge(moments, rows, y)
+        self.classes_ = found
         return self
 
     def solve_moments(self, moments: ClassMoments, run: Run) -> None:  # type: ignore[override]
         """The discriminants of merged moments."""
         self._count(moments.n, moments.mean)
+        if (self._apart and not moments.apart) or self.shrinkage == "auto":
+            raise ParameterError(
+                "solver, shrinkage or priors were changed after rows had been added, and the classes were not kept "
+                "apart. Set them back, or start anew with fit."
+            )
         if self.solver != "svd":
             self._solve_ratio(moments, covariances(moments, to_numpy(self.priors_), float(self.shrinkage or 0.0)))
             return
@@ -216,6 +222,8 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
             return
         k = min(self._most_components(means.shape[1]), found.directions.shape[1])
         n, C = self.n_samples_, len(self.classes_)
+        if not found.total > _NO_MEANS:
+            warn("The classes have the same means: no direction sets them apart.")
         ratios = xp.where(found.ratios > 0, found.ratios, xp.zeros_like(found.ratios))[:k]
         self.scalings_ = xp.astype(found.directions, kind)
         self.patterns_ = xp.astype(found.patterns[:, :k].T, kind)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_sparse, like, xp_of
+from lowland.arrays.namespace import Array, is_array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.axes import Axes
 from lowland.blocks.moments import Moments
@@ -116,35 +116,44 @@ class MomentsMap(LinearMap):
         self._check_rows(rows, reset=moments is None, least=1)
         weights = self._weights(sample_weight, rows)
         part = run_for(rows).fold(rows, Moments.of, weights, name="summing moments")
+        self._merge(part if moments is None else moments + in_library_of(part, moments), rows, y)
+        return self
+
+    def _merge(self, moments: Any, rows: Rows, y: Any) -> None:
+        """Take the moments of all rows so far in place of what followed from those before."""
         dtype = vars(self).get("_dtype", rows.dtype)
         self._forget()
-        self._moments, self._dtype = part if moments is None else moments + part, dtype
+        self._remember_label(y)
+        self._moments, self._dtype = moments, dtype
         self._solved = self._unread = True
-        return self
 
     def _moments_again(self) -> Moments:
         """The moments of the rows that ``fit`` saw, from what it kept of them."""
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
-        result = name.endswith("_") and not name.startswith("_") and name != "feature_names_in_"
-        if not result or not vars(self).get("_unread"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        try:
-            self._settle()
-        except LowlandError as error:  # hasattr must answer; transform tells the error as it is
-            raise AttributeError(str(error)) from error
-        return getattr(self, name)
+        is_result = name.endswith("_") and not name.startswith("_") and name not in ("feature_names_in_", "label_name_")
+        if is_result and "_moments" in vars(self):
+            with _settling:  # another thread may be at it
+                try:
+                    self._settle()
+                except LowlandError as error:  # hasattr must answer; transform tells the error as it is
+                    raise AttributeError(str(error)) from error
+                if name in vars(self):
+                    return vars(self)[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _settle(self) -> None:
         """Solve what partial_fit has merged, if nobody has read it yet."""
         with _settling:
             if vars(self).get("_unread"):
+                before = dict(vars(self))
                 self.__dict__["_unread"] = False
                 try:
                     self.solve_moments(self._moments, LocalRun())
                 except BaseException:
-                    self.__dict__["_unread"] = True
+                    self.__dict__.clear()
+                    self.__dict__.update(before)
                     raise
 
     def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
@@ -251,6 +260,16 @@ class PrincipalMap(MomentsMap):
         beyond = values - self.noise_variance_
         xp = xp_of(values)
         return as_double(self.components_), xp.where(beyond > 0, beyond, xp.zeros_like(beyond))
+
+
+def in_library_of(part: Any, other: Any) -> Any:
+    """A statistic with its arrays in the library and on the device of another's."""
+    moved = {}
+    for each in fields(part):
+        mine, theirs = getattr(part, each.name), getattr(other, each.name)
+        if is_array(theirs) and not isinstance(mine, type(theirs)):
+            moved[each.name] = like(mine, theirs)
+    return replace(part, **moved) if moved else part
 
 
 def spread(values: Array, power: float) -> Array:

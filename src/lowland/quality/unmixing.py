@@ -16,8 +16,8 @@ def amari_distance(unmixing: Any, mixing: Any) -> Measure:
 
     With P = |unmixing @ mixing|, which is a scaled permutation where every source was found, it is
     [sum_i (sum_j p_ij / max_j p_ij − 1) + sum_j (sum_i p_ij / max_i p_ij − 1)] / (2k(k − 1)): the share of the other
-    sources in each component, and of the other components in each source. Order, signs and the scale of the components
-    do not matter; the columns of ``mixing`` should belong to sources of equal variance.
+    sources in each component, and of the other components in each source. Order and signs
+    do not matter; components and sources should each be of equal variance, since their scales do count.
 
     Reference: Amari, Cichocki and Yang 1996, normalised to [0, 1].
 
