@@ -294,11 +294,11 @@ class FactorAnalysis(MomentsMap):
     def _facts(self) -> dict[str, Any]:
         test, names = self.fit_test_, getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {
+            "shares of": "the variance of the standardised columns",
             "chi-square of fit": test and test.statistic,
             "degrees of freedom": test and test.dof,
             "p-value of fit": test and test.p_value,
             "KMO": self.kmo_ and self.kmo_.overall,
-            "share of variance": getattr(self, "explained_variance_ratio_", None),
             "Heywood columns": [names[j] for j in self.heywood_],
         }
 

@@ -119,8 +119,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise MissingFile(f"There is no model file {str(path)!r}. Check the name and the folder.")
     if _is_foreign(path):
         raise ModelFileError(
-            f"{str(path)!r} is not a Lowland model: lowland.save or lowland fit --model writes one. On the command line "
-            "the model comes before the file."
+            f"{str(path)!r} is not a Lowland model: lowland.save or lowland fit --model writes one. On the command "
+            "line the model comes first, then the file."
         )
     try:
         with safe_open(path, framework="numpy") as file:
