@@ -3,6 +3,9 @@
 Each one says what happened and what to do, and also inherits the built-in that callers expect.
 """
 
+import sys
+import warnings
+
 
 class LowlandError(Exception):
     """Base of all errors raised on purpose."""
@@ -49,3 +52,11 @@ class Stopped(LowlandError, RuntimeError):
 
 class DataWarning(UserWarning):
     """The data were used, but say less than one might read into the result."""
+
+
+def warn(text: str, category: type[Warning] = DataWarning) -> None:
+    """Warn at the user's own line: Python shows that line, and shows a warning once for each."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowland", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

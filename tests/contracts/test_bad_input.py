@@ -133,6 +133,8 @@ def test_a_failed_fit_leaves_nothing_that_looks_fitted(name):
         est.fit(with_value(np.nan), labels())
     with pytest.raises(NotFittedError):
         est.transform(table())
+    left = {name for name in vars(est) if name.endswith("_")} - {"n_features_in_", "feature_names_in_"}
+    assert not left
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -153,7 +153,7 @@ def test_few_rows_are_told():
 
 
 def test_more_sources_than_ears():
-    with pytest.raises(ParameterError, match=r"5 sources cannot be heard with 4 ears.*Choose at most 4\."):
+    with pytest.raises(ParameterError, match=r"4 ears cannot hear 5 sources.*Choose at most 4\."):
         FastICA(5).fit(sources())
     with pytest.raises(DataError, match="constant"):
         FastICA().fit(np.ones((10, 3)))
@@ -195,7 +195,7 @@ def test_hard_data_that_only_the_quasi_newton_method_settles(seed):
     assert settled.converged_
     assert settled.n_iter_ < 200
     assert settled.trace_[-1] < 1e-7
-    assert "gradient" in settled.reason_
+    assert "gradient" in settled.stopped_because_
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -281,3 +281,20 @@ def test_sparse_rows_and_dask_in_mini_batches():
     for other in (scipy.sparse.csr_array(X), da.from_array(X, chunks=(77, 6))):
         model = LinearAutoencoder(2, batch_size=50, tol=1e-6).fit(other)
         np.testing.assert_allclose(model.decoder_, whole.decoder_, atol=1e-7)
+
+
+def test_a_batch_larger_than_the_table_is_the_table(rng):
+    X = rng.laplace(size=(60, 5)) * np.arange(1, 6)
+    whole, larger = (LinearAutoencoder(2, batch_size=size, tol=1e-6).fit(X) for size in (60, 10_000))
+    assert larger.n_iter_ == whole.n_iter_
+    np.testing.assert_array_equal(larger.decoder_, whole.decoder_)
+
+
+def test_weights_count_repetitions(rng):
+    X = rng.laplace(size=(60, 5)) * np.arange(1, 6)
+    times = np.arange(60) % 3
+    weighted = LinearAutoencoder(2).fit(X, sample_weight=times)
+    repeated = LinearAutoencoder(2).fit(np.repeat(X, times, axis=0))
+    np.testing.assert_allclose(weighted.decoder_, repeated.decoder_, atol=1e-8)
+    with pytest.raises(ParameterError, match="repeat the rows"):
+        LinearAutoencoder(2, batch_size=10).fit(X, sample_weight=times)

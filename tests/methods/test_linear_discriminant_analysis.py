@@ -292,6 +292,44 @@ def test_labels_that_cannot_be_used():
         LinearDiscriminantAnalysis().fit(classes(n=30)[0], np.where(np.arange(30) == 3, 9, np.arange(30) % 2))
 
 
+def test_rows_without_a_label_are_counted(tmp_path):
+    import pandas as pd
+    import polars as pl
+
+    X, y = classes(n=60)
+    names = np.array(["oak", "ash", "elm"], dtype=object)[y]
+    names[::20] = None
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(tree=names)
+    frame.to_csv(tmp_path / "trees.csv", index=False)
+    frame.to_parquet(tmp_path / "trees.parquet")
+    for source in (frame, tmp_path / "trees.csv", tmp_path / "trees.parquet", pl.from_pandas(frame)):
+        with pytest.raises(DataError, match="3 rows without a label"):
+            LinearDiscriminantAnalysis().fit(source, y="tree")
+    with pytest.raises(DataError, match="3 rows without a label"):
+        LinearDiscriminantAnalysis().fit(frame.astype({"tree": "string"}), y="tree")
+
+
+def test_a_text_names_a_column_for_every_method():
+    import pandas as pd
+
+    from lowland import PCA
+
+    X, y = classes(n=60)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=y)
+    pca = PCA(2).fit(frame, y="kind")
+    assert pca.n_features_in_ == 5
+    np.testing.assert_allclose(pca.transform(frame), PCA(2).fit_transform(X))
+    for source in (X, [frame, frame]):
+        with pytest.raises(DataError, match="without named columns"):
+            LinearDiscriminantAnalysis().fit(source, y="kind")
+
+
+def test_a_warning_points_at_the_line_of_the_caller():
+    with pytest.warns(DataWarning) as told:
+        LinearDiscriminantAnalysis().fit_transform(*classes(n=20, d=40))
+    assert told[0].filename == __file__
+
+
 def test_parameters_that_cannot_be_used():
     fails(ParameterError, r"min\(5, 2\). Choose at most 2", n_components=3)
     fails(ParameterError, "choose solver='eigen'", shrinkage=0.5)
@@ -302,8 +340,10 @@ def test_parameters_that_cannot_be_used():
     fails(ParameterError, "an estimator with fit", solver="eigen", covariance_estimator=3)
     with pytest.warns(UserWarning, match="do not sum to 1"):
         LinearDiscriminantAnalysis(priors=[1, 1, 2]).fit(*classes())
+    classifier = LinearDiscriminantAnalysis("lsqr").fit(*classes())
+    assert len(classifier.get_feature_names_out()) == 2
     with pytest.raises(ParameterError, match="only classifies"):
-        LinearDiscriminantAnalysis("lsqr").fit(*classes()).transform(classes()[0])
+        classifier.transform(classes()[0])
 
 
 def test_partial_fit_that_cannot_go_on():
@@ -312,6 +352,9 @@ def test_partial_fit_that_cannot_go_on():
         LinearDiscriminantAnalysis("eigen", "auto").partial_fit(X, y)
     with pytest.raises(DataError, match="label 2, which is not among the classes that were named: 0, 1"):
         LinearDiscriminantAnalysis().partial_fit(X, y, classes=[0, 1])
+    alone = LinearDiscriminantAnalysis().partial_fit(X[y == 1], y[y == 1])
+    with pytest.raises(DataError, match="All rows so far have the label 1"):
+        alone.predict(X)
     waiting = LinearDiscriminantAnalysis().partial_fit(X, y, classes=[0, 1, 2, 3])
     with pytest.raises(DataError, match="no row of class 3 yet"):
         waiting.transform(X)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_dask, to_numpy, xp_of
 from lowland.data.open import as_vector
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, ParameterError, warn
 
 
 def shown(label: Any) -> str:
@@ -21,9 +20,17 @@ def shown(label: Any) -> str:
 
 def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels in order, and the number of each row's."""
-    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-        what = "NaN" if np.isnan(y).any() else "infinity or a value too large for dtype('float64')"
-        raise DataError(f"Input y contains {what}. Give every row a class, or leave it out.")
+    missing = _missing(y)
+    if missing:
+        raise DataError(
+            f"Input y contains NaN or blanks: {missing} row{'s' * (missing != 1)} without a label. "
+            "Give every row a class, or leave those rows out."
+        )
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise DataError(
+            "Input y contains infinity or a value too large for dtype('float64'). Give every row a class, or leave "
+            "it out."
+        )
     if y.dtype.kind == "f" and np.any(y != np.floor(y)):
         raise DataError(
             "Unknown label type: continuous. The labels are fractions; give a whole number or a text a row."
@@ -38,6 +45,15 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
             "class. Pass rows of two classes or more."
         )
     return classes, codes
+
+
+def _missing(y: np.ndarray) -> int:
+    """How many rows have no label: NaN, None, or what pandas and polars write for them."""
+    if y.dtype.kind == "f":
+        return int(np.isnan(y).sum())
+    if y.dtype.kind != "O":
+        return 0
+    return sum(v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in y)
 
 
 def joined_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> np.ndarray:
@@ -69,7 +85,7 @@ def prior_shares(priors: Any, classes: int) -> np.ndarray:
             "Leave its rows out."
         )
     if abs(shares.sum() - 1) > 1e-5:
-        warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=2)
+        warn("The priors do not sum to 1. Renormalizing", UserWarning)
     return shares / shares.sum()
 
 

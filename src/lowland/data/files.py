@@ -233,7 +233,11 @@ def read_column(path: Path, name: str) -> np.ndarray:
     selected(table.names, [name], (), table.source)
     batches = table.batches([name], 2**16) if isinstance(table, ParquetTable) else table.batches([name])
     columns = [column for batch in batches for column in _arrow_columns(batch)]
-    return np.concatenate(columns) if columns else np.empty(0)
+    values = np.concatenate(columns) if columns else np.empty(0)
+    if values.dtype.kind in "OU" and "" in values:  # text files write a missing text as nothing
+        values = values.astype(object)
+        values[values == ""] = None
+    return values
 
 
 def load_numpy(path: Path) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import warnings
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
@@ -18,7 +17,7 @@ from lowland.arrays.random import generator
 from lowland.blocks.axes import SolverChoice
 from lowland.data.open import as_vector, float_vector, is_frame, open_rows, read_column
 from lowland.data.rows import Rows
-from lowland.errors import DataError
+from lowland.errors import DataError, warn
 from lowland.methods.parameters import check_parameters, documented, param
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
@@ -52,7 +51,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of X: an array, frame, sparse matrix, tensor, Dask array, the path of a file, or chunks.
 
-        Methods that read labels take them in ``y``, one a row, or as the name of a column of the frame or file.
+        ``y`` holds labels, one a row, or names the column of the frame or file that does; it is no feature then.
         """
         return self._fit(X, y)
 
@@ -66,30 +65,39 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         counts = self._weights(weights, rows)
         self._check_rows(rows, reset=True)
         self._forget()
-        self.solve(rows, run_for(rows), labels, counts)
+        try:
+            self.solve(rows, run_for(rows), labels, counts)
+        except BaseException:  # stopped or failed: what is half done must not look like a result
+            self._forget()
+            raise
         self._solved = True
         return self
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
-        """Open rows and labels; a label that names a column is read from it and left out of the rows."""
-        if not self.reads_y:
-            return open_rows(X), y
+        """Open rows and labels; a text y names the column of labels, which is left out of the rows."""
         self.__dict__.pop("label_name_", None)
-        if isinstance(y, str) and (isinstance(X, str | os.PathLike) or is_frame(X)):
+        if isinstance(y, str):
+            if not _has_named_columns(X):
+                raise DataError(
+                    f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
+                    "path of one file, or give the labels themselves, one a row."
+                )
             rows = open_rows(X, drop=[y])
             self.label_name_ = y  # so that the same frame or file can be mapped, label and all
             return rows, as_vector(read_column(X, y), rows.n, "y")
         rows = open_rows(X)
+        if not self.reads_y:
+            return rows, y
         if y is None and self.needs_y:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. It learns from labels: call "
                 "fit(X, y) with one label a row (lowland fit --label COLUMN)."
             )
         if getattr(y, "ndim", 1) == 2:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected: its one column is taken. Pass y.ravel().",
+            warn(
+                "A column-vector y was passed when a 1d array was expected: its one column is taken. Pass the column "
+                "itself, as y.ravel() is of an array.",
                 DataConversionWarning,
-                stacklevel=3,
             )
         return rows, None if y is None else as_vector(y, rows.n, "y")
 
@@ -146,20 +154,20 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _warn_of_names(self, rows: Rows, fitted: np.ndarray | None) -> None:
         name = type(self).__name__
         if fitted is None and rows.names is not None:
-            warnings.warn(
-                f"X has feature names, but {name} was fitted without feature names", UserWarning, stacklevel=4
+            warn(
+                f"X has feature names, but {name} was fitted without feature names",
+                UserWarning,
             )
         elif fitted is not None and rows.names is None:
-            warnings.warn(
+            warn(
                 f"X does not have valid feature names, but {name} was fitted with feature names",
                 UserWarning,
-                stacklevel=4,
             )
 
     def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
         """Open what is to be transformed and check it against the fit."""
         check_is_fitted(self)
-        beside_label = hasattr(self, "label_name_") and (isinstance(X, str | os.PathLike) or is_frame(X))
+        beside_label = hasattr(self, "label_name_") and _has_named_columns(X)
         rows = open_rows(X, columns=list(self.feature_names_in_)) if beside_label else open_rows(X)
         self._check_rows(rows, reset=False)
         return rows, run_for(rows)
@@ -175,11 +183,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = solver.iterations
         if not solver.converged:
             left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: the solver {solver.name!r} stopped after {solver.iterations} iterations "
                 f"before it converged{left}. Raise tol or the number of iterations, or choose a direct solver.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     # --- out ---
@@ -210,6 +217,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.array_api_support = True
         tags.target_tags.required = self.needs_y
         return tags
+
+
+def _has_named_columns(X: Any) -> bool:
+    return isinstance(X, str | os.PathLike) or is_frame(X)
 
 
 def _name_quarrel(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:

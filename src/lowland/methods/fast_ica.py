@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +16,7 @@ from lowland.blocks.spectral import fix_signs
 from lowland.blocks.unmixing import Unmixing, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
 from lowland.blocks.white_rows import Whitened, already_white, whitened
 from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError
+from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import Affine, LinearMap
 from lowland.run.local import blas_on_one_thread
@@ -44,7 +43,7 @@ class FastICA(LinearMap):
     matters: normal data have no independent components to find.
 
     Attributes: ``components_`` (k, d), ``mixing_`` (d, k), ``mean_``, ``whitening_`` (k, d), ``n_iter_``,
-    ``converged_``, ``reason_`` (why it stopped), ``trace_`` (what was compared with tol, step by step),
+    ``converged_``, ``stopped_because_``, ``trace_`` (what was compared with tol, step by step),
     ``negentropy_`` (k,) and ``mutual_information_`` (k,) in nats, ``n_gaussian_`` (components that may be normal),
     ``choice_`` (how many components and why), ``n_samples_``.
 
@@ -104,19 +103,18 @@ class FastICA(LinearMap):
         k = self.n_components
         if not self.whiten:
             if k is not None:
-                warnings.warn("Ignoring n_components with whiten=False.", UserWarning, stacklevel=5)
+                warn("Ignoring n_components with whiten=False.", UserWarning)
             return already_white(rows, run)
         if k is not None and k > rows.d:
             raise ParameterError(
-                f"FastICA(n_components={k}): {k} sources cannot be heard with {rows.d} ears: the data has {rows.d} "
-                f"columns. Choose at most {rows.d}."
+                f"FastICA(n_components={k}): the data has {rows.d} columns, and {rows.d} ears cannot hear {k} sources. "
+                f"Choose at most {rows.d}."
             )
         found = whitened(rows, run, k, exact=self.whiten_solver == "svd")
         if k is None and found.k < rows.d:
-            warnings.warn(
+            warn(
                 f"FastICA looks for {found.k} sources in {rows.d} columns: {found.choice.reason}.",
                 DataWarning,
-                stacklevel=5,
             )
         return found
 
@@ -158,7 +156,7 @@ class FastICA(LinearMap):
             self.whitening_ = like(found.K / math.sqrt(found.n), found.sample, kind)  # as scikit-learn scales it
         self.choice_, self.n_samples_ = found.choice, found.n
         self.n_iter_, self.converged_ = unmixing.iterations, unmixing.converged
-        self.reason_, self.trace_ = unmixing.reason, unmixing.trace
+        self.stopped_because_, self.trace_ = unmixing.reason, unmixing.trace
         self.n_gaussian_ = count_gaussian(J, found.n)
 
     def _tell(self, unmixing: Unmixing) -> None:
@@ -166,19 +164,17 @@ class FastICA(LinearMap):
         if not unmixing.converged:
             other = 'Try algorithm="picard", which also converges where the fixed-point iteration circles, or raise'
             remedy = "Raise" if self.algorithm == "picard" else other
-            warnings.warn(
+            warn(
                 f"FastICA did not converge: {unmixing.reason} (now at {unmixing.trace[-1]:.1e}). "
                 f"{remedy} max_iter or tol, or pass fewer n_components.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         if self.n_gaussian_ > 1:
-            warnings.warn(
+            warn(
                 f"{self.n_gaussian_} of {len(self.negentropy_)} components cannot be told from normal ones with "
                 f"{self.n_samples_} rows. Normal sources cannot be separated: any rotation of these components is as "
                 "good. Do not read meaning into them; pass fewer n_components, or more rows.",
                 DataWarning,
-                stacklevel=5,
             )
 
     def transform(self, X: Any, copy: bool = True) -> Any:

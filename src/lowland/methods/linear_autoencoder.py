@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +19,7 @@ from lowland.blocks.autoencoding import (
 from lowland.blocks.descent import Descent, Pace, descend, descend_by_batches
 from lowland.blocks.moments import Moments
 from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError
+from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import Affine, MomentsMap
 from lowland.run.run import Run
@@ -81,6 +80,12 @@ class LinearAutoencoder(MomentsMap):
     )
     random_state: RandomState = param(None, "Seed of the start and of the batches.", at_least=0)
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to the rows of X; ``sample_weight`` counts repetitions, in steps that are taken with all rows."""
+        if sample_weight is not None and self.batch_size is not None:
+            raise ParameterError("Mini-batches take no sample_weight. Leave batch_size=None, or repeat the rows.")
+        return self._fit(X, y, sample_weight)
+
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments of the rows, then the descent; free codes are kept where the rows lie in memory."""
         d = rows.d
@@ -104,7 +109,8 @@ class LinearAutoencoder(MomentsMap):
 
     def _learn(self, moments: Moments, run: Run, rows: Rows | None) -> None:
         """Start and descend, with mini-batches of the rows if there are any and a size is given."""
-        k, size, rng = self.n_components, self.batch_size, self._generator()
+        k, rng = self.n_components, self._generator()
+        size = None if self.batch_size is None else min(self.batch_size, moments.rows)
         kind = KINDS[self.codes]()
         S = moments.covariance * ((moments.n - 1) / moments.n)  # divisor n: the loss is a mean over the rows
         xp = xp_of(S)
@@ -146,11 +152,10 @@ class LinearAutoencoder(MomentsMap):
         self.n_samples_ = moments.rows
         if not found.converged:
             what = "steps" if self.batch_size is None else "epochs"
-            warnings.warn(
+            warn(
                 f"LinearAutoencoder: the descent stopped after {found.iterations} {what} before it arrived. Raise "
                 "max_iter or tol, or scale the columns: one that varies far more than the others makes steps short.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def _encoding(self) -> Affine:
@@ -176,9 +181,8 @@ class LinearAutoencoder(MomentsMap):
 
 
 def _nothing_to_learn(theta: Array) -> Descent:
-    warnings.warn(
+    warn(
         "The rows do not vary: every column is constant, or varies too little to be squared. Nothing is learnt.",
         DataWarning,
-        stacklevel=2,
     )
     return Descent(theta, (0.0,), True, 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
@@ -31,7 +30,7 @@ from lowland.blocks.discriminants import (
 from lowland.blocks.labels import NamedClass, Probabilities, Winner, classes_of, joined_classes, prior_shares, shown
 from lowland.data.open import read_column
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base import param
 from lowland.methods.maps import Affine, MomentsMap
 from lowland.methods.parameters import check_parameters
@@ -290,6 +289,11 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
     def _count(self, n: np.ndarray, means: Array) -> None:
         """Check the classes that are there, and settle their priors."""
         C = len(self.classes_)
+        if C < 2:
+            raise DataError(
+                f"All rows so far have the label {shown(self.classes_[0])}. Add rows of another class before reading a "
+                "result."
+            )
         self._most_components(means.shape[1])
         if (n == 0).any():
             raise DataError(f"There is no row of class {shown(self.classes_[n == 0][0])} yet. Add rows of every class.")
@@ -299,11 +303,10 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
                 "classes: with one row each, nothing says how a class spreads."
             )
         if (n == 1).any():
-            warnings.warn(
+            warn(
                 f"The class {shown(self.classes_[n == 1][0])} has only one member: the other classes alone say how it "
                 "spreads.",
                 DataWarning,
-                stacklevel=2,
             )
         self.counts_, self.n_samples_ = like(n, means), int(n.sum())
         self.priors_ = like(n / n.sum() if self.priors is None else prior_shares(self.priors, C), means)
@@ -328,9 +331,13 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
                 "alone tells classes apart, and is left out."
             )
         shrink = "" if self.shrinkage or spare >= d else " To use all of them, choose solver='eigen' and a shrinkage."
-        warnings.warn(f"{text} Directions without spread are left out.{shrink}", DataWarning, stacklevel=2)
+        warn(f"{text} Directions without spread are left out.{shrink}", DataWarning)
 
     # --- coordinates ---
+
+    def _encoding_width(self) -> int:
+        self._settle()
+        return int(self.patterns_.shape[0]) if self.solver != "lsqr" else self._most_components(self.n_features_in_)
 
     def _encoding(self) -> Affine:
         if self.solver == "lsqr":

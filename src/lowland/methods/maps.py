@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +17,7 @@ from lowland.blocks.moments import Moments
 from lowland.blocks.operators import centered_product
 from lowland.data.open import open_rows
 from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
-from lowland.errors import DataError, DataWarning, LowlandError
+from lowland.errors import DataError, DataWarning, LowlandError, warn
 from lowland.methods.base import Reducer
 from lowland.methods.parameters import check_parameters
 from lowland.run.local import LocalRun
@@ -113,7 +112,7 @@ class MomentsMap(LinearMap):
         if moments is None and vars(self).get("_solved"):
             moments = self._moments_again()
         check_parameters(self)
-        rows = open_rows(X)
+        rows, _ = self._open(X, y)
         self._check_rows(rows, reset=moments is None, least=1)
         weights = self._weights(sample_weight, rows)
         part = run_for(rows).fold(rows, Moments.of, weights, name="summing moments")
@@ -167,11 +166,10 @@ class PrincipalMap(MomentsMap):
         """Set the fitted attributes, in the precision of the data."""
         columns, k, total = axes.columns, axes.choice.n_components, axes.spectrum.total
         if total == 0:
-            warnings.warn(
+            warn(
                 "The rows do not vary: every column is constant, or varies too little to be squared. "
                 "All components are arbitrary.",
                 DataWarning,
-                stacklevel=2,
             )
         values = axes.pairs.values[:k]
         xp = xp_of(values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -27,7 +26,7 @@ from lowland.blocks.pursuit import (
 )
 from lowland.blocks.spectral import fix_signs
 from lowland.data.rows import Rows
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import Affine, LinearMap
 from lowland.run.run import Run
@@ -175,11 +174,10 @@ class ProjectionPursuit(LinearMap):
         self.n_iter_ = max(max(len(view.trace) - 1 for view in views), 1)
         self.converged_ = all(view.converged for view in views)
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"ProjectionPursuit: the refinement of a view stopped after max_iter={self.max_iter} steps before they "
                 f"fell below tol={self.tol:g} radians. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def _keep(
