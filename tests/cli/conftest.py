@@ -56,3 +56,18 @@ def model(table, lowland) -> Path:
     """A PCA with two components, fitted to the table and saved."""
     assert lowland("fit", "pca", table, "-k", 2, "--model", "model.lowland").exit_code == 0
     return Path("model.lowland")
+
+
+@pytest.fixture
+def labelled(X, folder) -> Path:
+    """The table with labels in a last column, way: up, or down."""
+    labels = np.where(X[:, 0] > 0, "up", "down").astype(object)
+    write_chunks([np.column_stack([X.astype(object), labels])], folder / "labels.csv", [*"abcd", "way"])
+    return Path("labels.csv")
+
+
+@pytest.fixture
+def classifier(labelled, lowland) -> Path:
+    """Discriminants fitted to the labelled table and saved."""
+    assert lowland("fit", "lda", labelled, "--label", "way", "--model", "lda.lowland").exit_code == 0
+    return Path("lda.lowland")

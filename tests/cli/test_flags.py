@@ -81,6 +81,20 @@ def test_other_values(kinds, choices, text, value):
     assert type(found) is type(value)
 
 
+def test_a_share_is_named_only_where_it_is_allowed():
+    """A method that takes rules but no share points to the rule for a share."""
+    factors = flag(["int", "rule", "none"], ["bic"])
+    with pytest.raises(ParameterError, match=r"write cumulative:0\.9\.$") as caught:
+        flags.value_of(factors, "0.9")
+    assert "share between" not in str(caught.value)
+    with pytest.raises(ParameterError, match=r"'0\.9' is not a whole number or 'none'\.$"):
+        flags.value_of(flag(["int", "none"]), "0.9")
+
+
+def test_numbers_with_commas():
+    assert flags.value_of(flag(["numbers", "none"]), "1, 0.5,2") == [1, 0.5, 2]
+
+
 def test_a_wrong_value_names_what_is_allowed():
     with pytest.raises(ParameterError, match=r"'much' is not a whole number or 'auto'\."):
         flags.value_of(flag(["int"], ["auto"]), "much")

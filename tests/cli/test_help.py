@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from lowland.cli.flags import flag_names
+from lowland.cli.flags import flag_names, is_settable
 from lowland.cli.main import cli
 from lowland.methods.registry import entries
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "dask", "rich"}
-VERBS = ("fit", "transform", "inverse", "inspect", "methods", "sample")
+VERBS = ("fit", "transform", "inverse", "predict", "inspect", "methods", "sample")
 
 
 def modules_loaded_by(*words: str) -> set[str]:
@@ -57,9 +57,19 @@ def test_every_method_appears_and_every_parameter_has_a_flag(lowland, verb):
     assert f"{verb} " in listing
     assert entry.summary in listing
     text = lowland("fit", verb, "--help").stdout
-    for flag in entry.flags:
+    settable = [flag for flag in entry.flags if is_settable(flag)]
+    for flag in settable:
         assert all(name in text for name in flag_names(flag.name)), flag.name
-    assert text.count("[default: ") >= len(entry.flags)
+    assert text.count("[default: ") >= len(settable)
+    assert ("[required]" in text) is entry.needs_y
+
+
+def test_parameters_that_take_only_objects_have_no_flag(lowland):
+    """What could only be none on the command line is for Python."""
+    hidden = {(e.verb, flag.name) for e in entries().values() for flag in e.flags if not is_settable(flag)}
+    assert {("lda", "covariance_estimator"), ("fast-ica", "fun_args"), ("fast-ica", "w_init")} <= hidden
+    for verb, name in hidden:
+        assert f"--{name.replace('_', '-')}" not in lowland("fit", verb, "--help").stdout
 
 
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda e: e.verb)
@@ -75,7 +85,10 @@ def test_methods_as_json(lowland):
     found = json.loads(lowland("methods", "--json").stdout)["methods"]
     assert {m["class"] for m in found} == set(entries())
     pca = next(m for m in found if m["class"] == "PCA")
-    assert (pca["method"], pca["streams"], pca["sparse"]) == ("pca", True, True)
+    assert (pca["method"], pca["streams"], pca["sparse"], pca["needs_label"]) == ("pca", True, True, False)
+    lda = next(m for m in found if m["class"] == "LinearDiscriminantAnalysis")
+    assert lda["needs_label"]
+    assert next(p for p in lda["parameters"] if p["name"] == "covariance_estimator")["flags"] == []
     assert pca["parameters"][0]["flags"] == ["-k", "--components", "--n-components"]
 
 

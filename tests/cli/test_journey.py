@@ -163,6 +163,11 @@ def test_a_method_is_named_by_verb_or_class(lowland, table):
     assert lowland("fit", "TruncatedSVD", table).exit_code == 0
 
 
+def test_a_class_may_be_named_with_dashes(lowland, labelled):
+    assert lowland("fit", "linear-discriminant-analysis", labelled, "--label", "way").exit_code == 0
+    assert lowland("fit", "Fast_ICA", labelled, "--drop", "way").exit_code == 0
+
+
 @pytest.mark.parametrize("verb", ["incremental-pca", "whitening", "truncated-svd"])
 def test_other_linear_methods_go_the_same_way(lowland, table, X, verb):
     assert lowland("fit", verb, table, "-k", 2, "--to", "z.npy", "--model", "m").exit_code == 0

@@ -13,7 +13,7 @@ from lowland.data.write import write_chunks
 
 
 @pytest.fixture
-def files(table, X, model):
+def files(table, X, model, classifier):
     """Files that are wrong, each in its own way."""
     np.save("x.npy", X)
     text = [[*row, "word"] for row in X.tolist()]
@@ -37,6 +37,7 @@ def files(table, X, model):
 
 
 FIT = ("fit", "pca")
+LSQR = ("fit", "lda", "labels.csv", "--label", "way", "--solver", "lsqr")
 MISTAKES = [
     ((*FIT, "nowhere.csv", "--to", "new.csv"), 1, "There is no file 'nowhere.csv'"),
     ((*FIT, "table.csv", "--columns", "a,zebra", "--to", "new.csv"), 1, "'zebra'"),
@@ -75,14 +76,31 @@ MISTAKES = [
     (("transform", "nowhere.lowland", "table.csv", "--to", "new.csv"), 1, "There is no model file"),
     (("transform", "cut.lowland", "table.csv", "--to", "new.csv"), 1, "not a whole model file"),
     (("transform", "flipped.lowland", "table.csv", "--to", "new.csv"), 1, "checksum"),
-    (("transform", "foreign.lowland", "table.csv", "--to", "new.csv"), 1, "not a whole model file"),
+    (("transform", "foreign.lowland", "table.csv", "--to", "new.csv"), 1, "is not a Lowland model"),
+    (("transform", "table.csv", "model.lowland", "--to", "new.csv"), 1, "the model comes first, then the file"),
     (("transform", "model.lowland", "gaps.parquet", "--to", "new.parquet"), 1, "NaN"),
     (("transform", "model.lowland", "ragged.csv", "--to", "new.parquet"), 1, "Row #21"),
     (("transform", "model.lowland", "header.csv", "--to", "new.parquet"), 1, "no rows"),
     (("transform", "model.lowland", "table.csv"), 2, "--to"),
     (("transform", "model.lowland", "table.csv", "--to", "z.csv"), 1, "--force"),
     (("inverse", "model.lowland", "table.csv", "--to", "new.csv"), 1, "2 components"),
-    (("inspect", "foreign.lowland"), 1, "not a whole model file"),
+    (("inspect", "foreign.lowland"), 1, "is not a Lowland model"),
+    (("inspect", "gaps.parquet"), 1, "is not a Lowland model"),
+    (("predict", "model.lowland", "table.csv", "--to", "new.csv"), 1, "PCA does not classify"),
+    (("predict", "lda.lowland", "labels.csv", "--to", "new.npy"), 1, "Write .csv or .parquet"),
+    (("predict", "lda.lowland", "labels.csv"), 2, "--to"),
+    (("predict", "lda.lowland", "labels.csv", "--to", "new.csv", "--columns", "a,b"), 1, "Missing: 'c', 'd'"),
+    (("predict", "lda.lowland", "labels.csv", "--to", "new.csv", "--drop", "d"), 1, "Missing: 'd'"),
+    (("predict", "lda.lowland", "words.csv", "--to", "new.csv"), 1, "'note' of 'words.csv' holds text"),
+    (("predict", "lda.lowland", "gaps.parquet", "--to", "new.csv"), 1, "NaN (1 value) in column 'c' of 'gaps.parquet'"),
+    (("predict", "lda.lowland", "header.csv", "--to", "new.csv"), 1, "no rows"),
+    (("fit", "lda", "labels.csv", "--to", "new.csv"), 2, "lda learns from labels: name their column with --label"),
+    (("fit", "lda", "x.npy", "--label", "way"), 1, "Write the labels as a column of a .csv or .parquet file"),
+    ((*LSQR, "--to", "new.csv", "--model", "new.lowland"), 1, "leave --to out, and classify with lowland predict"),
+    (("fit", "factor-analysis", "table.csv", "-k", "0.9"), 2, "write cumulative:0.9"),
+    (("fit", "ica", "table.csv"), 2, "Did you mean 'fast-ica'?"),
+    (("fit", "fa", "table.csv"), 2, "Did you mean 'factor-analysis'?"),
+    (("fit", "ipca", "table.csv"), 2, "Did you mean 'incremental-pca'?"),
     (("sample", "irs"), 1, "Did you mean 'iris'?"),
     (("sample", "iris", "--option", "n", "--to", "new.csv"), 2, "NAME=VALUE"),
     (("sample", "iris", "--option", "n=3", "--to", "new.csv"), 1, "no option 'n'"),

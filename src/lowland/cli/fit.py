@@ -11,7 +11,8 @@ import click
 from click.core import ParameterSource
 
 from lowland.cli import options
-from lowland.cli.flags import option_of
+from lowland.cli.flags import is_settable, option_of
+from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries
 
 
@@ -23,9 +24,10 @@ class Methods(options.Verbs):
         return sorted(entry.verb for entry in entries().values())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a method, named by verb or class."""
+        """Return the command of a method, named by verb or class, with dashes or without."""
+        word = cmd_name.lower().replace("-", "").replace("_", "")
         for entry in entries().values():
-            if cmd_name.lower() in (entry.verb, entry.name.lower()):
+            if word in (entry.verb.replace("-", ""), entry.name.lower()):
                 return command_of(entry)
         return None
 
@@ -38,10 +40,10 @@ class Methods(options.Verbs):
 
 def command_of(entry: Entry) -> click.Command:
     """Return the command that fits one method."""
-    label = "A column to leave out and pass as labels to the method."
+    label = "A column to leave out and pass as labels to the method." + " [required]" * entry.needs_y
     params: list[click.Parameter] = [
         options.file_argument("file", "FILE"),
-        *(option_of(flag, f"Parameters of {entry.name}") for flag in entry.flags),
+        *(option_of(flag, f"Parameters of {entry.name}") for flag in entry.flags if is_settable(flag)),
         *options.data_options(label),
         options.to_option("Write the coordinates here."),
         options.model_option(),
@@ -62,16 +64,24 @@ def run(
     force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, **parameters: Any,
 ) -> None:  # fmt: skip
     """Fit, write, tell."""
-    from lowland.cli.outputs import check_outputs, coordinates_of, write_table
+    from lowland.cli.outputs import check_outputs, coordinates_of, refusal_of_coordinates, write_table
     from lowland.cli.summary import model_facts
 
+    if entry.needs_y and label is None:
+        text = f"{entry.verb} learns from labels: name their column with --label COLUMN."
+        raise click.UsageError(text, click.get_current_context())
     check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
+    refused = None if to is None else refusal_of_coordinates(est)
+    if refused:
+        raise ParameterError(f"{refused} Or leave --to out, and classify with lowland predict.")
     started = time.perf_counter()
     files: list[dict[str, Any]] = []
     with options.working(memory, threads, progress):
         rows = options.open_file(file, columns, drop, label)
         est.fit(rows, _labels(file, label))
+        if label is not None:
+            est.label_name_ = label  # so that the same file can be mapped, label and all
         if to is not None:
             files.append(write_table(coordinates_of(est, rows), to, list(est.get_feature_names_out())))
         if model is not None:
@@ -131,7 +141,8 @@ def tell(facts: dict[str, Any], as_json: bool) -> None:
     for written in facts["files"]:
         size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"
         lines.append(("Written", f"{written['file']}{size}"))
-    show.print_facts(f"Fitted {facts['class']} to {Path(data['file']).name}", lines, facts["explained_variance_ratio"])
+    title, shares = f"Fitted {facts['class']} to {Path(data['file']).name}", facts["explained_variance_ratio"]
+    show.print_facts(title, lines, shares, facts["shares_of"])
 
 
 fit = Methods(

@@ -43,6 +43,11 @@ def option_of(flag: Flag, section: str) -> click.Option:
     return Option([*names, flag.name], section=section, type=kind, default=None, help=text, metavar=metavar_of(flag))
 
 
+def is_settable(flag: Flag) -> bool:
+    """Whether words can give it a value: a parameter that takes only objects of Python, or none, has no flag."""
+    return flag.kinds != ["none"] or bool(flag.choices)
+
+
 def flag_names(parameter: str) -> list[str]:
     """Return the flags that stand for a parameter, the one with its own name last."""
     own = f"--{parameter.replace('_', '-')}"
@@ -74,7 +79,7 @@ def metavar_of(flag: Flag) -> str:
 def allowed(flag: Flag) -> str:
     """Return in words what a flag takes."""
     number = "a number" if "float" in flag.kinds else "a whole number" if "int" in flag.kinds else None
-    if "rule" in flag.kinds:
+    if {"rule", "float"} <= set(flag.kinds):
         number = "a whole number, a share between 0 and 1"
     parts = [
         number,
@@ -131,7 +136,9 @@ def value_of(flag: Flag, text: str) -> Any:
         return text
     if not flag.kinds and not flag.choices:  # a parameter the index has no words for: numbers as numbers
         return text if number is None else number
-    raise ParameterError(f"{text!r} is not {allowed(flag)}.")
+    share = "rule" in flag.kinds and number is not None and 0 < number < 1
+    hint = f" For a share of the variance write cumulative:{word}." if share else ""
+    raise ParameterError(f"{text!r} is not {allowed(flag)}.{hint}")
 
 
 def _number(word: str) -> int | float | None:

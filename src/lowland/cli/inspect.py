@@ -26,13 +26,15 @@ def run(model: Path, as_json: bool) -> None:
         "bytes": model.stat().st_size,
         "rows_fitted": plain(getattr(est, "n_samples_", None)),
         "columns_fitted": plain(names),
+        "label": plain(getattr(est, "label_name_", None)),
         "arrays": plain(arrays),
         "versions": plain({"lowland": header["lowland"], "format": header["format"], "reading": __version__}),
     }
     if as_json:
         show.print_json(facts)
     else:
-        show.print_facts(f"{facts['class']} in {model.name}", _lines(facts), facts["explained_variance_ratio"])
+        title, shares = f"{facts['class']} in {model.name}", facts["explained_variance_ratio"]
+        show.print_facts(title, _lines(facts), shares, facts["shares_of"])
 
 
 def _is_public(name: str) -> bool:
@@ -51,6 +53,8 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if names:
         more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
         lines.append(("Columns", ", ".join(names[:SHOWN_NAMES]) + more))
+    if facts["label"] is not None:
+        lines.append(("Label", facts["label"]))
     lines += show.model_lines(facts, whole=True)
     arrays = [f"{name} {' × '.join(map(str, a['shape']))} {a['dtype']}" for name, a in facts["arrays"].items()]
     versions = facts["versions"]

@@ -18,6 +18,7 @@ from lowland.cli.fit import fit
 from lowland.cli.inspect import inspect
 from lowland.cli.inverse import inverse
 from lowland.cli.methods import methods
+from lowland.cli.predict import predict
 from lowland.cli.sample import sample
 from lowland.cli.show import print_json, printable
 from lowland.cli.transform import transform
@@ -141,7 +142,7 @@ def _version_option() -> click.Option:
 
 cli = Lowland(
     "lowland",
-    commands=[fit, transform, inverse, inspect, methods, sample],
+    commands=[fit, transform, inverse, predict, inspect, methods, sample],
     params=[_version_option(), options.debug_option()],
     help="Bring high-dimensional data down to a few dimensions.\n\n\b\nlowland sample iris --to iris.csv\n"
     "lowland fit pca iris.csv -k 0.95 --to z.parquet --model m.lowland\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lowland.cli import options
-from lowland.cli.flags import allowed, flag_names
+from lowland.cli.flags import allowed, flag_names, is_settable
 from lowland.cli.show import print_columns, print_json
 from lowland.methods.registry import Entry, entries
 
@@ -29,11 +29,12 @@ def _facts(entry: Entry) -> dict[str, object]:
         "summary": entry.summary,
         "streams": entry.streams,
         "sparse": entry.takes_sparse,
+        "needs_label": entry.needs_y,
         "parameters": [
             {
                 "name": flag.name,
-                "flags": flag_names(flag.name),
-                "takes": allowed(flag),
+                "flags": flag_names(flag.name) if is_settable(flag) else [],
+                "takes": allowed(flag) if is_settable(flag) else "an object of Python, so it has no flag",
                 "default": flag.default,
                 "about": flag.doc,
             }

@@ -52,12 +52,23 @@ class Verbs(click.Group):
 
     def missing(self, ctx: click.Context, name: str, what: str = "command") -> str:
         """Return what to say of a name that is not there."""
-        import difflib
-
         known = self.list_commands(ctx)
-        close = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Choose among: {', '.join(known)}."
+        close = alike(name.lower().replace("_", "-"), known)
+        hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"Choose among: {', '.join(known)}."
         return f"There is no {what} {name!r}. {hint}"
+
+
+def alike(word: str, known: Sequence[str]) -> list[str]:
+    """Return the names a word may stand for: a part of a name, its short form (fa, ica, ipca), or nearly the name."""
+    import difflib
+
+    def short_forms(name: str) -> set[str]:
+        parts = name.split("-")
+        return {*parts, "".join(part[0] for part in parts), "".join(part[0] for part in parts[:-1]) + parts[-1]}
+
+    found = [name for name in known if word in short_forms(name)]
+    found = found or [name for name in known if len(word) > 2 and word in name]
+    return found[:3] or difflib.get_close_matches(word, known, n=1)
 
 
 class Names(click.ParamType):
@@ -138,7 +149,7 @@ def to_option(text: str, *, required: bool = False) -> click.Option:
 
 def model_option() -> click.Option:
     """Return the option that says where a fitted model goes."""
-    text = "Save the fitted model here, for lowland transform, inverse and inspect."
+    text = "Save the fitted model here, for lowland transform, inverse, predict and inspect."
     return Option(["--model"], section=OUTPUT, type=click.Path(path_type=Path), metavar="FILE", help=text)
 
 
@@ -158,9 +169,10 @@ def debug_option() -> click.Option:
 
 
 def mapping_command(
-    name: str, callback: Callable[..., Any], summary: str, about_file: str, *, to: str, label: str | None = None
-) -> Command:
-    """Return a command that takes a model and a file and writes another file: transform, inverse."""
+    name: str, callback: Callable[..., Any], summary: str, about_file: str, *, to: str, label: str | None = None,
+    more: Sequence[click.Parameter] = (),
+) -> Command:  # fmt: skip
+    """Return a command that takes a model and a file and writes another file: transform, inverse, predict."""
     return Command(
         name,
         callback=callback,
@@ -169,6 +181,7 @@ def mapping_command(
             file_argument("file", "FILE"),
             *data_options(label),
             to_option(to, required=True),
+            *more,
             force_option(),
             *work_options(),
             json_option(),
@@ -190,7 +203,24 @@ def open_file(file: Path, columns: list[str] | None, drop: list[str] | None, lab
     """Open the rows of a file, without the columns that are dropped or serve as labels."""
     from lowland.data.open import open_rows
 
-    if label is not None and file.suffix.lower() in (".npy", ".npz"):
-        raise ParameterError(f"{str(file)!r} has no column names, so --label cannot be used with it.")
+    if label is not None and _is_nameless(file):
+        raise ParameterError(
+            f"{str(file)!r} has no column names, so --label cannot be used with it. Write the labels as a column of a "
+            ".csv or .parquet file."
+        )
     left_out = [*(drop or []), *([label] if label is not None else [])]
     return open_rows(file, columns=columns, drop=left_out)
+
+
+def open_for(est: Any, file: Path, columns: list[str] | None, drop: list[str] | None, label: str | None) -> Any:
+    """Open the rows of a file for a model; the label it was fitted with is left out where the file has it."""
+    fitted_label = getattr(est, "label_name_", None)
+    if fitted_label is not None and columns is None and label is None and not _is_nameless(file):
+        from lowland.data.files import table_at
+
+        label = fitted_label if fitted_label in table_at(file).names else None
+    return open_file(file, columns, drop, label)
+
+
+def _is_nameless(file: Path) -> bool:
+    return file.suffix.lower() in (".npy", ".npz")

@@ -49,6 +49,18 @@ def _some(chunks: Iterable[Any]) -> Iterator[Any]:
         raise DataError("There are no rows to write: the file that was read has none. Nothing was written.")
 
 
+def refusal_of_coordinates(est: Any) -> str | None:
+    """Return why a method, fitted or not, has no coordinates: it was asked only to classify. None where it has some."""
+    try:
+        if hasattr(est, "_encoding"):
+            est._encoding()
+    except ParameterError as error:
+        return str(error)
+    except AttributeError:  # not fitted: nothing in its parameters speaks against them
+        pass
+    return None
+
+
 def coordinates_of(est: Any, rows: Any) -> Iterable[Any]:
     """Return the coordinates of the rows a method was just fitted to, slab by slab where the method can."""
     if hasattr(est, "transform_chunks"):

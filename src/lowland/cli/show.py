@@ -12,6 +12,8 @@ import click
 
 from lowland.cli.summary import SHOWN_SHARES, changed_parameters
 
+SHOWN_VALUES = 12
+
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
@@ -43,7 +45,9 @@ def _wrapped(text: str, indent: int) -> list[str]:
     return textwrap.wrap(text, room, break_long_words=False) if text and room >= 30 else [text]
 
 
-def print_facts(title: str, facts: list[tuple[str, str]], shares: list[float | None] | None = None) -> None:
+def print_facts(
+    title: str, facts: list[tuple[str, str]], shares: list[float | None] | None = None, shares_of: str = "the variance"
+) -> None:
     """Print facts in two columns, and below them the shares of the first components."""
     from rich.table import Table
     from rich.text import Text
@@ -55,7 +59,7 @@ def print_facts(title: str, facts: list[tuple[str, str]], shares: list[float | N
         table.add_row(name, Text(printable(text)))
     parts: list[Any] = [Text(printable(title), style="bold"), Text(), table]
     if shares:
-        parts += [Text(), _share_table(shares)]
+        parts += [Text(), Text(f"Shares of {shares_of}"), _share_table(shares)]
         if len(shares) > SHOWN_SHARES:
             parts.append(Text(f"and {len(shares) - SHOWN_SHARES} more, {_percent(_sums(shares)[-1])} in all"))
     _print(parts)
@@ -112,8 +116,39 @@ def model_lines(facts: dict[str, Any], *, whole: bool = False) -> list[tuple[str
         lines.append(("Solver", facts["solver"]["name"] + (f": {why}" if why else "")))
     if facts["iterations"]:
         lines.append(("Iterations", str(facts["iterations"])))
+    if facts["converged"] is False or (facts["converged"] and facts["iterations"]):
+        why = facts["stopped_because"]
+        lines.append(("Converged", ("yes" if facts["converged"] else "no") + (f": {why}" if why else "")))
+    lines.append(("Components", _components(facts)))
+    return [*lines, *told_lines(facts["facts"])]
+
+
+def told_lines(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a method tells besides as lines, less what it does not know."""
+    return [(name[:1].upper() + name[1:], in_words(value)) for name, value in told.items() if value is not None]
+
+
+def _components(facts: dict[str, Any]) -> str:
+    if facts["components"] is None:
+        return "none: a classifier only, for lowland predict"
     chosen = facts["choice"]
-    return [*lines, ("Components", f"{facts['components']}" + (f" ({chosen['reason']})" if chosen else ""))]
+    return f"{facts['components']}" + (f" ({chosen['reason']})" if chosen else "")
+
+
+def in_words(value: Any) -> str:
+    """Return plain data as it is read: four digits of a number, the first of many values."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict):
+        value = [f"{name} {in_words(item)}" for name, item in value.items()]
+    if isinstance(value, list):
+        more = f" and {len(value) - SHOWN_VALUES} more" if len(value) > SHOWN_VALUES else ""
+        return ", ".join(map(in_words, value[:SHOWN_VALUES])) + more or "none"
+    return str(value)
 
 
 def _assignments(before: str, values: dict[str, Any]) -> str:

@@ -10,23 +10,28 @@ SHOWN_SHARES = 10
 
 def model_facts(est: Any) -> dict[str, Any]:
     """Return what a fitted method says of itself."""
+    from lowland.cli.outputs import refusal_of_coordinates
     from lowland.methods.registry import entry
 
     known = entry(type(est).__name__)
     solver, choice = getattr(est, "solver_", None), getattr(est, "choice_", None)
-    shares = getattr(est, "explained_variance_ratio_", None)
     how = {"name": getattr(solver, "name", str(solver)), "reason": getattr(solver, "reason", None)}
+    told = est._facts()
     facts = {
         "method": known.verb,
         "class": known.name,
         "parameters": {flag.name: getattr(est, flag.name) for flag in known.flags},
         "columns_in": est.n_features_in_,
-        "components": len(est.get_feature_names_out()),
+        "components": None if refusal_of_coordinates(est) else len(est.get_feature_names_out()),
         "choice": None if choice is None else {"rule": choice.rule, "reason": choice.reason},
         "solver": None if solver is None else how,
         "iterations": getattr(est, "n_iter_", None),
+        "converged": getattr(est, "converged_", getattr(solver, "converged", None)),
+        "stopped_because": getattr(est, "stopped_because_", None),
+        "shares_of": told.pop("shares of", "the variance"),
+        "facts": told,
         "explained_variance": getattr(est, "explained_variance_", None),
-        "explained_variance_ratio": shares,
+        "explained_variance_ratio": getattr(est, "explained_variance_ratio_", None),
     }
     return {name: plain(value) for name, value in facts.items()}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +24,29 @@ def run(
     started = time.perf_counter()
     est = load(model)
     with options.working(memory, threads, progress):
-        rows = options.open_file(file, columns, drop, label)
-        written = write_table(_chunks(est, rows, file), to, list(est.get_feature_names_out()))
+        rows = options.open_for(est, file, columns, drop, label)
+        with named_for(est, rows, file):
+            chunks = _chunks(est, rows)
+            names = list(est.get_feature_names_out())
+        written = write_table(chunks, to, names)
     tell("Transformed", est, file, rows.d, model, written, started, as_json)
 
 
-def _chunks(est: Any, rows: Any, file: Path) -> Any:
-    """Return the coordinates slab by slab; columns that do not match the model come with the flag that helps."""
+def _chunks(est: Any, rows: Any) -> Any:
+    """Return the coordinates slab by slab."""
+    if hasattr(est, "transform_chunks"):
+        return est.transform_chunks(rows)
+    if not hasattr(est, "transform"):
+        raise DataError(f"{type(est).__name__} places only the rows it was fitted to. Use lowland fit --to instead.")
+    return [est.transform(rows)]
+
+
+@contextmanager
+def named_for(est: Any, rows: Any, file: Path) -> Iterator[None]:
+    """Say of columns that do not match the model which flag helps."""
     fitted = getattr(est, "feature_names_in_", None)
     try:
-        if hasattr(est, "transform_chunks"):
-            return est.transform_chunks(rows)
-        if not hasattr(est, "transform"):
-            raise DataError(
-                f"{type(est).__name__} places only the rows it was fitted to. Use lowland fit --to instead."
-            )
-        return [est.transform(rows)]
+        yield
     except DataError as error:
         if fitted is None or rows.names is None or tuple(fitted) == tuple(rows.names):
             raise
@@ -69,20 +78,22 @@ def _quoted(names: list[str]) -> str:
 
 
 def tell(
-    verb: str, est: Any, file: Path, columns: int, model: Path, written: dict[str, Any], started: float, as_json: bool
-) -> None:
-    """Print what was done to a file."""
+    verb: str, est: Any, file: Path, columns: int, model: Path, written: dict[str, Any], started: float, as_json: bool,
+    told: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Print what was done to a file, and what there is to tell besides."""
     from lowland.cli import show
 
     took = round(time.perf_counter() - started, 6)
     if as_json:
         data = {"file": str(file), "rows": written["rows"], "columns": columns}
         facts = {"class": type(est).__name__, "model": str(model), "data": data, "files": [written], "seconds": took}
-        show.print_json(facts)
+        show.print_json(facts if told is None else {**facts, "facts": told})
         return
     lines = [
         ("Data", f"{show.table_size(written['rows'], columns)}, {file}"),
         ("Model", f"{type(est).__name__}, {model}"),
+        *show.told_lines(told or {}),
         ("Time", show.seconds(took)),
         ("Written", f"{written['file']}, {show.table_size(written['rows'], written['columns'])}"),
     ]
@@ -95,5 +106,5 @@ transform = options.mapping_command(
     "Write the coordinates of new rows.",
     "FILE is a table with the columns the model was fitted to; it is read in slabs and may be larger than memory.",
     to="Write the coordinates here.",
-    label="A column to leave out, as when fitting.",
+    label="A column to leave out; by default the one that was the label when fitting.",
 )

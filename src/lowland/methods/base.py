@@ -203,6 +203,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         return frame_like(X, Z, list(self.get_feature_names_out()))
 
+    def _facts(self) -> dict[str, Any]:
+        """What a fit has to tell besides, in words and plain values; 'shares of' says of what its shares are."""
+        return {}
+
     def _encoding_width(self) -> int:
         raise NotImplementedError
 

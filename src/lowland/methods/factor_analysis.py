@@ -291,6 +291,17 @@ class FactorAnalysis(MomentsMap):
         scores = self.score_samples(X)
         return float(xp_of(scores).mean(scores))
 
+    def _facts(self) -> dict[str, Any]:
+        test, names = self.fit_test_, getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return {
+            "shares of": "the variance of the standardised columns",
+            "chi-square of fit": test and test.statistic,
+            "degrees of freedom": test and test.dof,
+            "p-value of fit": test and test.p_value,
+            "KMO": self.kmo_ and self.kmo_.overall,
+            "Heywood columns": [names[j] for j in self.heywood_],
+        }
+
 
 def _warn(words: str, category: type[Warning]) -> None:
     warnings.warn(f"FactorAnalysis: {words}", category, stacklevel=4)

@@ -190,3 +190,10 @@ class FastICA(LinearMap):
 
     def _decoding(self) -> Affine:
         return Affine(self.mixing_.T, None, vars(self).get("mean_"))
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "negentropy": self.negentropy_,
+            "mutual information": self.mutual_information_,
+            "may be normal": f"{self.n_gaussian_} of {len(self.negentropy_)} components",
+        }

@@ -172,6 +172,13 @@ class LinearAutoencoder(MomentsMap):
         """Return the rows that codes stand for, (n, d): another name for ``inverse_transform``."""
         return self.inverse_transform(Z)
 
+    def _facts(self) -> dict[str, Any]:
+        self._settle()
+        n, variances = self._moments.n, self._moments.variances
+        total = float(xp_of(variances).sum(variances)) * (n - 1) / n  # divisor n, as in the loss
+        kept = 1 - self.loss_ / total if total > 0 else None
+        return {"loss": self.loss_, "share of variance kept": kept, "learning rate": self.learning_rate_}
+
 
 def _nothing_to_learn(theta: Array) -> Descent:
     warn(

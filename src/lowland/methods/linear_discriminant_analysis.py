@@ -408,3 +408,13 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
             return Affine(self.coef_.T, self.xbar_, logs[1:] - logs[:1] - self.coef_ @ middle)
         coef = self.coef_ - (self.priors_ @ self.coef_)[None, :]
         return Affine(coef.T, self.xbar_, logs - xp.sum(coef * centred, axis=1) / 2)
+
+    def _facts(self) -> dict[str, Any]:
+        self._settle()
+        counts = zip(to_numpy(self.classes_).tolist(), to_numpy(self.counts_).tolist(), strict=True)
+        return {
+            "shares of": "the variance between classes",
+            "rows of classes": {str(label): int(n) for label, n in counts},
+            "rank within classes": self.rank_,
+            "deviation between/within": vars(self).get("singular_values_"),
+        }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -203,3 +203,12 @@ class ProjectionPursuit(LinearMap):
 
     def _decoding(self) -> Affine:
         return Affine(self.loadings_.T, None, self.mean_)
+
+    def _facts(self) -> dict[str, Any]:
+        noise = to_numpy(self.null_index_)
+        return {
+            "index of views": self.index_,
+            "p-value of views": self.p_value_,
+            "largest index in noise": noise.max() if len(noise) else None,
+            "rows searched": self.n_searched_,
+        }

@@ -41,6 +41,7 @@ class Entry:
     streams: bool
     takes_sparse: bool
     order_free: bool
+    needs_y: bool  # whether it cannot do without labels
     flags: list[Flag]
 
 
@@ -89,8 +90,8 @@ def _entry_of(cls: Any) -> Entry:
     from lowland.methods.parameters import parameters_of
 
     summary = (cls.__doc__ or "").strip().splitlines()[0]
-    flags = [_flag_of(p) for p in parameters_of(cls)]
-    return Entry(cls.__name__, cls.verb, cls.__module__, summary, cls.streams, cls.takes_sparse, cls.order_free, flags)
+    traits = (cls.streams, cls.takes_sparse, cls.order_free, cls.needs_y)
+    return Entry(cls.__name__, cls.verb, cls.__module__, summary, *traits, [_flag_of(p) for p in parameters_of(cls)])
 
 
 def _flag_of(p: Any) -> Flag:
@@ -102,7 +103,7 @@ def _flag_of(p: Any) -> Flag:
 
     parts = typing.get_args(p.kind) if typing.get_origin(p.kind) in (typing.Union, types.UnionType) else (p.kind,)
     names = {int: "int", float: "float", bool: "bool", types.NoneType: "none", str: "str", Rule: "rule"}
-    names[Sequence[float]] = "numbers"
+    names[Sequence[float]] = names[Sequence] = "numbers"
     texts = [str(c) for part in parts if typing.get_origin(part) is typing.Literal for c in typing.get_args(part)]
     return Flag(p.name, p.words, p.default, p.doc, texts or None, [names[part] for part in parts if part in names])
 

@@ -117,6 +117,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
     if not path.is_file():
         raise MissingFile(f"There is no model file {str(path)!r}. Check the name and the folder.")
+    if _is_foreign(path):
+        raise ModelFileError(
+            f"{str(path)!r} is not a Lowland model: lowland.save or lowland fit --model writes one. On the command "
+            "line the model comes first, then the file."
+        )
     try:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("lowland", "null"))
@@ -135,6 +140,16 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not isinstance(header, dict):
         raise ModelFileError(f"{str(path)!r} was not written by Lowland: it has no header of ours.")
     return header, arrays
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a file does not even begin as safetensors do: the length of the header in eight bytes, then JSON."""
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(9)
+    except OSError:  # told by who reads it next
+        return False
+    return begin[5:8] != bytes(3) or begin[8:] != b"{"
 
 
 def _checksum(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:

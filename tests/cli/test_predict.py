@@ -1,0 +1,112 @@
+"""Labels and classes: what a model remembers of its label, and the class of each row."""
+
+import json
+
+import numpy as np
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+import lowland as ll
+from lowland.data import rows as rows_module
+from lowland.data.write import write_chunks
+
+
+@pytest.fixture
+def numbered(X) -> str:
+    """The table with whole numbers as labels."""
+    labels = (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
+    write_chunks([np.column_stack([X.astype(object), labels.astype(object)])], "numbered.parquet", [*"abcd", "kind"])
+    return "numbered.parquet"
+
+
+def read(path):
+    return pq.read_table(path) if path.endswith(".parquet") else csv.read_csv(path)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_classes_and_probabilities_are_those_of_python(lowland, labelled, classifier, X, ending):
+    to = f"classes{ending}"
+    result = lowland("predict", classifier, labelled, "--to", to, "--probabilities")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lda, found = ll.load(classifier), read(to)
+    assert found.column_names == ["class", "probability_down", "probability_up"]
+    expected = lda.predict(ll.open_rows(labelled, drop=["way"]))
+    assert found["class"].to_pylist() == expected.tolist()
+    P = np.column_stack([found[name].to_numpy() for name in found.column_names[1:]])
+    np.testing.assert_allclose(P, lda.predict_proba(ll.open_rows(labelled, drop=["way"])), rtol=1e-12)
+    counts = {name: int((expected == name).sum()) for name in ("down", "up")}
+    assert f"down {counts['down']}, up {counts['up']}" in result.stdout
+    told = json.loads(lowland("predict", classifier, labelled, "--to", to, "--force", "--json").stdout)
+    assert told["facts"]["rows of classes"] == counts
+    assert told["files"] == [{"file": to, "rows": 60, "columns": 1}]
+
+
+def test_numbers_stay_numbers(lowland, numbered):
+    assert lowland("fit", "lda", numbered, "--label", "kind", "--model", "m").exit_code == 0
+    expected = ll.load("m").predict(numbered)
+    for to in ("y.npy", "y.csv", "y.parquet"):
+        assert lowland("predict", "m", numbered, "--to", to).exit_code == 0
+        classes = np.load(to)[:, 0] if to.endswith(".npy") else read(to)["class"].to_numpy()
+        assert classes.dtype.kind == "i"
+        assert np.array_equal(classes, expected)
+    assert lowland("predict", "m", numbered, "--to", "p.npy", "--probabilities").exit_code == 0
+    P = np.load("p.npy")
+    assert np.array_equal(P[:, 0], expected)
+    np.testing.assert_allclose(P[:, 1:].sum(axis=1), 1)
+
+
+def test_many_slabs_give_what_one_gives(lowland, labelled, classifier, monkeypatch):
+    assert lowland("predict", classifier, labelled, "--to", "one.parquet", "--probabilities").exit_code == 0
+    pq.write_table(csv.read_csv(labelled), "parts.parquet", row_group_size=10)
+    monkeypatch.setattr(rows_module, "SLAB_BYTES", 10 * 4 * 8)
+    result = lowland("predict", classifier, "parts.parquet", "--to", "many.parquet", "--probabilities")
+    assert result.exit_code == 0, result.stderr
+    assert pq.ParquetFile("many.parquet").num_row_groups == 6
+    assert read("many.parquet")["class"].equals(read("one.parquet")["class"])
+
+
+def test_a_classifier_without_coordinates(lowland, labelled, X):
+    """The lsqr solver only classifies: fit and inspect say so, predict works, and nothing was written to --to."""
+    words = ("fit", "lda", labelled, "--label", "way", "--solver", "lsqr")
+    result = lowland(*words, "--model", "m")
+    assert (result.exit_code, result.stderr) == (0, "")
+    told = lowland("inspect", "m")
+    assert told.exit_code == 0
+    for text in (result.stdout, told.stdout):
+        assert "none: a classifier only" in text
+    assert json.loads(lowland(*words, "--json").stdout)["components"] is None
+    assert lowland("predict", "m", labelled, "--to", "y.csv").exit_code == 0
+    refused = lowland("transform", "m", labelled, "--to", "z.csv")
+    assert refused.exit_code == 1
+    assert "only classifies" in refused.stderr
+
+
+@pytest.mark.parametrize("verb", ["lda", "pca"])
+def test_a_model_remembers_its_label(lowland, labelled, table, verb):
+    """The very file it was fitted to is mapped, label and all, and one without the label too."""
+    assert lowland("fit", verb, labelled, "--label", "way", "--model", "m", "--to", "z.npy").exit_code == 0
+    for to, words in (
+        ("same.npy", (labelled,)),
+        ("without.npy", (table,)),
+        ("dropped.npy", (labelled, "--drop", "way")),
+        ("named.npy", (labelled, "--label", "way")),
+        ("columns.npy", (labelled, "--columns", "a,b,c,d")),
+    ):
+        result = lowland("transform", "m", *words, "--to", to)
+        assert result.exit_code == 0, result.stderr
+        np.testing.assert_allclose(np.load(to), np.load("z.npy"), atol=1e-12)
+    np.testing.assert_allclose(ll.load("m").transform(labelled), np.load("z.npy"), atol=1e-12)
+    assert "way" in lowland("inspect", "m").stdout
+    assert json.loads(lowland("inspect", "m", "--json").stdout)["label"] == "way"
+
+
+def test_what_is_dropped_comes_beside_the_label(lowland, labelled):
+    assert lowland("fit", "lda", labelled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
+    assert lowland("predict", "m", labelled, "--drop", "d", "--to", "y.csv").exit_code == 0
+
+
+def test_names_given_by_the_user_win(lowland, labelled, classifier):
+    result = lowland("transform", classifier, labelled, "--columns", "a,b,c,d,way", "--to", "z.csv")
+    assert result.exit_code == 1
+    assert "'way'" in result.stderr
