@@ -14,6 +14,8 @@ from lowland.blocks.moments import Total, counting
 from lowland.data.rows import Rows
 from lowland.run.run import Run
 
+_CACHED = 1 << 17  # numbers that stay in a core's cache
+
 
 @dataclass(frozen=True)
 class RowsGram:
@@ -72,6 +74,52 @@ class Divided:
     def __matmul__(self, V: Array) -> Array:
         """Return the operator's product over the number."""
         return (self.operator @ V) / self.divisor
+
+
+@dataclass(frozen=True)
+class DoubleCentered:
+    """The n x n matrix J A J, or -½ J (A∘A) J of distances A, with J = I - 11'/n: centered without being formed.
+
+    ``rows`` are those of the symmetric matrix A, held or made slab by slab.
+    """
+
+    rows: Rows
+    run: Run
+    distances: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.rows.d, self.rows.d
+
+    def __matmul__(self, V: Array) -> Array:
+        """Return the product with V, (n, k) float64."""
+        xp = xp_of(V)
+        C = as_double(V)
+        C = C - xp.mean(C, axis=0)[None, :]
+        P = self.run.gather(_Times(C, self.distances), self.rows, C.shape[1], "multiplying", np.dtype(np.float64))
+        P = P - xp.mean(P, axis=0)[None, :]
+        return P / -2 if self.distances else P
+
+
+@dataclass(frozen=True)
+class _Times:
+    """A slab of a matrix, or of its squares, times V; a few rows at a time, which stay in the cache."""
+
+    V: Array
+    squared: bool
+
+    def __call__(self, A: Array) -> Array:
+        V = like(self.V, A, xp_of(A).float64)
+        if not isinstance(A, np.ndarray):
+            wide = as_double(A)
+            return (wide * wide if self.squared else wide) @ V
+        P = np.empty((A.shape[0], V.shape[1]))
+        step = max(1, _CACHED // A.shape[1])
+        for start in range(0, A.shape[0], step):
+            part = A[start : start + step].astype(np.float64, copy=False)
+            P[start : start + step] = (part * part if self.squared else part) @ V
+        return P
 
 
 def centered_product(X: Any, mean: Array | None, V: Array) -> Array:

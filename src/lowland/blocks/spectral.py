@@ -72,10 +72,12 @@ def leading_eigenpairs(
     oversamples: int = 10,
     like_array: Array | None = None,
     rounding: float = ROUNDING,
+    definite: bool = True,
 ) -> Eigenpairs:
-    """Return the k largest eigenvalues of a symmetric positive semi-definite A with their vectors.
+    """Return the k largest eigenvalues of a symmetric A with their vectors.
 
-    ``A`` is an array or an operator with ``shape`` and ``@``. Small negative values, which are rounding, become zero.
+    ``A`` is an array or an operator with ``shape`` and ``@``. If it is positive semi-definite, small negative values
+    are rounding and become zero; if not ``definite``, they are told as they are.
     ``like_array`` tells an operator's array library, ``rounding`` the relative error of its products: a residual within
     that of the first eigenvalue cannot be improved upon.
     """
@@ -86,7 +88,7 @@ def leading_eigenpairs(
     like_array = A if dense else like_array
     if solver == "auto":
         if dense and n > _DENSE_UP_TO and 20 * k <= n and (quick := _quickly(A, k, run, like_array, oversamples)):
-            return quick
+            return _finished(quick, definite)
         solver = "eigh" if dense else "krylov"
     if solver == "power":
         oversamples = min(oversamples, 2)  # the textbook's block is as wide as the answer; two more guard against ties
@@ -107,21 +109,23 @@ def leading_eigenpairs(
             pairs = _subspace(A, k, Q, run, tol, max_iter, rounding, fixed=solver == "subspace")
         case _:
             pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, tol, max_iter, rounding)
-    return _finished(pairs)
+    return _finished(pairs, definite)
 
 
 def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
     """A few pairs of a large matrix: block Krylov in a few steps where the spectrum falls, or None where it is flat."""
     rng = np.random.default_rng(0)  # the answer must not depend on a seed nobody gave
     pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, _SURE, _QUICK_STEPS, ROUNDING)
-    return _finished(pairs) if pairs.converged else None
+    return pairs if pairs.converged else None
 
 
-def _finished(pairs: Eigenpairs) -> Eigenpairs:
-    """Small negative values, which are rounding, become zero; signs are fixed."""
+def _finished(pairs: Eigenpairs, definite: bool) -> Eigenpairs:
+    """Signs are fixed; negative values of a definite matrix, which are rounding, become zero."""
     xp = xp_of(pairs.values)
-    positive = xp.where(pairs.values > 0, pairs.values, xp.zeros_like(pairs.values))
-    return replace(pairs, values=positive, vectors=fix_signs(pairs.vectors))
+    values = pairs.values
+    if definite:
+        values = xp.where(values > 0, values, xp.zeros_like(values))
+    return replace(pairs, values=values, vectors=fix_signs(pairs.vectors))
 
 
 def _formed(A: Any, like_array: Array, run: Run) -> Array:
