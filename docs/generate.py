@@ -8,11 +8,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import plots
@@ -279,6 +281,50 @@ def linear_discriminant_analysis() -> Any:
     return figure
 
 
+def linear_autoencoder() -> Any:
+    """Left the loss falling to that of PCA, right the learnt span on its way to that of PCA."""
+    from scipy.linalg import subspace_angles
+
+    X, k = load("digits").X, 5
+    pca = lowland.PCA(k).fit(X)
+    figure, (left, right) = _panels(2, (9.5, 3.6))
+    stops = np.arange(1, 252, 10)
+    for codes, color, line in (("tied", STRONG, "-"), ("untied", "#e76300", "--"), ("free", "#832db6", "-.")):
+        models = [_stopped(lowland.LinearAutoencoder(k, codes=codes, max_iter=int(m)), X) for m in stops]
+        angles = [subspace_angles(pca.components_.T, model.decoder_).max() for model in models]
+        left.plot(np.array(models[-1].trace_) / pca.distortion(), color=color, linestyle=line, label=codes)
+        right.semilogy(stops, angles, color=color, linestyle=line, label=codes)
+    left.axhline(1, color=MARK, linewidth=1)
+    left.text(40, 0.97, "PCA's distortion", color=MARK, ha="right", va="top")
+    left.set_xlim(0, 40)
+    left.set_ylim(0.85, 2.1)
+    left.set_ylabel("loss / PCA's distortion")
+    left.legend(frameon=False)
+    right.set_ylim(1e-8, 3)
+    right.set_ylabel("largest angle to PCA's span, radians")
+    _title(left, f"the loss, {k} numbers a code of the digits")
+    _title(right, "the span that is decoded to")
+    for ax in (left, right):
+        ax.set_xlabel("step")
+        _quiet(ax)
+    return figure
+
+
+def _stopped(model: Any, X: np.ndarray) -> Any:
+    """A fit that is stopped on its way, on purpose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X)
+
+
+def fisher_against_pca() -> Any:
+    """The picture of the example."""
+    sys.path.insert(0, str(DOCS.parent / "examples"))
+    import fisher_against_pca as example
+
+    return example.picture_of(example.two_classes(), example.wine())
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -292,6 +338,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
         truncated_svd,
         whitening,
         linear_discriminant_analysis,
+        linear_autoencoder,
+        fisher_against_pca,
     )
 }
 

@@ -18,7 +18,7 @@ from lowland.blocks.moments import Moments
 from lowland.blocks.operators import centered_product
 from lowland.data.open import open_rows
 from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
-from lowland.errors import DataError, LowlandError
+from lowland.errors import DataError, DataWarning, LowlandError
 from lowland.methods.base import Reducer
 from lowland.methods.parameters import check_parameters
 from lowland.run.local import LocalRun
@@ -170,7 +170,7 @@ class PrincipalMap(MomentsMap):
             warnings.warn(
                 "The rows do not vary: every column is constant, or varies too little to be squared. "
                 "All components are arbitrary.",
-                UserWarning,
+                DataWarning,
                 stacklevel=2,
             )
         values = axes.pairs.values[:k]

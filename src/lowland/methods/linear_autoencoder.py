@@ -1,0 +1,177 @@
+"""Linear autoencoders, learnt by gradient descent."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from lowland.arrays.namespace import Array, xp_of
+from lowland.blocks.autoencoding import (
+    KINDS,
+    Objective,
+    Pair,
+    largest_eigenvalue,
+    shuffled_batches,
+)
+from lowland.blocks.descent import Descent, Pace, descend, descend_by_batches
+from lowland.blocks.moments import Moments
+from lowland.data.rows import Rows
+from lowland.errors import DataWarning, ParameterError
+from lowland.methods.base import RandomState, param
+from lowland.methods.maps import Affine, MomentsMap
+from lowland.run.run import Run
+
+
+class LinearAutoencoder(MomentsMap):
+    """Linear autoencoder: encoder and decoder learnt by gradient descent, which finds the plane that PCA solves for.
+
+    Problem: over a decoder D and codes z_i of k numbers, minimise the mean of |x_i - mean - D z_i|². The codes are
+    z = D'(x - mean) (tied), z = E(x - mean) with an encoder of its own (untied), or any numbers, one code for each row
+    (free). No column is asked to be orthogonal to another; the best plane is that of PCA all the same.
+
+    1. Sum the moments of the rows (``blocks.moments``): the loss of all rows is a function of their covariance.
+    2. Start from random weights (``blocks.autoencoding``).
+    3. Descend: with all rows, accelerated; with mini-batches, by gradients of reduced variance (``blocks.descent``).
+    4. Codes are z = E(x - mean); the way back is x = mean + Dz.
+
+    Cost: one pass and n d² operations, then 2 d² k a step; with mini-batches 4 n d k and a pass an epoch; memory d².
+    Steps grow with λ_1 / (λ_k - λ_k+1). Prefer ``PCA`` for the answer alone: it needs no descent, and orders the axes.
+
+    Attributes: ``encoder_`` (k, d), ``decoder_`` (d, k), ``mean_``, ``loss_``, ``trace_`` (the loss at the start and
+    after each iteration), ``n_iter_``, ``converged_``, ``learning_rate_`` (the step used), ``n_samples_``, and with
+    free codes of rows in memory ``codes_`` (n, k).
+
+    Reference: Baldi and Hornik 1989, doi:10.1016/0893-6080(89)90014-2; Bourlard and Kamp 1988, doi:10.1007/BF00332918.
+
+    Examples
+    --------
+    >>> from lowland import PCA, LinearAutoencoder
+    >>> from lowland.data import load
+    >>> X = load("iris").X
+    >>> model = LinearAutoencoder(2).fit(X)
+    >>> round(model.loss_, 6) == round(PCA(2).fit(X).distortion(), 6)
+    True
+    """
+
+    verb: ClassVar[str] = "linear-autoencoder"
+    streams: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
+    agrees_to: ClassVar[float] = 1e-9
+
+    n_components: int = param(2, "Numbers in a code.", at_least=1, positional=True)
+    codes: Literal["tied", "untied", "free"] = param(
+        "tied",
+        "How a row is coded: by the decoder's transpose, by an encoder of its own, or by the code that suits it best.",
+    )
+    batch_size: int | None = param(
+        None, "Rows in a mini-batch, shuffled by the seed; None takes every step with all rows.", at_least=1
+    )
+    learning_rate: float | Literal["auto"] = param(
+        "auto", "Length of a step per unit of gradient; 'auto' suits the largest eigenvalue of the covariance.", above=0
+    )
+    max_iter: int = param(10_000, "Steps at most; with mini-batches, epochs.", at_least=1)
+    tol: float = param(
+        1e-9,
+        "Norm of the gradient, as a share of the largest eigenvalue, at which the descent has arrived.",
+        at_least=0,
+    )
+    random_state: RandomState = param(None, "Seed of the start and of the batches.", at_least=0)
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Moments of the rows, then the descent; free codes are kept where the rows lie in memory."""
+        d = rows.d
+        self._check_width(d)
+        run.require(3 * 8 * d**2, f"The {d} x {d} covariance", "Use PCA(svd_solver='randomized')")
+        self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
+        self._learn(self._moments, run, rows)
+        if self.codes == "free" and rows.in_memory:
+            self.codes_ = run.gather(self._encoding(), rows, self.n_components, name="coding rows")
+
+    def solve_moments(self, moments: Moments, run: Run) -> None:
+        """The same from moments that partial_fit has merged: the rows are gone, so every step is taken with all."""
+        self._check_width(moments.mean.shape[0])
+        self._learn(moments, run, None)
+
+    def _check_width(self, d: int) -> None:
+        if self.n_components > d:
+            raise ParameterError(
+                f"LinearAutoencoder(n_components={self.n_components}): n_features={d}. Choose at most {d}."
+            )
+
+    def _learn(self, moments: Moments, run: Run, rows: Rows | None) -> None:
+        """Start and descend, with mini-batches of the rows if there are any and a size is given."""
+        k, size, rng = self.n_components, self.batch_size, self._generator()
+        kind = KINDS[self.codes]()
+        S = moments.covariance * ((moments.n - 1) / moments.n)  # divisor n: the loss is a mean over the rows
+        xp = xp_of(S)
+        if not bool(xp.any(moments.variances > 0)):
+            start = kind.start(k, S, 1.0, rng)
+            return self._keep(kind.pair(start), _nothing_to_learn(start), moments, 1.0)
+        total = float(xp.sum(xp.linalg.diagonal(S)))
+        loss = Objective(kind, S / total, total)
+        largest = largest_eigenvalue(loss.S, rng)
+        start = kind.start(k, loss.S, largest, rng)
+        if rows is None or size is None:
+            found = descend(start, loss, self._pace(loss, largest, largest), run)
+        else:
+            # the first eigenvalue of a batch exceeds that of all rows, by the more the fewer rows it has
+            pace = self._pace(loss, largest, largest + 1 / size)
+            batches = partial(shuffled_batches, rows, run, moments.mean, size, rng)
+            found = descend_by_batches(start, loss, batches, size, pace, run)
+        self._keep(kind.pair(found.theta), found, moments, total)
+
+    def _pace(self, loss: Objective, largest: float, largest_of_batch: float) -> Pace:
+        """Steps of one over the largest curvature, or as asked for."""
+        if self.learning_rate == "auto":
+            return Pace(1 / (loss.kind.curvature * largest_of_batch), None, self.tol * largest, self.max_iter)
+        asked = float(self.learning_rate)
+        return Pace(asked * loss.total, asked, self.tol * largest, self.max_iter)
+
+    def _keep(self, pair: Pair, found: Descent, moments: Moments, total: float) -> None:
+        """Set the fitted attributes, in the precision of the data; tell where the descent stopped too early."""
+        xp = xp_of(pair.D)
+        kind = xp.float32 if self._dtype == np.float32 else xp.float64
+        self.mean_ = moments.mean
+        self.decoder_ = xp.astype(pair.D, kind)  # (d, k)
+        self.encoder_ = xp.astype(pair.F.T, kind)  # (k, d)
+        self.trace_ = tuple(total * share for share in found.trace)
+        self.loss_ = self.trace_[-1]
+        self.n_iter_ = found.iterations
+        self.converged_ = found.converged
+        self.learning_rate_ = found.step / total
+        self.n_samples_ = moments.rows
+        if not found.converged:
+            what = "steps" if self.batch_size is None else "epochs"
+            warnings.warn(
+                f"LinearAutoencoder: the descent stopped after {found.iterations} {what} before it arrived. Raise "
+                "max_iter or tol, or scale the columns: one that varies far more than the others makes steps short.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def _encoding(self) -> Affine:
+        return Affine(self.encoder_.T, self.mean_)
+
+    def _decoding(self) -> Affine:
+        return Affine(self.decoder_.T, None, self.mean_)
+
+    def encode(self, X: Any) -> Any:
+        """Return the codes of the rows of X, (n, k): another name for ``transform``."""
+        return self.transform(X)
+
+    def decode(self, Z: Any) -> Any:
+        """Return the rows that codes stand for, (n, d): another name for ``inverse_transform``."""
+        return self.inverse_transform(Z)
+
+
+def _nothing_to_learn(theta: Array) -> Descent:
+    warnings.warn(
+        "The rows do not vary: every column is constant, or varies too little to be squared. Nothing is learnt.",
+        DataWarning,
+        stacklevel=2,
+    )
+    return Descent(theta, (0.0,), True, 0.0)

@@ -1,0 +1,283 @@
+"""Truths about linear autoencoders."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import subspace_angles
+from sklearn.exceptions import ConvergenceWarning
+
+import lowland
+from lowland import PCA, LinearAutoencoder
+from lowland.blocks.autoencoding import KINDS, BatchCovariance, Objective, loss_of, shuffled_batches
+from lowland.blocks.descent import Pace, descend
+from lowland.data import load
+from lowland.errors import ParameterError
+from lowland.run.local import LocalRun
+
+CODES = ["tied", "untied", "free"]
+
+
+def table(n=400, d=8, seed=0, far=50.0):
+    """A spectrum that falls by ten, away from the origin."""
+    rng = np.random.default_rng(seed)
+    X = rng.laplace(size=(n, d)) * np.geomspace(3, 0.3, d) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
+    return X + far * rng.standard_normal(d)
+
+
+def largest_angle(model, X):
+    """Between PCA's span and what is decoded to, or what is read."""
+    U = PCA(model.n_components).fit(X).components_.T
+    return max(subspace_angles(U, A).max() for A in (model.decoder_, model.encoder_.T))
+
+
+# --- the answer is PCA's ---
+
+
+@pytest.mark.parametrize("codes", CODES)
+@pytest.mark.parametrize("X", [table(), load("iris").X, load("digits").X], ids=["table", "iris", "digits"])
+def test_span_and_loss_are_those_of_pca(X, codes):
+    model = LinearAutoencoder(3, codes=codes).fit(X)
+    assert model.converged_
+    assert largest_angle(model, X) < 1e-3
+    assert model.loss_ == pytest.approx(PCA(3).fit(X).distortion(), rel=1e-6)
+    error = np.mean(np.sum((X - model.decode(model.encode(X))) ** 2, axis=1))
+    assert error == pytest.approx(model.loss_, rel=1e-6)
+
+
+@pytest.mark.parametrize("codes", CODES)
+@pytest.mark.parametrize("size", [1, 32, 1000])
+def test_mini_batches_find_the_same(codes, size):
+    X = table()
+    model = LinearAutoencoder(2, codes=codes, batch_size=size, tol=1e-6).fit(X)
+    assert model.converged_
+    assert largest_angle(model, X) < 1e-3
+    assert model.loss_ == pytest.approx(PCA(2).fit(X).distortion(), rel=1e-6)
+
+
+@pytest.mark.parametrize("codes", CODES)
+@pytest.mark.parametrize("size", [None, 64])
+def test_from_a_file_in_slabs(codes, size, tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 3000)
+    X = table(500)
+    np.save(tmp_path / "x.npy", X)
+    whole = LinearAutoencoder(2, codes=codes, batch_size=size, tol=1e-6).fit(X)
+    parts = LinearAutoencoder(2, codes=codes, batch_size=size, tol=1e-6).fit(tmp_path / "x.npy")
+    assert largest_angle(parts, X) < 1e-3
+    np.testing.assert_allclose(parts.decoder_, whole.decoder_, atol=1e-8)
+    np.testing.assert_allclose(parts.trace_, whole.trace_, rtol=1e-8)
+
+
+def test_mini_batches_do_not_depend_on_the_chunks():
+    X = table()
+    whole = LinearAutoencoder(2, batch_size=48, max_iter=40, tol=1e-4).fit(X)
+    for borders in ([0, 1, 130, 400], [0, 399, 400], [0, 48, 96, 400]):
+        chunks = [X[a:b] for a, b in itertools.pairwise(borders)]
+        parts = LinearAutoencoder(2, batch_size=48, max_iter=40, tol=1e-4).fit(chunks)
+        np.testing.assert_allclose(parts.encode(X), whole.encode(X), atol=1e-9)
+
+
+def test_the_tied_optimum_is_orthonormal_without_being_asked():
+    X = table()
+    start = KINDS["tied"]().start(3, np.cov(X.T), 1.0, np.random.default_rng(0))
+    assert np.abs(start.T @ start - np.eye(3)).max() > 0.3
+    for size in (None, 64):
+        C = LinearAutoencoder(3, batch_size=size, tol=1e-6).fit(X).decoder_
+        np.testing.assert_allclose(C.T @ C, np.eye(3), atol=1e-3)
+    D = LinearAutoencoder(3, codes="untied").fit(X).decoder_  # the others are not
+    assert np.abs(D.T @ D - np.eye(3)).max() > 0.1
+
+
+def test_untied_encoder_undoes_the_decoder():
+    model = LinearAutoencoder(3, codes="untied").fit(table())
+    np.testing.assert_allclose(model.encoder_ @ model.decoder_, np.eye(3), atol=1e-6)
+
+
+def test_free_codes_are_the_best_codes():
+    X = table()
+    model = LinearAutoencoder(2, codes="free").fit(X)
+    best = np.linalg.lstsq(model.decoder_, (X - model.mean_).T)[0].T
+    np.testing.assert_allclose(model.codes_, best, atol=1e-8)
+    np.testing.assert_array_equal(model.encode(X), model.codes_)
+    assert not hasattr(LinearAutoencoder(2, codes="free").fit([X[:100], X[100:]]), "codes_")  # rows not in memory
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    k=st.integers(1, 5),
+    codes=st.sampled_from(CODES),
+    scale=st.sampled_from([1e-100, 1, 1e9]),
+)
+def test_no_plane_loses_less_than_pca(seed, k, codes, scale):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 5)) @ rng.standard_normal((5, 5)) * scale
+    pca = PCA(k).fit(X)
+    for size in (None, 7):
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            model = LinearAutoencoder(k, codes=codes, batch_size=size, max_iter=5, tol=0, random_state=seed).fit(X)
+        assert model.loss_ >= pca.distortion() - 1e-9 * pca.distortion(0)
+        assert model.loss_ <= model.trace_[0]
+
+
+# --- the descent ---
+
+
+@pytest.mark.parametrize("codes", CODES)
+@pytest.mark.parametrize("size", [None, 64])
+def test_the_trace_falls(codes, size):
+    X = table()
+    model = LinearAutoencoder(2, codes=codes, batch_size=size, tol=1e-6).fit(X)
+    trace = np.array(model.trace_)
+    assert len(trace) == model.n_iter_ + 1
+    assert np.all(np.diff(trace) <= 0)
+    assert trace[-1] == model.loss_ < 0.5 * trace[0]
+    if codes == "tied" and size is None:  # the seeded start, before any step
+        assert trace[0] < PCA().fit(X).distortion(0)
+
+
+@pytest.mark.parametrize("codes", CODES)
+def test_gradients_against_differences(codes):
+    rng = np.random.default_rng(1)
+    Y = rng.standard_normal((40, 5)) @ rng.standard_normal((5, 5))
+    S, kind = Y.T @ Y / 40, KINDS[codes]()
+    theta = kind.start(2, S, 1.0, rng) + 0.1 * rng.standard_normal((5, 4 if codes == "untied" else 2))
+    D, F = kind.pair(theta)
+    assert loss_of((D, F), S) == pytest.approx(np.mean(np.sum((Y - Y @ F @ D.T) ** 2, axis=1)))
+    h = 1e-6
+    numeric = np.zeros_like(theta)
+    for i in np.ndindex(*theta.shape):
+        step = np.zeros_like(theta)
+        step[i] = h
+        numeric[i] = (loss_of(kind.pair(theta + step), S) - loss_of(kind.pair(theta - step), S)) / (2 * h)
+    np.testing.assert_allclose(kind.gradient(theta, S), numeric, atol=1e-6 * np.abs(numeric).max())
+    np.testing.assert_allclose(kind.gradient(theta, BatchCovariance(Y, 40)), kind.gradient(theta, S), atol=1e-10)
+
+
+def test_batches_hold_every_row_once(monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 64 * 8 * 2)  # windows of 60 rows
+    X = np.stack([np.arange(205.0), -np.arange(205.0)], axis=1)
+    rng = np.random.default_rng(0)
+    batches = list(shuffled_batches(lowland.open_rows(X), LocalRun(), np.zeros(2), 10, rng))
+    assert [len(Y) for Y in batches] == [10] * 20 + [5]
+    seen = np.concatenate(batches)[:, 0]
+    assert sorted(seen) == sorted(X[:, 0])
+    assert not np.array_equal(seen, X[:, 0])
+    assert np.abs(seen - X[:, 0]).max() < 64  # shuffled within a window only
+
+
+@pytest.mark.parametrize("size", [None, 64])
+def test_a_step_too_long_is_told(size):
+    X = table()
+    auto = LinearAutoencoder(2, batch_size=size, tol=1e-6).fit(X)
+    assert auto.learning_rate_ > 0
+    with pytest.raises(ParameterError, match=r"learning_rate=\d.*the loss grew from .* Choose a smaller learning_rate"):
+        LinearAutoencoder(2, batch_size=size, learning_rate=100 * auto.learning_rate_).fit(X)
+    given = LinearAutoencoder(2, batch_size=size, learning_rate=auto.learning_rate_, tol=1e-6).fit(X)
+    np.testing.assert_allclose(given.encode(X), auto.encode(X), atol=1e-9)
+
+
+def test_a_step_too_long_of_our_own_is_halved():
+    X = table() - table().mean(axis=0)
+    loss = Objective(KINDS["tied"](), np.cov(X.T) / np.trace(np.cov(X.T)), 1.0)
+    start = loss.kind.start(2, loss.S, 1.0, np.random.default_rng(0))
+    found = descend(start, loss, Pace(1e3, None, 1e-9, 5000), LocalRun())
+    assert found.converged
+    assert found.step < 10
+    assert np.all(np.diff(found.trace) <= 0)
+
+
+def test_stopping_early_is_told_and_kept():
+    with pytest.warns(ConvergenceWarning, match=r"after 3 steps.*max_iter.*scale the columns"):
+        model = LinearAutoencoder(2, max_iter=3).fit(table())
+    assert not model.converged_
+    assert model.n_iter_ == 3
+    with pytest.warns(ConvergenceWarning, match="after 2 epochs"):
+        LinearAutoencoder(2, max_iter=2, batch_size=50).fit(table())
+
+
+def test_a_callback_stops_the_descent():
+    told = []
+
+    def stop(event):
+        told.append(event.stage)
+        return event.stage != "descending"
+
+    with lowland.config(progress=stop), pytest.raises(lowland.errors.Stopped, match="descending"):
+        LinearAutoencoder(2).fit(table())
+    assert "descending" in told
+
+
+# --- parts, and odd tables ---
+
+
+def test_partial_fit_is_one_fit_to_all():
+    X = table()
+    parts = LinearAutoencoder(2).partial_fit(X[:150]).partial_fit(X[150:])
+    np.testing.assert_allclose(parts.encode(X), LinearAutoencoder(2).fit(X).encode(X), atol=1e-8)
+    again = LinearAutoencoder(2).fit(X[:150]).partial_fit(X[150:])
+    np.testing.assert_allclose(again.decoder_, parts.decoder_, atol=1e-10)
+
+
+def test_all_components_lose_nothing():
+    X = load("iris").X
+    for codes in CODES:
+        model = LinearAutoencoder(4, codes=codes).fit(X)
+        assert model.loss_ <= 1e-9 * PCA().fit(X).distortion(0)
+        np.testing.assert_allclose(model.decode(model.encode(X)), X, atol=1e-3)
+
+
+@pytest.mark.parametrize("codes", CODES)
+def test_fewer_directions_than_codes(codes):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 6)) + 7  # rank 2
+    model = LinearAutoencoder(4, codes=codes).fit(X)
+    assert model.converged_
+    np.testing.assert_allclose(model.decode(model.encode(X)), X, atol=1e-6)
+
+
+def test_constant_rows_are_told():
+    with pytest.warns(UserWarning, match="do not vary"):
+        model = LinearAutoencoder(2).fit(np.full((9, 3), 0.1))
+    assert model.loss_ == 0
+    np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 0.1))), 0.1)
+
+
+def test_spectra_of_condition_a_thousand_far_away():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((500, 20)) * np.geomspace(1000, 1, 20) ** 0.5 + 1e4
+    for codes in CODES:
+        model = LinearAutoencoder(4, codes=codes).fit(X)
+        assert model.converged_
+        assert largest_angle(model, X) < 1e-3
+
+
+def test_another_seed_is_another_start_with_the_same_span():
+    X = table()
+    a, b = (LinearAutoencoder(2, random_state=seed).fit(X) for seed in (1, 2))
+    assert np.abs(a.decoder_ - b.decoder_).max() > 0.01
+    assert subspace_angles(a.decoder_, b.decoder_).max() < 1e-6
+    assert a.loss_ == pytest.approx(b.loss_, rel=1e-12)
+
+
+@pytest.mark.parametrize("codes", CODES)
+def test_tensors_in_mini_batches(codes):
+    torch = pytest.importorskip("torch")
+    X = table()
+    ours = LinearAutoencoder(2, codes=codes, batch_size=64, tol=1e-6).fit(X)
+    theirs = LinearAutoencoder(2, codes=codes, batch_size=64, tol=1e-6).fit(torch.asarray(X))
+    assert isinstance(theirs.decoder_, torch.Tensor)
+    np.testing.assert_allclose(theirs.decoder_.numpy(), ours.decoder_, atol=1e-8)
+
+
+def test_sparse_rows_and_dask_in_mini_batches():
+    import dask.array as da
+    import scipy.sparse
+
+    X = np.where(np.random.default_rng(0).random((300, 6)) < 0.4, table(300, 6, far=0), 0.0)
+    whole = LinearAutoencoder(2, batch_size=50, tol=1e-6).fit(X)
+    for other in (scipy.sparse.csr_array(X), da.from_array(X, chunks=(77, 6))):
+        model = LinearAutoencoder(2, batch_size=50, tol=1e-6).fit(other)
+        np.testing.assert_allclose(model.decoder_, whole.decoder_, atol=1e-7)
