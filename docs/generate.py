@@ -325,6 +325,28 @@ def fisher_against_pca() -> Any:
     return example.picture_of(example.two_classes(), example.wine())
 
 
+def projection_pursuit() -> Any:
+    """RANDU's triples on their principal components, and in the view that was found."""
+    X = load("randu").X
+    pca, found = lowland.PCA(2, whiten=True).fit(X), lowland.ProjectionPursuit(random_state=0).fit(X)
+    figure, (left, right) = _panels(2, (9.5, 4.7))
+    noise = found.null_index_.max()
+    for ax, model, words in (
+        (left, pca, "PCA: the two directions of largest variance"),
+        (right, found, f"projection pursuit: index {found.index_[0]:.2f}, in noise at most {noise:.2f}"),
+    ):
+        ax.scatter(*model.transform(X).T, s=9, color=STRONG, linewidths=0)
+        ax.set_aspect("equal")
+        ax.set_xlim(-2.9, 2.9)
+        ax.set_ylim(-2.6, 2.6)
+        _title(ax, words)
+        _quiet(ax)
+        ax.grid(visible=False)
+    x, y, z = np.round(found.directions_[0] * 118**0.5).astype(int)
+    right.set_xlabel(f"{x}x − {-y}y + {z}z, centered and scaled".replace("+ 1z", "+ z"))
+    return figure
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -340,6 +362,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         linear_discriminant_analysis,
         linear_autoencoder,
         fisher_against_pca,
+        projection_pursuit,
     )
 }
 

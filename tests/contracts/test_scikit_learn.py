@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lowland.methods.registry import entries, load_method
+from .battery import CHEAPER, METHODS, load_method
 
 # Checks that our methods do not meet on purpose, each with its reason.
 EXPECTED_FAILURES = {
@@ -11,7 +11,7 @@ EXPECTED_FAILURES = {
     "it may be fitted on a GPU and used on a laptop",
 }
 
-ESTIMATORS = [load_method(name)() for name in entries()]
+ESTIMATORS = [load_method(name)(**CHEAPER.get(name, {})) for name in METHODS]
 
 
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # its tables are small and often degenerate

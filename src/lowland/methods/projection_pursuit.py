@@ -1,0 +1,207 @@
+"""Projection pursuit: views in which the rows look least like noise."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import ClassVar, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from lowland.arrays.namespace import Array, like, to_numpy
+from lowland.arrays.precision import as_double
+from lowland.blocks.indices import INDICES
+from lowland.blocks.moments import Moments
+from lowland.blocks.pursuit import (
+    Picked,
+    Search,
+    Sphered,
+    View,
+    evenly_spread,
+    noise_indices,
+    pursue,
+    sphered,
+    unit_rows,
+    without_structure,
+)
+from lowland.blocks.spectral import fix_signs
+from lowland.data.rows import Rows
+from lowland.errors import DataError, ParameterError
+from lowland.methods.base import RandomState, param
+from lowland.methods.maps import Affine, LinearMap
+from lowland.run.run import Run
+
+_NULL = 8  # roundings of the rows' precision: a direction of less variance, beside the largest, does not vary
+
+
+class ProjectionPursuit(LinearMap):
+    """Projection pursuit: the views in one, two or three dimensions in which the rows look least like noise.
+
+    Problem: over k axes on which the rows have unit variance and no correlation, maximise an index I(z) of the
+    coordinates z = A(x - mean) that is small for Gaussian noise: most views of most data look like noise (Diaconis and
+    Freedman 1984), so what does not is worth seeing.
+
+    1. Gather up to ``max_samples`` rows, spread evenly over all of them (``blocks.pursuit``).
+    2. Sphere them: variances and correlations are PCA's business and must not sway the index.
+    3. Look at many random views and a few telling ones, keep the best, refine these (``blocks.indices``).
+    4. Make the rows Gaussian in the view that was found, and search again for the next view (Friedman 1987).
+    5. Run the same search on Gaussian rows: how often noise shows as much is the p-value.
+
+    Cost: one pass to gather the sample and, where it is not all rows, one for their moments; then the search, on the
+    host in float64, (1 + n_null) times: some hundredths of a second each for 400 rows of 3 columns.
+    Prefer ``PCA`` for where the variance is, independent components for sources that were mixed.
+
+    Attributes: ``components_`` (n_views k, d) with z = components (x - mean) of unit variance, ``views_``
+    (n_views, k, d) the same by views, ``directions_`` (n_views k, d) their rows at length 1, ``mean_`` (in float64),
+    ``loadings_`` (d, n_views k) the way back, ``index_`` and ``p_value_`` of each view, ``null_index_`` (what the
+    search found in noise), ``trace_`` (of each view, the index after each step of refinement), ``n_iter_``,
+    ``converged_``, ``rank_``, ``n_samples_``, ``n_searched_`` (the rows the search saw).
+
+    Reference: Friedman and Tukey 1974, doi:10.1109/T-C.1974.224051; Friedman 1987, doi:10.2307/2289161; Huber 1985,
+    doi:10.1214/aos/1176349519.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland import ProjectionPursuit
+    >>> from lowland.data import load
+    >>> found = ProjectionPursuit(1, random_state=0).fit(load("randu").X)
+    >>> np.round(found.directions_[0] * 118**0.5, 2)  # the triples lie on planes 9x - 6y + z = a whole number
+    array([ 9., -6.,  1.])
+    """
+
+    verb: ClassVar[str] = "projection-pursuit"
+    streams: ClassVar[bool] = True
+
+    n_components: int = param(2, "Dimensions of a view.", at_least=1, at_most=3, positional=True)
+    index: Literal[
+        "spacing",
+        "kurtosis",
+        "skewness",
+        "negentropy",
+        "friedman-tukey",
+        "legendre",
+        "hermite",
+        "holes",
+        "central-mass",
+    ] = param("spacing", "What is looked for; 'spacing' sees every departure from noise, thin stripes above all.")
+    n_views: int = param(1, "How many views to find, each after the structure of those before was removed.", at_least=1)
+    n_starts: int | None = param(
+        None, "Random views looked at before refining; None: 200, for 'spacing' 500 to 4000 by the columns.", at_least=1
+    )
+    n_null: int = param(
+        19, "Tables of noise searched for the p-value, which is at least 1/(1 + n_null); 0: none.", at_least=0
+    )
+    max_iter: int = param(500, "Most steps of a refinement.", at_least=1)
+    tol: float = param(1e-4, "Angle, in radians, below which the steps of a refinement end it.", above=0)
+    max_samples: int = param(1000, "Most rows the search looks at.", at_least=10)
+    order: int = param(6, "Highest degree of the 'legendre' and 'hermite' indices.", at_least=1, at_most=20)
+    random_state: RandomState = param(None, "Seed of the views looked at, the sample and the noise.", at_least=0)
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Gather, sphere, search view after view, search noise."""
+        picking, looking, chance = (np.random.default_rng(s) for s in self._generator().integers(2**63, size=3))
+        self._check_columns(rows.d)
+        picked, moments = self._gather(rows, run, picking)
+        X = picked.in_order()  # (n, d)
+        white = sphered(X, _NULL * float(np.finfo(rows.dtype).eps))
+        self._check_rank(len(white.W), rows.d)
+        search = Search(
+            INDICES[self.index](self.n_components, self.order),
+            self.n_starts,
+            unit_rows(white.back),
+            self.max_iter,
+            self.tol,
+        )
+        found = self._views(white, search, looking, run)
+        noise = noise_indices(len(X), len(white.W), search, self.n_null, chance, run)
+        self._tell([view for _, view in found], noise, picked.origin)
+        self.rank_, self.n_searched_ = len(white.W), len(X)
+        self.n_samples_ = len(X) if moments is None else moments.rows
+        mean = X.mean(axis=0) if moments is None else to_numpy(moments.mean)
+        S = None if moments is None else to_numpy(moments.covariance)
+        self._keep([A for A, _ in found], white, mean, S, picked.origin)
+
+    def _check_columns(self, d: int) -> None:
+        if self.n_components > d:
+            raise ParameterError(
+                f"ProjectionPursuit(n_components={self.n_components}): the data has {d} columns (n_features={d}). "
+                f"Choose at most {d}."
+            )
+
+    def _check_rank(self, rank: int, d: int) -> None:
+        if rank == 0:
+            raise DataError("All columns are constant: there is no view to search for. Check the data.")
+        if rank < self.n_components:
+            raise DataError(
+                f"The rows vary in {rank} of their {d} columns' directions only, fewer than n_components="
+                f"{self.n_components}. Choose at most {rank}, or pass more rows or columns."
+            )
+
+    def _gather(self, rows: Rows, run: Run, rng: np.random.Generator) -> tuple[Picked, Moments | None]:
+        """The rows to search; where these are not all rows, also the moments of all."""
+        n, d, moments = rows.n, rows.d, None
+        if n is None or n > self.max_samples:
+            run.require(4 * 8 * d**2, f"The {d} x {d} covariance", "Reduce the columns first with PCA")
+            moments = run.fold(rows, Moments.of, name="summing moments")
+            n = moments.rows
+        m = min(n, self.max_samples)
+        if not rows.in_memory:
+            run.require(4 * 8 * m * d, f"The sample of {m} rows", "Lower max_samples")
+        if m == n:
+            return run.fold(rows, Picked.of, name="gathering rows"), None
+        return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="gathering rows"), moments
+
+    def _views(
+        self, white: Sphered, search: Search, rng: np.random.Generator, run: Run
+    ) -> list[tuple[np.ndarray, View]]:
+        """The views, each with its axes as rows of A in the sphered columns, A white.W in the columns of the data."""
+        Y, T, found = white.Y, np.eye(len(white.Y)), []  # T: from the sphered columns to those searched now
+        for last in range(1 - self.n_views, 1):
+            view = pursue(Y, search, rng, run.iterate)
+            found.append((view.A @ T, view))
+            if last < 0:
+                again = sphered(without_structure(Y, view.A, rng).T)
+                Y, T = again.Y, again.W @ T
+        return found
+
+    def _tell(self, views: list[View], noise: np.ndarray, origin: Array) -> None:
+        indices = np.array([view.index for view in views])
+        beaten = (noise[None, :] >= indices[:, None]).sum(axis=1)
+        p_values = (1 + beaten) / (1 + len(noise)) if len(noise) else np.full(len(views), np.nan)
+        self.index_, self.null_index_, self.p_value_ = (like(M, as_double(origin)) for M in (indices, noise, p_values))
+        self.trace_ = [view.trace for view in views]
+        self.n_iter_ = max(max(len(view.trace) - 1 for view in views), 1)
+        self.converged_ = all(view.converged for view in views)
+        if not self.converged_:
+            warnings.warn(
+                f"ProjectionPursuit: the refinement of a view stopped after max_iter={self.max_iter} steps before they "
+                f"fell below tol={self.tol:g} radians. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def _keep(
+        self, axes: list[np.ndarray], white: Sphered, mean: np.ndarray, S: np.ndarray | None, origin: Array
+    ) -> None:
+        """Set the map. On the covariance of all rows the axes of a view are made orthonormal again, in their order."""
+        k, d = self.n_components, len(mean)
+        S_times = partial(np.matmul, S) if S is not None else lambda M: white.back @ (white.back.T @ M)
+        views = np.empty((len(axes), k, d))
+        for view, A in zip(views, axes, strict=True):
+            C = A @ white.W
+            C = np.linalg.solve(np.linalg.cholesky(C @ S_times(C.T)), C)
+            view[:] = fix_signs(C.T).T
+        C = views.reshape(-1, d)
+        loadings = S_times(C.T) @ np.linalg.pinv(C @ S_times(C.T), hermitian=True)  # (d, n_views k)
+        self.mean_ = like(mean, as_double(origin))
+        self.views_, self.components_, self.directions_, self.loadings_ = (
+            like(np.ascontiguousarray(M), origin) for M in (views, C, unit_rows(C), loadings)
+        )
+
+    def _encoding(self) -> Affine:
+        return Affine(self.components_.T, self.mean_)
+
+    def _decoding(self) -> Affine:
+        return Affine(self.loadings_.T, None, self.mean_)

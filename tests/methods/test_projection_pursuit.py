@@ -1,0 +1,277 @@
+"""Truths about projection pursuit."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import lowland
+from lowland import ProjectionPursuit
+from lowland.blocks.indices import INDICES, Spacing
+from lowland.blocks.pursuit import Search, evenly_spread, noise_indices, pursue, sphered, without_structure
+from lowland.data import load
+from lowland.errors import DataError, ParameterError
+from lowland.run.local import LocalRun
+
+NORMAL = np.array([9, -6, 1]) / np.sqrt(118)
+
+
+def degrees(a, b):
+    return np.degrees(np.arccos(min(1.0, abs(a @ b) / np.linalg.norm(a) / np.linalg.norm(b))))
+
+
+def mixed(*sources, d=5, seed=0):
+    """Sources among normal columns, each of unit variance, mixed by a random matrix; and the sources."""
+    rng = np.random.default_rng(seed)
+    S = rng.standard_normal((len(sources[0]), d))
+    for j, source in enumerate(sources):
+        S[:, j] = (source - np.mean(source)) / np.std(source)
+    return S @ rng.standard_normal((d, d)) + 10, S
+
+
+def two_clusters(n=300, seed=1):
+    rng = np.random.default_rng(seed)
+    return np.where(np.arange(n) % 2, 1.0, -1.0) + 0.25 * rng.standard_normal(n)
+
+
+def likeness(z, source):
+    return abs(np.corrcoef(z, source)[0, 1])
+
+
+# --- RANDU ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("seed", range(10))
+def test_finds_the_planes_of_randu_untold(seed, k):
+    sample = load("randu")
+    found = ProjectionPursuit(k, n_null=0, random_state=seed).fit(sample.X)
+    assert degrees(found.directions_[0], NORMAL) < 1
+    z = found.transform(sample.X)[:, 0]
+    lines = [z[sample.y == plane] for plane in range(15)]
+    assert max(np.ptp(line) for line in lines) < 0.01  # of a distance of 0.32 between neighbors
+    assert len(np.unique(np.round(z, 1))) == 15
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_finds_them_in_other_triples(seed):
+    """Every fifth triple, as in the table that R ships; and a later stretch of the sequence."""
+    sequence = load("randu", n=2000).X.ravel()
+    for X in (sequence[:2000].reshape(400, 5)[:, :3], sequence[3000:4200].reshape(400, 3)):
+        found = ProjectionPursuit(1, n_null=0, random_state=seed).fit(X)
+        assert degrees(found.directions_[0], NORMAL) < 1
+
+
+def test_p_value_and_trace_of_randu():
+    found = ProjectionPursuit(1, random_state=3).fit(load("randu").X)
+    assert len(found.null_index_) == 19
+    assert found.p_value_ == pytest.approx([1 / 20])
+    assert found.index_[0] > 10 * found.null_index_.max()
+    assert np.all(np.diff(found.trace_[0]) >= 0)
+    assert found.trace_[0][-1] == found.index_[0]
+    assert found.converged_
+    assert found.n_iter_ == len(found.trace_[0]) - 1
+
+
+# --- what each index finds --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "index", ["spacing", "kurtosis", "negentropy", "friedman-tukey", "legendre", "hermite", "holes"]
+)
+def test_two_clusters_are_found(index):
+    X, S = mixed(two_clusters())
+    found = ProjectionPursuit(1, index=index, n_null=0, random_state=0).fit(X)
+    assert likeness(found.transform(X)[:, 0], S[:, 0]) > 0.99
+
+
+@pytest.mark.parametrize("index", ["spacing", "skewness", "central-mass", "friedman-tukey"])
+def test_a_long_tail_is_found(index):
+    X, S = mixed(np.random.default_rng(2).exponential(size=400))
+    found = ProjectionPursuit(1, index=index, n_null=0, random_state=0).fit(X)
+    assert likeness(found.transform(X)[:, 0], S[:, 0]) > 0.95
+
+
+@pytest.mark.parametrize("index", ["holes", "kurtosis", "hermite", "legendre"])
+def test_a_ring_is_found_in_the_plane(index):
+    rng = np.random.default_rng(3)
+    angle = rng.uniform(0, 2 * np.pi, 400)
+    ring = np.array([np.cos(angle), np.sin(angle)]) + 0.05 * rng.standard_normal((2, 400))
+    X, _ = mixed(*ring)
+    Z = ProjectionPursuit(2, index=index, n_null=0, random_state=0).fit_transform(X)
+    assert np.linalg.norm(Z, axis=1).std() < 0.2  # all rows at about the same distance from the middle
+
+
+@pytest.mark.parametrize("index", ["negentropy", "hermite"])
+@pytest.mark.parametrize("k", [1, 2])
+def test_units_and_mixing_do_not_matter(index, k):
+    X, _ = mixed(two_clusters(), np.random.default_rng(0).exponential(size=300))
+    M = np.random.default_rng(8).standard_normal((5, 5))
+    model = ProjectionPursuit(k, index=index, n_null=0, tol=1e-9, random_state=0)
+    Z, again = model.fit_transform(X), model.fit_transform(X @ M * 100 - 7)
+    np.testing.assert_allclose(np.abs(Z), np.abs(again), atol=1e-4)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("index", sorted(INDICES))
+def test_axes_are_white_and_in_order(index, k):
+    X, _ = mixed(two_clusters(150), np.random.default_rng(0).exponential(size=150))
+    found = ProjectionPursuit(k, index=index, n_null=0, n_starts=50, random_state=0).fit(X)
+    Z = found.transform(X)
+    np.testing.assert_allclose(np.cov(Z.T), np.eye(k), atol=1e-9)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
+    single = INDICES[index](1).value(Z.T[:, None, :])
+    assert np.all(np.diff(single) <= 1e-9)
+    assert INDICES[index](k).value(Z.T[None])[0] == pytest.approx(found.index_[0], rel=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(found.directions_, axis=1), 1)
+    np.testing.assert_allclose(found.transform(found.inverse_transform(Z)), Z, atol=1e-9)
+
+
+def test_the_way_back_is_the_best_linear_prediction():
+    X = load("iris").X
+    found = ProjectionPursuit(2, index="kurtosis", n_null=0).fit(X)
+    Z = found.transform(X)
+    fitted = Z @ np.linalg.lstsq(Z, X - X.mean(axis=0), rcond=None)[0] + X.mean(axis=0)
+    np.testing.assert_allclose(found.inverse_transform(Z), fitted, atol=1e-9)
+    three = ProjectionPursuit(3, index="kurtosis", n_null=0).fit(X[:, :3])
+    np.testing.assert_allclose(three.inverse_transform(three.transform(X[:, :3])), X[:, :3], atol=1e-9)
+
+
+# --- further views ----------------------------------------------------------------------------------------------------
+
+
+def test_a_second_view_shows_something_else():
+    X, S = mixed(two_clusters(seed=1), np.random.default_rng(5).exponential(size=300))
+    found = ProjectionPursuit(1, index="legendre", n_views=2, n_null=0, random_state=0).fit(X)
+    Z = found.transform(X)
+    likenesses = np.array([[likeness(z, s) for s in S.T[:2]] for z in Z.T])
+    assert np.array_equal(np.sort(np.argmax(likenesses, axis=1)), [0, 1])
+    assert np.all(likenesses.max(axis=1) > 0.95)
+    assert found.views_.shape == (2, 1, 5)
+    assert found.components_.shape == found.directions_.shape == (2, 5)
+    assert len(found.trace_) == len(found.index_) == 2
+    assert list(found.get_feature_names_out()) == ["projectionpursuit0", "projectionpursuit1"]
+    first = ProjectionPursuit(1, index="legendre", n_null=0, random_state=0).fit(X)
+    np.testing.assert_array_equal(first.components_[0], found.components_[0])  # a second view leaves the first
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_removing_structure_leaves_noise_in_the_view_and_the_rest_alone(k):
+    X, _ = mixed(two_clusters(), two_clusters(seed=2), two_clusters(seed=3) ** 3)
+    Y = sphered(X).Y
+    A = pursue(Y, Search(INDICES["negentropy"](k), 200, np.eye(5), 200, 1e-6), np.random.default_rng(0)).A
+    after = without_structure(Y, A, np.random.default_rng(0))
+    aside = np.eye(5) - A.T @ A
+    np.testing.assert_allclose(aside @ after, aside @ Y, atol=1e-10)
+    hermite = INDICES["hermite"](k)
+    assert hermite.value((A @ after)[None])[0] < 0.1 * hermite.value((A @ Y)[None])[0]
+
+
+# --- noise ------------------------------------------------------------------------------------------------------------
+
+
+def test_noise_is_called_noise():
+    p_values = [
+        ProjectionPursuit(1, index="kurtosis", n_starts=10, random_state=seed)
+        .fit(np.random.default_rng(seed).standard_normal((60, 3)))
+        .p_value_[0]
+        for seed in range(16)
+    ]
+    assert 0.25 < np.mean(p_values) < 0.75  # uniform, if noise is compared with its like
+    assert np.mean(np.array(p_values) <= 0.1) <= 0.3
+
+
+def test_p_value_counts_the_noise_that_is_as_large():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    found = ProjectionPursuit(2, index="skewness", n_null=9, random_state=1).fit(X)
+    assert found.p_value_[0] == (1 + np.sum(found.null_index_ >= found.index_[0])) / 10
+    assert np.isnan(ProjectionPursuit(2, index="skewness", n_null=0, random_state=1).fit(X).p_value_).all()
+
+
+def test_noise_does_not_depend_on_threads():
+    search = Search(Spacing(1), 30, np.eye(3), 50, 1e-3)
+    found = []
+    for threads in (1, 3):
+        with lowland.config(threads=threads):
+            found.append(noise_indices(40, 3, search, 5, np.random.default_rng(0), LocalRun()))
+    assert np.array_equal(*found)
+    assert len(set(found[0])) == 5
+
+
+# --- many rows --------------------------------------------------------------------------------------------------------
+
+
+def test_a_sample_is_searched_and_all_rows_are_scaled():
+    X, S = mixed(two_clusters(5000), d=4)
+    model = ProjectionPursuit(2, index="holes", max_samples=400, n_null=0, random_state=0)
+    whole = model.fit(X)
+    Z = whole.transform(X)
+    assert (whole.n_samples_, whole.n_searched_) == (5000, 400)
+    np.testing.assert_allclose(np.cov(Z.T), np.eye(2), atol=1e-9)
+    assert likeness(Z[:, 0], S[:, 0]) > 0.98
+    parts = lowland.ProjectionPursuit(**model.get_params()).fit([X[:7], X[7:3000], X[3000:]])
+    np.testing.assert_allclose(parts.transform(X), Z, atol=1e-6)
+
+
+def test_the_sample_is_spread_evenly():
+    keep = evenly_spread(1000, 30, np.random.default_rng(0))
+    chosen = np.flatnonzero(keep)
+    assert len(chosen) == 30
+    assert np.abs(chosen - (np.arange(30) + 0.5) * 1000 / 30).max() < 18  # one in each stretch of 33
+    assert evenly_spread(7, 7, np.random.default_rng(0)).all()
+
+
+# --- wrong and awkward input ------------------------------------------------------------------------------------------
+
+
+def test_directions_that_do_not_vary_are_left_out():
+    X, S = mixed(two_clusters(), d=3)
+    X = np.column_stack([X, np.full(300, 0.1), X[:, 0] - X[:, 1]])
+    found = ProjectionPursuit(1, index="holes", n_null=0, random_state=0).fit(X)
+    assert found.rank_ == 3
+    assert likeness(found.transform(X)[:, 0], S[:, 0]) > 0.99
+    assert np.isfinite(found.components_).all()
+    with pytest.raises(DataError, match="at most 1"):
+        ProjectionPursuit(2).fit(np.column_stack([X[:, 0], 2 * X[:, 0], X[:, 3]]))
+    with pytest.raises(DataError, match="constant"):
+        ProjectionPursuit(1).fit(np.full((20, 3), 0.1))
+
+
+def test_few_rows_of_many_columns():
+    X = np.random.default_rng(0).standard_normal((12, 40))
+    found = ProjectionPursuit(2, n_starts=50, n_null=4, random_state=0).fit(X)
+    assert found.rank_ == 11
+    assert found.p_value_[0] > 0.2  # in as many directions as rows anything can be seen
+
+
+def test_wrong_parameters():
+    X = load("iris").X
+    with pytest.raises(ParameterError, match="at most 3"):
+        ProjectionPursuit(4).fit(X)
+    with pytest.raises(ParameterError, match="at most 2"):
+        ProjectionPursuit(3).fit(X[:, :2])
+    with pytest.raises(ParameterError, match="'holes'"):
+        ProjectionPursuit(index="entropy").fit(X)
+
+
+@pytest.mark.parametrize("index", ["spacing", "kurtosis"])
+def test_stopping_early_is_told(index):
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+        found = ProjectionPursuit(1, index=index, max_iter=1, n_null=0).fit(load("randu").X)
+    assert not found.converged_
+    assert found.n_iter_ == 1
+
+
+def test_progress_is_told_and_can_stop_the_search():
+    told = []
+    with lowland.config(progress=told.append):
+        ProjectionPursuit(1, n_null=2, random_state=0).fit(load("randu").X)
+    assert {event.stage for event in told} >= {"looking around", "refining the view", "searching noise"}
+    with lowland.config(progress=lambda event: event.stage != "searching noise"), pytest.raises(lowland.errors.Stopped):
+        ProjectionPursuit(1, n_null=2, random_state=0).fit(load("randu").X)
+
+
+def test_float32_in_float32_out():
+    X = load("randu").X.astype(np.float32)
+    found = ProjectionPursuit(1, n_null=0, random_state=0).fit(X)
+    assert found.components_.dtype == found.transform(X).dtype == np.float32
+    assert degrees(found.directions_[0].astype(float), NORMAL) < 1
