@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, xp_of
+from lowland.blocks.moments import ColumnMoments
 from lowland.data.rows import Rows
 from lowland.run.run import Run, all_finite
 
@@ -17,17 +18,17 @@ class Picked:
     """Rows picked from the slabs, in order."""
 
     parts: tuple[Array, ...]
-    count: int  # of all rows that went by
 
     @classmethod
     def of(cls, X: Array, keep: np.ndarray | None = None) -> Self:
-        """Pick the marked rows of one slab; without marks none is kept, only counted."""
-        places = np.flatnonzero(keep) if keep is not None else np.empty(0, np.int64)
-        return cls((xp_of(X).take(X, like(places, X, xp_of(X).int64), axis=0),), X.shape[0])
+        """Pick the marked rows of one slab, or all."""
+        if keep is None:
+            return cls((X,))
+        return cls((xp_of(X).take(X, like(np.flatnonzero(keep), X, xp_of(X).int64), axis=0),))
 
     def __add__(self, other: Self) -> Self:
         """Lay the rows of another slab below."""
-        return type(self)(self.parts + other.parts, self.count + other.count)
+        return type(self)(self.parts + other.parts)
 
     def is_finite(self) -> bool:
         """Whether NaN and infinity are absent from the rows that were picked."""
@@ -49,7 +50,7 @@ def evenly_spread(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
 
 def choose_landmarks(rows: Rows, m: int, run: Run, rng: np.random.Generator) -> Array:
     """Return m rows spread evenly over all, (m, d), the same for every chunking."""
-    n = rows.n if rows.n is not None else run.fold(rows, Picked.of, name="counting rows").count
+    n = rows.n if rows.n is not None else run.fold(rows, ColumnMoments.of, name="counting rows").rows
     if m >= n:
         return run.to_array(rows, "All rows as landmarks")
     return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="choosing landmarks").rows
