@@ -80,12 +80,14 @@ class Divided:
 class DoubleCentered:
     """The n x n matrix J A J, or -½ J (A∘A) J of distances A, with J = I - 11'/n: centered without being formed.
 
-    ``rows`` are those of the symmetric matrix A, held or made slab by slab.
+    ``rows`` are those of the symmetric matrix A, held or made slab by slab. A ``constant`` c is added to all distances
+    of different points: A∘A becomes A∘(A + 2c) + c²(11' - I).
     """
 
     rows: Rows
     run: Run
     distances: bool = False
+    constant: float = 0.0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,29 +99,45 @@ class DoubleCentered:
         xp = xp_of(V)
         C = as_double(V)
         C = C - xp.mean(C, axis=0)[None, :]
-        P = self.run.gather(_Times(C, self.distances), self.rows, C.shape[1], "multiplying", np.dtype(np.float64))
+        P = self._times(C)
         P = P - xp.mean(P, axis=0)[None, :]
-        return P / -2 if self.distances else P
+        if not self.distances:
+            return P
+        return P / -2 + C * (self.constant**2 / 2) if self.constant else P / -2
+
+    def row_means(self, like_array: Array) -> Array:
+        """Return the mean of each row of A, or of A∘A, (n,) float64, in the library of ``like_array``."""
+        n, c = self.rows.d, self.constant
+        ones = like(np.ones((n, 1)), as_double(like_array[:1, ...]))
+        return self._times(ones)[:, 0] / n + c**2 * (n - 1) / n
+
+    def _times(self, V: Array) -> Array:
+        times = _Times(V, self.distances, 2 * self.constant)
+        return self.run.gather(times, self.rows, V.shape[1], "multiplying", np.dtype(np.float64))
 
 
 @dataclass(frozen=True)
 class _Times:
-    """A slab of a matrix, or of its squares, times V; a few rows at a time, which stay in the cache."""
+    """A slab of a matrix A, or of A∘(A + shift), times V; a few rows at a time, which stay in the cache."""
 
     V: Array
     squared: bool
+    shift: float = 0.0
 
     def __call__(self, A: Array) -> Array:
         V = like(self.V, A, xp_of(A).float64)
         if not isinstance(A, np.ndarray):
-            wide = as_double(A)
-            return (wide * wide if self.squared else wide) @ V
+            return self._squared(as_double(A)) @ V
         P = np.empty((A.shape[0], V.shape[1]))
         step = max(1, _CACHED // A.shape[1])
         for start in range(0, A.shape[0], step):
-            part = A[start : start + step].astype(np.float64, copy=False)
-            P[start : start + step] = (part * part if self.squared else part) @ V
+            P[start : start + step] = self._squared(A[start : start + step].astype(np.float64, copy=False)) @ V
         return P
+
+    def _squared(self, A: Array) -> Array:
+        if not self.squared:
+            return A
+        return A * (A + self.shift) if self.shift else A * A
 
 
 def centered_product(X: Any, mean: Array | None, V: Array) -> Array:

@@ -38,6 +38,7 @@ class Eigenpairs:
     iterations: int = 0
     converged: bool = True
     trace: tuple[float, ...] = ()  # largest residual, relative to its value, after each iteration
+    ritz: np.ndarray | None = None  # all Ritz values of a Krylov space, descending: roughly where the others lie
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -225,11 +226,16 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         values, V, residuals, _ = _ritz(basis, image, H, k)
         trace.append(_worst(residuals, values, rounding))
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace))
+            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace), _ritz_values(H))
         block = _fresh_directions(product, basis, rounding * float(values[0]))
         if block.shape[1] == 0:  # the basis is closed under A: nothing better can come
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, trace[-1] <= tol, tuple(trace))
-    return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace))
+            done = trace[-1] <= tol
+            return Eigenpairs(values, V, residuals, "krylov", step + 1, done, tuple(trace), _ritz_values(H))
+    return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace), _ritz_values(H))
+
+
+def _ritz_values(H: Array) -> np.ndarray:
+    return np.linalg.eigvalsh(to_numpy(H))[::-1]
 
 
 def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
