@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.moments import Total, counting
 from lowland.data.rows import Rows
@@ -126,6 +126,8 @@ class _Times:
 
     def __call__(self, A: Array) -> Array:
         V = like(self.V, A, xp_of(A).float64)
+        if on_accelerator(A):  # squared in the precision of A, whose rounding weighs as much: less memory to go through
+            return as_double(self._squared(A)) @ V
         if not isinstance(A, np.ndarray):
             return self._squared(as_double(A)) @ V
         P = np.empty((A.shape[0], V.shape[1]))

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from lowland.arrays.linalg import eigh
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.axes import Axes, SolverChoice
 from lowland.blocks.distances import DistancesTo
 from lowland.blocks.operators import DoubleCentered
-from lowland.blocks.spectral import Eigenpairs, all_eigenvalues, fix_signs, leading_eigenpairs
+from lowland.blocks.spectral import Eigenpairs, all_eigenvalues, leading_eigenpairs
 from lowland.data.rows import ArrayRows
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
 SMALL = 1000  # points up to which all eigenpairs cost nothing worth saving
 BYTES_TO_SOLVE = 5 * 8  # for each entry of the matrix: it in float64, a copy for LAPACK, its vectors, work space
-_TOL = 1e-9  # residual of a leading pair: coordinates of different engines agree to about as much
+_TOL, _TOL_SINGLE = 1e-9, 1e-8  # residual of a leading pair: different engines agree to about as much
 _ROUNDING = 1e-13  # the share of the first eigenvalue below which another is nothing but rounding
 _MOST_STEPS = 50
 
@@ -106,45 +105,50 @@ def classical_scaling(D: Array, k: int, run: Run, *, constant: float = 0.0, whol
     points they are always found.
     """
     n = D.shape[0]
+    whole = whole or n <= SMALL
     B = DoubleCentered(ArrayRows(D), run, True, constant)
     means = B.row_means(D)
-    trace = float(xp_of(means).sum(means)) / 2
-    rounding = max(_ROUNDING, 32 * eps_of(D))
-    if n <= SMALL:
-        values, V = eigh(formed(B, D))
-        xp = xp_of(values)
-        known, V = np.flip(to_numpy(values)), fix_signs(xp.flip(V, axis=1)[:, : min(k, n)])
-        solver = SolverChoice("eigh", f"{n} points are few, so all eigenpairs cost nothing worth saving")
-        found = Eigenvalues(known[:k], known, True, trace, rounding)
-    else:
-        pairs, known = _leading(B, min(k, n), D, run, whole)
-        V, values = pairs.vectors, to_numpy(pairs.values)
-        solver = SolverChoice(
-            pairs.solver,
-            "all eigenvalues were asked for" if whole else f"{k} of {n} eigenpairs, without forming the matrix",
-            pairs.iterations,
-            pairs.converged,
-            pairs.trace,
-        )
-        found = Eigenvalues(values, known, whole, trace, rounding)
+    pairs, known = _whole_spectrum(B, D, min(k, n), run) if whole else _leading(B, D, min(k, n), run)
+    found = Eigenvalues(
+        leading=to_numpy(pairs.values),
+        known=known,
+        whole=whole,
+        trace=float(xp_of(means).sum(means)) / 2,
+        rounding=max(_ROUNDING, 32 * eps_of(D)),
+    )
     found.check(k)
-    return Scaling(V * like(np.sqrt(found.leading), V)[None, :], found, means, solver)
+    why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, the matrix not formed"
+    solver = SolverChoice(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
+    return Scaling(pairs.vectors * like(np.sqrt(found.leading), pairs.vectors)[None, :], found, means, solver)
 
 
-def _leading(B: DoubleCentered, k: int, D: Array, run: Run, whole: bool) -> tuple[Eigenpairs, np.ndarray]:
-    """The leading pairs, with all eigenvalues or the Ritz values of the iteration."""
-    if whole:
-        full = formed(B, D)
-        return leading_eigenpairs(full, k, run=run, definite=False, tol=_TOL), to_numpy(all_eigenvalues(full))
-    pairs = leading_eigenpairs(B, k, run=run, like_array=D, definite=False, tol=_TOL)
+def _whole_spectrum(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:
+    """The leading pairs and all eigenvalues: those of the others need no vectors, which would cost most."""
+    full = formed(B, D)
+    return leading_eigenpairs(full, k, run=run, definite=False, tol=_TOL), to_numpy(all_eigenvalues(full))
+
+
+def _leading(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:
+    """The leading pairs and the Ritz values of the iteration."""
+    tol = _TOL if eps_of(D) < _TOL else _TOL_SINGLE
+    pairs = leading_eigenpairs(B, k, run=run, like_array=D, definite=False, tol=tol)
     return pairs, to_numpy(pairs.values) if pairs.ritz is None else pairs.ritz
 
 
-def formed(B: Any, D: Array) -> Array:
-    """Return the operator as a symmetric matrix, (n, n) float64."""
-    xp = xp_of(D)
-    full = B @ as_double(xp.eye(D.shape[0], dtype=D.dtype, device=device_of(D)))
-    return (full + full.T) / 2
+def formed(B: DoubleCentered, D: Array) -> Array:
+    """Return the operator over the rows of D as a matrix, (n, n) float64."""
+    S, c = as_double(D), B.constant
+    xp, n = xp_of(S), D.shape[0]
+    if B.distances:
+        S = S * (S + 2 * c) / -2
+    means = xp.mean(S, axis=0)
+    S = S - means[None, :] - (means - xp.mean(means))[:, None]
+    return S + (c * c / 2) * _centering(n, S) if c else S
+
+
+def _centering(n: int, like_array: Array) -> Array:
+    """J = I - 11'/n."""
+    return xp_of(like_array).eye(n, dtype=like_array.dtype, device=device_of(like_array)) - 1 / n
 
 
 def eigenvalues_of_axes(axes: Axes, k: int) -> Eigenvalues:
@@ -191,29 +195,29 @@ def additive_constant(D: Array, run: Run) -> Constant:
     eigenvector of B(c) and c = p(v) in turn climbs to it, quadratically, through symmetric eigenproblems only; Cailliez
     (1983) reads the same number from an unsymmetric one of twice the size.
     """
-    rows = ArrayRows(D)
-    sums = DoubleCentered(rows, run, False)  # JDJ = -2 B2
-    means = DoubleCentered(rows, run, True).row_means(D)
-    sigma = float(xp_of(means).sum(means)) / 2
+    B, sums = DoubleCentered(ArrayRows(D), run, True), DoubleCentered(ArrayRows(D), run, False)  # B1, and JDJ = -2 B2
+    means = B.row_means(D)
+    xp, sigma = xp_of(means), float(xp_of(means).sum(means)) / 2
     small = D.shape[0] <= SMALL
+    B1, S = (formed(B, D), formed(sums, D)) if small else (B, sums)
     c, trace = 0.0, []
     for _ in run.iterate("additive constant", _MOST_STEPS):
-        B = DoubleCentered(rows, run, True, c)
-        M: Any = _Reflected(B, sigma)
-        if small:
-            M = formed(M, D)
-        v = leading_eigenpairs(M, 1, run=run, like_array=None if small else D, definite=False, tol=_TOL).vectors
-        v = v - xp_of(v).mean(v, axis=0)[None, :]
-        length = float(xp_of(v).sum(v * v))
-        b0 = float(xp_of(v).sum(v * (B @ v))) / length  # v'B(c)v
-        b1 = c - float(xp_of(v).sum(v * (sums @ v))) / length
-        # v'B(c + t)v = b0 + b1 t + ½t²: its larger root is the step
-        step = -b1 + max(b1 * b1 - 2 * b0, 0.0) ** 0.5
-        c += max(step, 0.0) if b0 < 0 else 0.0
+        M = _reflected(B1, S, c, sigma) if small else _Reflected(replace(B, constant=c), sigma)
+        pair = leading_eigenpairs(M, 1, run=run, like_array=D, definite=False, tol=_TOL)
+        v = pair.vectors
+        # v'B(c + t)v = b0 + b1 t + ½t², whose larger root is the step
+        b0, b1 = sigma - float(pair.values[0]), c - float(xp.sum(v * (S @ v)))
+        step = (b1 * b1 - 2 * b0) ** 0.5 - b1 if b0 < 0 else 0.0
+        c += step
         trace.append(c)
-        if b0 >= -_ROUNDING * sigma or step <= 1e-13 * c:
+        if b0 >= -_ROUNDING * sigma or step <= _ROUNDING * c:
             return Constant(c, tuple(trace), True)
     return Constant(c, tuple(trace), False)
+
+
+def _reflected(B1: Array, S: Array, c: float, sigma: float) -> Array:
+    """σJ - B(c) as a matrix, from S = JDJ."""
+    return (sigma - c * c / 2) * _centering(B1.shape[0], B1) - B1 + c * S
 
 
 # --- new points -------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ _FEW = 0.2  # a share of eigenpairs above which all of them cost no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
 MOST_POWER_STEPS = 1000
 ROUNDING = 2e-14  # what is smaller than this, beside the first eigenvalue, is rounding of float64 products
+_DEPENDENT = 1e-12  # squared: columns of unit length this near to each other's span add nothing that can be trusted
 _TIE = 1e-6  # loadings this close count as equally large
 
 
@@ -163,11 +164,19 @@ def _ritz(Q: Array, AQ: Array, H: Array, k: int) -> tuple[Array, Array, np.ndarr
     Returns the values, the vectors, their residuals |Av - λv|, and their images Av.
     """
     xp = xp_of(Q)
-    values, W = eigh((H + H.T) / 2)
+    values, W = _eigh_of_few((H + H.T) / 2)
     values, W = xp.flip(values, axis=0)[:k], xp.flip(W, axis=1)[:, :k]
     V, AV = Q @ W, AQ @ W
     residuals = xp.linalg.vector_norm(AV - V * values[None, :], axis=0)
     return values, V, to_numpy(residuals), AV
+
+
+def _eigh_of_few(H: Array) -> tuple[Array, Array]:
+    """All eigenpairs of a matrix of some dozens of rows: on the host, where a device would take longer to begin."""
+    if not on_accelerator(H):
+        return eigh(H)
+    values, W = np.linalg.eigh(to_numpy(H))
+    return like(values, H), like(W, H)
 
 
 def _worst(residuals: np.ndarray, values: Array, rounding: float) -> float:
@@ -242,10 +251,27 @@ def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
     """An orthonormal basis of what ``product`` adds to ``basis``; columns that add only rounding are left out."""
     xp = xp_of(basis)
     fresh = product - basis @ (basis.T @ product)
+    if on_accelerator(basis):
+        Q = _orthonormal_by_products(fresh, negligible)
+        return _orthonormal_by_products(Q - basis @ (basis.T @ Q), 0.5) if Q.shape[1] else Q
     Q, R = xp.linalg.qr(fresh)
     new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > negligible)
     Q = xp.take(Q, like(new, basis, xp.int64), axis=1)
     return orthonormal(Q - basis @ (basis.T @ Q)) if len(new) else Q  # twice is enough (Kahan)
+
+
+def _orthonormal_by_products(F: Array, negligible: float) -> Array:
+    """An orthonormal basis of the columns of F, (n, b), from their products: a device's QR takes longer to begin.
+
+    Columns shorter than ``negligible`` and directions in which the others, made equally long, nearly agree are left
+    out. The second call makes up for the digits the first one loses by squaring (Stathopoulos and Wu 2002).
+    """
+    G = to_numpy(F.T @ F)
+    lengths = np.sqrt(np.diagonal(G))
+    scale = np.where(lengths > negligible, 1 / np.where(lengths > negligible, lengths, 1.0), 0.0)
+    values, U = np.linalg.eigh(G * scale[:, None] * scale[None, :])
+    kept = values > _DEPENDENT * max(values[-1], np.finfo(np.float64).tiny)
+    return F @ like(scale[:, None] * U[:, kept] / np.sqrt(values[kept])[None, :], F)
 
 
 def _arpack(

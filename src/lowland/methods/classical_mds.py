@@ -149,7 +149,8 @@ class ClassicalMDS(PointMap):
         turned = like(np.where(to_numpy(xp_of(Z).sum(Z * signed, axis=0)) < 0, -1.0, 1.0), A)
         self.components_, self.mean_ = (A * turned[None, :]).T, axes.columns.mean
         self.additive_constant_ = 0.0
-        self._given = rows.to_array() if rows.in_memory else None
+        if rows.in_memory and int(rows.n or 0) ** 2 * rows.dtype.itemsize <= run.budget:
+            self._given = rows.to_array()  # what dissimilarity_matrix_ is measured from
         self._keep(signed, found, axes.solver)
 
     # --- other distances ---
@@ -220,14 +221,15 @@ class ClassicalMDS(PointMap):
     def dissimilarity_matrix_(self) -> Array:
         """The distances of all pairs of rows, (n, n), measured again whenever this is read."""
         check_is_fitted(self)
-        if self.metric == "precomputed" and self._given is not None:
-            return self._given
-        X = vars(self).get("points_", vars(self).get("_given"))
+        given, kept = vars(self).get("_given"), vars(self).get("points_")
+        X = given if kept is None else kept
         if X is None or self.landmarks_ is not None:
             raise AttributeError(
                 "There is no dissimilarity_matrix_: with landmarks, rows of a file, or a model that was loaded, the "
                 "distances of all pairs are not at hand. Fit an array without landmarks."
             )
+        if self.metric == "precomputed":
+            return X
         run = run_for(ArrayRows(X))
         run.require(X.shape[0] ** 2 * ArrayRows(X).dtype.itemsize, "The matrix of all distances", "Use fewer rows")
         return distance_matrix(X, run, self.metric, self.metric_params)
