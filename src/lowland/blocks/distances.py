@@ -219,9 +219,10 @@ def _plainly_distances(D: Array) -> bool:
     n = D.shape[0]
     tile = max(1, n) if on_accelerator(D) else _TILE
     good = xp.all(xp.linalg.diagonal(D) == 0)
-    for i in range(0, n, tile):
-        for j in range(i, n, tile):
-            part, mirror = D[i : i + tile, j : j + tile], D[j : j + tile, i : i + tile].T
+    borders = [(start, min(start + tile, n)) for start in range(0, n, tile)]
+    for place, (a, b) in enumerate(borders):
+        for c, d in borders[place:]:
+            part, mirror = D[a:b, c:d], D[c:d, a:b].T
             good = good & xp.all((part == mirror) & (part >= 0) & (part < xp.inf))
             if isinstance(D, np.ndarray) and not good:
                 return False
