@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import sklearn.decomposition
 import sklearn.discriminant_analysis
+import sklearn.manifold
 
 import lowland
 from lowland.data import load
 from lowland.methods.registry import entries
 
 PAGE = Path(__file__).parents[2] / "docs" / "from-scikit-learn.md"
-PLACES = (sklearn.decomposition, sklearn.discriminant_analysis)
+PLACES = (sklearn.decomposition, sklearn.discriminant_analysis, sklearn.manifold)
 CLASSES = tuple(name for name in entries() if any(hasattr(place, name) for place in PLACES))
 STATUSES = ("same", "accepted without effect", "left out", "new")
 HOOKS = {"solve", "solve_moments"}  # what a method writes, not what a user calls

@@ -176,7 +176,7 @@ class ClassicalMDS(PointMap):
     def _require(self, rows: Rows, run: Run, m: int) -> None:
         """Refuse a matrix of distances beyond the budget before it is made."""
         size, k = rows.dtype.itemsize, self.n_components
-        at_hand = rows.in_memory and self.metric == "precomputed" and m == rows.d
+        at_hand = isinstance(rows, ArrayRows) and self.metric == "precomputed" and m == rows.d
         direct = m <= SMALL or self.all_eigenvalues
         needed = 0 if at_hand else m * m * size
         needed += BYTES_TO_SOLVE * m * m if direct else 20 * 8 * m * (k + 10)
