@@ -243,6 +243,17 @@ def test_a_metric_of_ones_own():
         ClassicalMDS(metric=lambda a, b: float(abs(2 * a[0] - b[0])) * float(not np.array_equal(a, b))).fit(X)
 
 
+def test_a_function_is_not_saved_and_must_be_given_again(tmp_path):
+    X = rows()
+    model = ClassicalMDS(metric=lambda a, b: float(np.abs(a - b).sum())).fit(X)
+    lowland.save(model, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    with pytest.raises(ParameterError, match=r"set_params\(metric=\.\.\.\)"):
+        loaded.transform(X)
+    again = loaded.set_params(metric="manhattan").transform(X)
+    np.testing.assert_allclose(again, model.embedding_, atol=1e-10)
+
+
 # --- landmarks ---
 
 
@@ -282,6 +293,8 @@ def test_landmarks_hold_no_matrix_of_all(tmp_path):
     with lowland.config(memory="40MB"):
         with pytest.raises(MemoryBudgetError, match=r"Scaling 10000 points.*n_landmarks.*float32"):
             ClassicalMDS(metric="manhattan").fit(X)
+        with pytest.raises(MemoryBudgetError, match=r"Scaling 10000 points"):
+            ClassicalMDS(metric="manhattan").fit([X[:5000], X[5000:]])
         model = ClassicalMDS(metric="manhattan", n_landmarks=100).fit(tmp_path / "x.npy")
     assert model.embedding_.shape == (10_000, 2)
     assert model.embedding_.dtype == np.float32

@@ -18,7 +18,6 @@ from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
 SMALL = 1000  # points up to which all eigenpairs cost nothing worth saving
-BYTES_TO_SOLVE = 5 * 8  # for each entry of the matrix: it in float64, a copy for LAPACK, its vectors, work space
 _TOL, _TOL_SINGLE = 1e-9, 1e-8  # residual of a leading pair: different engines agree to about as much
 _ROUNDING = 1e-13  # the share of the first eigenvalue below which another is nothing but rounding
 _MOST_STEPS = 50
@@ -120,6 +119,11 @@ def classical_scaling(D: Array, k: int, run: Run, *, constant: float = 0.0, whol
     why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, the matrix not formed"
     solver = SolverChoice(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
     return Scaling(pairs.vectors * like(np.sqrt(found.leading), pairs.vectors)[None, :], found, means, solver)
+
+
+def bytes_to_solve(n: int, k: int, *, whole: bool) -> int:
+    """Return the memory beside the distances: B in float64 with copies for LAPACK, or a Krylov space and its image."""
+    return 5 * 8 * n * n if whole or n <= SMALL else 20 * 8 * n * (k + 10)
 
 
 def _whole_spectrum(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:

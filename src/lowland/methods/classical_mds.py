@@ -18,19 +18,19 @@ from lowland.blocks.landmarks import Picked, evenly_spread
 from lowland.blocks.moments import ColumnMoments
 from lowland.blocks.rules import Fixed
 from lowland.blocks.scaling import (
-    BYTES_TO_SOLVE,
-    SMALL,
     Eigenvalues,
     Placement,
     additive_constant,
+    bytes_to_solve,
     classical_scaling,
     eigenvalues_of_axes,
 )
 from lowland.blocks.spectral import fix_signs
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataWarning
+from lowland.errors import DataWarning, ParameterError
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import Affine, PointMap
+from lowland.methods.parameters import Described
 from lowland.run.run import Run, run_for
 
 _FEW_COLUMNS = 500  # up to this many, all eigenvalues of their scatter cost nothing worth saving
@@ -96,7 +96,7 @@ class ClassicalMDS(PointMap):
 
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Distances or principal axes, the constant, eigenpairs, coordinates."""
-        self._given = None
+        self._given = None  # what dissimilarity_matrix_ is measured from
         self._check_metric(rows)
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
         self.landmarks_ = None if keep is None else np.flatnonzero(keep)
@@ -106,9 +106,8 @@ class ClassicalMDS(PointMap):
         D = self._distances(rows, run, keep)  # (m, m)
         here = run_for(ArrayRows(D))
         self.additive_constant_ = self._constant(D, here) if self.add_constant else 0.0
-        scaling = classical_scaling(
-            D, self.n_components, here, constant=self.additive_constant_, whole=self.all_eigenvalues
-        )
+        c, whole = self.additive_constant_, self.all_eigenvalues
+        scaling = classical_scaling(D, self.n_components, here, constant=c, whole=whole)
         self.weights_, self.mean_squares_ = scaling.weights, scaling.means
         Z = scaling.Z if keep is None else self._placed(self._placing(), rows, run)
         self._keep(like(Z, D), scaling.eigenvalues, scaling.solver)
@@ -150,7 +149,7 @@ class ClassicalMDS(PointMap):
         self.components_, self.mean_ = (A * turned[None, :]).T, axes.columns.mean
         self.additive_constant_ = 0.0
         if rows.in_memory and int(rows.n or 0) ** 2 * rows.dtype.itemsize <= run.budget:
-            self._given = rows.to_array()  # what dissimilarity_matrix_ is measured from
+            self._given = rows.to_array()
         self._keep(signed, found, axes.solver)
 
     # --- other distances ---
@@ -158,28 +157,31 @@ class ClassicalMDS(PointMap):
     def _distances(self, rows: Rows, run: Run, keep: np.ndarray | None) -> Array:
         """The distances of the points that are scaled, in the precision of the rows."""
         given = self.metric == "precomputed"
-        self._require(rows, run, int(keep.sum()) if keep is not None else rows.n or rows.d)
+        self._require(rows, run, rows.n if keep is None else int(keep.sum()))
         if keep is not None:
             X = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
         else:
             X = rows.to_array() if given else run.to_array(rows, "ClassicalMDS")  # what is given is checked below
-        if given:
-            D = X if keep is None else xp_of(X).take(X, like(self.landmarks_, X, xp_of(X).int64), axis=1)
-            self.points_, self._given = None, X if keep is None else None
-        else:
+            self._require(rows, run, X.shape[0])  # chunks did not say how many they are
+        self.points_ = None if given else X
+        if not given:
             D = distance_matrix(X, run_for(ArrayRows(X)), self.metric, self.metric_params)
-            self.points_ = X
+        elif keep is not None:
+            D = xp_of(X).take(X, like(self.landmarks_, X, xp_of(X).int64), axis=1)
+        else:
+            D = self._given = X
         if given or callable(self.metric):
             check_distances(D)
         return D
 
-    def _require(self, rows: Rows, run: Run, m: int) -> None:
+    def _require(self, rows: Rows, run: Run, m: int | None) -> None:
         """Refuse a matrix of distances beyond the budget before it is made."""
-        size, k = rows.dtype.itemsize, self.n_components
+        if m is None:
+            return
+        size = rows.dtype.itemsize
         at_hand = isinstance(rows, ArrayRows) and self.metric == "precomputed" and m == rows.d
-        direct = m <= SMALL or self.all_eigenvalues
         needed = 0 if at_hand else m * m * size
-        needed += BYTES_TO_SOLVE * m * m if direct else 20 * 8 * m * (k + 10)
+        needed += bytes_to_solve(m, self.n_components, whole=self.all_eigenvalues)
         needed += 0 if rows.in_memory else 2 * m * rows.d * size
         remedy = "Choose n_landmarks" if self.n_landmarks is None else "Choose fewer landmarks"
         run.require(needed, f"Scaling {m} points by their distances", f"{remedy}, pass float32")
@@ -225,8 +227,8 @@ class ClassicalMDS(PointMap):
         X = given if kept is None else kept
         if X is None or self.landmarks_ is not None:
             raise AttributeError(
-                "There is no dissimilarity_matrix_: with landmarks, rows of a file, or a model that was loaded, the "
-                "distances of all pairs are not at hand. Fit an array without landmarks."
+                "There is no dissimilarity_matrix_ with landmarks, rows of a file, or a model that was loaded. "
+                "Fit an array without landmarks."
             )
         if self.metric == "precomputed":
             return X
@@ -239,7 +241,12 @@ class ClassicalMDS(PointMap):
     def _placing(self) -> Callable[[Array], Array]:
         if hasattr(self, "components_"):
             return Affine(self.components_.T, self.mean_)
-        given = self.metric == "precomputed"
+        if isinstance(self.metric, Described):
+            raise ParameterError(
+                "ClassicalMDS was loaded from a file, which keeps only a description of the function that is its "
+                f"metric: {self.metric.text}. Give it again with set_params(metric=...)."
+            )
+        given = self.points_ is None
         measure = None if given else DistancesTo(self.points_, self.metric, self.metric_params or {})
         columns = self.landmarks_ if given else None
         return Placement(self.weights_, self.mean_squares_, measure, columns, self.additive_constant_)
