@@ -394,6 +394,43 @@ def factor_analysis() -> Any:
     return figure
 
 
+def classical_mds() -> Any:
+    """The airports, drawn from their distances alone, and the eigenvalues that say it takes two dimensions."""
+    airports = load("airports")
+    model = lowland.ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(airports.X)
+    west, north = (airports.names.index(name) for name in ("SFO", "SEA"))
+    Z = model.embedding_ * [-np.sign(model.embedding_[west, 0]), np.sign(model.embedding_[north, 1])]
+    figure, (left, right) = _panels(2, (9.5, 4.2))
+    left.scatter(*Z.T, s=30, color=STRONG, linewidths=0)
+    below = {"IAD", "HOU", "LAX"}
+    for name, (x, y) in zip(airports.names, Z, strict=True):
+        shift = (0, -14) if name in below else (0, 7)
+        left.annotate(name, (x, y), shift, textcoords="offset points", ha="center", fontsize="small", color=INK)
+    left.set_aspect("equal", adjustable="datalim")
+    left.margins(0.1)
+    left.set_xlabel("miles")
+    _title(left, "ten airports, from their distances alone")
+    values = model.eigenvalues_ / 1e6
+    colors = [STRONG if i < model.dimensionality_ else WEAK for i in range(len(values))]
+    right.bar(np.arange(1, 11), values, color=colors)
+    right.axhline(0, color=INK, linewidth=0.6)
+    right.set_xticks(range(1, 11))
+    right.annotate(
+        f"{values[-1]:.3f}", (10, 0), (0, -12), textcoords="offset points", ha="center", fontsize="small", color=MARK
+    )
+    right.annotate(
+        f"{values[2]:.3f}", (3, 0), (0, 5), textcoords="offset points", ha="center", fontsize="small", color=INK
+    )
+    right.set_ylim(-0.9, None)
+    right.set_xlabel("eigenvalue number")
+    right.set_ylabel("millions of square miles")
+    _title(right, f"{model.dimensionality_} eigenvalues stand out: the map is flat")
+    for ax in (left, right):
+        _quiet(ax)
+    left.grid(visible=False)
+    return figure
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -412,6 +449,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         projection_pursuit,
         fast_ica,
         factor_analysis,
+        classical_mds,
     )
 }
 

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import sklearn.decomposition
 import sklearn.discriminant_analysis
+import sklearn.manifold
 
 import lowland
 from lowland.data import load
 from lowland.methods.registry import entries
 
 PAGE = Path(__file__).parents[2] / "docs" / "from-scikit-learn.md"
-PLACES = (sklearn.decomposition, sklearn.discriminant_analysis)
+PLACES = (sklearn.decomposition, sklearn.discriminant_analysis, sklearn.manifold)
 CLASSES = tuple(name for name in entries() if any(hasattr(place, name) for place in PLACES))
 ITERATED = ("FastICA",)  # theirs agree up to order, signs and tolerance only: compared in the tests of the method
 STATUSES = ("same", "accepted without effect", "left out", "new")

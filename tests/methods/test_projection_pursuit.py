@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 import lowland
 from lowland import ProjectionPursuit
 from lowland.blocks.indices import INDICES, Spacing
-from lowland.blocks.pursuit import Search, evenly_spread, noise_indices, pursue, sphered, without_structure
+from lowland.blocks.landmarks import evenly_spread
+from lowland.blocks.pursuit import Search, noise_indices, pursue, sphered, without_structure
 from lowland.data import load
 from lowland.errors import DataError, ParameterError
 from lowland.run.local import LocalRun

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.moments import Total, counting
 from lowland.data.rows import Rows
 from lowland.run.run import Run
+
+_CACHED = 1 << 17  # numbers that stay in a core's cache
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,72 @@ class Divided:
     def __matmul__(self, V: Array) -> Array:
         """Return the operator's product over the number."""
         return (self.operator @ V) / self.divisor
+
+
+@dataclass(frozen=True)
+class DoubleCentered:
+    """The n x n matrix J A J, or -½ J (A∘A) J of distances A, with J = I - 11'/n: centered without being formed.
+
+    ``rows`` are those of the symmetric matrix A, held or made slab by slab. A ``constant`` c is added to all distances
+    of different points: A∘A becomes A∘(A + 2c) + c²(11' - I).
+    """
+
+    rows: Rows
+    run: Run
+    distances: bool = False
+    constant: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.rows.d, self.rows.d
+
+    def __matmul__(self, V: Array) -> Array:
+        """Return the product with V, (n, k) float64."""
+        xp = xp_of(V)
+        C = as_double(V)
+        C = C - xp.mean(C, axis=0)[None, :]
+        P = self._times(C)
+        P = P - xp.mean(P, axis=0)[None, :]
+        if not self.distances:
+            return P
+        return P / -2 + C * (self.constant**2 / 2) if self.constant else P / -2
+
+    def row_means(self, like_array: Array) -> Array:
+        """Return the mean of each row of A, or of A∘A, (n,) float64, in the library of ``like_array``."""
+        n, c = self.rows.d, self.constant
+        ones = like(np.ones((n, 1)), as_double(like_array[:1, ...]))
+        return self._times(ones)[:, 0] / n + c**2 * (n - 1) / n
+
+    def _times(self, V: Array) -> Array:
+        times = _Times(V, self.distances, 2 * self.constant)
+        return self.run.gather(times, self.rows, V.shape[1], "multiplying", np.dtype(np.float64))
+
+
+@dataclass(frozen=True)
+class _Times:
+    """A slab of a matrix A, or of A∘(A + shift), times V; a few rows at a time, which stay in the cache."""
+
+    V: Array
+    squared: bool
+    shift: float = 0.0
+
+    def __call__(self, A: Array) -> Array:
+        V = like(self.V, A, xp_of(A).float64)
+        if on_accelerator(A):  # squared in the precision of A, whose rounding weighs as much: less memory to go through
+            return as_double(self._squared(A)) @ V
+        if not isinstance(A, np.ndarray):
+            return self._squared(as_double(A)) @ V
+        P = np.empty((A.shape[0], V.shape[1]))
+        step = max(1, _CACHED // A.shape[1])
+        for start in range(0, A.shape[0], step):
+            P[start : start + step] = self._squared(A[start : start + step].astype(np.float64, copy=False)) @ V
+        return P
+
+    def _squared(self, A: Array) -> Array:
+        if not self.squared:
+            return A
+        return A * (A + self.shift) if self.shift else A * A
 
 
 def centered_product(X: Any, mean: Array | None, V: Array) -> Array:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 from scipy.special import ndtri
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.indices import Index
 from lowland.blocks.spectral import fix_signs
 from lowland.run.local import blas_on_one_thread
@@ -74,39 +73,10 @@ class View:
 # --- the rows that are looked at --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Picked:
-    """Rows brought to the host in float64, slab by slab, and an empty array that knows where they came from."""
-
-    parts: tuple[np.ndarray, ...]
-    origin: Array  # (0, d)
-
-    @classmethod
-    def of(cls, X: Array, keep: np.ndarray | None = None) -> Self:
-        """Pick the rows of one slab."""
-        chosen = X if keep is None else xp_of(X).take(X, like(np.flatnonzero(keep), X, xp_of(X).int64), axis=0)
-        return cls((to_numpy(chosen).astype(np.float64),), X[:0, :])
-
-    def __add__(self, other: Self) -> Self:
-        """Lay the rows of another slab below."""
-        return replace(self, parts=self.parts + other.parts)
-
-    def in_order(self) -> np.ndarray:
-        """Return the rows, (n, d), in the order of their values: as they came, rounding would depend on it."""
-        X = np.concatenate(self.parts)
-        return np.ascontiguousarray(X[np.lexsort(X.T[::-1])])
-
-    def is_finite(self) -> bool:
-        """Whether NaN and infinity are absent."""
-        return all(np.isfinite(part).all() for part in self.parts)
-
-
-def evenly_spread(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Mark m of n rows, one drawn from each of m equal stretches, (n,) bool."""
-    borders = np.arange(m + 1) * n // m
-    keep = np.zeros(n, dtype=bool)
-    keep[rng.integers(borders[:-1], borders[1:])] = True
-    return keep
+def in_order(X: Array) -> np.ndarray:
+    """Bring rows to the host in float64, in the order of their values: as they came, rounding would depend on it."""
+    X = to_numpy(X).astype(np.float64)
+    return np.ascontiguousarray(X[np.lexsort(X.T[::-1])])
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ _FEW = 0.2  # a share of eigenpairs above which all of them cost no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
 MOST_POWER_STEPS = 1000
 ROUNDING = 2e-14  # what is smaller than this, beside the first eigenvalue, is rounding of float64 products
+_DEPENDENT = 1e-12  # squared: columns of unit length this near to each other's span add nothing that can be trusted
 _TIE = 1e-6  # loadings this close count as equally large
 
 
@@ -38,6 +39,7 @@ class Eigenpairs:
     iterations: int = 0
     converged: bool = True
     trace: tuple[float, ...] = ()  # largest residual, relative to its value, after each iteration
+    ritz: np.ndarray | None = None  # all Ritz values of a Krylov space, descending: roughly where the others lie
 
 
 def fix_signs(vectors: Array) -> Array:
@@ -72,10 +74,12 @@ def leading_eigenpairs(
     oversamples: int = 10,
     like_array: Array | None = None,
     rounding: float = ROUNDING,
+    definite: bool = True,
 ) -> Eigenpairs:
-    """Return the k largest eigenvalues of a symmetric positive semi-definite A with their vectors.
+    """Return the k largest eigenvalues of a symmetric A with their vectors.
 
-    ``A`` is an array or an operator with ``shape`` and ``@``. Small negative values, which are rounding, become zero.
+    ``A`` is an array or an operator with ``shape`` and ``@``. If it is positive semi-definite, small negative values
+    are rounding and become zero; if not ``definite``, they are told as they are.
     ``like_array`` tells an operator's array library, ``rounding`` the relative error of its products: a residual within
     that of the first eigenvalue cannot be improved upon.
     """
@@ -86,7 +90,7 @@ def leading_eigenpairs(
     like_array = A if dense else like_array
     if solver == "auto":
         if dense and n > _DENSE_UP_TO and 20 * k <= n and (quick := _quickly(A, k, run, like_array, oversamples)):
-            return quick
+            return _finished(quick, definite)
         solver = "eigh" if dense else "krylov"
     if solver == "power":
         oversamples = min(oversamples, 2)  # the textbook's block is as wide as the answer; two more guard against ties
@@ -107,21 +111,23 @@ def leading_eigenpairs(
             pairs = _subspace(A, k, Q, run, tol, max_iter, rounding, fixed=solver == "subspace")
         case _:
             pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, tol, max_iter, rounding)
-    return _finished(pairs)
+    return _finished(pairs, definite)
 
 
 def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
     """A few pairs of a large matrix: block Krylov in a few steps where the spectrum falls, or None where it is flat."""
     rng = np.random.default_rng(0)  # the answer must not depend on a seed nobody gave
     pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, _SURE, _QUICK_STEPS, ROUNDING)
-    return _finished(pairs) if pairs.converged else None
+    return pairs if pairs.converged else None
 
 
-def _finished(pairs: Eigenpairs) -> Eigenpairs:
-    """Small negative values, which are rounding, become zero; signs are fixed."""
+def _finished(pairs: Eigenpairs, definite: bool) -> Eigenpairs:
+    """Signs are fixed; negative values of a definite matrix, which are rounding, become zero."""
     xp = xp_of(pairs.values)
-    positive = xp.where(pairs.values > 0, pairs.values, xp.zeros_like(pairs.values))
-    return replace(pairs, values=positive, vectors=fix_signs(pairs.vectors))
+    values = pairs.values
+    if definite:
+        values = xp.where(values > 0, values, xp.zeros_like(values))
+    return replace(pairs, values=values, vectors=fix_signs(pairs.vectors))
 
 
 def _formed(A: Any, like_array: Array, run: Run) -> Array:
@@ -158,11 +164,19 @@ def _ritz(Q: Array, AQ: Array, H: Array, k: int) -> tuple[Array, Array, np.ndarr
     Returns the values, the vectors, their residuals |Av - λv|, and their images Av.
     """
     xp = xp_of(Q)
-    values, W = eigh((H + H.T) / 2)
+    values, W = _eigh_of_few((H + H.T) / 2)
     values, W = xp.flip(values, axis=0)[:k], xp.flip(W, axis=1)[:, :k]
     V, AV = Q @ W, AQ @ W
     residuals = xp.linalg.vector_norm(AV - V * values[None, :], axis=0)
     return values, V, to_numpy(residuals), AV
+
+
+def _eigh_of_few(H: Array) -> tuple[Array, Array]:
+    """All eigenpairs of a matrix of some dozens of rows: on the host, where a device would take longer to begin."""
+    if not on_accelerator(H):
+        return eigh(H)
+    values, W = np.linalg.eigh(to_numpy(H))
+    return like(values, H), like(W, H)
 
 
 def _worst(residuals: np.ndarray, values: Array, rounding: float) -> float:
@@ -221,21 +235,43 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         values, V, residuals, _ = _ritz(basis, image, H, k)
         trace.append(_worst(residuals, values, rounding))
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace))
+            return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace), _ritz_values(H))
         block = _fresh_directions(product, basis, rounding * float(values[0]))
         if block.shape[1] == 0:  # the basis is closed under A: nothing better can come
-            return Eigenpairs(values, V, residuals, "krylov", step + 1, trace[-1] <= tol, tuple(trace))
-    return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace))
+            done = trace[-1] <= tol
+            return Eigenpairs(values, V, residuals, "krylov", step + 1, done, tuple(trace), _ritz_values(H))
+    return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace), _ritz_values(H))
+
+
+def _ritz_values(H: Array) -> np.ndarray:
+    return np.linalg.eigvalsh(to_numpy(H))[::-1]
 
 
 def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
     """An orthonormal basis of what ``product`` adds to ``basis``; columns that add only rounding are left out."""
     xp = xp_of(basis)
     fresh = product - basis @ (basis.T @ product)
+    if on_accelerator(basis):
+        Q = _orthonormal_by_products(fresh, negligible)
+        return _orthonormal_by_products(Q - basis @ (basis.T @ Q), 0.5) if Q.shape[1] else Q
     Q, R = xp.linalg.qr(fresh)
     new = np.flatnonzero(np.abs(np.diagonal(to_numpy(R))) > negligible)
     Q = xp.take(Q, like(new, basis, xp.int64), axis=1)
     return orthonormal(Q - basis @ (basis.T @ Q)) if len(new) else Q  # twice is enough (Kahan)
+
+
+def _orthonormal_by_products(F: Array, negligible: float) -> Array:
+    """An orthonormal basis of the columns of F, (n, b), from their products: a device's QR takes longer to begin.
+
+    Columns shorter than ``negligible`` and directions in which the others, made equally long, nearly agree are left
+    out. The second call makes up for the digits the first one loses by squaring (Stathopoulos and Wu 2002).
+    """
+    G = to_numpy(F.T @ F)
+    lengths = np.sqrt(np.diagonal(G))
+    scale = np.where(lengths > negligible, 1 / np.where(lengths > negligible, lengths, 1.0), 0.0)
+    values, U = np.linalg.eigh(G * scale[:, None] * scale[None, :])
+    kept = values > _DEPENDENT * max(values[-1], np.finfo(np.float64).tiny)
+    return F @ like(scale[:, None] * U[:, kept] / np.sqrt(values[kept])[None, :], F)
 
 
 def _arpack(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, is_array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.axes import Axes
+from lowland.blocks.distances import in_slabs
 from lowland.blocks.moments import Moments
 from lowland.blocks.operators import centered_product
 from lowland.data.open import open_rows
@@ -87,6 +88,42 @@ class LinearMap(Reducer):
         if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:
             rows = SlicedRows(rows, most)  # what comes out is wider than what goes in
         return rows, run_for(rows)
+
+
+class PointMap(Reducer):
+    """New rows are placed by their distances to, or kernel values with, rows that were kept.
+
+    A method gives ``_placing`` and sets ``embedding_``, the coordinates of the rows it was fitted to.
+    """
+
+    if TYPE_CHECKING:
+        embedding_: Array
+
+    def _placing(self) -> Callable[[Array], Array]:
+        """The map from a slab of rows to coordinates; an object that can travel to a worker."""
+        raise NotImplementedError
+
+    def _kept_points(self) -> int:
+        """How many rows were kept: a slab makes as many numbers for each of its rows."""
+        raise NotImplementedError
+
+    def _encoding_width(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit to the rows of X and return their coordinates, (n, k)."""
+        return self._present(self.fit(X, y).embedding_, X)
+
+    def transform(self, X: Any) -> Any:
+        """Place the rows of X among those the method was fitted to, (n, k); precomputed: their distances to these."""
+        rows, run = self._rows_to_map(X)
+        rows = in_slabs(rows, self._kept_points())
+        return self._present(run.gather(self._placing(), rows, self._encoding_width(), name="placing rows"), X)
+
+    def transform_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield the coordinates slab by slab, in order: for results larger than memory."""
+        rows, run = self._rows_to_map(X)
+        return run.map_rows(self._placing(), in_slabs(rows, self._kept_points()), name="placing rows")
 
 
 _settling = threading.RLock()  # two threads may read the same model first

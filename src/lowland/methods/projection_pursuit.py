@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.arrays.precision import as_double
 from lowland.blocks.indices import INDICES
+from lowland.blocks.landmarks import Picked, evenly_spread
 from lowland.blocks.moments import Moments
 from lowland.blocks.pursuit import (
-    Picked,
     Search,
     Sphered,
     View,
-    evenly_spread,
+    in_order,
     noise_indices,
     pursue,
     sphered,
@@ -103,7 +103,7 @@ class ProjectionPursuit(LinearMap):
         picking, looking, chance = (np.random.default_rng(s) for s in self._generator().integers(2**63, size=3))
         self._check_columns(rows.d)
         picked, moments = self._gather(rows, run, picking)
-        X = picked.in_order()  # (n, d)
+        X, origin = in_order(picked), picked[:0, :]  # (n, d) on the host
         white = sphered(X, _NULL * float(np.finfo(rows.dtype).eps))
         self._check_rank(len(white.W), rows.d)
         search = Search(
@@ -115,12 +115,12 @@ class ProjectionPursuit(LinearMap):
         )
         found = self._views(white, search, looking, run)
         noise = noise_indices(len(X), len(white.W), search, self.n_null, chance, run)
-        self._tell([view for _, view in found], noise, picked.origin)
+        self._tell([view for _, view in found], noise, origin)
         self.rank_, self.n_searched_ = len(white.W), len(X)
         self.n_samples_ = len(X) if moments is None else moments.rows
         mean = X.mean(axis=0) if moments is None else to_numpy(moments.mean)
         S = None if moments is None else to_numpy(moments.covariance)
-        self._keep([A for A, _ in found], white, mean, S, picked.origin)
+        self._keep([A for A, _ in found], white, mean, S, origin)
 
     def _check_columns(self, d: int) -> None:
         if self.n_components > d:
@@ -138,7 +138,7 @@ class ProjectionPursuit(LinearMap):
                 f"{self.n_components}. Choose at most {rank}, or pass more rows or columns."
             )
 
-    def _gather(self, rows: Rows, run: Run, rng: np.random.Generator) -> tuple[Picked, Moments | None]:
+    def _gather(self, rows: Rows, run: Run, rng: np.random.Generator) -> tuple[Array, Moments | None]:
         """The rows to search; where these are not all rows, also the moments of all."""
         n, d, moments = rows.n, rows.d, None
         if n is None or n > self.max_samples:
@@ -149,8 +149,8 @@ class ProjectionPursuit(LinearMap):
         if not rows.in_memory:
             run.require(4 * 8 * m * d, f"The sample of {m} rows", "Lower max_samples")
         if m == n:
-            return run.fold(rows, Picked.of, name="gathering rows"), None
-        return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="gathering rows"), moments
+            return run.fold(rows, Picked.of, name="gathering rows").rows, None
+        return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="gathering rows").rows, moments
 
     def _views(
         self, white: Sphered, search: Search, rng: np.random.Generator, run: Run

@@ -1,0 +1,266 @@
+"""Classical multidimensional scaling."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
+from lowland.blocks.axes import SolverChoice, principal_axes
+from lowland.blocks.distances import DistancesTo, check_distances, check_metric, distance_matrix, in_slabs
+from lowland.blocks.landmarks import Picked, evenly_spread
+from lowland.blocks.moments import ColumnMoments
+from lowland.blocks.rules import Fixed
+from lowland.blocks.scaling import (
+    Eigenvalues,
+    Placement,
+    additive_constant,
+    bytes_to_solve,
+    classical_scaling,
+    eigenvalues_of_axes,
+)
+from lowland.blocks.spectral import fix_signs
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataWarning, ParameterError
+from lowland.methods.base import RandomState, param
+from lowland.methods.maps import Affine, PointMap
+from lowland.methods.parameters import Described
+from lowland.run.run import Run, run_for
+
+_FEW_COLUMNS = 500  # up to this many, all eigenvalues of their scatter cost nothing worth saving
+
+
+class ClassicalMDS(PointMap):
+    """Classical multidimensional scaling: a map of points of which only the distances are known.
+
+    Problem: points z_1 … z_n in k dimensions, centered, whose scalar products come closest to B = -½ J(D∘D)J, the
+    ones that Euclidean distances D would have; J = I - 11'/n takes means away. The answer: Z = V Λ^½, from the k
+    largest eigenvalues B v_i = λ_i v_i. Distances that are not Euclidean have negative eigenvalues, too.
+
+    1. Measure the distances of all pairs of rows, or check those given (``blocks.distances``). Euclidean distances
+       need no matrix: B = CC' has the principal axes of the rows for its eigenpairs (``blocks.axes``).
+    2. If asked, find the additive constant that makes the distances Euclidean (``blocks.scaling``).
+    3. Find the leading eigenpairs of B, which is centered without being formed (``blocks.operators``, ``spectral``).
+    4. Coordinates are Z = V Λ^½. A new point at squared distances δ from the others lies at ½ Λ^-1 Z'(means - δ), with
+       the mean squared distance of each point to the others (Gower 1968).
+
+    With ``n_landmarks`` = m, steps 1 to 3 see m rows spread evenly over all, and step 4 places all others.
+
+    Cost: Euclidean rows as ``PCA``. Otherwise n² d for the distances, some 20 n² (k + 10) for the eigenpairs (9 n³ for
+    all of them) and n² numbers of memory; with landmarks m n d and m n. Prefer ``PCA`` if the rows are at hand and
+    Euclidean distances are meant: the same plane, and a way back.
+
+    Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (the k leading; all n if asked), ``lowest_eigenvalue_`` (the
+    most negative; 0 if none), ``goodness_of_fit_`` (both forms of R's cmdscale: Σ_k λ over Σ|λ| and over Σ max(λ, 0);
+    None where not all eigenvalues were computed), ``goodness_at_most_`` (bounds of both, always), ``dimensionality_``
+    (how many eigenvalues exceed all negative ones in size; None where more than were computed do),
+    ``additive_constant_``, ``dissimilarity_matrix_`` (measured when read), ``landmarks_`` (their row numbers, or None),
+    ``n_samples_``, ``solver_``, ``n_iter_``; for new points ``components_`` and ``mean_``, or ``points_``,
+    ``weights_`` and ``mean_squares_``. Where no more than a thousand points are scaled, or 500 columns of Euclidean
+    rows, all eigenvalues are computed; in larger problems the lowest one and the dimensionality are estimates.
+
+    Reference: Torgerson 1952, doi:10.1007/BF02288916; Gower 1966, doi:10.1093/biomet/53.3-4.325; Gower 1968,
+    doi:10.1093/biomet/55.3.582; Cailliez 1983, doi:10.1007/BF02294026.
+
+    Examples
+    --------
+    >>> from lowland import ClassicalMDS
+    >>> from lowland.data import load
+    >>> cmds = ClassicalMDS(metric="precomputed").fit(load("airports").X)
+    >>> cmds.dimensionality_, [round(g, 4) for g in cmds.goodness_of_fit_]
+    (2, [0.9954, 0.9991])
+    """
+
+    verb: ClassVar[str] = "classical-mds"
+    streams: ClassVar[bool] = True
+
+    n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
+    metric: str | Callable[..., Any] = param(
+        "euclidean", "How rows are apart: a metric, a function of two rows, or 'precomputed' for a distance matrix."
+    )
+    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
+    all_eigenvalues: bool = param(False, "Compute all eigenvalues, not only the leading ones.")
+    add_constant: bool = param(
+        False, "Add the smallest constant (Cailliez) that makes the distances Euclidean to all of them."
+    )
+    n_landmarks: int | None = param(
+        None, "Rows that are scaled, all others being placed among them; None: all, which is exact.", at_least=2
+    )
+    random_state: RandomState = param(None, "Seed of the choice of landmarks.", at_least=0)
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Distances or principal axes, the constant, eigenpairs, coordinates."""
+        self._given = None  # what dissimilarity_matrix_ is measured from
+        self._check_metric(rows)
+        keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
+        self.landmarks_ = None if keep is None else np.flatnonzero(keep)
+        if keep is None and self.metric in ("euclidean", "l2") and not self.add_constant:
+            self._by_axes(rows, run)
+            return
+        D = self._distances(rows, run, keep)  # (m, m)
+        here = run_for(ArrayRows(D))
+        self.additive_constant_ = self._constant(D, here) if self.add_constant else 0.0
+        c, whole = self.additive_constant_, self.all_eigenvalues
+        scaling = classical_scaling(D, self.n_components, here, constant=c, whole=whole)
+        self.weights_, self.mean_squares_ = scaling.weights, scaling.means
+        Z = scaling.Z if keep is None else self._placed(self._placing(), rows, run)
+        self._keep(like(Z, D), scaling.eigenvalues, scaling.solver)
+
+    def _check_metric(self, rows: Rows) -> None:
+        check_metric(self.metric, self.metric_params)
+        if self.metric == "precomputed" and rows.n not in (None, rows.d):
+            check_distances(np.empty(rows.shape))  # says that it is not square
+
+    def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
+        """Mark the rows that are landmarks; none are where all rows would be."""
+        m = self.n_landmarks
+        if m is None:
+            return None
+        n = rows.n if rows.n is not None else run.fold(rows, ColumnMoments.of, name="counting rows").rows
+        if m < n:
+            return evenly_spread(n, m, self._generator())
+        warnings.warn(
+            f"ClassicalMDS(n_landmarks={m}): the data has {n} rows, so all of them are scaled, exactly. "
+            f"Choose fewer than {n}, or None.",
+            DataWarning,
+            stacklevel=5,
+        )
+        return None
+
+    # --- Euclidean distances of rows: principal axes ---
+
+    def _by_axes(self, rows: Rows, run: Run) -> None:
+        """The coordinates along the principal axes: the matrix of distances is never needed."""
+        k, small = self.n_components, min(rows.d, rows.n or rows.d) <= _FEW_COLUMNS
+        axes = principal_axes(rows, run, Fixed(None if small or self.all_eigenvalues else k))
+        found = eigenvalues_of_axes(axes, k)
+        found.check(k)
+        xp = xp_of(axes.pairs.vectors)
+        A = xp.astype(axes.pairs.vectors[:, :k], xp.float32 if rows.dtype == np.float32 else xp.float64)  # (d, k)
+        Z = self._placed(Affine(A, axes.columns.mean), rows, run)
+        signed = fix_signs(Z)  # by the coordinates, as from a matrix of the same distances
+        turned = like(np.where(to_numpy(xp_of(Z).sum(Z * signed, axis=0)) < 0, -1.0, 1.0), A)
+        self.components_, self.mean_ = (A * turned[None, :]).T, axes.columns.mean
+        self.additive_constant_ = 0.0
+        if rows.in_memory and int(rows.n or 0) ** 2 * rows.dtype.itemsize <= run.budget:
+            self._given = rows.to_array()
+        self._keep(signed, found, axes.solver)
+
+    # --- other distances ---
+
+    def _distances(self, rows: Rows, run: Run, keep: np.ndarray | None) -> Array:
+        """The distances of the points that are scaled, in the precision of the rows."""
+        given = self.metric == "precomputed"
+        self._require(rows, run, rows.n if keep is None else int(keep.sum()))
+        if keep is not None:
+            X = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
+        else:
+            X = rows.to_array() if given else run.to_array(rows, "ClassicalMDS")  # what is given is checked below
+            self._require(rows, run, X.shape[0])  # chunks did not say how many they are
+        self.points_ = None if given else X
+        if not given:
+            D = distance_matrix(X, run_for(ArrayRows(X)), self.metric, self.metric_params)
+        elif keep is not None:
+            D = xp_of(X).take(X, like(self.landmarks_, X, xp_of(X).int64), axis=1)
+        else:
+            D = self._given = X
+        if given or callable(self.metric):
+            check_distances(D)
+        return D
+
+    def _require(self, rows: Rows, run: Run, m: int | None) -> None:
+        """Refuse a matrix of distances beyond the budget before it is made."""
+        if m is None:
+            return
+        size = rows.dtype.itemsize
+        at_hand = isinstance(rows, ArrayRows) and self.metric == "precomputed" and m == rows.d
+        needed = 0 if at_hand else m * m * size
+        needed += bytes_to_solve(m, self.n_components, whole=self.all_eigenvalues)
+        needed += 0 if rows.in_memory else 2 * m * rows.d * size
+        remedy = "Choose n_landmarks" if self.n_landmarks is None else "Choose fewer landmarks"
+        run.require(needed, f"Scaling {m} points by their distances", f"{remedy}, pass float32")
+
+    def _constant(self, D: Array, run: Run) -> float:
+        found = additive_constant(D, run)
+        if not found.converged:
+            warnings.warn(
+                f"ClassicalMDS: the additive constant still rose after {len(found.trace)} steps, to {found.value:g}. "
+                "Some eigenvalues may stay negative. Choose landmarks, whose constant is found directly.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return found.value
+
+    # --- what a fit leaves ---
+
+    def _keep(self, Z: Array, found: Eigenvalues, solver: SolverChoice) -> None:
+        values = found.leading
+        if self.all_eigenvalues:
+            values = np.zeros(Z.shape[0] if self.landmarks_ is None else len(self.landmarks_))
+            values[: len(found.known)] = found.known
+        self.embedding_, self.eigenvalues_ = Z, like(values, Z)
+        self.lowest_eigenvalue_, self.dimensionality_ = found.lowest, found.significant
+        self.goodness_at_most_ = found.goodness
+        self.goodness_of_fit_ = found.goodness if found.exact else None
+        self.n_samples_ = int(Z.shape[0])
+        self.solver_, self.n_iter_ = solver, solver.iterations
+        if not solver.converged:
+            warnings.warn(
+                f"ClassicalMDS: the solver {solver.name!r} stopped after {solver.iterations} iterations before it "
+                f"converged (residual {solver.trace[-1]:.1e}). Ask for fewer components, or for all_eigenvalues, which "
+                "are found directly.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def dissimilarity_matrix_(self) -> Array:
+        """The distances of all pairs of rows, (n, n), measured again whenever this is read."""
+        check_is_fitted(self)
+        given, kept = vars(self).get("_given"), vars(self).get("points_")
+        X = given if kept is None else kept
+        if X is None or self.landmarks_ is not None:
+            raise AttributeError(
+                "There is no dissimilarity_matrix_ with landmarks, rows of a file, or a model that was loaded. "
+                "Fit an array without landmarks."
+            )
+        if self.metric == "precomputed":
+            return X
+        run = run_for(ArrayRows(X))
+        run.require(X.shape[0] ** 2 * ArrayRows(X).dtype.itemsize, "The matrix of all distances", "Use fewer rows")
+        return distance_matrix(X, run, self.metric, self.metric_params)
+
+    # --- new points ---
+
+    def _placing(self) -> Callable[[Array], Array]:
+        if hasattr(self, "components_"):
+            return Affine(self.components_.T, self.mean_)
+        if isinstance(self.metric, Described):
+            raise ParameterError(
+                "ClassicalMDS was loaded from a file, which keeps only a description of the function that is its "
+                f"metric: {self.metric.text}. Give it again with set_params(metric=...)."
+            )
+        given = self.points_ is None
+        measure = None if given else DistancesTo(self.points_, self.metric, self.metric_params or {})
+        columns = self.landmarks_ if given else None
+        return Placement(self.weights_, self.mean_squares_, measure, columns, self.additive_constant_)
+
+    def _kept_points(self) -> int:
+        return self.n_features_in_ if hasattr(self, "components_") else int(self.weights_.shape[0])
+
+    def _placed(self, place: Callable[[Array], Array], rows: Rows, run: Run) -> Array:
+        """The coordinates of all rows, at hand also where the rows are not."""
+        width = self.n_components if isinstance(place, Affine) else self._kept_points()
+        Z = run.gather(place, in_slabs(rows, width), self.n_components, name="placing rows")
+        return to_numpy(Z) if is_dask(Z) else Z
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags

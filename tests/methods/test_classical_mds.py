@@ -1,0 +1,342 @@
+"""ClassicalMDS: the map of the airports, PCA, scikit-learn, Gower, landmarks, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.manifold import ClassicalMDS as Theirs
+
+import lowland
+from lowland import PCA, ClassicalMDS
+from lowland.arrays.namespace import to_numpy
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
+
+
+def rows(n=90, d=5, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d)) * np.geomspace(4, 0.5, d) + 3
+
+
+def geodesics(n=90, seed=0):
+    U = np.random.default_rng(seed).standard_normal((n, 3))
+    U /= np.linalg.norm(U, axis=1)[:, None]
+    D = np.arccos(np.clip(U @ U.T, -1, 1))
+    D = (D + D.T) / 2
+    np.fill_diagonal(D, 0)
+    return D
+
+
+# --- known answers ---
+
+
+def test_the_worked_example():
+    D = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
+    model = ClassicalMDS(1, metric="precomputed", all_eigenvalues=True).fit(D)
+    np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, [[4, 2, -6], [2, 1, -3], [-6, -3, 9]], atol=1e-13)
+    np.testing.assert_allclose(model.eigenvalues_, [14, 0, 0], atol=1e-13)
+    assert model.dimensionality_ == 1
+    np.testing.assert_allclose(model.transform([[1.0, 2.0, 6.0]]), [[-3.0]])  # a point at -1 on the line
+
+
+def test_the_airports_lie_as_on_the_map():
+    airports = load("airports")
+    model = ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(airports.X)
+    assert model.dimensionality_ == 2
+    assert model.lowest_eigenvalue_ < 0
+    assert np.isfinite(model.embedding_).all()
+    drawn = cdist(model.embedding_, model.embedding_)
+    assert np.abs(drawn - airports.X).max() < 0.02 * airports.X.max()
+    # west to east along the first axis, from Seattle and San Francisco to Miami
+    west, east = (airports.names.index(name) for name in ("SFO", "MIA"))
+    assert {int(np.argmax(model.embedding_[:, 0])), int(np.argmin(model.embedding_[:, 0]))} == {west, east}
+
+
+@pytest.mark.parametrize("way", ["rows", "matrix", "constant", "minkowski"])
+def test_euclidean_distances_give_principal_components(way):
+    X = rows()
+    pca = PCA(3).fit(X)
+    model = {
+        "rows": ClassicalMDS(3).fit(X),
+        "matrix": ClassicalMDS(3, metric="precomputed").fit(cdist(X, X)),
+        "constant": ClassicalMDS(3, add_constant=True).fit(X),  # none is needed
+        "minkowski": ClassicalMDS(3, metric="minkowski", metric_params={"p": 2}).fit(X),
+    }[way]
+    scores = pca.transform(X)
+    loose = 1e-5 if way == "constant" else 1e-11
+    np.testing.assert_allclose(
+        model.embedding_, scores * np.sign(np.sum(scores * model.embedding_, axis=0)), atol=loose
+    )
+    np.testing.assert_allclose(model.eigenvalues_, pca.explained_variance_ * (len(X) - 1), rtol=loose)
+    explained = pca.explained_variance_ratio_.sum()
+    np.testing.assert_allclose(model.goodness_of_fit_, [explained, explained], rtol=loose)
+    if way != "constant":
+        assert model.dimensionality_ == 5
+        assert model.lowest_eigenvalue_ == 0
+    new = rows(7, seed=1)
+    asked = cdist(new, X) if way == "matrix" else new
+    placed = pca.transform(new)
+    np.testing.assert_allclose(np.abs(model.transform(asked)), np.abs(placed), atol=10 * loose)
+
+
+def test_scikit_learn_agrees_signs_included():
+    X = rows()
+    for choices, table in (({}, X), ({"metric": "manhattan"}, X), ({"metric": "precomputed"}, geodesics())):
+        ours, theirs = ClassicalMDS(2, **choices).fit(table), Theirs(2, **choices).fit(table)
+        np.testing.assert_allclose(ours.embedding_, theirs.embedding_, atol=1e-11)
+        np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-11)
+        np.testing.assert_allclose(ours.dissimilarity_matrix_, theirs.dissimilarity_matrix_, atol=1e-7)
+
+
+def test_where_scikit_learn_says_nan_we_say_how_many():
+    D = load("airports").X
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(Theirs(8, metric="precomputed").fit_transform(D)).any()
+    with pytest.raises(ParameterError, match=r"6 positive eigenvalues.*Choose at most 6\."):
+        ClassicalMDS(8, metric="precomputed").fit(D)
+    assert np.isfinite(ClassicalMDS(6, metric="precomputed").fit_transform(D)).all()
+    with pytest.raises(ParameterError, match="Choose at most 5"):
+        ClassicalMDS(6).fit(rows())
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 1000), factor=st.floats(1e-3, 1e3))
+def test_moving_turning_and_stretching(seed, factor):
+    """Distances do not know where the points lie; a stretch stretches the map."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((20, 3)) * [3, 2, 1]
+    turned = X @ np.linalg.qr(rng.standard_normal((3, 3)))[0] * factor + rng.standard_normal(3)
+    first, second = ClassicalMDS(2).fit(X), ClassicalMDS(2).fit(turned)
+    np.testing.assert_allclose(np.abs(second.embedding_), factor * np.abs(first.embedding_), atol=1e-9 * factor)
+    assert second.goodness_of_fit_ == pytest.approx(first.goodness_of_fit_)
+
+
+# --- negative eigenvalues, the constant ---
+
+
+def test_all_eigenvalues_on_request():
+    D = geodesics()
+    few, whole = (ClassicalMDS(metric="precomputed", all_eigenvalues=on).fit(D) for on in (False, True))
+    assert few.eigenvalues_.shape == (2,)
+    assert whole.eigenvalues_.shape == (90,)
+    np.testing.assert_allclose(whole.eigenvalues_[:2], few.eigenvalues_)
+    J = np.eye(90) - 1 / 90
+    truth = np.linalg.eigvalsh(-J @ (D * D) @ J / 2)[::-1]
+    np.testing.assert_allclose(whole.eigenvalues_, truth, atol=1e-11)
+    assert whole.goodness_of_fit_ == pytest.approx(
+        (truth[:2].sum() / np.abs(truth).sum(), truth[:2].sum() / truth[truth > 0].sum())
+    )
+    assert few.goodness_of_fit_ == pytest.approx(whole.goodness_of_fit_)
+    assert whole.dimensionality_ == int(np.sum(truth > -truth[-1])) == 3
+    euclidean = ClassicalMDS(all_eigenvalues=True).fit(rows())
+    assert euclidean.eigenvalues_.shape == (90,)
+    assert np.all(euclidean.eigenvalues_[5:] == 0)
+
+
+def test_large_problems_say_what_they_do_not_know(monkeypatch):
+    monkeypatch.setattr("lowland.blocks.scaling.SMALL", 50)
+    D = geodesics(200)
+    few = ClassicalMDS(metric="precomputed").fit(D)
+    whole = ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(D)
+    assert few.goodness_of_fit_ is None
+    assert few.solver_.name == "krylov"
+    assert few.n_iter_ == len(few.solver_.trace) > 0
+    assert all(a >= b for a, b in zip(few.goodness_at_most_, whole.goodness_of_fit_, strict=True))
+    assert few.dimensionality_ == whole.dimensionality_ == 3
+    np.testing.assert_allclose(few.embedding_, whole.embedding_, atol=1e-9)
+
+
+def test_the_constant_makes_every_eigenvalue_count():
+    D = geodesics()
+    model = ClassicalMDS(metric="precomputed", add_constant=True, all_eigenvalues=True).fit(D)
+    assert model.additive_constant_ > 0
+    assert model.lowest_eigenvalue_ == 0
+    assert model.goodness_of_fit_[0] == pytest.approx(model.goodness_of_fit_[1])
+    np.testing.assert_allclose(model.transform(D), model.embedding_, atol=1e-11)
+    assert ClassicalMDS(metric="precomputed").fit(D).additive_constant_ == 0
+
+
+# --- everywhere: the metrics and landmarks as the contracts test the default ---
+
+CHOICES = {
+    "manhattan": {"metric": "manhattan"},
+    "landmarks": {"metric": "chebyshev", "n_landmarks": 30, "random_state": 0},
+    "euclidean landmarks": {"n_landmarks": 30, "random_state": 0},
+    "precomputed": {"metric": "precomputed"},
+    "precomputed landmarks": {"metric": "precomputed", "n_landmarks": 30, "random_state": 0},
+    "constant": {"metric": "manhattan", "add_constant": True},
+}
+
+
+def table_for(which, dtype=float):
+    return (geodesics() if "precomputed" in which else rows()).astype(dtype)
+
+
+@pytest.mark.parametrize("which", CHOICES)
+def test_transform_gives_the_fitted_coordinates_again(which):
+    X = table_for(which)
+    model = ClassicalMDS(**CHOICES[which])
+    Z = model.fit_transform(X)
+    np.testing.assert_allclose(model.transform(X), Z, atol=1e-11)
+    assert Z is model.embedding_
+    assert model.n_samples_ == 90
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("which", CHOICES)
+def test_other_libraries(which, dtype, library):
+    xp = pytest.importorskip(library)
+    X = table_for(which, dtype)
+    expected = ClassicalMDS(**CHOICES[which]).fit(X)
+    model = ClassicalMDS(**CHOICES[which]).fit(xp.asarray(X))
+    assert expected.embedding_.dtype == dtype
+    for Z in (model.embedding_, model.transform(xp.asarray(X))):
+        assert type(Z) is type(xp.asarray(X))
+        assert str(Z.dtype).endswith(dtype)
+        scale = np.abs(expected.embedding_).max()
+        np.testing.assert_allclose(
+            to_numpy(Z), expected.embedding_, atol=(2e-5 if dtype == "float32" else 1e-10) * scale
+        )
+
+
+@pytest.mark.parametrize("which", CHOICES)
+def test_files_chunks_threads_and_dask(which, tmp_path, monkeypatch):
+    da = pytest.importorskip("dask.array")
+    X = table_for(which)
+    model = ClassicalMDS(**CHOICES[which])
+    Z = model.fit_transform(X)
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 2000)
+    for source in (tmp_path / "x.npy", [X[:11], X[11:60], X[60:]], da.from_array(X, chunks=(20, 3))):
+        again = ClassicalMDS(**CHOICES[which]).fit(source)
+        assert type(again.embedding_) is np.ndarray
+        np.testing.assert_allclose(again.embedding_, Z, atol=1e-10)
+    assert isinstance(again.transform(source), da.Array)
+    np.testing.assert_allclose(again.transform(source).compute(), Z, atol=1e-10)
+    results = []
+    for threads in (1, 3):
+        with lowland.config(threads=threads):
+            results.append(ClassicalMDS(**CHOICES[which]).fit_transform(X))
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("which", CHOICES)
+def test_saved_and_pickled(which, tmp_path):
+    X = table_for(which)
+    model = ClassicalMDS(**CHOICES[which]).fit(X)
+    lowland.save(model, tmp_path / "m.lowland")
+    for again in (lowland.load(tmp_path / "m.lowland"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.transform(X), model.transform(X))
+        assert again.goodness_of_fit_ == model.goodness_of_fit_
+
+
+def test_a_metric_of_ones_own():
+    X = rows()
+    own = ClassicalMDS(metric=lambda a, b: float(np.abs(a - b).sum())).fit(X)
+    named = ClassicalMDS(metric="manhattan").fit(X)
+    np.testing.assert_allclose(own.embedding_, named.embedding_, atol=1e-10)
+    np.testing.assert_allclose(own.transform(X[:3]), named.transform(X[:3]), atol=1e-10)
+    with pytest.raises(DataError, match="not symmetric"):
+        ClassicalMDS(metric=lambda a, b: float(abs(2 * a[0] - b[0])) * float(not np.array_equal(a, b))).fit(X)
+
+
+def test_a_function_is_not_saved_and_must_be_given_again(tmp_path):
+    X = rows()
+    model = ClassicalMDS(metric=lambda a, b: float(np.abs(a - b).sum())).fit(X)
+    lowland.save(model, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    with pytest.raises(ParameterError, match=r"set_params\(metric=\.\.\.\)"):
+        loaded.transform(X)
+    again = loaded.set_params(metric="manhattan").transform(X)
+    np.testing.assert_allclose(again, model.embedding_, atol=1e-10)
+
+
+# --- landmarks ---
+
+
+def test_landmarks_of_flat_data_are_exact():
+    """Euclidean distances in a plane: 20 landmarks place all points as all distances do, up to a turn."""
+    X = rows(200, 2)
+    few = ClassicalMDS(n_landmarks=20, random_state=0).fit(X)
+    assert few.landmarks_.shape == (20,)
+    np.testing.assert_allclose(cdist(few.embedding_, few.embedding_), cdist(X, X), atol=1e-11)
+    alone = ClassicalMDS(metric="precomputed").fit(cdist(X[few.landmarks_], X[few.landmarks_]))
+    np.testing.assert_allclose(few.embedding_[few.landmarks_], alone.embedding_, atol=1e-11)
+    with pytest.raises(AttributeError, match="landmarks"):
+        few.dissimilarity_matrix_  # noqa: B018  reading it measures
+
+
+def test_as_many_landmarks_as_rows_is_exact_with_a_warning():
+    X = rows()
+    exact = ClassicalMDS().fit(X)
+    for m in (90, 1000):
+        with pytest.warns(DataWarning, match="all of them are scaled, exactly"):
+            model = ClassicalMDS(n_landmarks=m).fit(X)
+        assert model.landmarks_ is None
+        np.testing.assert_array_equal(model.embedding_, exact.embedding_)
+
+
+def test_landmarks_follow_the_seed():
+    X = rows(300)
+    first, again, other = (ClassicalMDS(metric="manhattan", n_landmarks=40, random_state=s).fit(X) for s in (0, 0, 1))
+    np.testing.assert_array_equal(first.embedding_, again.embedding_)
+    assert not np.array_equal(first.landmarks_, other.landmarks_)
+
+
+def test_landmarks_hold_no_matrix_of_all(tmp_path):
+    """400 MB of distances of all pairs, within a budget of a tenth."""
+    X = rows(10_000, 4).astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    with lowland.config(memory="40MB"):
+        with pytest.raises(MemoryBudgetError, match=r"Scaling 10000 points.*n_landmarks.*float32"):
+            ClassicalMDS(metric="manhattan").fit(X)
+        with pytest.raises(MemoryBudgetError, match=r"Scaling 10000 points"):
+            ClassicalMDS(metric="manhattan").fit([X[:5000], X[5000:]])
+        model = ClassicalMDS(metric="manhattan", n_landmarks=100).fit(tmp_path / "x.npy")
+    assert model.embedding_.shape == (10_000, 2)
+    assert model.embedding_.dtype == np.float32
+
+
+# --- what is refused ---
+
+
+def test_what_is_no_distance_matrix_is_named():
+    good = load("airports").X
+    for words, spoil in {
+        "square": lambda D: D[:, :4],
+        "not symmetric": lambda D: D + np.eye(10, k=1),
+        "negative": lambda D: D - 2 * D.max() * (np.eye(10, k=1) + np.eye(10, k=-1)),
+        "diagonal must be zero": lambda D: D + np.eye(10),
+        "not connected": lambda D: np.where(D > 2500, np.inf, D),
+        "missing": lambda D: np.where(D > 2500, np.nan, D),
+    }.items():
+        with pytest.raises(DataError, match=words):
+            ClassicalMDS(metric="precomputed").fit(spoil(good))
+        with pytest.raises(DataError, match=words if words == "square" else "."):
+            ClassicalMDS(metric="precomputed", n_landmarks=9).fit(spoil(good)[::-1, ::-1])
+    with pytest.raises(DataError, match="coincide"):
+        ClassicalMDS(metric="precomputed").fit(np.zeros((5, 5)))
+    with pytest.raises(DataError, match="coincide"):
+        ClassicalMDS(1).fit(np.ones((5, 2)))
+    with pytest.raises(DataError, match="expecting 10 features"):
+        ClassicalMDS(metric="precomputed").fit(good).transform(good[:, :9])
+
+
+def test_wrong_choices():
+    with pytest.raises(ParameterError, match="no metric 'nearest'"):
+        ClassicalMDS(metric="nearest").fit(rows())
+    with pytest.raises(ParameterError, match="n_landmarks"):
+        ClassicalMDS(n_landmarks=1).fit(rows())
+
+
+def test_the_given_matrix_is_kept_as_it_is_and_not_copied():
+    D = geodesics()
+    before = D.copy()
+    D.setflags(write=False)
+    model = ClassicalMDS(metric="precomputed", add_constant=True).fit(D)
+    np.testing.assert_array_equal(D, before)
+    assert model.dissimilarity_matrix_ is D
+    assert model.__sklearn_tags__().input_tags.pairwise
