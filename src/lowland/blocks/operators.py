@@ -114,6 +114,8 @@ class _Times:
         if not isinstance(A, np.ndarray):
             wide = as_double(A)
             return (wide * wide if self.squared else wide) @ V
+        if A.dtype == np.float64 and not self.squared:
+            return A @ V  # nothing to convert: one product at full rate
         P = np.empty((A.shape[0], V.shape[1]))
         step = max(1, _CACHED // A.shape[1])
         for start in range(0, A.shape[0], step):
