@@ -20,7 +20,7 @@ from lowland.blocks.distances import in_slabs
 from lowland.blocks.moments import Moments
 from lowland.blocks.operators import Divided, DoubleCentered, centered_product
 from lowland.blocks.rules import Fixed
-from lowland.blocks.spectral import ROUNDING, Eigenpairs, Solver, fix_signs, leading_eigenpairs
+from lowland.blocks.spectral import ROUNDING, Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.run.memory import show_bytes
@@ -28,7 +28,7 @@ from lowland.run.run import Run
 
 _SMALL = 1200  # rows up to which LAPACK beats every iteration
 _MANY = 20  # one component for so many rows is too many for an iteration
-_LOWEST_STEPS = 8  # of the search for a negative eigenvalue
+_END_STEPS, _NEAR = 8, 1e-2  # of the search for a negative eigenvalue, and the residual that ends it
 _ROUNDINGS = 8
 
 
@@ -115,11 +115,10 @@ def exact_axes(matrix: KernelMatrix, kernel: KernelWith, run: Run, wanted: Wante
     """The axes of all rows: the leading eigenpairs of J K J, J = I - 11'/n."""
     n = int(matrix.rows.n or 0)
     k = n if wanted.k is None else min(wanted.k, n)
-    pairs, A, solver = _centered_pairs(matrix, run, k, wanted)
-    values = to_numpy(pairs.values)
     if not kernel.is_definite:
-        lowest = float(values[-1]) if k == n else _lowest(A, run, matrix.means)
-        _tell_negative(lowest, float(values[0]), kernel, wanted, matrix.rows.dtype)
+        _tell_negative(*_ends(matrix, run, wanted), kernel, wanted, matrix.rows.dtype)
+    pairs, solver = _centered_pairs(matrix, run, k, wanted)
+    values = to_numpy(pairs.values)
     floor = float(xp_of(matrix.means).max(xp_of(matrix.means).abs(matrix.means)))
     floor *= n * np.finfo(np.float64).eps + math.sqrt(n) * np.finfo(matrix.rows.dtype).eps
     k = _kept(values, wanted, max(floor, _null(matrix.rows.dtype) * float(values[0])))
@@ -130,8 +129,8 @@ def exact_axes(matrix: KernelMatrix, kernel: KernelWith, run: Run, wanted: Wante
     return KernelAxes(values, C, matrix.means, U, solver, n, xp.full_like(matrix.means, 1 / n))
 
 
-def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: Wanted) -> tuple[Eigenpairs, Any, SolverChoice]:
-    """The leading eigenpairs of the centered matrix, the matrix or operator they are of, and how they were found."""
+def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: Wanted) -> tuple[Eigenpairs, SolverChoice]:
+    """The leading eigenpairs of the centered matrix, and how they were found."""
     n = int(matrix.rows.n or 0)
     if _is_dense(n, wanted):
         why = "asked for" if wanted.solver == "dense" else f"{k} of {n} pairs cost no more by LAPACK"
@@ -156,16 +155,18 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: Wanted) -> t
     size = show_bytes(matrix.rows.dtype.itemsize * n * n)
     how = "held" if matrix.held is not None else f"made anew for each product, since {size} are beyond the budget"
     why = f"{k} of {n} pairs, centered without being formed; the kernel matrix is {how}"
-    return pairs, A, SolverChoice(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
+    return pairs, SolverChoice(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
 
 
-def _dense(matrix: KernelMatrix, run: Run, k: int, why: str) -> tuple[Eigenpairs, Array, SolverChoice]:
-    xp = xp_of(matrix.means)
-    A = as_double(matrix.held) - matrix.means[:, None]
-    A = A - xp.mean(A, axis=0)[None, :]
+def _dense(matrix: KernelMatrix, run: Run, k: int, why: str) -> tuple[Eigenpairs, SolverChoice]:
     with run.stage("eigenpairs of the kernel matrix", None):
-        pairs = leading_eigenpairs(A, k, run=run, solver="eigh", definite=False)
-    return pairs, A, SolverChoice("dense", why)
+        pairs = leading_eigenpairs(_centered(matrix), k, run=run, solver="eigh", definite=False)
+    return pairs, SolverChoice("dense", why)
+
+
+def _centered(matrix: KernelMatrix) -> Array:
+    A = as_double(matrix.held) - matrix.means[:, None]
+    return A - xp_of(A).mean(A, axis=0)[None, :]
 
 
 def _is_dense(n: int, wanted: Wanted) -> bool:
@@ -177,16 +178,23 @@ def _dense_bytes(n: int) -> int:
     return 4 * 8 * n * n  # the kernel, its centered copy, LAPACK's copy, the vectors
 
 
-def _lowest(A: Any, run: Run, like_array: Array) -> float:
-    """The lowest eigenvalue, or near it: a Ritz value is never below it, so a negative one proves a negative one."""
-    if hasattr(A, "dtype"):
-        return -float(leading_eigenpairs(-A, 1, run=run, solver="eigh", definite=False).values[0])
+def _ends(matrix: KernelMatrix, run: Run, wanted: Wanted) -> tuple[float, float]:
+    """The lowest and the largest eigenvalue, or values near them and between them.
+
+    A Ritz value is never below the lowest eigenvalue, so that a negative one proves a negative eigenvalue.
+    """
+    if _is_dense(int(matrix.rows.n or 0), wanted):
+        values = all_eigenvalues(_centered(matrix))
+        return float(values[-1]), float(values[0])
+    A, start = DoubleCentered(matrix.rows, run), matrix.means[None, :]
+    ends = []
     with np.errstate(over="ignore"):  # residuals are told relative to a value that may be zero
-        pairs = leading_eigenpairs(
-            Divided(A, -1.0), 1, run=run, solver="krylov", tol=1e-3, max_iter=_LOWEST_STEPS,
-            like_array=like_array[None, :], definite=False,
-        )  # fmt: skip
-    return -float(pairs.values[0])
+        for operator in (Divided(A, -1.0), A):
+            found = leading_eigenpairs(
+                operator, 1, run=run, solver="krylov", tol=_NEAR, max_iter=_END_STEPS, like_array=start, definite=False
+            )
+            ends.append(float(found.values[0]))
+    return -ends[0], ends[1]
 
 
 def _tell_negative(lowest: float, largest: float, kernel: KernelWith, wanted: Wanted, dtype: Any) -> None:
@@ -194,12 +202,13 @@ def _tell_negative(lowest: float, largest: float, kernel: KernelWith, wanted: Wa
     scale = max(abs(largest), abs(lowest))
     if lowest >= -(1e-5 if np.dtype(dtype) == np.float64 else 5e-3) * scale:
         return
-    beside = f"{abs(lowest) / largest:.2g} times the largest" if largest > 0 else "and none is positive"
+    some = largest > _null(dtype) * scale
+    beside = f"{abs(lowest) / largest:.2g} times the largest" if some else "and none is positive"
     text = (
         f"The centered kernel matrix is indefinite: it has the eigenvalue {lowest:.4g}, {beside}, so it holds no inner "
         "products of features."
     )
-    if kernel.kernel == "sigmoid" and wanted.k is not None and largest > 0:
+    if kernel.kernel == "sigmoid" and wanted.k is not None and some:
         warnings.warn(
             f"{text} Components of positive eigenvalues are kept; a lower gamma, or 'rbf', avoids negative ones.",
             DataWarning,
@@ -276,7 +285,7 @@ def _kept(values: np.ndarray, wanted: Wanted, floor: float) -> int:
             f"{'s' * (positive != 1)}. Choose at most {positive}, or remove_zero_eig=True to "
             "keep as many as there are."
         )
-    return positive
+    return positive if wanted.k is None else min(positive, wanted.k)
 
 
 def _null(dtype: Any) -> float:

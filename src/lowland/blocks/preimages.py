@@ -33,12 +33,16 @@ class RidgePreImages:
         return K @ like(self.B, K)
 
 
+def require_ridge(p: int, run: Run) -> None:
+    """Refuse, before anything is allocated, a regression on more points than fit the budget."""
+    run.require(3 * 8 * p * p, f"The way back by ridge regression on {p} points", "Set n_landmarks")
+
+
 def ridge_coefficients(kernel: KernelWith, X: Array, alpha: float, run: Run) -> Array:
     """Return B with (K + αI) B = X, (p, d) float64, K the kernel of the coordinates with each other."""
     assert kernel.points is not None
     Z = as_double(kernel.points)
     p = Z.shape[0]
-    run.require(3 * 8 * p * p, f"Pre-images by ridge regression on {p} points", "Set n_landmarks")
     xp = xp_of(Z)
     K = kernel(Z) + alpha * xp.eye(p, dtype=Z.dtype, device=device_of(Z))
     Y = like(X, Z, Z.dtype)

@@ -26,7 +26,7 @@ from lowland.blocks.kernel_axes import (
 )
 from lowland.blocks.landmarks import choose_landmarks
 from lowland.blocks.moments import ColumnMoments
-from lowland.blocks.preimages import FixedPointPreImages, RidgePreImages, ridge_coefficients
+from lowland.blocks.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError
@@ -77,7 +77,7 @@ class KernelPCA(PointMap):
     back, ``mean_weights_``, ``solver_`` (which and why), ``n_iter_``, ``n_samples_``.
 
     Reference: Schölkopf, Smola and Müller 1998, doi:10.1162/089976698300017467; landmarks: Williams and Seeger 2001,
-    doi:10.5555/3008751.3008847; pre-images: Mika et al. 1998, doi:10.5555/340534.340729.
+    Advances in Neural Information Processing Systems 13; pre-images: Mika et al. 1998, the same, 11.
 
     Examples
     --------
@@ -145,6 +145,8 @@ class KernelPCA(PointMap):
     def _exact(self, X: Array, run: Run) -> KernelAxes:
         """The axes of all rows, by the way that suits the kernel."""
         n, wanted = X.shape[0], self._wanted()
+        if self.fit_inverse_transform and self.preimage == "ridge":
+            require_ridge(n, run)
         self.gamma_ = self._gamma(X)
         if self.kernel == "linear":
             k = min(X.shape) if self.n_components is None else self.n_components
