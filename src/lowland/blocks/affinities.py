@@ -270,7 +270,7 @@ def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> None:
         )
     n, xp = K.shape[0], xp_of(K)
     step = slab_rows(n, 8)
-    largest = max(float(xp.max(xp.abs(K[start : start + step, :]))) for start in range(0, n, step))
+    largest = max(float(xp.max(xp.abs(K[start : min(start + step, n), :]))) for start in range(0, n, step))
     for start in range(0, n, step):
         stop = min(start + step, n)
         gap = xp.abs(K[start:stop, :] - K[:, start:stop].T)

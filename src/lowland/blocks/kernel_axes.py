@@ -23,6 +23,7 @@ from lowland.blocks.rules import Fixed
 from lowland.blocks.spectral import ROUNDING, Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.run.local import blas_on_one_thread
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
@@ -138,18 +139,19 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: Wanted) -> t
     A = DoubleCentered(matrix.rows, run)
     solvers: dict[str, Solver] = {"arpack": "arpack", "randomized": "krylov", "auto": "krylov"}
     solver = "subspace" if wanted.solver == "randomized" and wanted.power_steps is not None else solvers[wanted.solver]
-    pairs = leading_eigenpairs(
-        A,
-        k,
-        run=run,
-        solver=solver,
-        rng=wanted.rng,
-        tol=wanted.tol,
-        max_iter=wanted.power_steps if solver == "subspace" else wanted.max_iter,
-        like_array=matrix.means[None, :],
-        rounding=max(ROUNDING, _ROUNDINGS * np.finfo(matrix.rows.dtype).eps),
-        definite=False,
-    )
+    with blas_on_one_thread():  # the products have threads of their own, and what is small gains nothing by more
+        pairs = leading_eigenpairs(
+            A,
+            k,
+            run=run,
+            solver=solver,
+            rng=wanted.rng,
+            tol=wanted.tol,
+            max_iter=wanted.power_steps if solver == "subspace" else wanted.max_iter,
+            like_array=matrix.means[None, :],
+            rounding=max(ROUNDING, _ROUNDINGS * np.finfo(matrix.rows.dtype).eps),
+            definite=False,
+        )
     if wanted.solver == "auto" and not pairs.converged and _dense_bytes(n) <= run.budget:
         return _dense(matrix, run, k, "the spectrum is too flat for an iteration")
     size = show_bytes(matrix.rows.dtype.itemsize * n * n)
@@ -188,7 +190,7 @@ def _ends(matrix: KernelMatrix, run: Run, wanted: Wanted) -> tuple[float, float]
         return float(values[-1]), float(values[0])
     A, start = DoubleCentered(matrix.rows, run), matrix.means[None, :]
     ends = []
-    with np.errstate(over="ignore"):  # residuals are told relative to a value that may be zero
+    with np.errstate(over="ignore"), blas_on_one_thread():  # residuals are relative to a value that may be zero
         for operator in (Divided(A, -1.0), A):
             found = leading_eigenpairs(
                 operator, 1, run=run, solver="krylov", tol=_NEAR, max_iter=_END_STEPS, like_array=start, definite=False
@@ -297,4 +299,3 @@ def _signs(Z: Array) -> Array:
     """+1 or -1 for each column, so that its largest entry becomes positive."""
     xp = xp_of(Z)
     return xp.sign(xp.sum(fix_signs(Z) * Z, axis=0))
-

@@ -96,7 +96,9 @@ class Rows:
         """Return all rows as one array."""
         chunks = [np.asarray(chunk) for chunk in self.chunks()]
         if not chunks:
-            raise DataError(f"{self.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
+            raise DataError(
+                f"{self.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required."
+            )
         return np.concatenate(chunks)
 
     def column_name(self, j: int) -> str:

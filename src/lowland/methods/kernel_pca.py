@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import as_double
@@ -73,8 +74,8 @@ class KernelPCA(PointMap):
 
     Attributes: ``eigenvalues_`` of the centered kernel matrix, ``eigenvectors_`` (n, k), ``X_fit_`` (not for a
     precomputed kernel), ``gamma_``, ``coefficients_`` (p, k) A, ``kernel_means_`` (p,), ``landmarks_`` (m, d) with
-    ``n_landmarks`` (then without ``eigenvectors_`` and ``X_fit_``), ``dual_coef_`` and ``X_transformed_fit_`` of the way
-    back, ``mean_weights_``, ``solver_`` (which and why), ``n_iter_``, ``n_samples_``.
+    ``n_landmarks`` (then without ``eigenvectors_`` and ``X_fit_``), ``dual_coef_``, ``X_transformed_fit_`` and
+    ``mean_weights_`` of the way back, ``solver_`` (which and why), ``n_iter_``, ``n_samples_``.
 
     Reference: Schölkopf, Smola and Müller 1998, doi:10.1162/089976698300017467; landmarks: Williams and Seeger 2001,
     Advances in Neural Information Processing Systems 13; pre-images: Mika et al. 1998, the same, 11.
@@ -94,12 +95,12 @@ class KernelPCA(PointMap):
     n_components: int | None = param(
         None, "How many to keep; None keeps all of a positive eigenvalue.", at_least=1, positional=True
     )
-    kernel: (
-        Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"] | Callable[..., float]
-    ) = param("linear", "How rows are compared; a function of two rows; 'precomputed': the rows are kernel values.")
+    kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"] | Callable[..., float] = (
+        param("linear", "How rows are compared; a function of two rows; 'precomputed': the rows are kernel values.")
+    )
     gamma: float | Literal["median"] | None = param(
         None,
-        "Factor within rbf, laplacian, poly and sigmoid; None: 1 / columns; 'median': 1 / the median (squared) distance.",
+        "Factor within rbf, laplacian, poly, sigmoid; None: 1 / columns; 'median': 1 / the median (squared) distance.",
         at_least=0,
     )
     degree: float = param(3, "Power of the poly kernel.", at_least=0)
@@ -117,7 +118,7 @@ class KernelPCA(PointMap):
     )
     remove_zero_eig: bool = param(False, "Keep fewer than n_components where no more eigenvalues are positive.")
     random_state: RandomState = param(None, "Seed of the landmarks and of the solvers' first block.", at_least=0)
-    copy_X: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")
+    copy_X: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")  # noqa: N815  its name
     n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
     n_landmarks: int | None = param(
         None, "Rows that stand for all (Nystrom): for very many rows, read in slabs. None: all rows.", at_least=1
@@ -157,7 +158,7 @@ class KernelPCA(PointMap):
             check_kernel_matrix(X)
         else:
             self.X_fit_ = X
-        hold = holds_matrix(n, int(X.dtype.itemsize), wanted, run)
+        hold = holds_matrix(n, ArrayRows(X).dtype.itemsize, wanted, run)
         kernel = self._kernel_with(X)
         return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
 
@@ -211,8 +212,8 @@ class KernelPCA(PointMap):
     def _kernel_with(self, points: Array) -> KernelWith:
         if isinstance(self.kernel, Described):
             raise ParameterError(
-                f"The kernel of this KernelPCA is a function, {self.kernel.text}, which its file does not hold. Give it "
-                "again with set_params(kernel=...)."
+                f"The kernel of this KernelPCA is a function, {self.kernel.text}, which its file does not hold. "
+                "Give it again with set_params(kernel=...)."
             )
         if self.kernel == "precomputed":
             return KernelWith(None, "precomputed")
@@ -279,8 +280,6 @@ class KernelPCA(PointMap):
         return run.map_rows(self._decoding(), rows, name="decoding rows")
 
     def _check_fitted(self) -> None:
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self)
         if not hasattr(self, "X_transformed_fit_"):
             raise NotFittedError("fit_inverse_transform was set after the fit. Fit the model again.")
