@@ -103,8 +103,8 @@ class KernelPCA(PointMap):
         "Factor within rbf, laplacian, poly, sigmoid; None: 1 / columns; 'median': 1 / the median (squared) distance.",
         at_least=0,
     )
-    degree: float = param(3, "Power of the poly kernel.", at_least=0)
-    coef0: float = param(1, "Number added within poly and sigmoid.")
+    degree: int | float = param(3, "Power of the poly kernel.", at_least=0)
+    coef0: int | float = param(1, "Number added within poly and sigmoid.")
     kernel_params: dict | None = param(None, "Further arguments of a kernel that is a function.")
     alpha: float = param(1.0, "Ridge of the regression that learns the way back.", at_least=0)
     fit_inverse_transform: bool = param(False, "Learn the way back from coordinates to rows.")
