@@ -135,6 +135,16 @@ def test_a_matrix_beyond_the_budget_is_made_in_slabs(dtype, monkeypatch):
     np.testing.assert_allclose(made.transform(X), held.transform(X), atol=1e-8 if dtype == np.float64 else 1e-4)
 
 
+@pytest.mark.parametrize("landmarks", [None, 50])
+def test_same_bits_on_any_number_of_threads(landmarks, monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 10**6)
+    X, results = table(1300), []
+    for threads in (1, 2, 3):
+        with lowland.config(threads=threads):
+            results.append(KernelPCA(2, kernel="rbf", n_landmarks=landmarks).fit(X).transform(X))
+    assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
 def test_a_flat_spectrum_is_left_to_lapack():
     X = np.random.default_rng(0).standard_normal((1300, 30))
     kpca = KernelPCA(3, kernel="rbf", gamma=0.1, max_iter=4).fit(X)  # rows far from each other
@@ -392,6 +402,18 @@ def test_matrices_that_are_no_kernel():
         KernelPCA(2, kernel="precomputed").fit(table(5, 5))
     with pytest.raises(DataError, match="NaN"):
         KernelPCA(2, kernel="precomputed").fit(np.full((5, 5), np.nan))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly"])
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_infinity_does_not_hide_behind_the_kernel(kernel, landmarks):
+    X = table()
+    good = KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
+    X[7, 2] = -np.inf  # exp(-∞) is zero
+    with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
+        KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
+    with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
+        good.transform(X)
 
 
 def test_choices_that_do_not_go_together():
