@@ -431,6 +431,31 @@ def classical_mds() -> Any:
     return figure
 
 
+def kernel_pca() -> Any:
+    """Three rings as they are, with the levels of one component, and the same rows along it."""
+    rings = load("concentric_circles")
+    kpca = lowland.KernelPCA(3, kernel="rbf", gamma="median").fit(rings.X)
+    figure, (left, right) = _panels(2, (9.5, 4.0))
+    ticks = np.linspace(-3.7, 3.7, 120)
+    height = kpca.transform(np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2))[:, 2]
+    left.contour(ticks, ticks, height.reshape(120, 120), levels=12, colors=WEAK, linewidths=0.9, zorder=0)
+    z = kpca.transform(rings.X)[:, 2]
+    bins = np.linspace(z.min(), z.max(), 60)
+    for ring, name in enumerate(rings.label_names):
+        mine, style = rings.y == ring, {"color": plots.canvas.COLORS[ring], "label": name}
+        left.scatter(*rings.X[mine].T, s=12, marker=plots.canvas.MARKERS[ring], linewidths=0, **style)
+        right.hist(z[mine], bins, **style)
+    left.set_aspect("equal")
+    left.set_axis_off()
+    right.set_xlabel("third component")
+    right.set_ylabel("rows")
+    right.legend(frameon=False, loc="upper center")
+    _title(left, "three rings, and the levels of the third component")
+    _title(right, "along it they come apart")
+    _quiet(right)
+    return figure
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -450,6 +475,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         fast_ica,
         factor_analysis,
         classical_mds,
+        kernel_pca,
     )
 }
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, is_torch, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_torch, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError, ParameterError
@@ -64,6 +64,9 @@ def distance_matrix(X: Array, run: Run, metric: Metric = "euclidean", params: di
 
 def in_slabs(rows: Rows, width: int) -> Rows:
     """The same rows in slabs low enough for results of ``width`` columns."""
+    if isinstance(rows, ArrayRows):  # views, cut on whichever device holds them
+        most = slab_rows(max(width, rows.d), rows.dtype.itemsize, accelerator=on_accelerator(rows.X))
+        return replace(rows, most_rows=most) if most < rows.slab else rows
     most = slab_rows(max(width, rows.d), rows.dtype.itemsize)
     return SlicedRows(rows, most) if most < rows.slab and not isinstance(rows, DaskRows) else rows
 

@@ -130,6 +130,8 @@ class _Times:
             return as_double(self._squared(A)) @ V
         if not isinstance(A, np.ndarray):
             return self._squared(as_double(A)) @ V
+        if A.dtype == np.float64 and not self.squared:
+            return A @ V  # nothing to convert: one product at full rate
         P = np.empty((A.shape[0], V.shape[1]))
         step = max(1, _CACHED // A.shape[1])
         for start in range(0, A.shape[0], step):

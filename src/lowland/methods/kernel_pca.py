@@ -1,0 +1,290 @@
+"""Kernel principal component analysis."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from types import MethodType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.affinities import KernelMatrix, KernelWith, check_kernel_matrix, median_gamma
+from lowland.blocks.distances import in_slabs
+from lowland.blocks.kernel_axes import (
+    KernelAxes,
+    Placing,
+    Wanted,
+    exact_axes,
+    holds_matrix,
+    landmark_axes,
+    linear_axes,
+)
+from lowland.blocks.landmarks import choose_landmarks
+from lowland.blocks.moments import ColumnMoments
+from lowland.blocks.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
+from lowland.data.open import open_rows
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.methods.base import RandomState, param
+from lowland.methods.maps import PointMap
+from lowland.methods.parameters import Described
+from lowland.run.run import Run, run_for
+
+
+class _WayBack:
+    """A method that a model has only if ``fit_inverse_transform`` asked for it; else scikit-learn's error is raised."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method, self.__doc__ = method, method.__doc__
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.method
+        if not model.fit_inverse_transform:
+            raise NotFittedError(
+                "The fit_inverse_transform parameter was not set to True, so the way back was not learnt. "
+                "Fit KernelPCA(fit_inverse_transform=True)."
+            )
+        return MethodType(self.method, model)
+
+
+class KernelPCA(PointMap):
+    """Kernel principal component analysis: the components of features that a kernel compares without computing them.
+
+    Problem: over orthonormal u_1 … u_k in the feature space of the kernel k(x, y) = φ(x)'φ(y), maximise the variance
+    of the projections u'(φ(x) - mean). The answer: u = sum_i a_i φ(x_i), with the vectors a of J K J a = λ a, where
+    K_ij = k(x_i, x_j) and J = I - 11'/n.
+
+    1. Compute the kernel matrix of the rows, held if it fits the memory budget, else slab by slab whenever it is
+       multiplied (``blocks.affinities``). The linear kernel needs none; landmarks need only theirs.
+    2. Find the leading eigenpairs of the matrix, centered without being formed (``blocks.kernel_axes``). Landmarks: of
+       the scatter of the features K_mm^(-1/2) k_m(x), summed in one pass over the rows.
+    3. Coordinates are z = (k(x) - means)'A, with A = a/√λ; for the rows fitted, √λ a.
+    4. On request, learn the way back (``blocks.preimages``).
+
+    Cost: n² (d + 20 k) operations and 8 n² bytes, or none of these bytes at a few times the time; with m landmarks
+    n m (d + m), 24 m² bytes, and two passes over rows that are never held whole.
+    Prefer ``PCA`` where straight axes will do: its components can be read.
+
+    Attributes: ``eigenvalues_`` of the centered kernel matrix, ``eigenvectors_`` (n, k), ``X_fit_`` (not for a
+    precomputed kernel), ``gamma_``, ``coefficients_`` (p, k) A, ``kernel_means_`` (p,), ``landmarks_`` (m, d) with
+    ``n_landmarks`` (then without ``eigenvectors_`` and ``X_fit_``), ``dual_coef_``, ``X_transformed_fit_`` and
+    ``mean_weights_`` of the way back, ``solver_`` (which and why), ``n_iter_``, ``n_samples_``.
+
+    Reference: Schölkopf, Smola and Müller 1998, doi:10.1162/089976698300017467; landmarks: Williams and Seeger 2001,
+    Advances in Neural Information Processing Systems 13; pre-images: Mika et al. 1998, the same, 11.
+
+    Examples
+    --------
+    >>> from lowland import KernelPCA
+    >>> from lowland.data import load
+    >>> rings = load("concentric_circles")
+    >>> z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)[:, 2]  # the third: how far out
+    >>> bool(z[rings.y == 0].max() < z[rings.y == 1].min()), bool(z[rings.y == 1].max() < z[rings.y == 2].min())
+    (True, True)
+    """
+
+    verb: ClassVar[str] = "kernel-pca"
+
+    n_components: int | None = param(
+        None, "How many to keep; None keeps all of a positive eigenvalue.", at_least=1, positional=True
+    )
+    kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"] | Callable[..., float] = (
+        param("linear", "How rows are compared; a function of two rows; 'precomputed': the rows are kernel values.")
+    )
+    gamma: float | Literal["median"] | None = param(
+        None,
+        "Factor within rbf, laplacian, poly, sigmoid; None: 1 / columns; 'median': 1 / the median (squared) distance.",
+        at_least=0,
+    )
+    degree: int | float = param(3, "Power of the poly kernel.", at_least=0)
+    coef0: int | float = param(1, "Number added within poly and sigmoid.")
+    kernel_params: dict | None = param(None, "Further arguments of a kernel that is a function.")
+    alpha: float = param(1.0, "Ridge of the regression that learns the way back.", at_least=0)
+    fit_inverse_transform: bool = param(False, "Learn the way back from coordinates to rows.")
+    eigen_solver: Literal["auto", "dense", "arpack", "randomized"] = param(
+        "auto", "How the eigenpairs are found; 'auto' takes the cheapest and says why in solver_."
+    )
+    tol: float = param(0.0, "Residual at which an iterative solver stops; 0 takes the solver's own.", at_least=0)
+    max_iter: int | None = param(None, "Most steps of an iterative solver; None takes the solver's own.", at_least=1)
+    iterated_power: int | Literal["auto"] = param(
+        "auto", "Power steps of the randomized solver; 'auto' goes on until the residuals are small.", at_least=0
+    )
+    remove_zero_eig: bool = param(False, "Keep fewer than n_components where no more eigenvalues are positive.")
+    random_state: RandomState = param(None, "Seed of the landmarks and of the solvers' first block.", at_least=0)
+    copy_X: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")  # noqa: N815  its name
+    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    n_landmarks: int | None = param(
+        None, "Rows that stand for all (Nystrom): for very many rows, read in slabs. None: all rows.", at_least=1
+    )
+    preimage: Literal["ridge", "fixed-point"] = param(
+        "ridge", "The way back: ridge regression as in scikit-learn, or for rbf the nearest row by a fixed point."
+    )
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """The kernel, its axes, the way back."""
+        self._check_choices()
+        m = self._landmark_count(rows, run)
+        if m is None:
+            X = run.to_array(rows, "KernelPCA without n_landmarks")
+            self._keep(self._exact(X, run_for(ArrayRows(X))), X)
+        else:
+            run.require(
+                8 * m * (4 * m + 2 * rows.d), f"The kernel of {m} landmarks and its features", "Lower n_landmarks"
+            )
+            X = choose_landmarks(rows, m, run, self._generator())
+            self.gamma_ = self._gamma(X)
+            self.landmarks_ = X
+            self._keep(landmark_axes(rows, self._kernel_with(X), run, self._wanted()), X)
+
+    def _exact(self, X: Array, run: Run) -> KernelAxes:
+        """The axes of all rows, by the way that suits the kernel."""
+        n, wanted = X.shape[0], self._wanted()
+        if self.fit_inverse_transform and self.preimage == "ridge":
+            require_ridge(n, run)
+        self.gamma_ = self._gamma(X)
+        if self.kernel == "linear":
+            k = min(X.shape) if self.n_components is None else self.n_components
+            run.require(3 * 8 * n * k, f"The {k} coordinates of {n} rows", "Ask for fewer components, or use PCA")
+            self.X_fit_ = X
+            return linear_axes(X, run, wanted)
+        if self.kernel == "precomputed":
+            check_kernel_matrix(X)
+        else:
+            self.X_fit_ = X
+        hold = holds_matrix(n, ArrayRows(X).dtype.itemsize, wanted, run)
+        kernel = self._kernel_with(X)
+        return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
+
+    def _keep(self, axes: KernelAxes, X: Array) -> None:
+        """Set the fitted attributes, in the precision of the data; learn the way back."""
+        xp = xp_of(X)
+        self.eigenvalues_, self.coefficients_ = (xp.astype(a, X.dtype) for a in (axes.values, axes.coefficients))
+        self.kernel_means_ = axes.means
+        if axes.vectors is not None:
+            self.eigenvectors_ = xp.astype(axes.vectors, X.dtype)
+        self.n_samples_ = axes.n
+        self._tell_of_course(axes.solver)
+        if not self.fit_inverse_transform:
+            return
+        run = run_for(ArrayRows(X))
+        Z = self._embedding() if axes.vectors is not None else self._placing()(X)
+        self.X_transformed_fit_ = Z
+        if self.preimage == "ridge":
+            self.dual_coef_ = xp.astype(ridge_coefficients(self._kernel_with(Z), X, self.alpha, run), X.dtype)
+        else:
+            self.mean_weights_ = axes.mean_weights
+
+    # --- choices ---
+
+    def _check_choices(self) -> None:
+        if self.kernel == "precomputed" and (self.fit_inverse_transform or self.n_landmarks is not None):
+            what = "fit_inverse_transform" if self.fit_inverse_transform else "n_landmarks"
+            raise ParameterError(f"KernelPCA({what}): a precomputed kernel tells no rows. Pass rows and name a kernel.")
+        if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
+            raise ParameterError("KernelPCA(preimage='fixed-point') is for kernel='rbf'. Choose preimage='ridge'.")
+
+    def _landmark_count(self, rows: Rows, run: Run) -> int | None:
+        """How many landmarks; None where there are no more rows than that, or none were asked for."""
+        if self.n_landmarks is None:
+            return None
+        n = rows.n if rows.n is not None else run.fold(rows, ColumnMoments.of, name="counting rows").rows
+        if self.n_landmarks < n:
+            return self.n_landmarks
+        warnings.warn(
+            f"KernelPCA(n_landmarks={self.n_landmarks}): there are {n} rows, so all are used and the result is exact.",
+            DataWarning,
+            stacklevel=2,
+        )
+        return None
+
+    def _gamma(self, X: Array) -> float:
+        if self.gamma == "median":
+            return median_gamma(X, self.kernel)
+        return 1 / X.shape[1] if self.gamma is None else float(self.gamma)
+
+    def _kernel_with(self, points: Array) -> KernelWith:
+        if isinstance(self.kernel, Described):
+            raise ParameterError(
+                f"The kernel of this KernelPCA is a function, {self.kernel.text}, which its file does not hold. "
+                "Give it again with set_params(kernel=...)."
+            )
+        if self.kernel == "precomputed":
+            return KernelWith(None, "precomputed")
+        return KernelWith(points, self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params or {})
+
+    def _wanted(self) -> Wanted:
+        steps = None if self.iterated_power == "auto" else int(self.iterated_power)
+        k = None if self.n_components is None else int(self.n_components)
+        solver, fewer = self.eigen_solver, self.remove_zero_eig
+        return Wanted(k, solver, fewer, self.tol, self.max_iter, steps, self._generator())
+
+    # --- maps ---
+
+    def _points(self) -> Array:
+        return self.landmarks_ if hasattr(self, "landmarks_") else getattr(self, "X_fit_", None)
+
+    def _placing(self) -> Placing:
+        of_rows = self.kernel == "linear" and not hasattr(self, "landmarks_")
+        kernel = KernelWith(None) if of_rows else self._kernel_with(self._points())
+        return Placing(kernel, self.kernel_means_, self.coefficients_)
+
+    def _kept_points(self) -> int:
+        return int(self.coefficients_.shape[0])
+
+    def _encoding_width(self) -> int:
+        return int(self.eigenvalues_.shape[0])
+
+    def _embedding(self) -> Array:
+        """The coordinates of the rows that were fitted, (n, k)."""
+        return self.eigenvectors_ * xp_of(self.eigenvalues_).sqrt(self.eigenvalues_)[None, :]
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit to the rows of X and return their coordinates, (n, k)."""
+        self.fit(X, y)
+        return self.transform(X) if hasattr(self, "landmarks_") else self._present(self._embedding(), X)
+
+    def _decoding(self) -> Callable[[Array], Array]:
+        Z = self.X_transformed_fit_
+        if self.preimage == "ridge":
+            return RidgePreImages(self._kernel_with(Z), self.dual_coef_)
+        A = as_double(self.coefficients_)
+        return FixedPointPreImages(self._kernel_with(self._points()), Z, A, self.mean_weights_)
+
+    def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
+        rows = open_rows(Z)
+        k = self._encoding_width()
+        if rows.d != k:
+            raise DataError(f"Z has {rows.d} columns, but KernelPCA has {k} components. Pass what transform returned.")
+        rows = in_slabs(rows, max(int(self.X_transformed_fit_.shape[0]), self.n_features_in_))
+        return rows, run_for(rows)
+
+    @_WayBack
+    def inverse_transform(self, X: Any) -> Any:
+        """Return rows that coordinates may stand for, (n, d); with ``fit_inverse_transform`` only."""
+        self._check_fitted()
+        rows, run = self._rows_to_decode(X)
+        return run.gather(self._decoding(), rows, self.n_features_in_, name="decoding rows")
+
+    @_WayBack
+    def inverse_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield rows that coordinates may stand for slab by slab, in order."""
+        self._check_fitted()
+        rows, run = self._rows_to_decode(X)
+        return run.map_rows(self._decoding(), rows, name="decoding rows")
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "X_transformed_fit_"):
+            raise NotFittedError("fit_inverse_transform was set after the fit. Fit the model again.")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

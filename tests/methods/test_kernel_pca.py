@@ -1,0 +1,445 @@
+"""Kernel PCA: against scikit-learn, against PCA, against itself by other routes; landmarks, pre-images, bad input."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.decomposition import KernelPCA as Theirs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+import lowland
+from lowland import PCA, KernelPCA
+from lowland.arrays.namespace import to_numpy
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, ParameterError
+
+
+def table(n=120, d=5, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d)) * np.geomspace(3, 0.5, d) + 2
+
+
+def product(a, b, power=1):
+    return float(a @ b) ** power
+
+
+KERNELS = {
+    "linear": {},
+    "rbf": {"gamma": 0.1},
+    "poly": {"degree": 2, "coef0": 0.5},
+    "cosine": {},
+    "sigmoid": {"gamma": 1e-4},
+    "function": {"kernel_params": {"power": 2}},
+    "precomputed": {},
+}
+
+
+def options(name):
+    return {"kernel": product if name == "function" else name, **KERNELS[name]}
+
+
+# --- against scikit-learn ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # the sigmoid kernel is indefinite
+@pytest.mark.parametrize("name", KERNELS)
+def test_drop_in(name):
+    X, new = table(), table(30, seed=1)
+    if name == "precomputed":
+        X, new = (np.exp(-0.1 * np.sum((A[:, None] - X[None]) ** 2, axis=2)) for A in (X, new))
+    theirs, ours = Theirs(4, **options(name)).fit(X), KernelPCA(4, **options(name)).fit(X)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(ours.eigenvectors_, theirs.eigenvectors_, atol=1e-8)
+    size = np.abs(theirs.transform(X)).max()
+    np.testing.assert_allclose(ours.transform(new), theirs.transform(new), atol=1e-8 * size)
+    np.testing.assert_allclose(ours.fit_transform(X), theirs.fit_transform(X), atol=1e-8 * size)
+    assert ours.gamma_ == theirs.gamma_
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense", "arpack", "randomized"])
+def test_every_solver_finds_the_same(solver):
+    X = table(1400)  # large enough for an iteration
+    exact = Theirs(4, kernel="rbf", eigen_solver="dense").fit(X)
+    ours = KernelPCA(4, kernel="rbf", eigen_solver=solver, random_state=0).fit(X)
+    np.testing.assert_allclose(ours.eigenvalues_, exact.eigenvalues_, rtol=1e-10)
+    np.testing.assert_allclose(ours.eigenvectors_, exact.eigenvectors_, atol=1e-6)
+    assert (ours.n_iter_ > 0) == (solver in ("auto", "randomized"))
+
+
+def test_a_fixed_number_of_power_steps():
+    X = table(1400)
+    values = [
+        KernelPCA(4, kernel="rbf", eigen_solver="randomized", iterated_power=steps, random_state=0).fit(X).eigenvalues_
+        for steps in (0, 5)
+    ]
+    exact = KernelPCA(4, kernel="rbf").fit(X).eigenvalues_
+    errors = [np.abs(v / exact - 1).max() for v in values]
+    assert errors[1] < 1e-3 < errors[0]
+
+
+def test_all_components():
+    X = table(40)
+    theirs, ours = Theirs(kernel="rbf").fit(X), KernelPCA(kernel="rbf").fit(X)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-6)
+    assert len(ours.eigenvalues_) == 39  # centering takes one
+
+
+# --- against PCA and itself -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(80, 6), (12, 30)])
+def test_the_linear_kernel_is_pca(shape):
+    X = np.random.default_rng(0).standard_normal(shape) * np.linspace(3, 1, shape[1]) + 50
+    kpca, pca = KernelPCA(4).fit(X), PCA(4).fit(X)
+    Z = pca.transform(X)
+    signs = np.sign(np.sum(Z * kpca.transform(X), axis=0))
+    np.testing.assert_allclose(kpca.transform(X), Z * signs, atol=1e-10 * np.abs(Z).max())
+    np.testing.assert_allclose(kpca.eigenvalues_, pca.explained_variance_ * (shape[0] - 1), rtol=1e-10)
+    as_matrix = KernelPCA(4, kernel="precomputed").fit(X @ X.T)
+    np.testing.assert_allclose(as_matrix.eigenvalues_, kpca.eigenvalues_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf", "poly", "cosine"])
+def test_fitted_rows_are_placed_where_they_are(name):
+    X = table()
+    kpca = KernelPCA(3, **options(name))
+    Z = kpca.fit_transform(X)
+    np.testing.assert_allclose(kpca.transform(X), Z, atol=1e-10 * np.abs(Z).max())
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-10)  # centered in feature space
+    np.testing.assert_allclose(Z.T @ Z, np.diag(kpca.eigenvalues_), atol=1e-9 * kpca.eigenvalues_[0])
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 99), move=st.floats(-100, 100))
+def test_rbf_coordinates_ignore_where_the_rows_lie_and_how_they_are_turned(seed, move):
+    X = table(40, 3, seed)
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
+    values = [KernelPCA(3, kernel="rbf", gamma=0.2).fit(A).eigenvalues_ for A in (X, X @ Q + move)]
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_beyond_the_budget_is_made_in_slabs(dtype, monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 10**6)
+    X = table(1500).astype(dtype)
+    held = KernelPCA(3, kernel="rbf").fit(X)
+    with lowland.config(memory="8MB"):
+        made = KernelPCA(3, kernel="rbf").fit(X)
+    assert "held" in held.solver_.reason
+    assert "made anew" in made.solver_.reason
+    np.testing.assert_allclose(made.eigenvalues_, held.eigenvalues_, rtol=1e-10 if dtype == np.float64 else 1e-5)
+    np.testing.assert_allclose(made.transform(X), held.transform(X), atol=1e-8 if dtype == np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize("landmarks", [None, 50])
+def test_same_bits_on_any_number_of_threads(landmarks, monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 10**6)
+    X, results = table(1300), []
+    for threads in (1, 2, 3):
+        with lowland.config(threads=threads):
+            results.append(KernelPCA(2, kernel="rbf", n_landmarks=landmarks).fit(X).transform(X))
+    assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
+def test_a_flat_spectrum_is_left_to_lapack():
+    X = np.random.default_rng(0).standard_normal((1300, 30))
+    kpca = KernelPCA(3, kernel="rbf", gamma=0.1, max_iter=4).fit(X)  # rows far from each other
+    assert "flat" in kpca.solver_.reason
+    with pytest.warns(ConvergenceWarning, match="before it converged"):
+        KernelPCA(3, kernel="rbf", gamma=0.1, max_iter=4, eigen_solver="randomized").fit(X)
+
+
+def test_three_circles_separate_on_one_component():
+    rings = load("concentric_circles")
+    Z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)
+    ends = [(Z[rings.y == ring, 2].min(), Z[rings.y == ring, 2].max()) for ring in range(3)]
+    assert ends[0][1] < ends[1][0]
+    assert ends[1][1] < ends[2][0]
+    rings = load("concentric_circles", n=90)
+    squared = KernelPCA(1, kernel=lambda a, b: float(a @ a) * float(b @ b)).fit_transform(rings.X)[:, 0]
+    order = np.argsort(squared * np.sign(squared[rings.y == 2].mean()))
+    assert np.all(np.diff(rings.y[order]) >= 0)
+
+
+def test_gamma_by_the_median_rule():
+    X = table(60)
+    gaps = np.sum((X[:, None] - X[None]) ** 2, axis=2)[np.triu_indices(60, 1)]
+    assert KernelPCA(2, kernel="rbf", gamma="median").fit(X).gamma_ == pytest.approx(1 / np.median(gaps))
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # the sigmoid kernel is indefinite
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_stay_in_the_array_library(name, library):
+    xp, X = pytest.importorskip(library), table()
+    X = X @ X.T if name == "precomputed" else X
+    ways = {"fit_inverse_transform": name != "precomputed", **options(name)}
+    ours, there = KernelPCA(3, **ways).fit(X), KernelPCA(3, **ways).fit(xp.asarray(X))
+    Z = there.transform(xp.asarray(X))
+    assert type(Z) is type(xp.asarray(X)) is type(there.eigenvectors_)
+    size = np.abs(ours.transform(X)).max()
+    np.testing.assert_allclose(to_numpy(Z), ours.transform(X), atol=1e-8 * size)
+    if name != "precomputed":
+        back = there.inverse_transform(Z)
+        assert type(back) is type(Z)
+        np.testing.assert_allclose(to_numpy(back), ours.inverse_transform(ours.transform(X)), atol=1e-5)
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_iterations_and_fixed_points_stay_in_the_array_library(library):
+    xp, X = pytest.importorskip(library), table(1300, 2)
+    asked = {"kernel": "rbf", "gamma": 0.1, "fit_inverse_transform": True, "preimage": "fixed-point"}
+    ours, there = KernelPCA(3, **asked).fit(X), KernelPCA(3, **asked).fit(xp.asarray(X))
+    assert there.solver_.name == "krylov"
+    np.testing.assert_allclose(to_numpy(there.eigenvalues_), ours.eigenvalues_, rtol=1e-10)
+    Z = ours.transform(X[:20])
+    back = to_numpy(there.inverse_transform(xp.asarray(Z)))
+    np.testing.assert_allclose(back, ours.inverse_transform(Z), atol=1e-5)
+
+
+def test_a_precomputed_kernel_is_cut_by_rows_and_columns_in_cross_validation():
+    iris = load("iris")
+    K = np.exp(-0.1 * np.sum((iris.X[:, None] - iris.X[None]) ** 2, axis=2))
+    ours, theirs = (
+        cross_val_score(make_pipeline(method(2, kernel="precomputed"), KNeighborsClassifier()), K, iris.y, cv=3)
+        for method in (KernelPCA, Theirs)
+    )
+    np.testing.assert_array_equal(ours, theirs)
+
+
+# --- landmarks --------------------------------------------------------------------------------------------------------
+
+
+def test_as_many_landmarks_as_rows_is_exact():
+    X = table()
+    exact = KernelPCA(3, kernel="rbf").fit(X)
+    with pytest.warns(DataWarning, match="the result is exact"):
+        all_rows = KernelPCA(3, kernel="rbf", n_landmarks=500).fit(X)
+    np.testing.assert_array_equal(all_rows.transform(X), exact.transform(X))
+
+
+@pytest.mark.parametrize("name", ["linear", "poly"])
+def test_landmarks_are_exact_where_they_span_the_features(name):
+    """Features of few dimensions: 30 rows span them, and Nystrom's kernel is the kernel."""
+    X, new = table(), table(20, seed=1)
+    exact, few = (KernelPCA(3, n_landmarks=m, **options(name)).fit(X) for m in (None, 30))
+    np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-7)
+    Z = exact.transform(new)
+    signs = np.sign(np.sum(Z * few.transform(new), axis=0))
+    np.testing.assert_allclose(few.transform(new) * signs, Z, atol=1e-6 * np.abs(Z).max())
+
+
+def test_landmarks_come_near_and_nearer():
+    X = load("digits").X[:400]
+    exact = KernelPCA(5, kernel="rbf", gamma="median").fit(X)
+    errors = []
+    for m in (25, 100, 350):
+        few = KernelPCA(5, kernel="rbf", gamma=exact.gamma_, n_landmarks=m).fit(X)
+        assert few.landmarks_.shape == (m, 64)
+        assert np.all(few.eigenvalues_ <= exact.eigenvalues_ * (1 + 1e-10))  # Nystrom's kernel lies below the kernel
+        errors.append(np.abs(few.eigenvalues_ / exact.eigenvalues_ - 1).max())
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.01
+
+
+def test_landmarks_stream(tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 5000)
+    X = table(700)
+    np.save(tmp_path / "x.npy", X)
+    kpca = KernelPCA(3, kernel="rbf", n_landmarks=60, random_state=0)
+    Z = kpca.fit_transform(X)
+    np.testing.assert_allclose(Z.T @ Z, np.diag(kpca.eigenvalues_), atol=1e-9 * kpca.eigenvalues_[0])
+    for source in (tmp_path / "x.npy", [X[:100], X[100:650], X[650:]]):
+        again = KernelPCA(3, kernel="rbf", n_landmarks=60, random_state=0).fit(source)
+        assert again.n_samples_ == 700
+        np.testing.assert_allclose(again.transform(X), Z, atol=1e-9)
+    assert not hasattr(kpca, "X_fit_")
+    assert not hasattr(kpca, "eigenvectors_")
+
+
+def test_landmarks_on_dask_and_torch():
+    da, torch = pytest.importorskip("dask.array"), pytest.importorskip("torch")
+    X = table(300)
+    Z = KernelPCA(2, kernel="rbf", n_landmarks=40, random_state=0).fit_transform(X)
+    lazy = KernelPCA(2, kernel="rbf", n_landmarks=40, random_state=0).fit_transform(da.from_array(X, chunks=(70, 5)))
+    assert isinstance(lazy, da.Array)
+    np.testing.assert_allclose(lazy.compute(), Z, atol=1e-9)
+    tensor = KernelPCA(2, kernel="rbf", n_landmarks=40, random_state=0).fit_transform(torch.asarray(X))
+    assert isinstance(tensor, torch.Tensor)
+    np.testing.assert_allclose(tensor.numpy(), Z, atol=1e-9)
+
+
+# --- the way back -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf", "poly"])
+def test_the_ridge_is_that_of_scikit_learn(name):
+    X = table()
+    asked = {"fit_inverse_transform": True, "alpha": 0.1, **options(name)}
+    theirs, ours = Theirs(3, **asked).fit(X), KernelPCA(3, **asked).fit(X)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-7 * np.abs(theirs.dual_coef_).max())
+    back = theirs.inverse_transform(theirs.transform(X))
+    np.testing.assert_allclose(ours.inverse_transform(ours.transform(X)), back, atol=1e-7 * np.abs(back).max())
+    parts = np.concatenate(list(ours.inverse_chunks(ours.transform(X))))
+    np.testing.assert_allclose(parts, back, atol=1e-7 * np.abs(back).max())
+
+
+@pytest.mark.parametrize("landmarks", [None, 100])
+def test_the_fixed_point_leads_back(landmarks):
+    """With all components kept, the features of a row determine it."""
+    X = table(150, 3)
+    kpca = KernelPCA(
+        40, kernel="rbf", gamma=0.05, n_landmarks=landmarks, fit_inverse_transform=True, preimage="fixed-point"
+    ).fit(X)
+    new = table(20, 3, seed=5) * 0.5 + 1
+    back = kpca.inverse_transform(kpca.transform(new))
+    np.testing.assert_allclose(back, new, atol=0.02)
+
+
+def test_the_fixed_point_satisfies_its_equation():
+    X = table(60, 2)
+    kpca = KernelPCA(2, kernel="rbf", gamma=0.1, fit_inverse_transform=True, preimage="fixed-point").fit(X)
+    Z = kpca.transform(X[:5])
+    back = kpca.inverse_transform(Z)
+    c = Z @ kpca.coefficients_.T + 1 / 60
+    E = c * np.exp(-0.1 * np.sum((back[:, None] - X[None]) ** 2, axis=2))
+    np.testing.assert_allclose(E @ X / E.sum(axis=1)[:, None], back, atol=1e-4)
+
+
+def test_noise_is_taken_off_by_both_ways_back():
+    """Mika et al. 1998: the pre-image of few components lies nearer to the curve than the noisy row."""
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 2 * np.pi, 300)
+    clean = 3 * np.stack([np.cos(t), np.sin(t)], axis=1)
+    noisy = clean + 0.2 * rng.standard_normal(clean.shape)
+    for way, alpha in (("ridge", 1e-3), ("fixed-point", 1.0)):
+        kpca = KernelPCA(6, kernel="rbf", gamma=0.1, fit_inverse_transform=True, alpha=alpha, preimage=way)
+        back = kpca.fit(noisy).inverse_transform(kpca.transform(noisy))
+        off = [np.abs(np.linalg.norm(A, axis=1) - 3).mean() for A in (noisy, back)]
+        assert off[1] < 0.7 * off[0], way
+
+
+def test_without_asking_there_is_no_way_back():
+    kpca = KernelPCA(2).fit(table())
+    assert not hasattr(kpca, "inverse_transform")
+    with pytest.raises(NotFittedError, match="fit_inverse_transform=True"):
+        kpca.inverse_transform(kpca.transform(table()))
+    with pytest.raises(NotFittedError, match="again"):
+        kpca.set_params(fit_inverse_transform=True).inverse_transform(np.zeros((2, 2)))
+    with pytest.raises(DataError, match="3 columns"):
+        KernelPCA(2, fit_inverse_transform=True).fit(table()).inverse_transform(np.zeros((2, 3)))
+
+
+def test_models_of_both_ways_back_are_saved(tmp_path):
+    X = table()
+    for way in ("ridge", "fixed-point"):
+        kpca = KernelPCA(3, kernel="rbf", fit_inverse_transform=True, preimage=way, n_landmarks=50).fit(X)
+        lowland.save(kpca, tmp_path / "m.lowland")
+        loaded = lowland.load(tmp_path / "m.lowland")
+        Z = kpca.transform(X)
+        np.testing.assert_array_equal(loaded.transform(X), Z)
+        np.testing.assert_array_equal(loaded.inverse_transform(Z), kpca.inverse_transform(Z))
+    lowland.save(KernelPCA(2, kernel=product).fit(X), tmp_path / "f.lowland")
+    loaded = lowland.load(tmp_path / "f.lowland")
+    with pytest.raises(ParameterError, match=r"set_params\(kernel="):
+        loaded.transform(X)
+    plain = KernelPCA(2, kernel=product).fit(X)
+    np.testing.assert_allclose(loaded.set_params(kernel=product).transform(X), plain.transform(X))
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+def test_more_components_than_positive_eigenvalues():
+    X = table(50, 2)
+    quadratic = {"kernel": "poly", "degree": 2, "coef0": 1.0}
+    with pytest.raises(ParameterError, match=r"5 positive eigenvalues. Choose at most 5"):
+        KernelPCA(6, **quadratic).fit(X)  # x, y, x², xy, y²
+    assert KernelPCA(6, remove_zero_eig=True, **quadratic).fit_transform(X).shape == (50, 5)
+    assert KernelPCA(**quadratic).fit_transform(X).shape == (50, 5)
+    with pytest.raises(ParameterError, match="Choose at most 49"):
+        KernelPCA(50, kernel="rbf").fit(X)
+    with pytest.raises(ParameterError, match="Choose at most 5"):
+        KernelPCA(6, n_landmarks=20, **quadratic).fit(X)
+
+
+def test_rows_that_do_not_differ():
+    for kernel in ("linear", "rbf", "poly", "cosine"):
+        with pytest.raises(DataError, match="do not differ"):
+            KernelPCA(1, kernel=kernel).fit(np.full((20, 3), 1.7))
+
+
+@pytest.mark.parametrize("n", [60, 1500])
+def test_an_indefinite_kernel_matrix(n):
+    X = table(n, 2)
+    squared = np.sum((X[:, None] - X[None]) ** 2, axis=2)
+    with pytest.raises(DataError, match=r"indefinite.*times the largest"):
+        KernelPCA(2, kernel="precomputed").fit(np.exp(-0.1 * squared) - 0.5 * np.exp(-0.5 * squared))
+    with pytest.raises(DataError, match=r"indefinite.*none is positive"):
+        KernelPCA(2, kernel="precomputed").fit(squared)  # distances, not a kernel
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelPCA(2, kernel="precomputed").fit(-squared)  # centered, it is twice the inner products
+
+
+def test_an_indefinite_sigmoid_kernel_is_told():
+    X = table(60)
+    with pytest.warns(DataWarning, match="indefinite"):
+        Z = KernelPCA(2, kernel="sigmoid", gamma=0.5).fit_transform(X)
+    assert np.isfinite(Z).all()
+    with pytest.raises(DataError, match="indefinite"):
+        KernelPCA(kernel="sigmoid", gamma=0.5).fit(X)  # all components: as scikit-learn
+
+
+def test_matrices_that_are_no_kernel():
+    with pytest.raises(DataError, match="square"):
+        KernelPCA(2, kernel="precomputed").fit(table())
+    with pytest.raises(DataError, match="not symmetric"):
+        KernelPCA(2, kernel="precomputed").fit(table(5, 5))
+    with pytest.raises(DataError, match="NaN"):
+        KernelPCA(2, kernel="precomputed").fit(np.full((5, 5), np.nan))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly"])
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_infinity_does_not_hide_behind_the_kernel(kernel, landmarks):
+    X = table()
+    good = KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
+    X[7, 2] = -np.inf  # exp(-∞) is zero
+    with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
+        KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
+    with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
+        good.transform(X)
+
+
+def test_choices_that_do_not_go_together():
+    for words, choices in {
+        "precomputed kernel tells no rows": {"kernel": "precomputed", "fit_inverse_transform": True},
+        "tells no rows": {"kernel": "precomputed", "n_landmarks": 3},
+        "kernel='rbf'": {"preimage": "fixed-point", "fit_inverse_transform": True},
+        "distances": {"kernel": "poly", "gamma": "median"},
+    }.items():
+        with pytest.raises(ParameterError, match=words):
+            KernelPCA(2, **choices).fit(table(5, 5))
+
+
+def test_memory_is_refused_before_it_is_taken():
+    X = table(3000)
+    with lowland.config(memory="20MB"), pytest.raises(MemoryError, match="n_landmarks"):
+        KernelPCA(kernel="rbf").fit(X)
+    with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="n_landmarks"):
+        KernelPCA(2, kernel="rbf").fit(X)
+    with lowland.config(memory="10MB"), pytest.raises(MemoryError, match="Lower n_landmarks"):
+        KernelPCA(2, kernel="rbf", n_landmarks=2000).fit(X)
+    with lowland.config(memory="200MB"), pytest.raises(MemoryError, match=r"ridge.*n_landmarks"):
+        KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(X)
+
+
+def test_it_can_be_stopped():
+    X = table(1500)
+    with lowland.config(progress=lambda event: False), pytest.raises(lowland.errors.Stopped):
+        KernelPCA(3, kernel="rbf").fit(X)
