@@ -47,16 +47,18 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
     raise ParameterError(f"There is no metric {metric!r}. Choose {known}, or give a function of two rows.")
 
 
-def distance_matrix(X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None) -> Array:
-    """Return the distances of all pairs of rows, (n, n), in the precision of X."""
+def distance_matrix(
+    X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None, *, single: bool = False
+) -> Array:
+    """Return the distances of all pairs of rows, (n, n), in the precision of X; ``single``: kept in float32."""
     n = X.shape[0]
     xp = xp_of(X)
-    D = xp.empty((n, n), dtype=X.dtype, device=device_of(X))
+    D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(X))
     start = 0
     for part in run.map_rows(
         DistancesTo(X, metric, params or {}), in_slabs(ArrayRows(X), n), name="measuring distances"
     ):
-        D[start : start + part.shape[0], :] = part
+        D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
         start += part.shape[0]
     return D
 

@@ -1,0 +1,146 @@
+"""Quasi-Newton descent: a method's own safe step, bent by the curvature that was met on the way."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lowland.arrays.namespace import Array, xp_of
+from lowland.run.run import Run
+
+_MEMORY = 10  # pairs of steps and changes of slope that are remembered
+_ENOUGH = 1e-4  # share of the decrease that the slope promises, which a step must keep (Armijo)
+_SHORTEST = 40  # halvings of the safe step after which the value is as low as its digits can tell
+_TRIES = 2  # shortened quasi-Newton steps before the safe step is taken instead
+_CURVED = 1e-10  # cosine between step and change of slope below which a pair says nothing
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A configuration, what the objective is there, its slope, and the scale by which the method steps."""
+
+    Z: Array  # (n, k) float64
+    value: float
+    slope: Array  # (n, k) the gradient
+    inverse: Array  # (n, 1) or (n, k), positive: -inverse * slope is the method's own step, which lowers the value
+    size: float  # what a change of the value is compared with
+
+
+@dataclass(frozen=True)
+class Course:
+    """Where it ended and how it went."""
+
+    spot: Spot
+    trace: tuple[float, ...]  # the value at the start and after each iteration
+    converged: bool
+    passes: int  # evaluations of the objective
+
+    @property
+    def iterations(self) -> int:
+        """How many there were."""
+        return len(self.trace) - 1
+
+
+Evaluate = Callable[[Array], Spot]
+Settled = Callable[[Spot, Spot], bool]
+
+
+def descend_safely(
+    Z: Array,
+    evaluate: Evaluate,
+    settled: Settled,
+    *,
+    max_iter: int,
+    run: Run,
+    name: str = "majorizing",
+    accelerate: bool = True,
+) -> Course:
+    """Minimise from Z; the value never rises.
+
+    Steps are those of limited-memory BFGS (Liu and Nocedal 1989, doi:10.1007/BF01589116) over the method's own scale. One
+    that does not lower the value enough is shortened, then replaced by the method's own step, which is halved until it
+    lowers the value. ``settled(before, after)`` says when to stop; it must hold twice in a row, since a single short
+    step may be an accident. Without ``accelerate`` all steps are the method's own.
+    """
+    here = evaluate(Z)
+    memory = _Memory()
+    trace, passes, quiet = [here.value], 1, 0
+    for _ in run.iterate(name, max_iter):
+        there, count = _step(here, memory, evaluate, accelerate)
+        passes += count
+        if there is None:  # no step lowers the value: it is as low as its digits can tell
+            return Course(here, tuple(trace), True, passes)
+        trace.append(there.value)
+        quiet = quiet + 1 if settled(here, there) else 0
+        if accelerate:
+            memory.add(here, there)
+        here = there
+        if quiet == (2 if accelerate else 1):
+            return Course(here, tuple(trace), True, passes)
+    return Course(here, tuple(trace), False, passes)
+
+
+def _step(here: Spot, memory: _Memory, evaluate: Evaluate, accelerate: bool) -> tuple[Spot | None, int]:
+    """The next spot and how many evaluations it took; None where nothing lower was found."""
+    xp = xp_of(here.Z)
+    count = 0
+    if accelerate and memory.pairs:
+        P = memory.direction(here)
+        promise = float(xp.sum(P * here.slope))
+        length = 1.0
+        for _ in range(_TRIES if promise < 0 else 0):
+            there = evaluate(here.Z + length * P)
+            count += 1
+            if there.value <= here.value + _ENOUGH * length * promise and math.isfinite(there.value):
+                return there, count
+            # the lowest point of the parabola through what is known, within reason
+            bend = there.value - here.value - length * promise
+            lowest = -promise * length * length / (2 * bend) if math.isfinite(bend) and bend > 0 else 0.0
+            length = min(max(lowest, length / 10), length / 2)
+        memory.clear()
+    P = -here.inverse * here.slope
+    promise = float(xp.sum(P * here.slope))
+    for halvings in range(_SHORTEST):
+        length = 0.5**halvings
+        if not promise * length < 0:
+            break
+        there = evaluate(here.Z + length * P)
+        count += 1
+        if there.value < here.value:
+            return there, count
+        if -promise * length <= 1e-16 * abs(here.value):
+            break
+    return None, count
+
+
+class _Memory:
+    """Steps s and changes of slope y, with 1/s'y; products stay on the device."""
+
+    def __init__(self) -> None:
+        self.pairs: deque[tuple[Array, Array, Array]] = deque(maxlen=_MEMORY)
+
+    def clear(self) -> None:
+        self.pairs.clear()
+
+    def add(self, here: Spot, there: Spot) -> None:
+        xp = xp_of(here.Z)
+        s, y = there.Z - here.Z, there.slope - here.slope
+        product = xp.sum(s * y)
+        if float(product) > _CURVED * math.sqrt(float(xp.sum(s * s)) * float(xp.sum(y * y))):
+            self.pairs.append((s, y, 1 / product))
+
+    def direction(self, here: Spot) -> Array:
+        """The two loops of limited-memory BFGS."""
+        xp = xp_of(here.Z)
+        q, shares = here.slope, []
+        for s, y, inverse_product in reversed(self.pairs):
+            share = inverse_product * xp.sum(s * q)
+            q = q - share * y
+            shares.append(share)
+        _, y, inverse_product = self.pairs[-1]
+        q = (here.inverse * q) / (inverse_product * xp.sum(y * here.inverse * y))
+        for (s, y, inverse_product), share in zip(self.pairs, reversed(shares), strict=True):
+            q = q + (share - inverse_product * xp.sum(y * q)) * s
+        return -q
