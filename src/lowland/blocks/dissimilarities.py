@@ -16,7 +16,9 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.run.run import Run, all_finite, run_for
 
-SINGLE_ABOVE = 4096  # points beyond which measured distances are kept in float32: no stress of so many feels the rounding
+SINGLE_ABOVE = (
+    4096  # points beyond which measured distances are kept in float32: no stress of so many feels the rounding
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,14 @@ class Dissimilarities:
 
 
 def dissimilarities(
-    rows: Rows, run: Run, metric: Metric, params: dict[str, Any] | None, *, owner: str, missing: bool, matrices: float = 1
+    rows: Rows,
+    run: Run,
+    metric: Metric,
+    params: dict[str, Any] | None,
+    *,
+    owner: str,
+    missing: bool,
+    matrices: float = 1,
 ) -> Dissimilarities:
     """Return all dissimilarities; ``matrices`` says how many of that size the method holds, for the budget.
 
@@ -60,7 +69,9 @@ def dissimilarities(
 def _matrix(rows: Rows, run: Run, owner: str) -> Array:
     """The rows as one matrix, in which NaN may have a meaning."""
     if not rows.in_memory and rows.n is not None:
-        run.require(2 * rows.n * rows.d * rows.dtype.itemsize, f"{owner} needs the matrix in memory and", "Use fewer rows")
+        run.require(
+            2 * rows.n * rows.d * rows.dtype.itemsize, f"{owner} needs the matrix in memory and", "Use fewer rows"
+        )
     return rows.to_array()
 
 
@@ -108,7 +119,9 @@ def check_pair_weights(weights: Any, n: int, beside: Array) -> Array:
     """Return weights of pairs, (n, n), checked: symmetric, finite and not negative."""
     W = open_rows(weights).to_array()
     if W.shape != (n, n):
-        raise DataError(f"weights has shape {tuple(W.shape)}: it must be {n} x {n}, one weight for each pair of points.")
+        raise DataError(
+            f"weights has shape {tuple(W.shape)}: it must be {n} x {n}, one weight for each pair of points."
+        )
     host = to_numpy(W)
     if not np.isfinite(host).all() or host.min() < 0:
         raise DataError("weights holds negative or non-finite values. Give 0 to a pair that should not count.")

@@ -49,8 +49,7 @@ class PlaceAmong:
         Z = like(self.Z, T)
         W = xp.ones_like(T)
         if self.distances is None:
-            W = xp.astype(~xp.isnan(T), T.dtype)
-            T = xp.where(xp.isnan(T), (xp.sum(xp.where(xp.isnan(T), 0 * W, T), axis=1) / xp.sum(W, axis=1))[:, None], T)
+            T, W = _filled(T)
         if self.sammon:
             W = xp.where(T > 0, W / xp.where(T > 0, T, xp.ones_like(T)), xp.zeros_like(T))
         if self.curve is not None:
@@ -61,6 +60,15 @@ class PlaceAmong:
         nearest = xp.argmin(T, axis=1)
         there = xp.take(Z, nearest, axis=0)
         return xp.where(xp.min(T, axis=1)[:, None] == 0, there, placed)
+
+
+def _filled(T: Array) -> tuple[Array, Array]:
+    """Distances with the mean of their row for those not known, and weights that leave these out."""
+    xp = xp_of(T)
+    known = ~xp.isnan(T)
+    W = xp.astype(known, T.dtype)
+    means = xp.sum(xp.where(known, T, xp.zeros_like(T)), axis=1) / xp.sum(W, axis=1)
+    return xp.where(known, T, means[:, None]), W
 
 
 def place(T: Array, W: Array, Z: Array) -> Array:
@@ -99,7 +107,8 @@ def place_together(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], arri
         ahead = here.newton(damping)
         there = _Own.at(ahead, T, W, Z)
         flatter = xp.sum(there.slope**2, axis=1) < xp.sum(here.slope**2, axis=1)
-        lower = there.stress <= here.stress * xp.where(flatter, 1 + _ROUNDING, 1 - _ROUNDING)
+        slack = _ROUNDING * (2 * xp.astype(flatter, here.stress.dtype) - 1)
+        lower = there.stress <= here.stress * (1 + slack)
         moved = xp.linalg.vector_norm(ahead - here.z, axis=1)
         here = there.where(lower, here)
         if not bool(xp.any(moved > arrived)):
@@ -114,7 +123,8 @@ def _by_squares(T: Array, Z: Array) -> Array:
     """The point z whose 2 z_i'z best fit |z_i|² - t_i² up to a constant, (m, k); Z is centered."""
     xp = xp_of(T)
     values, V = eigh(Z.T @ Z)
-    inverse = xp.where(values > 1e-12 * xp.max(values), 1 / xp.where(values > 0, values, xp.ones_like(values)), 0 * values)
+    extended = values > 1e-12 * xp.max(values)
+    inverse = xp.where(extended, 1 / xp.where(extended, values, xp.ones_like(values)), xp.zeros_like(values))
     A = (Z @ V) * inverse[None, :] @ V.T  # (n, k)
     return (xp.sum(Z * Z, axis=1)[None, :] - T * T) @ A / 2
 

@@ -59,9 +59,9 @@ def descend_safely(
 ) -> Course:
     """Minimise from Z; the value never rises.
 
-    Steps are those of limited-memory BFGS (Liu and Nocedal 1989, doi:10.1007/BF01589116) over the method's own scale. One
-    that does not lower the value enough is shortened, then replaced by the method's own step, which is halved until it
-    lowers the value. ``settled(before, after)`` says when to stop; it must hold twice in a row, since a single short
+    Steps are those of limited-memory BFGS (Liu and Nocedal 1989, doi:10.1007/BF01589116) over the method's own scale.
+    One that does not lower the value enough is shortened, then replaced by the method's own step, which is halved until
+    it lowers the value. ``settled(before, after)`` says when to stop; it must hold twice in a row, since a single short
     step may be an accident. Without ``accelerate`` all steps are the method's own.
     """
     here = evaluate(Z)

@@ -62,7 +62,8 @@ class Targets:
         numbers = np.arange(self.n, dtype=np.float64)[:, None]
         if self.on_host:
             return ArrayRows(numbers, most_rows=max(1, _PAIRS // self.n))
-        return ArrayRows(numbers, most_rows=slab_rows(self.n, 8, accelerator=on_accelerator(self.T)))
+        most = slab_rows(self.n, 8, accelerator=on_accelerator(self.T))
+        return ArrayRows(numbers, most_rows=min(most, max(256, self.n // 8)))  # eight: half of the square is left out
 
 
 def condensed_bases(n: int) -> np.ndarray:
@@ -101,7 +102,7 @@ class Pulls:
 
 @dataclass(frozen=True)
 class PullsAt:
-    """The pulls at Z over the pairs of some points with all later ones (on a device: with all)."""
+    """The pulls at Z over the pairs of some points with all later ones."""
 
     targets: Targets
     Z: Array  # (n, k) float64
@@ -109,7 +110,9 @@ class PullsAt:
     def __call__(self, numbers: np.ndarray) -> Pulls:
         """Of a portion of the points."""
         start, stop = int(numbers[0, 0]), int(numbers[-1, 0]) + 1
-        return self._by_loops(start, stop) if self.targets.on_host else pulls_by_slabs(self.targets, self.Z, start, stop)
+        return (
+            self._by_loops(start, stop) if self.targets.on_host else pulls_by_slabs(self.targets, self.Z, start, stop)
+        )
 
     def _by_loops(self, start: int, stop: int) -> Pulls:
         from lowland.kernels.stress import add_pulls, add_sammon_pulls
@@ -126,28 +129,33 @@ class PullsAt:
 
 
 def pulls_by_slabs(targets: Targets, Z: Array, start: int, stop: int) -> Pulls:
-    """The same for whole rows of the matrix, in any array library: few, large operations, each pair met twice."""
-    T = targets.T[start:stop, :]
+    """The same in any array library: a slab of the matrix from its diagonal on, in few, large operations."""
+    n = targets.n
+    T = targets.T[start:stop, start:]
     xp = xp_of(T)
     T = T if on_accelerator(T) else as_double(T)
-    Y = like(Z, T)
-    own = Y[start:stop, :]
-    d = _distances(own, Y)  # (m, n)
+    Y = like(Z[start:, :], T)
+    own = Y[: stop - start, :]
+    d = _distances(own, Y)  # (m, n - start)
     gap = d - T
     if targets.missing:
         gap = xp.where(xp.isnan(gap), xp.zeros_like(gap), gap)
     W = _slab_weights(targets, T, start, stop)
-    losses = xp.linalg.vector_norm(gap if W is None else gap * xp.sqrt(W), axis=1)
+    stress = _half_within(gap if W is None else gap * xp.sqrt(W))
     gap /= d
     if W is not None:
         gap *= W
-    stress = xp.sum(as_double(losses) ** 2) / 2
-    F = _spread_out(_differences_times(gap, own, Y), start, targets.n)
+    ones = xp.ones_like(Y[:, :1])
+    sums = as_double(gap @ xp.concat([Y, ones], axis=1))  # (m, k + 1)
+    F = xp.zeros((n, Y.shape[1]), dtype=sums.dtype, device=device_of(T))
+    F[start:stop, :] += sums[:, -1:] * as_double(own) - sums[:, :-1]
+    if stop < n:  # the others of each pair are pulled the other way
+        m = stop - start
+        sums = as_double(gap[:, m:].T @ xp.concat([own, ones[:m, :]], axis=1))
+        F[stop:, :] += sums[:, -1:] * as_double(Y[m:, :]) - sums[:, :-1]
     if targets.masses is None:
         return Pulls(stress, F)
-    bend = W * T / (d * d * d)
-    parts = [xp.sum(gap + bend * (own[:, c, None] - Y[None, :, c]) ** 2, axis=1) for c in range(Y.shape[1])]
-    return Pulls(stress, F, _spread_out(as_double(xp.stack(parts, axis=1)), start, targets.n))
+    return Pulls(stress, F, _second_derivatives(gap, W * T / (d * d * d), own, Y, start, n))
 
 
 def _distances(own: Array, Y: Array) -> Array:
@@ -163,30 +171,33 @@ def _distances(own: Array, Y: Array) -> Array:
     return xp.sqrt(S)
 
 
-def _differences_times(M: Array, own: Array, Y: Array) -> Array:
-    """sum_j m_ij (z_i - z_j), (m, k) float64."""
+def _half_within(gap: Array) -> Array:
+    """The sum of squares, float64, of which pairs within the leading square are met twice."""
+    xp = xp_of(gap)
+    m = gap.shape[0]
+    within, all_of_them = (xp.sum(as_double(xp.linalg.vector_norm(g, axis=1)) ** 2) for g in (gap[:, :m], gap))
+    return all_of_them - within / 2
+
+
+def _second_derivatives(pull: Array, bend: Array, own: Array, Y: Array, start: int, n: int) -> Array:
+    """Sums over pairs of pull + bend e² for each coordinate e, (n, k) float64."""
     xp = xp_of(Y)
-    sums = M @ xp.concat([Y, xp.ones_like(Y[:, :1])], axis=1)  # (m, k + 1)
-    return as_double(sums[:, -1:] * own - sums[:, :-1])
+    m = own.shape[0]
+    H = xp.zeros((n, Y.shape[1]), dtype=xp.float64, device=device_of(Y))
+    for c in range(Y.shape[1]):
+        curves = pull + bend * (own[:, c, None] - Y[None, :, c]) ** 2
+        H[start : start + m, c] += as_double(xp.sum(curves, axis=1))
+        H[start + m :, c] += as_double(xp.sum(curves[:, m:], axis=0))
+    return H
 
 
 def _slab_weights(targets: Targets, T: Array, start: int, stop: int) -> Array | None:
     xp = xp_of(T)
     if targets.masses is None:
-        return None if targets.W is None else like(targets.W[start:stop, :], T)
+        return None if targets.W is None else like(targets.W[start:stop, start:], T)
     m = like(targets.masses, T)
     positive = xp.where(T > 0, T, xp.full_like(T, float("inf")))
-    return m[start:stop, None] * m[None, :] / positive
-
-
-def _spread_out(part: Array, start: int, n: int) -> Array:
-    """Rows of some points among zeros for all others, (n, k)."""
-    xp = xp_of(part)
-    if part.shape[0] == n:
-        return part
-    whole = xp.zeros((n, part.shape[1]), dtype=part.dtype, device=device_of(part))
-    whole[start : start + part.shape[0], :] = part
-    return whole
+    return m[start:stop, None] * m[None, start:] / positive
 
 
 def stress_pulls(targets: Targets, Z: Array, run: Run) -> Pulls:
@@ -333,11 +344,11 @@ class _Loss:
             self.passes += 1
         return self.last
 
-    def __call__(self, Z: Array) -> float:
-        return self.at(Z).value / self.unit
+    def __call__(self, theta: Array) -> float:
+        return self.at(theta).value / self.unit
 
-    def gradient(self, Z: Array) -> Array:
-        return self.at(Z).slope / self.unit
+    def gradient(self, theta: Array) -> Array:
+        return self.at(theta).slope / self.unit
 
 
 def check_connected(D: Array, W: Array | None) -> None:

@@ -44,8 +44,8 @@ from lowland.run.run import Run
 class MDS(PointMap):
     """Multidimensional scaling by least squares: points whose distances are as close as can be to given ones.
 
-    Problem: over points z_1 … z_n in k dimensions, minimise the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)². Non-metric:
-    the δ are first replaced by the disparities nearest to the distances that keep to the order of the δ.
+    Problem: over points z_1 … z_n in k dimensions, minimise the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².
+    Non-metric: the δ are first replaced by the disparities nearest to the distances that keep to the order of the δ.
 
     1. Measure the dissimilarities δ of all rows, or take them as given; NaN: not known (``blocks.distances``).
     2. Start from classical scaling (``blocks.spectral``), and from as many random configurations as asked for.
@@ -79,7 +79,9 @@ class MDS(PointMap):
 
     n_components: int = param(2, "Dimensions of the configuration.", at_least=1, positional=True)
     metric_mds: bool = param(True, "Fit the dissimilarities themselves; if not, only their order (non-metric).")
-    n_init: int = param(1, "Starts; the first is that of init, the others are random. The best result is kept.", at_least=1)
+    n_init: int = param(
+        1, "Starts; the first is that of init, the others are random. The best result is kept.", at_least=1
+    )
     init: Literal["classical_mds", "random"] = param("classical_mds", "Where the first start comes from.")
     max_iter: int = param(300, "Most iterations from each start.", at_least=1)
     verbose: int | bool = param(0, "Accepted as in scikit-learn; lowland.config(progress=True) shows progress.")
