@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, is_torch, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_torch, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError, ParameterError
@@ -18,6 +18,7 @@ Metric = str | Callable[..., float]
 
 _FEW_COLUMNS = 12  # up to this many, differences cost no more than products, and lose nothing
 _NEAR = 1e-6  # squared distance over squared lengths below which the products have lost too many digits
+_PORTION = 1 << 18  # distances measured at a time on the host, where all are kept
 _BLOCK = 1 << 22  # numbers in a block of differences
 
 
@@ -55,9 +56,10 @@ def distance_matrix(
     xp = xp_of(X)
     D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(X))
     start = 0
-    for part in run.map_rows(
-        DistancesTo(X, metric, params or {}), in_slabs(ArrayRows(X), n), name="measuring distances"
-    ):
+    slabs = in_slabs(ArrayRows(X), n)
+    if not on_accelerator(X):  # the steps between rows and distances need several such slabs
+        slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
+    for part in run.map_rows(DistancesTo(X, metric, params or {}), slabs, name="measuring distances"):
         D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
         start += part.shape[0]
     return D

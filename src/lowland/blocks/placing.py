@@ -74,9 +74,9 @@ def _filled(T: Array) -> tuple[Array, Array]:
 def place(T: Array, W: Array, Z: Array) -> Array:
     """Return for each row of distances T the point that minimises sum_i w_i (t_i - |z - z_i|)², (m, k).
 
-    Newton's method with the curvature made positive, and damped until every step lowers the stress: damped by the sum of
-    weights and more it is a majorizing step, which always does. The start is the better of two: the point that fits the squared distances best, which is
-    a linear problem, and the place of the nearest fitted point.
+    Newton's method with the curvature made positive, and damped until every step lowers the stress: damped by the sum
+    of weights and more it is a majorizing step, which always does. The start is the better of two: the point that fits
+    the squared distances best, which is a linear problem, and the place of the nearest fitted point.
     """
     xp = xp_of(T)
     centre = xp.mean(Z, axis=0)[None, :]

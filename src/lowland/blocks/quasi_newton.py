@@ -7,7 +7,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lowland.arrays.namespace import Array, xp_of
+import numpy as np
+
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.run.run import Run
 
 _MEMORY = 10  # pairs of steps and changes of slope that are remembered
@@ -116,10 +118,10 @@ def _step(here: Spot, memory: _Memory, evaluate: Evaluate, accelerate: bool) -> 
 
 
 class _Memory:
-    """Steps s and changes of slope y, with 1/s'y; products stay on the device."""
+    """Steps s and changes of slope y, the last few."""
 
     def __init__(self) -> None:
-        self.pairs: deque[tuple[Array, Array, Array]] = deque(maxlen=_MEMORY)
+        self.pairs: deque[tuple[Array, Array]] = deque(maxlen=_MEMORY)
 
     def clear(self) -> None:
         self.pairs.clear()
@@ -127,20 +129,25 @@ class _Memory:
     def add(self, here: Spot, there: Spot) -> None:
         xp = xp_of(here.Z)
         s, y = there.Z - here.Z, there.slope - here.slope
-        product = xp.sum(s * y)
-        if float(product) > _CURVED * math.sqrt(float(xp.sum(s * s)) * float(xp.sum(y * y))):
-            self.pairs.append((s, y, 1 / product))
+        sy, ss, yy = to_numpy(xp.stack([xp.sum(s * y), xp.sum(s * s), xp.sum(y * y)]))
+        if sy > _CURVED * math.sqrt(ss * yy):
+            self.pairs.append((xp.reshape(s, (-1,)), xp.reshape(y, (-1,))))
 
     def direction(self, here: Spot) -> Array:
-        """The two loops of limited-memory BFGS."""
+        """The two loops of limited-memory BFGS, in the coefficients: a device is asked for products once."""
         xp = xp_of(here.Z)
-        q, shares = here.slope, []
-        for s, y, inverse_product in reversed(self.pairs):
-            share = inverse_product * xp.sum(s * q)
-            q = q - share * y
-            shares.append(share)
-        _, y, inverse_product = self.pairs[-1]
-        q = (here.inverse * q) / (inverse_product * xp.sum(y * here.inverse * y))
-        for (s, y, inverse_product), share in zip(self.pairs, reversed(shares), strict=True):
-            q = q + (share - inverse_product * xp.sum(y * q)) * s
-        return -q
+        S, Y = (xp.stack(list(side), axis=0) for side in zip(*self.pairs, strict=True))  # (m, nk)
+        g = xp.reshape(here.slope, (-1,))
+        scale = xp.reshape(xp.broadcast_to(here.inverse, here.Z.shape), (-1,))
+        HY = Y * scale[None, :]
+        table = to_numpy(xp.concat([S @ Y.T, HY @ Y.T, (S @ g)[:, None], (HY @ g)[:, None]], axis=1))  # (m, 2m + 2)
+        m = len(self.pairs)
+        SY, YHY, Sg, YHg = table[:, :m], table[:, m : 2 * m], table[:, -2], table[:, -1]
+        a, b = np.zeros(m), np.zeros(m)  # of q = g - a'Y, then of the direction gammaHq + b'S
+        for i in reversed(range(m)):
+            a[i] = (Sg[i] - SY[i] @ a) / SY[i, i]
+        gamma = SY[-1, -1] / YHY[-1, -1]
+        for i in range(m):
+            b[i] = a[i] - (gamma * (YHg[i] - YHY[i] @ a) + b[:i] @ SY[:i, i]) / SY[i, i]
+        a, b = (like(values, g) for values in (a, b))
+        return xp.reshape(-(gamma * scale * (g - a @ Y) + b @ S), here.Z.shape)

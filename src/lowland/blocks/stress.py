@@ -22,6 +22,7 @@ from lowland.run.run import Run
 
 _PAIRS = 1 << 19  # pairs that make a thread's portion of work
 _NEGLIGIBLE = 1e-12  # share of the first eigenvalue below which the start has no extent along a direction
+_START_TOL = 1e-4  # residual of the eigenvectors of a start: the stress goes on from there
 _FORMED = 1200  # points up to which the start is found by a direct method
 
 
@@ -56,6 +57,11 @@ class Targets:
         """Where each row begins in the flat array, less the positions before its diagonal, (n,)."""
         i = np.arange(self.n, dtype=np.int64)
         return i * self.n if self.T.ndim == 2 else condensed_bases(self.n)
+
+    @property
+    def by_ratios(self) -> bool:
+        """Whether a device may take the short way, which finds the stress from the pulls."""
+        return on_accelerator(self.T) and self.W is None and self.masses is None and not self.missing
 
     def rows(self) -> Rows:
         """The numbers of the points, cut into portions of work."""
@@ -106,6 +112,7 @@ class PullsAt:
 
     targets: Targets
     Z: Array  # (n, k) float64
+    exact: bool = False  # whether the stress must be summed from the gaps
 
     def __call__(self, numbers: np.ndarray) -> Pulls:
         """Of a portion of the points."""
@@ -145,17 +152,38 @@ def pulls_by_slabs(targets: Targets, Z: Array, start: int, stop: int) -> Pulls:
     gap /= d
     if W is not None:
         gap *= W
-    ones = xp.ones_like(Y[:, :1])
-    sums = as_double(gap @ xp.concat([Y, ones], axis=1))  # (m, k + 1)
-    F = xp.zeros((n, Y.shape[1]), dtype=sums.dtype, device=device_of(T))
-    F[start:stop, :] += sums[:, -1:] * as_double(own) - sums[:, :-1]
-    if stop < n:  # the others of each pair are pulled the other way
-        m = stop - start
-        sums = as_double(gap[:, m:].T @ xp.concat([own, ones[:m, :]], axis=1))
-        F[stop:, :] += sums[:, -1:] * as_double(Y[m:, :]) - sums[:, :-1]
+    F = _differences_times(gap, Y, start, n)
     if targets.masses is None:
         return Pulls(stress, F)
     return Pulls(stress, F, _second_derivatives(gap, W * T / (d * d * d), own, Y, start, n))
+
+
+def pulls_by_ratios(targets: Targets, Z: Array, start: int, stop: int) -> Pulls:
+    """The same for unweighted, complete targets in the fewest passes over a device's memory, without the stress.
+
+    sum_j (1 - t/d)(z_i - z_j) = n(z_i - mean) - sum_j t/d (z_i - z_j), the first of which needs no pairs.
+    """
+    T = targets.T[start:stop, start:]
+    Y = like(Z[start:, :], T)
+    d = _distances(Y[: stop - start, :], Y)
+    F = -_differences_times(T / d, Y, start, targets.n)
+    if start == 0:
+        F += targets.n * (Z - xp_of(Z).mean(Z, axis=0)[None, :])
+    return Pulls(0.0, F)
+
+
+def _differences_times(M: Array, Y: Array, start: int, n: int) -> Array:
+    """sum_j m_ij (z_i - z_j) over the pairs of a slab from its diagonal on, for both of each pair, (n, k) float64."""
+    xp = xp_of(M)
+    m = M.shape[0]
+    own, ones = Y[:m, :], xp.ones_like(Y[:, :1])
+    sums = as_double(M @ xp.concat([Y, ones], axis=1))  # (m, k + 1)
+    F = xp.zeros((n, Y.shape[1]), dtype=sums.dtype, device=device_of(M))
+    F[start : start + m, :] += sums[:, -1:] * as_double(own) - sums[:, :-1]
+    if start + m < n:
+        sums = as_double(M[:, m:].T @ xp.concat([own, ones[:m, :]], axis=1))
+        F[start + m :, :] += sums[:, -1:] * as_double(Y[m:, :]) - sums[:, :-1]
+    return F
 
 
 def _distances(own: Array, Y: Array) -> Array:
@@ -200,9 +228,9 @@ def _slab_weights(targets: Targets, T: Array, start: int, stop: int) -> Array | 
     return m[start:stop, None] * m[None, start:] / positive
 
 
-def stress_pulls(targets: Targets, Z: Array, run: Run) -> Pulls:
-    """Return the stress at Z, over pairs i < j, and its pulls."""
-    return run.fold(targets.rows(), PullsAt(targets, Z), name="measuring stress")
+def stress_pulls(targets: Targets, Z: Array, run: Run, *, exact: bool = True) -> Pulls:
+    """Return the stress at Z, over pairs i < j, and its pulls; not ``exact``: perhaps without the stress."""
+    return run.fold(targets.rows(), PullsAt(targets, Z, exact), name="measuring stress")
 
 
 # --- majorization -----------------------------------------------------------------------------------------------------
@@ -268,10 +296,23 @@ class MetricStress:
 
     def __call__(self, Z: Array) -> Spot:
         """The stress at Z, its slope, and the scale of the majorizing step."""
-        pulls = stress_pulls(self.targets, Z, self.run)
-        stress = float(pulls.stress)
-        # sum w d² from what is known: sum w(t - d)² = sum w t² - 2 sum w t d + sum w d², F'Z = sum w d² - sum w t d
-        extent = self.loads.squares + 2 * float(xp_of(Z).sum(pulls.F * Z)) - stress
+        return self._spot(Z, exact=False)
+
+    def exactly(self, Z: Array) -> Spot:
+        """The same with the stress summed from the gaps also where a device has a shorter way."""
+        return self._spot(Z, exact=True)
+
+    def _spot(self, Z: Array, *, exact: bool) -> Spot:
+        pulls = stress_pulls(self.targets, Z, self.run, exact=exact)
+        xp = xp_of(Z)
+        # sum w(t - d)² = sum w t² - 2 sum w t d + sum w d², F'Z = sum w d² - sum w t d: two of three tell the third
+        known = self.loads.squares + 2 * float(xp.sum(pulls.F * Z))
+        if exact or not self.targets.by_ratios:
+            stress = float(pulls.stress)
+            extent = known - stress
+        else:
+            extent = self.targets.n * float(xp.sum((Z - xp.mean(Z, axis=0)[None, :]) ** 2))
+            stress = max(0.0, known - extent)
         return Spot(Z, stress / 2, pulls.F, 1 / self.loads.steps, extent / 2)
 
 
@@ -381,12 +422,14 @@ def classical_start(D: Array, k: int, run: Run, *, missing: bool = False) -> Arr
     A missing distance is taken as the mean of what is known of its two points. A direction of negative eigenvalue,
     which no real coordinates have, is given a tenth of its size: along an exact zero the stress would have no slope.
     """
-    rows: Rows = _FilledRows(ArrayRows(D), run) if missing else ArrayRows(D)
+    host = isinstance(D, np.ndarray) and D.shape[0] > _FORMED
+    held = ArrayRows(D, most_rows=max(1, _PAIRS // D.shape[0]) if host else None)
+    rows: Rows = _FilledRows(held, run) if missing else held
     if D.shape[0] <= _FORMED:
         pairs = leading_eigenpairs(_centered_squares(rows), k, run=run, solver="eigh", definite=False)
     else:
         operator = DoubleCentered(rows, run, distances=True)
-        pairs = leading_eigenpairs(operator, k, run=run, like_array=D, definite=False)
+        pairs = leading_eigenpairs(operator, k, run=run, like_array=D, definite=False, tol=_START_TOL)
     xp = xp_of(pairs.values)
     sizes = xp.abs(pairs.values)
     sizes = xp.where(pairs.values > 0, sizes, sizes / 100)

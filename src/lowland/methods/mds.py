@@ -161,8 +161,10 @@ class MDS(PointMap):
 
     def _keep(self, course: Course, stress: Any, loads: Loads, data: Dissimilarities) -> None:
         """Set the fitted attributes, in the precision of the data."""
-        raw, Z, squares, curve = 2 * course.spot.value, course.spot.Z, loads.squares, None
-        extent = 2 * course.spot.size
+        spot = course.spot
+        if self.metric_mds and stress.targets.by_ratios:
+            spot = stress.exactly(spot.Z)
+        raw, extent, Z, squares, curve = 2 * spot.value, 2 * spot.size, spot.Z, loads.squares, None
         if not self.metric_mds and squares > 0:
             share = raw  # S/E, the squared sine between distances and disparities
             Z, fitted = stress.scaled(Z)
