@@ -43,7 +43,7 @@ def job(title: str) -> Callable[[Callable[[Plan], Iterable[Line]]], Callable[[Pl
 
 def all_jobs() -> dict[str, Job]:
     """Return the declared jobs by name, then one for every method."""
-    from benchmarks import autoencoder, discriminants, jobs, pursuit  # noqa: F401  they declare theirs
+    from benchmarks import autoencoder, discriminants, jobs, pursuit, stress  # noqa: F401  they declare theirs
     from benchmarks.methods import method_jobs
 
     return {**_declared, **{each.name: each for each in method_jobs()}}

@@ -59,7 +59,7 @@ def test_every_method_appears_and_every_parameter_has_a_flag(lowland, verb):
     text = lowland("fit", verb, "--help").stdout
     for flag in entry.flags:
         assert all(name in text for name in flag_names(flag.name)), flag.name
-    assert text.count("[default: ") >= len(entry.flags)
+    assert " ".join(text.split()).count("[default: ") >= len(entry.flags)  # wherever the lines break
 
 
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda e: e.verb)

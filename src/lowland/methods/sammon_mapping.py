@@ -15,7 +15,7 @@ from lowland.arrays.namespace import Array, xp_of
 from lowland.blocks.dissimilarities import check_count, dissimilarities, given_start, random_start
 from lowland.blocks.distances import DistancesTo
 from lowland.blocks.placing import PlaceAmong
-from lowland.blocks.quasi_newton import Spot, descend_safely
+from lowland.blocks.quasi_newton import Course, Spot, descend_safely
 from lowland.blocks.stress import SammonStress, Targets, classical_start, in_principal_axes
 from lowland.blocks.twins import merge_twins
 from lowland.data.rows import Rows
@@ -91,22 +91,18 @@ class SammonMapping(PointMap):
         stress = SammonStress(Targets.of(twins.D, masses=twins.masses), data.run)
         Z = twins.chosen(self._start(data.D, n, data.run))
         if twins.total == 0:  # all rows are one
-            Z = Z * 0
-        course = descend_safely(
-            Z,
-            stress,
-            self._arrived,
-            max_iter=self.max_iter if twins.total > 0 else 0,
-            run=data.run,
-            name="Newton's steps",
-        )
+            course = Course(Spot(Z * 0, 0.0, Z, Z, 0.0), (0.0,), True, 0)
+        else:
+            course = descend_safely(
+                Z, stress, self._arrived, max_iter=self.max_iter, run=data.run, name="Newton's steps"
+            )
         Z = in_principal_axes(twins.spread(course.spot.Z))
         xp = xp_of(Z)
         self.embedding_ = xp.astype(Z, data.D.dtype if data.X is None else data.X.dtype)
         unit = twins.total or 1.0
         self.stress_ = 2 * course.spot.value / unit
         self.trace_ = tuple(2 * value / unit for value in course.trace)
-        self.n_iter_, self.converged_ = course.iterations, course.converged or twins.total == 0
+        self.n_iter_, self.converged_ = course.iterations, course.converged
         self.n_merged_ = n - twins.masses.shape[0]
         self.dissimilarity_matrix_, self.X_fit_ = data.D, data.X
         self._tell()
