@@ -1,7 +1,7 @@
 """Scaling on a GPU, a script of its own: ``PYTHONPATH=src python benchmarks/gpu_stress.py`` on a machine with CUDA.
 
-It makes 20,000 rows on the device, fits MDS to their distances, and prints what an iteration takes. With the variable OUT
-set it writes gpu_stress.json to that folder; kept as benchmarks/gpu_stress.json, it shows in ``make bench``.
+It makes 20,000 rows on the device, fits MDS to their distances, and prints what an iteration takes. With the variable
+OUT set it writes gpu_stress.json to that folder; kept as benchmarks/gpu_stress.json, it shows in ``make bench``.
 """
 
 import datetime

@@ -16,7 +16,7 @@ _MEMORY = 10  # pairs of steps and changes of slope that are remembered
 _ENOUGH = 1e-4  # share of the decrease that the slope promises, which a step must keep (Armijo)
 _SHORTEST = 40  # halvings of the safe step after which the value is as low as its digits can tell
 _TRIES = 2  # shortened quasi-Newton steps before the safe step is taken instead
-_FAR = 0.05  # share by which a step lowers the value while it is still far: bold steps would choose another valley
+_FAR = 0.05  # share by which a step lowers a large value while it is far: bold steps would choose another valley
 _CURVED = 1e-10  # cosine between step and change of slope below which a pair says nothing
 
 
@@ -65,8 +65,8 @@ def descend_safely(
     Steps are those of limited-memory BFGS (Liu and Nocedal 1989, doi:10.1007/BF01589116) over the method's own scale.
     One that does not lower the value enough is shortened, then replaced by the method's own step, which is halved until
     it lowers the value. ``settled(before, after)`` says when to stop; it must hold twice in a row, since a single short
-    step may be an accident. Steps are the method's own while they lower the value by a twentieth and more, and all of them
-    without ``accelerate``.
+    step may be an accident. Steps are the method's own while they lower a large value by a twentieth and more; without
+    ``accelerate`` all of them are.
     """
     here = evaluate(Z)
     memory = _Memory()
@@ -78,7 +78,8 @@ def descend_safely(
             return Course(here, tuple(trace), True, passes)
         trace.append(there.value)
         quiet = quiet + 1 if settled(here, there) else 0
-        if accelerate and here.value - there.value < _FAR * here.value:
+        gain = here.value - there.value
+        if accelerate and (gain < _FAR * here.value or gain < _FAR / 10 * there.size):
             memory.add(here, there)
         else:
             memory.clear()

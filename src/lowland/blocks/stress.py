@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from lowland.arrays.linalg import eigh
+from lowland.arrays.linalg import eigh, plus_square
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.descent import Pace, descend
@@ -69,7 +69,7 @@ class Targets:
         if self.on_host:
             return ArrayRows(numbers, most_rows=max(1, _PAIRS // self.n))
         most = slab_rows(self.n, 8, accelerator=on_accelerator(self.T))
-        return ArrayRows(numbers, most_rows=min(most, max(256, self.n // 8)))  # eight: half of the square is left out
+        return ArrayRows(numbers, most_rows=min(most, max(256, self.n // 6)))  # six: nearly half the square is left out
 
 
 def condensed_bases(n: int) -> np.ndarray:
@@ -189,13 +189,9 @@ def _differences_times(M: Array, Y: Array, start: int, n: int) -> Array:
 def _distances(own: Array, Y: Array) -> Array:
     """Distances by differences, (m, n); that of a point to itself, or to its twin, is tiny instead of zero."""
     xp = xp_of(Y)
-    S = own[:, 0, None] - Y[None, :, 0]
-    S *= S
-    for c in range(1, Y.shape[1]):
-        e = own[:, c, None] - Y[None, :, c]
-        e *= e
-        S += e
-    S += eps_of(Y) ** 2 * xp.max(xp.abs(Y)) ** 2 + float(xp.finfo(Y.dtype).smallest_normal)
+    S = xp.reshape(eps_of(Y) ** 2 * xp.max(xp.abs(Y)) ** 2 + float(xp.finfo(Y.dtype).smallest_normal), (1, 1))
+    for c in range(Y.shape[1]):
+        S = plus_square(S, own[:, c, None] - Y[None, :, c])
     return xp.sqrt(S)
 
 
@@ -321,6 +317,7 @@ class SammonStress:
     """Half of Sammon's stress, without its divisor: sum (t - d)²/t over pairs."""
 
     targets: Targets
+    total: float  # sum of the targets over pairs
     run: Run
 
     def __call__(self, Z: Array) -> Spot:
@@ -333,7 +330,7 @@ class SammonStress:
         least = 1e-3 * xp.mean(bends)
         bends = xp.where(bends > least, bends, xp.broadcast_to(least, bends.shape))
         stress = float(pulls.stress)
-        return Spot(Z, stress / 2, pulls.F, 1 / bends, stress / 2)
+        return Spot(Z, stress / 2, pulls.F, 1 / bends, self.total / 2)
 
 
 def minimize_stress(

@@ -88,7 +88,7 @@ class SammonMapping(PointMap):
         data = dissimilarities(rows, run, self.metric, self.metric_params, owner="SammonMapping", missing=False)
         n = data.D.shape[0]
         twins = merge_twins(data.D)
-        stress = SammonStress(Targets.of(twins.D, masses=twins.masses), data.run)
+        stress = SammonStress(Targets.of(twins.D, masses=twins.masses), twins.total, data.run)
         Z = twins.chosen(self._start(data.D, n, data.run))
         if twins.total == 0:  # all rows are one
             course = Course(Spot(Z * 0, 0.0, Z, Z, 0.0), (0.0,), True, 0)
