@@ -151,7 +151,7 @@ class _Memory:
         a, b = np.zeros(m), np.zeros(m)  # of q = g - a'Y, then of the direction gammaHq + b'S
         for i in reversed(range(m)):
             a[i] = (Sg[i] - SY[i] @ a) / SY[i, i]
-        gamma = SY[-1, -1] / YHY[-1, -1]
+        gamma = float(SY[-1, -1] / YHY[-1, -1])
         for i in range(m):
             b[i] = a[i] - (gamma * (YHg[i] - YHY[i] @ a) + b[:i] @ SY[:i, i]) / SY[i, i]
         a, b = (like(values, g) for values in (a, b))
