@@ -32,25 +32,19 @@ def scaling(plan: Plan) -> Iterator[Line]:
     for whose in ("ours, same start", "ours"):
         if not stress[whose] <= stress["peer"]:
             raise WrongAnswer(f"{whose}: stress {stress[whose]:.6g}, the peer reaches {stress['peer']:.6g}")
-    for what, whose, bar in (
-        ("from the same start", "ours, same start", 5.0),
-        ("from classical scaling", "ours", 15.0),
-    ):
+    # the peer's peak is that of a few iterations, which are all alike
+    ours, peer = peak_beyond(work["ours"]), peak_beyond(lambda: _theirs(max_iter=3).fit(X))
+    bars = {"ours, same start": [Bar("speed", 5.0)], "ours": [Bar("speed", 15.0)]}
+    if peer:
+        bars["ours"].append(Bar("memory", peer / 3))
+    for what, whose in (("from the same start", "ours, same start"), ("from classical scaling", "ours")):
         steps = {name: times.answers[name].n_iter_ for name in (whose, "peer")}
         yield times.line(
-            what, whose, "peer", required=(Bar("speed", bar),) if not plan.quick else (),
-            remark=f"stress {stress[whose]:.5g} after {steps[whose]} iterations, "
-            f"the peer {stress['peer']:.5g} after {steps['peer']}",
+            what, whose, "peer", required=() if plan.quick else tuple(bars[whose]),
+            memory=ours if whose == "ours" else None,
+            remark=f"stress {stress[whose]:.5g} after {steps[whose]} iterations, the peer {stress['peer']:.5g} after "
+            f"{steps['peer']}" + (f", with a peak of {peer / 1e6:.0f} MB" if peer and whose == "ours" else ""),
         )  # fmt: skip
-    yield _memory(X, plan)
-
-
-def _memory(X: np.ndarray, plan: Plan) -> Line:
-    """Peaks beyond the rows. The peer's is that of a few iterations, which are all alike."""
-    ours, peer = peak_beyond(lambda: _ours().fit(X)), peak_beyond(lambda: _theirs(max_iter=3).fit(X))
-    bars = () if peer is None or plan.quick else (Bar("memory", peer / 3),)
-    remark = "" if peer is None else f"the peer's peak is {peer / 1e6:.0f} MB"
-    return Line("memory", 0.0, memory=ours, required=bars, remark=remark)
 
 
 def _digits(n: int) -> np.ndarray:

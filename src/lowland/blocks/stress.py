@@ -252,7 +252,7 @@ class Loads:
 
 
 def loads_of(targets: Targets, run: Run) -> Loads:
-    """Sum weights and squared targets over the pairs of every point; refuse points that hang together with no other."""
+    """Sum weights and squared targets over the pairs of every point."""
     sums = run.gather(_LoadsAt(targets), targets.rows(), 2, name="adding weights", dtype=np.dtype(np.float64))
     xp = xp_of(sums)
     return Loads(sums[:, 0], float(xp.sum(sums[:, 1])) / 2)
