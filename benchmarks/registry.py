@@ -30,7 +30,7 @@ class Job:
 
 
 _WITH_JOBS = (
-    "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "kernels",
+    "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
 )  # fmt: skip
 _declared: dict[str, Job] = {}
 

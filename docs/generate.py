@@ -456,6 +456,74 @@ def kernel_pca() -> Any:
     return figure
 
 
+def mds() -> Any:
+    """Airports from their distances, how well these are kept, and how fast the stress falls."""
+    figure, (left, middle, right) = _panels(3, (10.5, 3.5))
+    airports = load("airports")
+    model = lowland.MDS(metric="precomputed", eps=1e-12).fit(airports.X)
+    Z = -model.embedding_  # west to the left, north at the top
+    left.scatter(*Z.T, s=20, color=STRONG, linewidths=0)
+    for name, z in zip(airports.names, Z, strict=True):
+        left.annotate(name, z, xytext=(4, 3), textcoords="offset points", fontsize="small", color=INK)
+    left.set_aspect("equal")
+    left.margins(0.15)
+    left.set_axis_off()
+    _title(left, "ten airports from their distances")
+    X = load("digits").X[:300]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        quick, plain = (lowland.MDS(accelerate=on, eps=1e-12, max_iter=200).fit(X) for on in (True, False))
+    given, shown = (_distances(A) for A in (X, quick.embedding_))
+    middle.plot([0, given.max()], [0, given.max()], color=MARK, linewidth=1)
+    middle.scatter(given[::9], shown[::9], s=2, color=STRONG, alpha=0.4, linewidths=0)
+    middle.set_xlabel("given distance")
+    middle.set_ylabel("distance in the plane")
+    _title(middle, f"300 digits: stress-1 {quick.stress1_:.2f}")
+    least = min(*quick.trace_, *plain.trace_)
+    for run, color, words in ((plain, WEAK, "plain"), (quick, STRONG, "accelerated")):
+        right.plot(np.array(run.trace_[:-1]) / least - 1, color=color, label=words)
+    right.set_yscale("log")
+    right.set_ylim(bottom=1e-7)
+    right.set_xlabel("iteration")
+    right.legend(frameon=False)
+    _title(right, "stress above the lowest")
+    return figure
+
+
+def sammon_mapping() -> Any:
+    """Clusters: least squares keeps the large distances, Sammon's mapping also the small ones."""
+    figure, (left, middle, right) = _panels(3, (10.5, 3.5))
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 25)
+    far, near = 1.6 * rng.standard_normal((2, 10)), rng.standard_normal((6, 10))
+    X = far[y // 3] + near[y] + 0.2 * rng.standard_normal((150, 10))
+    models = {"MDS": lowland.MDS(eps=1e-9), "SammonMapping": lowland.SammonMapping()}
+    borders = np.quantile(_distances(X), np.linspace(0, 1, 16))
+    for ax, (name, model), color in zip((left, middle), models.items(), (WEAK, STRONG), strict=True):
+        Z = model.fit_transform(X)
+        ax.scatter(*Z.T, s=9, c=[f"C{c}" for c in y], linewidths=0)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _title(ax, name)
+        off = np.abs(_distances(Z) - _distances(X)) / _distances(X)
+        bins = np.digitize(_distances(X), borders[1:-1])
+        right.plot([np.median(_distances(X)[bins == b]) for b in range(15)], [off[bins == b].mean() for b in range(15)],
+                   "o-", color=color, markersize=4, label=name)  # fmt: skip
+    right.set_xscale("log")
+    right.set_yscale("log")
+    right.set_xlabel("distance")
+    right.legend(frameon=False)
+    _title(right, "mean relative error of distances")
+    return figure
+
+
+def _distances(X: np.ndarray) -> np.ndarray:
+    from scipy.spatial.distance import pdist
+
+    return pdist(X)
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -476,6 +544,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
         factor_analysis,
         classical_mds,
         kernel_pca,
+        mds,
+        sammon_mapping,
     )
 }
 

@@ -70,7 +70,7 @@ def test_text_columns_are_named(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_too_many_components(name):
     with pytest.raises(ParameterError, match="at most"):
-        make(name, n_components=7).fit(table(), labels())
+        make(name, n_components=121).fit(table(), labels())  # more than there are rows, and columns
 
 
 @pytest.mark.parametrize("name", METHODS)

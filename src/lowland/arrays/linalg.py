@@ -42,6 +42,17 @@ def add_outer(A: Array, x: Array, y: Array) -> Array:
     return A
 
 
+def plus_square(S: Array, e: Array) -> Array:
+    """Return S + e∘e, (m, n), written over e: in one pass over a device's memory where the library can."""
+    if is_torch(e):
+        import torch
+
+        return torch.addcmul(S, e, e, out=e)
+    e *= e
+    e += S
+    return e
+
+
 def column_sums(Y: Array) -> Array:
     """Return the sum of each column in float64, (d,), from sums over short runs of rows in the precision of Y."""
     if isinstance(Y, np.ndarray) and not Y.flags.f_contiguous:

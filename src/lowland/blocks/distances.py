@@ -18,6 +18,7 @@ Metric = str | Callable[..., float]
 
 _FEW_COLUMNS = 12  # up to this many, differences cost no more than products, and lose nothing
 _NEAR = 1e-6  # squared distance over squared lengths below which the products have lost too many digits
+_PORTION = 1 << 18  # distances measured at a time on the host, where all are kept
 _BLOCK = 1 << 22  # numbers in a block of differences
 _TILE = 256  # rows and columns of a matrix that are compared with their mirror image at a time
 
@@ -48,16 +49,19 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
     raise ParameterError(f"There is no metric {metric!r}. Choose {known}, or give a function of two rows.")
 
 
-def distance_matrix(X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None) -> Array:
-    """Return the distances of all pairs of rows, (n, n), in the precision of X."""
+def distance_matrix(
+    X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None, *, single: bool = False
+) -> Array:
+    """Return the distances of all pairs of rows, (n, n), in the precision of X; ``single``: kept in float32."""
     n = X.shape[0]
     xp = xp_of(X)
-    D = xp.empty((n, n), dtype=X.dtype, device=device_of(X))
+    D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(X))
     start = 0
-    for part in run.map_rows(
-        DistancesTo(X, metric, params or {}), in_slabs(ArrayRows(X), n), name="measuring distances"
-    ):
-        D[start : start + part.shape[0], :] = part
+    slabs = in_slabs(ArrayRows(X), n)
+    if not on_accelerator(X):  # the steps between rows and distances need several such slabs
+        slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
+    for part in run.map_rows(DistancesTo(X, metric, params or {}), slabs, name="measuring distances"):
+        D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
         start += part.shape[0]
     return D
 

@@ -8,7 +8,19 @@ import numba
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile ``function`` on its first call and keep the machine code beside it, or in the user's cache folder."""
+    return _compiled(function)
+
+
+def vector_kernel(function: Callable[..., Any]) -> Any:
+    """The same for loops over many floats: sums may be taken in any order, so that they fill the vector registers.
+
+    NaN and infinity keep their meaning, and a division by zero gives them instead of an error.
+    """
+    return _compiled(function, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        return numba.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # no folder may be written, as in a read-only install without a home: compile each time
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, **options)(function)

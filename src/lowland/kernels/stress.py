@@ -1,0 +1,115 @@
+"""Stress and its slopes over pairs of points, a row of distances at a time: nothing n x n is made.
+
+Targets lie in one flat array; ``bases[a] + j`` is where that of the pair (start + a, j) stands, j > start + a. So a
+matrix and the upper triangle of one, row by row, are read alike.
+"""
+
+import numpy as np
+
+from lowland.kernels.compile import vector_kernel
+
+
+@vector_kernel
+def add_pulls(targets, weights, bases, start, Z, F):
+    """Add sum_j w(1 - t/d)(z_i - z_j) to F, (k, n), over the pairs of some rows; return their stress sum w(t - d)².
+
+    Z is (k, n). An empty ``weights`` means ones. A target that is NaN counts for nothing.
+    """
+    k, n = Z.shape
+    pull = np.empty(n)
+    total = 0.0
+    for a in range(bases.size):
+        i = start + a
+        row = targets[bases[a] + i + 1 : bases[a] + n]
+        m = n - i - 1
+        _squared_distances(Z, i, pull)
+        if weights.size:
+            shares = weights[bases[a] + i + 1 : bases[a] + n]
+            for j in range(m):
+                t, w = np.float64(row[j]), np.float64(shares[j])
+                d = np.sqrt(pull[j])
+                known = t == t
+                gap = d - t if known else 0.0
+                w = w if known else 0.0
+                total += w * gap * gap
+                pull[j] = w * gap / (d if d > 0.0 else np.inf)
+        else:
+            for j in range(m):
+                t = np.float64(row[j])
+                d = np.sqrt(pull[j])
+                gap = d - t if t == t else 0.0
+                total += gap * gap
+                pull[j] = gap / (d if d > 0.0 else np.inf)
+        for c in range(k):
+            z, f, zi, own = Z[c, i + 1 :], F[c, i + 1 :], Z[c, i], 0.0
+            for j in range(m):
+                v = pull[j] * (zi - z[j])
+                own += v
+                f[j] -= v
+            F[c, i] += own
+    return total
+
+
+@vector_kernel
+def add_sammon_pulls(targets, masses, bases, start, Z, F, H):
+    """The same with weights m_i m_j / t, and the second derivatives by each coordinate added to H, (k, n).
+
+    Pairs of target zero count for nothing.
+    """
+    k, n = Z.shape
+    pull, bend = np.empty(n), np.empty(n)
+    total = 0.0
+    for a in range(bases.size):
+        i = start + a
+        row = targets[bases[a] + i + 1 : bases[a] + n]
+        m = n - i - 1
+        _squared_distances(Z, i, pull)
+        others = masses[i + 1 :]
+        for j in range(m):
+            t = np.float64(row[j])
+            d = np.sqrt(pull[j])
+            w = masses[i] * others[j] / (t if t > 0.0 else np.inf)
+            far = d if d > 0.0 else np.inf
+            gap = d - t
+            total += w * gap * gap
+            pull[j] = w * gap / far
+            bend[j] = w * t / (far * far * far)
+        for c in range(k):
+            z, f, h, zi = Z[c, i + 1 :], F[c, i + 1 :], H[c, i + 1 :], Z[c, i]
+            own, curve = 0.0, 0.0
+            for j in range(m):
+                e = zi - z[j]
+                v = pull[j] * e
+                b = pull[j] + bend[j] * e * e
+                own += v
+                curve += b
+                f[j] -= v
+                h[j] += b
+            F[c, i] += own
+            H[c, i] += curve
+    return total
+
+
+@vector_kernel
+def distances_of_pairs(bases, start, Z, out):
+    """Write the distances of the pairs of some rows to the flat ``out``."""
+    n = Z.shape[1]
+    squares = np.empty(n)
+    for a in range(bases.size):
+        i = start + a
+        _squared_distances(Z, i, squares)
+        row = out[bases[a] + i + 1 : bases[a] + n]
+        for j in range(n - i - 1):
+            row[j] = np.sqrt(squares[j])
+
+
+@vector_kernel
+def _squared_distances(Z, i, out):
+    """Write |z_i - z_j|² for all j > i, the first at out[0]."""
+    m = Z.shape[1] - i - 1
+    out[:m] = 0.0
+    for c in range(Z.shape[0]):
+        z, zi = Z[c, i + 1 :], Z[c, i]
+        for j in range(m):
+            e = zi - z[j]
+            out[j] += e * e

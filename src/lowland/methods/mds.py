@@ -1,0 +1,204 @@
+"""Multidimensional scaling by least squares."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.blocks.dissimilarities import (
+    Dissimilarities,
+    check_count,
+    check_pair_weights,
+    dissimilarities,
+    given_start,
+    random_start,
+)
+from lowland.blocks.distances import DistancesTo
+from lowland.blocks.monotone import Curve
+from lowland.blocks.nonmetric import NonMetricStress
+from lowland.blocks.placing import PlaceAmong
+from lowland.blocks.quasi_newton import Course, Spot
+from lowland.blocks.stress import (
+    Loads,
+    MetricStress,
+    Targets,
+    check_connected,
+    classical_start,
+    in_principal_axes,
+    loads_of,
+    minimize_stress,
+)
+from lowland.data.rows import Rows
+from lowland.methods.base import RandomState, param
+from lowland.methods.maps import PointMap
+from lowland.run.run import Run
+
+
+class MDS(PointMap):
+    """Multidimensional scaling by least squares: points whose distances are as close as can be to given ones.
+
+    Problem: over points z_1 … z_n in k dimensions, minimise the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².
+    Non-metric: the δ are first replaced by the disparities nearest to the distances that keep to the order of the δ.
+
+    1. Measure the dissimilarities δ of all rows, or take them as given; NaN: not known (``blocks.distances``).
+    2. Start from classical scaling (``blocks.spectral``), and from as many random configurations as asked for.
+    3. Move every point to where the others, each at its distance, would have it on average: the majorizing step, which
+       never raises the stress; quasi-Newton directions over it take ten times fewer of them (``blocks.stress``).
+       Non-metric: before each step a monotone regression gives the disparities (``blocks.monotone``).
+    4. Turn the result to its principal axes. New rows are placed where their own stress is least (``blocks.placing``).
+
+    Cost: n² k operations an iteration, some tens of iterations; memory one n x n matrix, in float32 beyond 4,096 rows.
+    Non-metric: three such matrices more, on the host. Prefer ``PCA`` for linear structure and many rows,
+    ``SammonMapping`` where small distances matter most.
+
+    Attributes: ``embedding_`` (n, k), ``stress_`` (raw, or normalized as asked for), ``stress1_`` (Kruskal's stress-1,
+    as R's smacof and isoMDS tell it), ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress
+    at the start and after each iteration), ``starts_`` (stress reached from each start), ``curve_`` (2, m) (non-metric:
+    dissimilarities and their disparities), ``X_fit_``, ``n_features_in_``, ``feature_names_in_``.
+
+    Reference: Kruskal 1964, doi:10.1007/BF02289565; de Leeuw and Mair 2009, doi:10.18637/jss.v031.i03.
+
+    Examples
+    --------
+    >>> from lowland import MDS
+    >>> from lowland.data import load
+    >>> mds = MDS(2).fit(load("iris").X)
+    >>> mds.embedding_.shape, round(mds.stress1_, 3)
+    ((150, 2), 0.033)
+    """
+
+    verb: ClassVar[str] = "mds"
+    agrees_to: ClassVar[float] = 1e-6
+
+    n_components: int = param(2, "Dimensions of the configuration.", at_least=1, positional=True)
+    metric_mds: bool = param(True, "Fit the dissimilarities themselves; if not, only their order (non-metric).")
+    n_init: int = param(
+        1, "Starts; the first is that of init, the others are random. The best result is kept.", at_least=1
+    )
+    init: Literal["classical_mds", "random"] = param("classical_mds", "Where the first start comes from.")
+    max_iter: int = param(300, "Most iterations from each start.", at_least=1)
+    verbose: int | bool = param(0, "Accepted as in scikit-learn; lowland.config(progress=True) shows progress.")
+    eps: float = param(
+        1e-6, "Stop when an iteration lowers the stress by less than this share of the squared distances.", at_least=0
+    )
+    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    random_state: RandomState = param(None, "Seed of the random starts.", at_least=0)
+    metric: str | Callable[..., float] = param(
+        "euclidean", "How rows are compared, or 'precomputed': X holds the dissimilarities of all pairs."
+    )
+    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
+    normalized_stress: bool | Literal["auto"] = param(
+        "auto", "Tell stress_ relative to the distances of the result; 'auto': only of non-metric scaling."
+    )
+    ties: Literal["primary", "secondary"] = param(
+        "primary", "Non-metric: equal dissimilarities may get different disparities (primary) or not (secondary)."
+    )
+    solver: Literal["majorization", "gradient"] = param("majorization", "How the stress is minimised.")
+    accelerate: bool = param(True, "Bend the majorizing steps by the curvature met on the way; if not, plain SMACOF.")
+
+    def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Self:
+        """Fit to the rows of X, or to dissimilarities of all pairs (metric='precomputed').
+
+        ``init`` (n, k) is a configuration to start from; ``weights`` (n, n) says how much each pair counts.
+        """
+        self._given = (init, weights)
+        try:
+            return self._fit(X, y)
+        finally:
+            del self._given
+
+    def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self._present(self.fit(X, y, init, weights).embedding_, X)
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Dissimilarities, starts, the lowest stress reached from them."""
+        data = dissimilarities(
+            rows, run, self.metric, self.metric_params, owner="MDS", missing=True, matrices=1 if self.metric_mds else 4
+        )
+        n = data.D.shape[0]
+        W = None if self._given[1] is None else check_pair_weights(self._given[1], n, data.D)
+        if W is not None or data.missing:
+            check_connected(data.D, W)
+        targets = Targets.of(data.D, W, missing=data.missing)
+        loads = loads_of(targets, data.run)
+        stress: Any = MetricStress(targets, loads, data.run)
+        if not self.metric_mds:
+            stress = NonMetricStress.of(data.D, W, self.ties, to_numpy(loads.steps), data.run)
+        courses = [self._from(Z, stress, loads, data.run) for Z in self._starts(data, loads)]
+        best = min(courses, key=lambda course: course.spot.value)
+        self.starts_ = tuple(2 * course.spot.value for course in courses)
+        self._keep(best, stress, loads, data)
+
+    def _starts(self, data: Dissimilarities, loads: Loads) -> Iterator[Array]:
+        n, k, init, rng = data.D.shape[0], self.n_components, self._given[0], self._generator()
+        size = math.sqrt(2 * loads.squares / max(1e-300, float(xp_of(loads.weights).sum(loads.weights))))
+        if init is not None:
+            yield given_start(init, n, data.D)
+        else:
+            check_count("MDS", k, n)
+            if self.init == "classical_mds":
+                yield classical_start(data.D, k, data.run, missing=data.missing)
+            else:
+                yield random_start(n, k, size, rng, data.D)
+        for _ in range(self.n_init - 1):
+            yield random_start(n, k, size, rng, data.D)
+
+    def _from(self, Z: Array, stress: Any, loads: Loads, run: Run) -> Course:
+        Z = Z if self.metric_mds else to_numpy(Z)
+        if loads.squares == 0:  # all points are one
+            return Course(Spot(Z * 0, 0.0, Z * 0, Z * 0 + 1, 0.0), (0.0,), True, 0)
+        return minimize_stress(
+            Z, stress, run, eps=self.eps, max_iter=self.max_iter, solver=self.solver, accelerate=self.accelerate
+        )
+
+    def _keep(self, course: Course, stress: Any, loads: Loads, data: Dissimilarities) -> None:
+        """Set the fitted attributes, in the precision of the data."""
+        spot = course.spot
+        if self.metric_mds and stress.targets.by_ratios:
+            spot = stress.exactly(spot.Z)
+        raw, extent, Z, squares, curve = 2 * spot.value, 2 * spot.size, spot.Z, loads.squares, None
+        if not self.metric_mds and squares > 0:
+            share = raw  # S/E, the squared sine between distances and disparities
+            Z, fitted = stress.scaled(Z)
+            curve = stress.curve(data.D, fitted)
+            squares = stress.pairs
+            raw, extent = squares * share, squares * (1 - share)
+        normalized = not self.metric_mds if self.normalized_stress == "auto" else self.normalized_stress
+        self.stress_ = math.sqrt(raw / extent) if normalized and extent > 0 else raw
+        self.stress1_ = math.sqrt(raw / squares) if squares > 0 else 0.0
+        self.embedding_ = in_principal_axes(like(Z, data.D, xp_of(data.D).float64))
+        xp = xp_of(self.embedding_)
+        kind = data.D.dtype if data.X is None else data.X.dtype
+        self.embedding_ = xp.astype(self.embedding_, kind)
+        self.dissimilarity_matrix_, self.X_fit_ = data.D, data.X
+        self.curve_ = None if curve is None else np.stack([curve.x, curve.y])
+        self.n_iter_, self.converged_ = course.iterations, course.converged
+        self.trace_ = tuple(2 * value for value in course.trace)
+        if not course.converged:
+            warnings.warn(
+                f"MDS stopped after {self.n_iter_} iterations before the stress settled (the last one lowered it by "
+                f"{self.trace_[-2] - self.trace_[-1]:.1e} of {self.trace_[-1]:.3g}). Raise max_iter or eps.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def _placing(self) -> PlaceAmong:
+        measure = None if self.X_fit_ is None else DistancesTo(self.X_fit_, self.metric, self.metric_params or {})
+        curve = None if self.curve_ is None else Curve(self.curve_[0], self.curve_[1])
+        return PlaceAmong(self.embedding_, measure, curve)
+
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags

@@ -1,0 +1,144 @@
+"""Sammon's mapping."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+
+from lowland.arrays.namespace import Array, xp_of
+from lowland.blocks.dissimilarities import check_count, dissimilarities, given_start, random_start
+from lowland.blocks.distances import DistancesTo
+from lowland.blocks.placing import PlaceAmong
+from lowland.blocks.quasi_newton import Course, Spot, descend_safely
+from lowland.blocks.stress import SammonStress, Targets, classical_start, in_principal_axes
+from lowland.blocks.twins import merge_twins
+from lowland.data.rows import Rows
+from lowland.methods.base import RandomState, param
+from lowland.methods.maps import PointMap
+from lowland.run.run import Run
+
+
+class SammonMapping(PointMap):
+    """Sammon's mapping: points whose distances are close to given ones, small distances counting as much as large.
+
+    Problem: over points z_1 … z_n in k dimensions, minimise sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, told as a share of
+    sum_{i<j} δ_ij: the relative errors of the distances, not their absolute ones.
+
+    1. Measure the distances δ of all rows, or take them as given (``blocks.distances``).
+    2. Merge rows at distance zero: they share their coordinates, and nothing is divided by zero.
+    3. Start from classical scaling (``blocks.spectral``).
+    4. Step by slope over second derivative, coordinate by coordinate, as Newton would; bend the steps by the curvature
+       met on the way, and shorten one that raises the stress (``blocks.stress``, ``blocks.quasi_newton``).
+    5. Turn the result to its principal axes. New rows are placed where their own stress is least (``blocks.placing``).
+
+    Cost: n² k operations an iteration, some tens to hundreds of iterations; memory one n x n matrix, in float32 beyond
+    4,096 rows. Prefer ``MDS`` where large distances should be kept, ``PCA`` for many rows.
+
+    Attributes: ``embedding_`` (n, k), ``stress_`` (Sammon's, between 0 and 1 for all but absurd results),
+    ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress at the start and after each
+    iteration), ``n_merged_`` (rows that share the place of an earlier one), ``X_fit_``, ``n_features_in_``,
+    ``feature_names_in_``.
+
+    Reference: Sammon 1969, doi:10.1109/T-C.1969.222678.
+
+    Examples
+    --------
+    >>> from lowland import SammonMapping
+    >>> from lowland.data import load
+    >>> sammon = SammonMapping().fit(load("iris").X)
+    >>> sammon.embedding_.shape, sammon.n_merged_, round(sammon.stress_, 4)
+    ((150, 2), 1, 0.004)
+    """
+
+    verb: ClassVar[str] = "sammon"
+    agrees_to: ClassVar[float] = 1e-5
+
+    n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
+    init: Literal["classical_mds", "random"] = param("classical_mds", "Where to start from.")
+    max_iter: int = param(1000, "Most iterations.", at_least=1)
+    tol: float = param(
+        1e-6, "Stop when Newton's step is shorter than this share of the extent of the map, twice in a row.", at_least=0
+    )
+    random_state: RandomState = param(None, "Seed of a random start.", at_least=0)
+    metric: str | Callable[..., float] = param(
+        "euclidean", "How rows are compared, or 'precomputed': X holds the distances of all pairs."
+    )
+    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
+
+    def fit(self, X: Any, y: Any = None, init: Any = None) -> Self:
+        """Fit to the rows of X, or to distances of all pairs (metric='precomputed'), from ``init`` (n, k) if given."""
+        self._given = init
+        try:
+            return self._fit(X, y)
+        finally:
+            del self._given
+
+    def fit_transform(self, X: Any, y: Any = None, init: Any = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self._present(self.fit(X, y, init).embedding_, X)
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Distances, merged rows, a start, Newton's steps from there."""
+        data = dissimilarities(rows, run, self.metric, self.metric_params, owner="SammonMapping", missing=False)
+        n = data.D.shape[0]
+        twins = merge_twins(data.D)
+        stress = SammonStress(Targets.of(twins.D, masses=twins.masses), twins.total, data.run)
+        Z = twins.chosen(self._start(data.D, n, data.run))
+        if twins.total == 0:  # all rows are one
+            course = Course(Spot(Z * 0, 0.0, Z, Z, 0.0), (0.0,), True, 0)
+        else:
+            course = descend_safely(
+                Z, stress, self._arrived, max_iter=self.max_iter, run=data.run, name="Newton's steps"
+            )
+        Z = in_principal_axes(twins.spread(course.spot.Z))
+        xp = xp_of(Z)
+        self.embedding_ = xp.astype(Z, data.D.dtype if data.X is None else data.X.dtype)
+        unit = twins.total or 1.0
+        self.stress_ = 2 * course.spot.value / unit
+        self.trace_ = tuple(2 * value / unit for value in course.trace)
+        self.n_iter_, self.converged_ = course.iterations, course.converged
+        self.n_merged_ = n - twins.masses.shape[0]
+        self.dissimilarity_matrix_, self.X_fit_ = data.D, data.X
+        self._tell()
+
+    def _start(self, D: Array, n: int, run: Run) -> Array:
+        if self._given is not None:
+            return given_start(self._given, n, D)
+        check_count("SammonMapping", self.n_components, n)
+        if self.init == "random":
+            xp = xp_of(D)
+            size = math.sqrt(float(xp.mean(xp.astype(D, xp.float64) ** 2)))
+            return random_start(n, self.n_components, size, self._generator(), D)
+        return classical_start(D, self.n_components, run)
+
+    def _arrived(self, before: Spot, after: Spot) -> bool:
+        xp = xp_of(after.Z)
+        step = xp.max(xp.abs(after.inverse * after.slope))
+        return float(step) <= self.tol * float(xp.max(xp.abs(after.Z - xp.mean(after.Z, axis=0)[None, :])))
+
+    def _tell(self) -> None:
+        if not self.converged_:
+            warnings.warn(
+                f"SammonMapping stopped after {self.n_iter_} iterations before its steps became short (stress "
+                f"{self.stress_:.3g}). Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def _placing(self) -> PlaceAmong:
+        measure = None if self.X_fit_ is None else DistancesTo(self.X_fit_, self.metric, self.metric_params or {})
+        return PlaceAmong(self.embedding_, measure, sammon=True)
+
+    def _kept_points(self) -> int:
+        return int(self.embedding_.shape[0])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags

@@ -1,0 +1,209 @@
+"""What is true of least-squares scaling alone."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.manifold import MDS as Theirs
+
+import lowland
+from lowland import MDS
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
+
+
+def points(n=60, d=3, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d)) * np.linspace(2, 1, d)
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "gradient"}, {"accelerate": False}], ids=str)
+@pytest.mark.parametrize("init", ["classical_mds", "random"])
+def test_exact_distances_are_recovered(options, init):
+    X = points()
+    mds = MDS(3, init=init, eps=1e-16, max_iter=3000, n_init=3 if init == "random" else 1, **options).fit(X)
+    np.testing.assert_allclose(pdist(mds.embedding_), pdist(X), atol=1e-5)
+    assert mds.stress_ < 1e-8
+
+
+def test_stress_is_what_it_says():
+    X = load("iris").X
+    for normalized in (False, True):
+        mds = MDS(normalized_stress=normalized).fit(X)
+        gaps, d = np.sum((pdist(X) - pdist(mds.embedding_)) ** 2), pdist(mds.embedding_)
+        assert mds.stress_ == pytest.approx(np.sqrt(gaps / np.sum(d**2)) if normalized else gaps, rel=1e-9)
+        assert mds.stress1_ == pytest.approx(np.sqrt(gaps / np.sum(pdist(X) ** 2)), rel=1e-9)
+
+
+def test_all_solvers_reach_the_same_minimum():
+    X = load("wine").X[::3] / load("wine").X.std(axis=0)
+    found = [
+        MDS(eps=1e-13, max_iter=5000, **options).fit(X)
+        for options in ({}, {"accelerate": False}, {"solver": "gradient"})
+    ]
+    for other in found[1:]:
+        assert other.stress_ == pytest.approx(found[0].stress_, rel=1e-6)
+        np.testing.assert_allclose(other.embedding_, found[0].embedding_, atol=1e-2)
+    assert found[0].n_iter_ < found[1].n_iter_ / 3
+
+
+@pytest.mark.parametrize("metric", [True, False])
+def test_at_most_the_stress_of_scikit_learn_from_the_same_start(metric):
+    X = load("iris").X[::2]
+    start = np.random.default_rng(3).uniform(size=(75, 2))
+    theirs = Theirs(metric_mds=metric, init="random", n_init=1).fit(X, init=start)
+    ours = MDS(metric_mds=metric).fit(X, init=start)
+    assert ours.stress_ <= theirs.stress_ * (1 + 1e-6)
+    assert ours.n_iter_ <= theirs.n_iter_
+
+
+def test_the_stress_never_rises():
+    for options in ({}, {"metric_mds": False}, {"accelerate": False}, {"solver": "gradient"}):
+        trace = MDS(init="random", **options).fit(load("iris").X[::3]).trace_
+        assert (np.diff(trace) <= 0).all()
+
+
+def test_missing_distances_are_made_up_for():
+    X = points(50, 2)
+    D = squareform(pdist(X))
+    rng = np.random.default_rng(0)
+    gone = np.triu(rng.random(D.shape) < 0.4, 1)
+    D[gone | gone.T] = np.nan
+    mds = MDS(metric="precomputed", eps=1e-14, max_iter=2000).fit(D)
+    np.testing.assert_allclose(pdist(mds.embedding_), pdist(X), atol=1e-4)
+    order_only = MDS(metric="precomputed", metric_mds=False).fit(D)
+    assert np.corrcoef(pdist(order_only.embedding_), pdist(X))[0, 1] > 0.99
+
+
+def test_weights_of_zero_are_missing_and_weights_of_two_count_twice():
+    D = squareform(pdist(points(30, 4)))
+    W = np.ones_like(D)
+    W[3, 9] = W[9, 3] = 0
+    incomplete = D.copy()
+    incomplete[3, 9] = incomplete[9, 3] = np.nan
+    options = {"metric": "precomputed", "eps": 1e-13, "max_iter": 2000}
+    a, b = MDS(**options).fit(incomplete), MDS(**options).fit(D, weights=W)
+    assert a.stress_ == pytest.approx(b.stress_, rel=1e-6)
+    doubled = MDS(**options).fit(D, weights=2 * np.ones_like(D))
+    assert doubled.stress_ == pytest.approx(2 * MDS(**options).fit(D).stress_, rel=1e-6)
+    assert doubled.stress1_ == pytest.approx(MDS(**options).fit(D).stress1_, rel=1e-6)
+
+
+def test_a_heavy_pair_is_kept():
+    D = squareform(pdist(points(20, 6)))
+    W = np.ones_like(D)
+    W[0, 1] = W[1, 0] = 1e4
+    mds = MDS(metric="precomputed", eps=1e-12, max_iter=3000).fit(D, weights=W)
+    assert np.linalg.norm(mds.embedding_[0] - mds.embedding_[1]) == pytest.approx(D[0, 1], rel=1e-2)
+
+
+def test_more_starts_are_never_worse():
+    X = points(40, 8)
+    one, many = (MDS(init="random", n_init=n, random_state=0).fit(X) for n in (1, 8))
+    assert many.stress_ <= one.stress_
+    assert len(many.starts_) == 8
+    assert min(many.starts_) == pytest.approx(many.stress_)
+
+
+def test_only_the_order_counts_in_non_metric_scaling():
+    D = squareform(pdist(points(25, 2)))
+    options = {"metric": "precomputed", "metric_mds": False, "eps": 1e-12, "max_iter": 3000}
+    bent = MDS(**options).fit(D**3)
+    assert bent.stress1_ < 1e-3
+    assert np.corrcoef(pdist(bent.embedding_), pdist(points(25, 2)))[0, 1] > 0.999
+    start = bent.embedding_
+    a, b = (MDS(**options).fit(f(D), init=start).embedding_ for f in (np.sqrt, np.log1p))
+    np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_the_scale_of_non_metric_results_is_that_of_scikit_learn():
+    D = squareform(pdist(points(30, 5)))
+    ours = MDS(metric="precomputed", metric_mds=False, eps=1e-10).fit(D)
+    theirs = Theirs(metric="precomputed", metric_mds=False, init="classical_mds", n_init=1, eps=1e-10, max_iter=3000)
+    theirs.fit(D)
+    assert np.sum(pdist(ours.embedding_) ** 2) == pytest.approx(np.sum(pdist(theirs.embedding_) ** 2), rel=1e-2)
+    assert ours.stress_ == pytest.approx(theirs.stress_, rel=2e-2)
+    assert ours.stress1_ == pytest.approx(np.sin(np.arctan(ours.stress_)), rel=1e-9)
+
+
+def test_ties_secondary_cost_more():
+    D = np.round(squareform(pdist(points(25, 5))))
+    stress = [
+        MDS(metric="precomputed", metric_mds=False, ties=t, eps=1e-10).fit(D).stress1_ for t in ("primary", "secondary")
+    ]
+    assert stress[0] < stress[1]
+
+
+def test_new_rows_of_an_exact_fit_land_where_they_belong():
+    X = points(60, 2)
+    mds = MDS(2, eps=1e-16).fit(X[:50])
+    both = np.vstack([mds.embedding_, mds.transform(X[50:])])
+    np.testing.assert_allclose(pdist(both), pdist(X), atol=1e-6)
+    given = MDS(2, eps=1e-16, metric="precomputed").fit(cdist(X[:50], X[:50]))
+    np.testing.assert_allclose(given.transform(cdist(X[50:], X[:50])), both[50:], atol=1e-6)
+
+
+def test_new_rows_of_a_non_metric_fit_follow_its_curve():
+    X = points(60, 2)
+    mds = MDS(metric="precomputed", metric_mds=False, eps=1e-12, max_iter=2000).fit(cdist(X[:50], X[:50]) ** 2)
+    both = np.vstack([mds.embedding_, mds.transform(cdist(X[50:], X[:50]) ** 2)])
+    assert np.corrcoef(pdist(both), pdist(X))[0, 1] > 0.998
+
+
+def test_one_matrix_is_held_in_single_precision_beyond_a_size(monkeypatch):
+    X = points(120, 3)
+    plain = MDS(eps=1e-12).fit(X)
+    monkeypatch.setattr("lowland.blocks.dissimilarities.SINGLE_ABOVE", 100)
+    single = MDS(eps=1e-12).fit(X)
+    assert single.dissimilarity_matrix_.dtype == np.float32
+    assert single.embedding_.dtype == np.float64
+    np.testing.assert_allclose(single.embedding_, plain.embedding_, atol=1e-4)
+
+
+def test_points_that_are_one():
+    mds = MDS().fit(np.ones((5, 3)))
+    assert mds.stress_ == 0
+    assert (mds.embedding_ == 0).all()
+
+
+BAD = {
+    "not square": (np.ones((4, 3)), "square"),
+    "not symmetric": (np.array([[0, 1.0, 2], [1, 0, 3], [2, 4, 0]]), "symmetric"),
+    "negative": (np.array([[0, -1.0, 2], [-1, 0, 3], [2, 3, 0]]), "negative"),
+    "a diagonal": (np.eye(3) + 1, "diagonal"),
+    "infinite": (np.array([[0, np.inf, 2], [np.inf, 0, 3], [2, 3, 0]]), "infinite"),
+    "in two parts": (np.array([[0, 1, np.nan], [1, 0, np.nan], [np.nan, np.nan, 0]]), "No chain of known distances"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_matrices_that_are_none(what):
+    D, words = BAD[what]
+    with pytest.raises(DataError, match=words):
+        MDS(1, metric="precomputed").fit(D)
+
+
+def test_other_mistakes_are_told():
+    X = points(20)
+    with pytest.raises(ParameterError, match="at most"):
+        MDS(20).fit(X)
+    with pytest.raises(ParameterError, match="no metric"):
+        MDS(metric="crow").fit(X)
+    with pytest.raises(DataError, match="one row"):
+        MDS().fit(X, init=X[:5, :2])
+    for W, words in ((np.ones((3, 3)), "20 x 20"), (-np.ones((20, 20)), "negative"), (np.tri(20), "symmetric")):
+        with pytest.raises(DataError, match=words):
+            MDS().fit(X, weights=W)
+    with pytest.warns(DataWarning, match="precomputed"):
+        MDS().fit(squareform(pdist(X)))
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        assert not MDS(max_iter=2).fit(X).converged_
+    with lowland.config(memory="100kB"), pytest.raises(MemoryBudgetError, match=r"200 x 200.*landmarks.*float32"):
+        MDS().fit(points(200))
+
+
+def test_a_fit_can_be_stopped_and_leaves_nothing():
+    model = MDS(init="random", eps=0, max_iter=10_000)
+    with lowland.config(progress=lambda event: event.stage != "majorizing"), pytest.raises(lowland.errors.Stopped):
+        model.fit(points(100, 20))
+    assert not hasattr(model, "embedding_")
+    assert not hasattr(model, "_given")
