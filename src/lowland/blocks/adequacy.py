@@ -13,14 +13,15 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.arrays.precision import as_double
 from lowland.blocks.factors import degrees_of_freedom, inverse_of, most_factors
 from lowland.blocks.many_columns import MANY, Root
 from lowland.blocks.moments import Moments
-from lowland.blocks.rules import Spectrum
+from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, Spectrum
 from lowland.blocks.spectral import all_eigenvalues
 from lowland.errors import DataError, ParameterError
+from lowland.run.run import Run
 
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
 _NOTHING = 1e-14  # a sum of squared correlations below this is rounding
@@ -102,6 +103,17 @@ class Correlations:
         values = np.concatenate([np.maximum(known, 0.0), np.zeros(v - len(known))])
         return Spectrum(values, float(v), v, self.n, v, variances=np.ones(v))
 
+    def decide(self, rule: Rule, run: Run) -> Choice:
+        """Return how many factors a rule keeps by the eigenvalues."""
+        spectrum = self.spectrum
+        rule.check(spectrum)
+        if isinstance(rule, ParallelAnalysis):
+            choice = rule.decide(spectrum, run.iterate("parallel analysis", rule.trials))
+        else:
+            choice = rule.decide(spectrum)
+        assert choice is not None  # the whole spectrum is at hand
+        return choice
+
     def collinear(self, rounding: float = _SINGULAR) -> np.ndarray:
         """The positions of columns that are an exact combination of others, (m,)."""
         bar = max(rounding, _SINGULAR)
@@ -138,8 +150,7 @@ def low_root(R: np.ndarray, most: int) -> np.ndarray | None:
     rank = min(rank, most)
     Z = np.empty((rank, len(R)))
     Z[:, pivots - 1] = np.triu(C[:rank])
-    lengths = np.einsum("ij,ij->j", Z, Z)  # (d,)
-    return Z / np.sqrt(lengths) if np.max(1 - lengths) <= _LEFT else None
+    return Z if np.max(1 - np.einsum("ij,ij->j", Z, Z)) <= _LEFT else None
 
 
 def sphericity(correlations: Correlations) -> ChiSquare | None:
@@ -225,6 +236,18 @@ def named(j: Any, names: Any) -> str:
 def _listed(columns: Any, names: Any) -> str:
     words = ", ".join(named(j, names) for j in columns[:5]) + (", …" if len(columns) > 5 else "")
     return f"{words} {'is' if len(columns) == 1 else 'are'}"
+
+
+def noise_of_columns(values: Any, d: int) -> np.ndarray:
+    """Return noise variances to start from, (d,), or say what is wrong with them."""
+    psi = np.asarray(to_numpy(values) if is_array(values) else values, dtype=np.float64)
+    if psi.shape != (d,):
+        raise DataError(
+            f"noise_variance_init has the shape {psi.shape}; X has {d} columns. Give one noise variance a column."
+        )
+    if not np.isfinite(psi).all() or (psi < 0).any():
+        raise DataError("noise_variance_init has NaN, infinity or negative values. Give variances of zero or more.")
+    return psi
 
 
 def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any) -> Moments:

@@ -11,17 +11,19 @@ The curvature by log uniquenesses is near the identity where columns are many: a
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from lowland.blocks.spectral import fix_signs, leading_eigenpairs
+from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 MANY = 400  # columns from which this route is the faster one
 _FEW = 0.2  # share of the columns above which that many eigenpairs cost as much as all
-_FLAT = 1e-8  # slope of the deviance, per log uniqueness, at which the search ends
+_FLAT = 1e-7  # slope of the deviance, per log uniqueness, at which the search ends
 _FLATTEST = 1e-5  # what counts as flat where rounding lets no step go further down
 _MEMORY = 20  # steps that the search remembers
 
@@ -46,7 +48,8 @@ class Root:
             above = found.values > 1
             return found.values[above], found.vectors[:, above]
         B = self.Z * s  # (r, d)
-        found = leading_eigenpairs(B @ B.T, min(k, len(B)), run=run, solver="eigh")
+        with blas_on_one_thread() if len(B) <= MANY else nullcontext():  # its threads would wait for each other
+            found = leading_eigenpairs(B @ B.T, min(k, len(B)), run=run, solver="eigh")
         above = found.values > 1
         return found.values[above], B.T @ (found.vectors[:, above] / np.sqrt(found.values[above]))
 
@@ -128,7 +131,7 @@ def search(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run
             trace.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
             stage.advance()
 
-        limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": _MEMORY, "ftol": 1e-16, "gtol": _FLAT}
+        limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": _MEMORY, "ftol": 1e-15, "gtol": _FLAT}
         ended = minimize(
             deviance, first, jac=True, method="L-BFGS-B", bounds=Bounds(bottom, 0.0), callback=tell, options=limits
         )

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_array, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.adequacy import (
     Correlations,
@@ -22,6 +22,7 @@ from lowland.blocks.adequacy import (
     kmo,
     looks_like_covariance,
     moments_of_covariance,
+    noise_of_columns,
     sphericity,
     too_many_factors,
 )
@@ -195,7 +196,7 @@ class FactorAnalysis(MomentsMap):
         elif isinstance(asked, numbers.Integral):
             choice = Choice(int(asked), str(asked), "asked for")  # no eigenvalues are needed
         else:
-            choice = _decided(ParallelAnalysis() if asked == "parallel" else as_rule(asked), correlations, run)
+            choice = correlations.decide(ParallelAnalysis() if asked == "parallel" else as_rule(asked), run)
         if choice.n_components > d:
             raise ParameterError(
                 f"FactorAnalysis(n_components={asked}): the data has {d} columns (n_features={d}). Choose at most {d}."
@@ -206,7 +207,7 @@ class FactorAnalysis(MomentsMap):
         """The likelihood's maximum; constant columns have no part in it."""
         v, first = len(correlations.R), None
         if self.noise_variance_init is not None:
-            first = _noise(self.noise_variance_init, len(correlations.variances))
+            first = noise_of_columns(self.noise_variance_init, len(correlations.variances))
             first = np.clip(first[correlations.varying] / correlations.variances[correlations.varying], 1e-12, 1.0)
         few = _STARTS if v <= _FEW_COLUMNS and self.method == "uniqueness" else 1
         return estimate(
@@ -310,30 +311,6 @@ class FactorAnalysis(MomentsMap):
         """Return the mean log-likelihood of the rows."""
         scores = self.score_samples(X)
         return float(xp_of(scores).mean(scores))
-
-
-def _decided(rule: Rule, correlations: Correlations, run: Run) -> Choice:
-    """The choice of a rule by the eigenvalues of the correlations."""
-    spectrum = correlations.spectrum
-    rule.check(spectrum)
-    if isinstance(rule, ParallelAnalysis):
-        choice = rule.decide(spectrum, run.iterate("parallel analysis", rule.trials))
-    else:
-        choice = rule.decide(spectrum)
-    assert choice is not None  # the whole spectrum is at hand
-    return choice
-
-
-def _noise(values: Any, d: int) -> np.ndarray:
-    """Noise variances to start from, one a column."""
-    psi = np.asarray(to_numpy(values) if is_array(values) else values, dtype=np.float64)
-    if psi.shape != (d,):
-        raise DataError(
-            f"noise_variance_init has the shape {psi.shape}; X has {d} columns. Give one noise variance a column."
-        )
-    if not np.isfinite(psi).all() or (psi < 0).any():
-        raise DataError("noise_variance_init has NaN, infinity or negative values. Give variances of zero or more.")
-    return psi
 
 
 def _warn(words: str, category: type[Warning]) -> None:
