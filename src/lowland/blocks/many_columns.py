@@ -25,6 +25,7 @@ MANY = 400  # columns from which this route is the faster one
 _FEW = 0.2  # share of the columns above which that many eigenpairs cost as much as all
 _FLAT = 1e-7  # slope of the deviance, per log uniqueness, at which the search ends
 _FLATTEST = 1e-5  # what counts as flat where rounding lets no step go further down
+_QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
 _MEMORY = 20  # steps that the search remembers
 
 
@@ -44,7 +45,10 @@ class Root:
         """Return the k leading eigenvalues and eigenvectors of Ψ^-1/2 R Ψ^-1/2, as far as they exceed 1."""
         s = np.exp(-x / 2)
         if self.Z is None:
-            found = leading_eigenpairs(self.R * np.outer(s, s), k, run=run)
+            A = self.R * np.outer(s, s)
+            found = leading_eigenpairs(A, k, run=run, solver="krylov", tol=_SURE, max_iter=_QUICK_STEPS)
+            if not found.converged:  # a flat spectrum
+                found = leading_eigenpairs(A, k, run=run, solver="eigh")
             above = found.values > 1
             return found.values[above], found.vectors[:, above]
         B = self.Z * s  # (r, d)
