@@ -20,6 +20,7 @@ from lowland.blocks.factors import (
     most_factors,
     start,
 )
+from lowland.blocks.many_columns import Leading, Root
 from lowland.blocks.rotations import ROTATIONS, rotate
 from lowland.data import load
 from lowland.errors import DataError, DataWarning, ParameterError
@@ -146,7 +147,7 @@ def test_awkward_correlations_end_at_a_maximum(seed):
     found = by_uniquenesses(R, k, start(R, k, 1e-4), 1e-4, 1000, run)
     assert found.converged
     assert np.all(np.diff(found.trace) <= 1e-6)
-    further = by_em(R, k, found.uniquenesses, 1e-4, 1e-9, 50, run)
+    further = by_em(Root(R), k, found.uniquenesses, 1e-4, 1e-9, 50, run)
     assert further.deviance >= found.deviance - 1e-6
 
 
@@ -173,6 +174,96 @@ def test_the_course_is_told():
         short = FactorAnalysis(3, method="em", max_iter=3, tol=0).fit(X)
     assert not short.converged_
     assert short.loglike_[-1] / len(X) == pytest.approx(short.score(X), abs=1e-10)
+
+
+def test_the_remedy_fits_and_iterations_are_counted():
+    X, _ = sample()
+    with pytest.warns(ConvergenceWarning, match=r"not converged after 1 iteration\. Raise max_iter\.$"):
+        one = FactorAnalysis(3, max_iter=1, n_starts=1).fit(X)
+    assert one.n_iter_ == len(one.loglike_) == 1
+    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations\. Raise max_iter or tol, or choose method='uniqu"):
+        two = FactorAnalysis(3, max_iter=2, tol=0, method="em").fit(X)
+    assert two.n_iter_ == len(two.loglike_) == 2
+    done = FactorAnalysis(3, n_starts=1).fit(X)
+    assert done.n_iter_ == len(done.loglike_)
+    again = FactorAnalysis(3, n_starts=1, noise_variance_init=done.noise_variance_).fit(X)
+    assert again.n_iter_ == len(again.loglike_) == 1
+
+
+# --- many columns -----------------------------------------------------------------------------------------------------
+
+
+def test_many_columns_by_leading_pairs_are_as_by_all(monkeypatch):
+    for n, d in ((60, 130), (90, 130), (400, 130)):  # a root of low rank, a singular R, one of full rank
+        X, _ = sample(n, d, 4, seed=1)
+        whole = FactorAnalysis(4).fit(X)
+        for place in ("many_columns", "adequacy"):
+            monkeypatch.setattr(f"lowland.blocks.{place}.MANY", 100)
+        few, em = FactorAnalysis(4).fit(X), FactorAnalysis(4, method="em", tol=1e-7, max_iter=5000).fit(X)
+        monkeypatch.undo()
+        assert few.converged_
+        assert few.loglike_[-1] == pytest.approx(whole.loglike_[-1], abs=1e-6)
+        assert em.loglike_[-1] == pytest.approx(whole.loglike_[-1], abs=1e-3)
+        assert few.loglike_[-1] == pytest.approx(few.score(X) * n, rel=1e-12)
+        np.testing.assert_allclose(few.loadings_, whole.loadings_, atol=1e-6)
+        np.testing.assert_allclose(few.uniquenesses_, whole.uniquenesses_, atol=1e-6)
+        assert (few.kmo_ is None) == (few.sphericity_ is None) == (few.fit_test_ is None) == (n <= d)
+        if n > d:
+            assert few.kmo_.overall == pytest.approx(whole.kmo_.overall, rel=1e-10)
+            assert few.fit_test_.statistic == pytest.approx(whole.fit_test_.statistic, rel=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
+    X, _ = sample(50, 450, 3)
+    X = X.astype(dtype)
+    ours = FactorAnalysis(3).fit(X)
+    theirs = sklearn.decomposition.FactorAnalysis(3).fit(X.astype(np.float64))
+    assert ours.converged_
+    assert ours.stopped_because_ in ("the slope is zero", "rounding lets it go no further")
+    assert ours.loglike_[-1] >= theirs.loglike_[-1]
+    assert ours.score(X) >= theirs.score(X.astype(np.float64)) - 1e-6
+    assert ours.kmo_ is None
+    assert ours.components_.dtype == dtype
+    assert FactorAnalysis("parallel").fit(X).n_components_ == 3
+    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations\. Raise max_iter\.$"):
+        short = FactorAnalysis(3, max_iter=2).fit(X)
+    assert short.n_iter_ == len(short.loglike_) == 2
+    exact = quietly(FactorAnalysis().fit, X)  # as many factors as columns
+    assert exact.components_.shape == (450, 450)
+    assert np.isfinite(exact.score(X))
+
+
+def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
+    """A regularised covariance: the number of rows does not tell its rank."""
+    for place in ("many_columns", "adequacy"):
+        monkeypatch.setattr(f"lowland.blocks.{place}.MANY", 100)
+    S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
+    few, many = (FactorAnalysis(3).fit_covariance(S, n) for n in (40, 1000))
+    np.testing.assert_allclose(few.uniquenesses_, many.uniquenesses_, atol=1e-8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_deviance_and_slope_from_leading_pairs(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((6, 9)) + 2 * rng.standard_normal((6, 1))
+    C = (X - X.mean(axis=0)) / X.std(axis=0)
+    Z = C / np.sqrt(6)
+    x, run = np.log(rng.uniform(0.1, 0.9, 9)), LocalRun()
+    for root in (Root(Z.T @ Z), Root(Z.T @ Z, Z)):
+        here, whole = Leading.at(x, root, 2, run), _Profile.at(x, root.R, 2)
+        assert here.value == pytest.approx(whole.value, abs=1e-10)
+        np.testing.assert_allclose(here.slope, whole.slope, atol=1e-10)
+        np.testing.assert_allclose(here.loadings(2), whole.loadings(2), atol=1e-8)
+
+
+def test_a_wide_table_needs_few_matrices():
+    X = np.random.default_rng(0).standard_normal((10, 1000))
+    with lowland.config(memory="33MB"):  # four of 1000 x 1000
+        quietly(FactorAnalysis(1).fit, X)
+    with lowland.config(memory="31MB"), pytest.raises(lowland.errors.MemoryBudgetError, match="1000 x 1000"):
+        FactorAnalysis(1).fit(X)
 
 
 # --- what the model says ----------------------------------------------------------------------------------------------
@@ -202,6 +293,18 @@ def test_variances_are_split():
     np.testing.assert_allclose(np.diagonal(fa.get_covariance()), X.var(axis=0))
     np.testing.assert_allclose(fa.components_.T, fa.loadings_ * X.std(axis=0)[:, None])
     np.testing.assert_allclose(fa.get_precision() @ fa.get_covariance(), np.eye(13), atol=1e-9)
+
+
+@pytest.mark.parametrize("rotation", [None, "varimax", "oblimin"])
+def test_sums_of_squared_loadings(rotation):
+    X = np.column_stack([load("wine").X, np.ones(178)])
+    fa = quietly(FactorAnalysis(3, rotation=rotation, kaiser=True).fit, X)
+    np.testing.assert_allclose(fa.ss_loadings_.sum(), fa.communalities_.sum())
+    np.testing.assert_allclose(fa.explained_variance_ratio_, fa.ss_loadings_ / 13)  # of the columns that vary
+    if rotation != "oblimin":
+        np.testing.assert_allclose(fa.ss_loadings_, np.sum(fa.loadings_**2, axis=0))
+    if rotation == "varimax":
+        assert np.all(np.diff(fa.ss_loadings_) <= 0)
 
 
 def test_units_do_not_matter():
@@ -386,11 +489,13 @@ def test_more_factors_than_the_degrees_of_freedom_allow():
     X = load("iris").X
     with pytest.warns(DataWarning, match="FactorAnalysis: ") as told:
         fa = FactorAnalysis(2).fit(X)
-    (words,) = [str(w.message) for w in told if "Heywood" not in str(w.message)]
-    assert words.endswith("(degrees of freedom -1): loadings and uniquenesses are not determined. Choose at most 1.")
+    (words,) = [str(w.message) for w in told]  # one warning a fit, whatever there is to say
+    assert "2 factors of 4 columns are not determined (degrees of freedom -1). Choose at most 1." in words
+    assert "(a Heywood case) and held at min_uniqueness" in words
+    assert len(words) < 260
     assert fa.dof_ == -1
     assert fa.fit_test_ is None
-    with pytest.raises(ParameterError, match=r"n_components=2.*degrees of freedom -1.*at most 1"):
+    with pytest.raises(ParameterError, match=r"2 factors.*degrees of freedom -1.*at most 1"):
         FactorAnalysis(2).fit_covariance(np.cov(X, rowvar=False), 150)
     with pytest.raises(ParameterError, match="degrees of freedom"):
         FactorAnalysis().fit_covariance(np.cov(X, rowvar=False), 150)
@@ -449,3 +554,29 @@ def test_noise_variance_init_must_fit():
         FactorAnalysis(2, noise_variance_init=[1.0, 2.0]).fit(X)
     given = FactorAnalysis(2, noise_variance_init=np.ones(10)).fit(X)
     np.testing.assert_allclose(given.noise_variance_, FactorAnalysis(2).fit(X).noise_variance_, rtol=1e-6)
+    iris = load("iris").X
+    with pytest.raises(DataError, match=r"shape \(2,\); X has 4 columns. Give one noise variance a column\.$"):
+        FactorAnalysis(1, noise_variance_init=[1, 1]).fit(iris)
+    with pytest.raises(DataError, match="variances of zero or more"):
+        FactorAnalysis(1, noise_variance_init=[1, 1, -1, 1]).fit(iris)
+
+
+def test_a_covariance_given_as_rows_is_told():
+    R = np.corrcoef(load("wine").X, rowvar=False)
+    pandas = pytest.importorskip("pandas")
+    for given_as in (R, R.astype(np.float32), pandas.DataFrame(R)):
+        with pytest.warns(DataWarning, match=r"square and symmetric: .* call fit_covariance\(S, n_samples\)") as told:
+            FactorAnalysis(1).fit(given_as)
+        assert len([w for w in told if issubclass(w.category, DataWarning)]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        FactorAnalysis(1).fit_covariance(R, 178)
+        FactorAnalysis().fit(np.random.default_rng(0).standard_normal((8, 8)))
+
+
+def test_parallel_analysis_shows_its_trials():
+    told = []
+    with lowland.config(progress=lambda event: told.append(event)):
+        FactorAnalysis("parallel").fit(load("wine").X)
+    trials = [event for event in told if event.stage == "parallel analysis"]
+    assert trials[-1].done == trials[-1].total == 100

@@ -10,16 +10,22 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import scipy.linalg
 
 from lowland.arrays.linalg import eigh
-from lowland.arrays.namespace import to_numpy
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.arrays.precision import as_double
-from lowland.blocks.factors import degrees_of_freedom, most_factors
+from lowland.blocks.factors import degrees_of_freedom, inverse_of, most_factors
+from lowland.blocks.many_columns import MANY, Root
 from lowland.blocks.moments import Moments
-from lowland.blocks.rules import Spectrum
+from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, Spectrum
+from lowland.blocks.spectral import all_eigenvalues
 from lowland.errors import DataError, ParameterError
+from lowland.run.run import Run
 
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
+_NOTHING = 1e-14  # a sum of squared correlations below this is rounding
+_LEFT = 1e-5  # share of a column's variance that a root of low rank may leave out: the rounding of float32 rows
 _ALIKE = 1e-8  # share of the largest entry by which the two halves of a covariance may differ
 
 
@@ -47,17 +53,21 @@ class Correlations:
     R: np.ndarray  # (v, v)
     variances: np.ndarray  # (d,) divisor n; zero for a constant column
     n: float
+    rows: int | None = None  # where it differs from n, which may be a sum of weights
 
     @classmethod
     def of(cls, moments: Moments) -> Self:
         """Return the correlations behind moments."""
-        S = to_numpy(as_double(moments.scatter)) / moments.n
-        variances = np.where(to_numpy(moments.variances) > 0, np.diagonal(S), 0.0)
+        S = to_numpy(as_double(moments.scatter))
+        variances = np.where(to_numpy(moments.variances) > 0, np.diagonal(S) / moments.n, 0.0)
         varying = variances > 0
-        deviations = np.sqrt(variances[varying])
-        R = np.clip(S[np.ix_(varying, varying)] / np.outer(deviations, deviations), -1.0, 1.0)
+        deviations = np.sqrt(variances[varying] * moments.n)
+        R = S.copy() if varying.all() else S[np.ix_(varying, varying)]
+        R /= deviations[:, None]  # in place: of many columns every copy counts
+        R /= deviations
+        np.clip(R, -1.0, 1.0, out=R)
         np.fill_diagonal(R, 1.0)
-        return cls(R, variances, moments.n)
+        return cls(R, variances, moments.n, moments.rows)
 
     @property
     def varying(self) -> np.ndarray:
@@ -69,23 +79,48 @@ class Correlations:
         """Eigenvalues, ascending, and eigenvectors."""
         return eigh(self.R)
 
-    @property
+    @cached_property
+    def root(self) -> Root:
+        """The correlations for a search of factors: of many columns and few rows by a root of low rank."""
+        v, most = len(self.R), (self.n if self.rows is None else self.rows) - 1
+        return Root(self.R, low_root(self.R, int(most)) if v >= MANY and 1 <= most <= v / 2 else None)
+
+    @cached_property
+    def inverse(self) -> np.ndarray | None:
+        """The inverse of R; None where the columns are collinear, as those of fewer rows always are."""
+        return None if self.root.Z is not None else inverse_of(self.R)
+
+    @cached_property
     def log_det(self) -> float:
         """The logarithm of the determinant; minus infinity where the columns are collinear."""
-        values = self.pairs[0]
-        return float(np.sum(np.log(values))) if values[0] >= _SINGULAR else -math.inf
+        return -math.inf if self.inverse is None else float(np.linalg.slogdet(self.R)[1])
 
     @property
     def spectrum(self) -> Spectrum:
         """The eigenvalues, for rules that say how many to keep."""
-        v = len(self.R)
-        values = np.maximum(self.pairs[0][::-1], 0.0)
+        v, Z = len(self.R), self.root.Z
+        known = self.pairs[0][::-1] if Z is None else all_eigenvalues(Z @ Z.T)
+        values = np.concatenate([np.maximum(known, 0.0), np.zeros(v - len(known))])
         return Spectrum(values, float(v), v, self.n, v, variances=np.ones(v))
+
+    def decide(self, rule: Rule, run: Run) -> Choice:
+        """Return how many factors a rule keeps by the eigenvalues."""
+        spectrum = self.spectrum
+        rule.check(spectrum)
+        if isinstance(rule, ParallelAnalysis):
+            choice = rule.decide(spectrum, run.iterate("parallel analysis", rule.trials))
+        else:
+            choice = rule.decide(spectrum)
+        assert choice is not None  # the whole spectrum is at hand
+        return choice
 
     def collinear(self, rounding: float = _SINGULAR) -> np.ndarray:
         """The positions of columns that are an exact combination of others, (m,)."""
+        bar = max(rounding, _SINGULAR)
+        if self.inverse is not None and float(np.trace(self.inverse)) < 1 / bar:  # then no eigenvalue is below the bar
+            return np.empty(0, dtype=int)
         values, vectors = self.pairs
-        null = vectors[:, values < max(rounding, _SINGULAR)]
+        null = vectors[:, values < bar]
         return np.flatnonzero(self.varying)[np.sum(null**2, axis=1) > 1e-6]
 
 
@@ -94,25 +129,36 @@ def kmo(correlations: Correlations) -> Adequacy | None:
 
     Near 1, what pairs of columns share is shared by more of them, as factors would have it; below 0.5 there is little.
     """
-    values, vectors = correlations.pairs
-    if len(values) < 2 or values[0] < _SINGULAR:
+    inverse = correlations.inverse
+    if inverse is None or len(inverse) < 2:
         return None
-    inverse = (vectors / values) @ vectors.T
-    scale = np.sqrt(np.diagonal(inverse))
-    partial = (inverse / np.outer(scale, scale)) ** 2
-    plain = correlations.R**2
-    np.fill_diagonal(partial, 0.0)
-    np.fill_diagonal(plain, 0.0)
-    both = np.sum(plain + partial, axis=0)
-    columns = np.divide(np.sum(plain, axis=0), both, out=np.zeros(len(both)), where=both > 0)
+    scale = 1 / np.diagonal(inverse)
+    partial = (np.einsum("ij,ij,j->i", inverse, inverse, scale) * scale) - 1  # (d,) sums of squares, the diagonal's 1
+    plain = np.einsum("ij,ij->i", correlations.R, correlations.R) - 1
+    partial, plain = (np.where(sums > _NOTHING, sums, 0.0) for sums in (partial, plain))
+    both = plain + partial
+    columns = np.divide(plain, both, out=np.zeros(len(both)), where=both > 0)
     return Adequacy(float(np.sum(plain) / np.sum(both)) if np.sum(both) > 0 else 0.0, columns)
 
 
+def low_root(R: np.ndarray, most: int) -> np.ndarray | None:
+    """Return Z (r, d) with R = Z'Z of a rank of at most ``most``, by a pivoted Cholesky factor; None where it is more.
+
+    What float32 rows leave beyond that rank is their rounding.
+    """
+    C, pivots, rank, _ = scipy.linalg.lapack.dpstrf(R)
+    rank = min(rank, most)
+    Z = np.empty((rank, len(R)))
+    Z[:, pivots - 1] = np.triu(C[:rank])
+    return Z if np.max(1 - np.einsum("ij,ij->j", Z, Z)) <= _LEFT else None
+
+
 def sphericity(correlations: Correlations) -> ChiSquare | None:
-    """Bartlett's test that no columns are correlated; None where there are too few rows or columns."""
+    """Bartlett's test that no columns are correlated; None with too few rows or columns, or where R is singular."""
     d = len(correlations.R)
     factor = correlations.n - 1 - (2 * d + 5) / 6
-    return None if d < 2 or factor <= 0 else _tested(-factor * correlations.log_det, d * (d - 1) // 2)
+    untold = d < 2 or factor <= 0 or not math.isfinite(correlations.log_det)
+    return None if untold else _tested(-factor * correlations.log_det, d * (d - 1) // 2)
 
 
 def fit_test(correlations: Correlations, deviance: float, k: int) -> ChiSquare | None:
@@ -140,10 +186,7 @@ def too_many_factors(d: int, k: int) -> str | None:
     if dof >= 0:
         return None
     remedy = f"Choose at most {most}." if most else "Factor analysis needs at least 3 columns."
-    return (
-        f"n_components={k} with {d} columns means more parameters than variances and covariances (degrees of freedom "
-        f"{dof}): loadings and uniquenesses are not determined. {remedy}"
-    )
+    return f"{k} factors of {d} columns are not determined (degrees of freedom {dof}). {remedy}"
 
 
 def concerns(correlations: Correlations, k: int, held: Sequence[int], rounding: float, names: Any) -> list[str]:
@@ -154,23 +197,35 @@ def concerns(correlations: Correlations, k: int, held: Sequence[int], rounding: 
     d, said = len(correlations.R), []
     if not correlations.varying.all():
         said.append(
-            f"{_listed(np.flatnonzero(~correlations.varying), names)} constant: no factor explains a column that does "
-            "not vary. Leave it out."
+            f"{_listed(np.flatnonzero(~correlations.varying), names)} constant, which no factor explains. Leave it out."
         )
     collinear = correlations.collinear(rounding) if correlations.n > d else np.empty(0, dtype=int)
     if collinear.size:
         said.append(
-            f"{_listed(collinear, names)} perfectly collinear, each a combination of others: the likelihood has no "
-            "maximum, and uniquenesses end at min_uniqueness. Leave one of them out."
+            f"{_listed(collinear, names)} perfectly collinear: the likelihood has no maximum, and uniquenesses end at "
+            "min_uniqueness. Leave one of them out."
         )
     if (many := too_many_factors(d, k)) is not None:
         said.append(many)
     if held and not collinear.size:
         said.append(
-            f"{_listed(held, names)} without noise where the likelihood is largest (a Heywood case), so the uniqueness "
-            "is held at min_uniqueness. Keep fewer factors, gather more rows, or leave the column out."
+            f"{_listed(held, names)} without noise (a Heywood case) and held at min_uniqueness. Keep fewer factors, or "
+            "leave the column out."
         )
     return said
+
+
+def looks_like_covariance(X: Any) -> bool:
+    """Whether a table is square and symmetric, with a positive diagonal that bounds the rest."""
+    if X.shape[0] != X.shape[1] or X.shape[0] < 2:
+        return False
+    S = to_numpy(X.toarray() if is_sparse(X) else X)
+    diagonal = np.diagonal(S)
+    near = _ALIKE * float(diagonal.max())
+    if not diagonal.min() > 0 or not np.allclose(S[0], S[:, 0], rtol=0, atol=near):  # most tables end here
+        return False
+    bound = np.sqrt(diagonal.astype(np.float64))
+    return np.allclose(S, S.T, rtol=0, atol=near) and bool(np.all(np.abs(S) <= np.outer(bound, bound) + near))
 
 
 def named(j: Any, names: Any) -> str:
@@ -181,6 +236,18 @@ def named(j: Any, names: Any) -> str:
 def _listed(columns: Any, names: Any) -> str:
     words = ", ".join(named(j, names) for j in columns[:5]) + (", …" if len(columns) > 5 else "")
     return f"{words} {'is' if len(columns) == 1 else 'are'}"
+
+
+def noise_of_columns(values: Any, d: int) -> np.ndarray:
+    """Return noise variances to start from, (d,), or say what is wrong with them."""
+    psi = np.asarray(to_numpy(values) if is_array(values) else values, dtype=np.float64)
+    if psi.shape != (d,):
+        raise DataError(
+            f"noise_variance_init has the shape {psi.shape}; X has {d} columns. Give one noise variance a column."
+        )
+    if not np.isfinite(psi).all() or (psi < 0).any():
+        raise DataError("noise_variance_init has NaN, infinity or negative values. Give variances of zero or more.")
+    return psi
 
 
 def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any) -> Moments:

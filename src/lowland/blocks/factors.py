@@ -8,7 +8,7 @@ twice the mean log-likelihood, less d log 2π.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from lowland.arrays.linalg import eigh
+from lowland.blocks.many_columns import Leading, Root, search
 from lowland.blocks.rules import Choice
 from lowland.blocks.spectral import fix_signs
 from lowland.run.local import blas_on_one_thread
@@ -75,7 +76,7 @@ def free_parameters(d: int, k: int) -> int:
 
 
 def estimate(
-    R: np.ndarray,
+    root: Root,
     k: int,
     *,
     route: Literal["uniqueness", "em"],
@@ -89,15 +90,20 @@ def estimate(
 ) -> Estimate:
     """Return the maximum likelihood loadings and uniquenesses of a correlation matrix, by either route.
 
+    The one on the uniquenesses needs few eigenpairs where columns are many (``blocks.many_columns``), else all of them.
     Uniquenesses are held at ``lower`` or above. The first start is ``first`` or Jöreskog's, the others are random; the
     least deviance wins. ``least`` is the fall of the deviance at which the route by expectation and maximisation ends.
     """
-    d, rng = len(R), rng if rng is not None else np.random.default_rng(0)
+    R, d, rng = root.R, len(root.R), rng if rng is not None else np.random.default_rng(0)
+    if first is None:
+        first = start(R, k, lower) if root.Z is None else root.first(k, lower)
     found = []
     for i in range(1 if k == d else starts):  # with as many factors as columns every start is as good
-        psi = random_start(d, lower, rng) if i else start(R, k, lower) if first is None else first
+        psi = random_start(d, lower, rng) if i else first
         if route == "em":
-            found.append(by_em(R, k, psi, lower, least, max_iter, run))
+            found.append(by_em(root, k, psi, lower, least, max_iter, run))
+        elif root.suits(k):
+            found.append(by_leading_pairs(root, k, psi, lower, max_iter, run))
         else:
             found.append(by_uniquenesses(R, k, psi, lower, max_iter, run))
     best = found[0]
@@ -118,14 +124,27 @@ def start(R: np.ndarray, k: int, lower: float) -> np.ndarray:
     With as many factors as columns every small enough Ψ fits exactly; half of the largest such multiple is taken.
     """
     d = len(R)
-    values, vectors = eigh(R)
-    if values[0] < _SINGULAR * values[-1]:  # no inverse: shrink towards no correlation first
-        values = 0.9 * values + 0.1
-    unpredicted = 1 / np.sum(vectors**2 / values, axis=1)  # (d,) 1 / diag R^-1
+    inverse = inverse_of(R)
+    if inverse is None:  # shrink towards no correlation first
+        inverse = inverse_of(0.9 * R + 0.1 * np.eye(d))
+    assert inverse is not None  # no eigenvalue is below 0.1 but for rounding
+    unpredicted = 1 / np.diagonal(inverse)
     if k < d:
         return np.clip((1 - k / (2 * d)) * unpredicted, lower, 1.0)
     s = 1 / np.sqrt(unpredicted)
     return np.clip(eigh(R * np.outer(s, s))[0][0] / 2 * unpredicted, lower, 1.0)
+
+
+def inverse_of(R: np.ndarray) -> np.ndarray | None:
+    """Return the inverse of a correlation matrix by its Cholesky factor; None where an eigenvalue is next to zero."""
+    C, failed = scipy.linalg.lapack.dpotrf(R)
+    if failed:
+        return None
+    inverse, failed = scipy.linalg.lapack.dpotri(C, overwrite_c=True)
+    if failed or not float(np.trace(inverse)) < 1 / _SINGULAR:  # the trace is at least 1 / the least eigenvalue
+        return None
+    inverse = np.triu(inverse)
+    return inverse + np.triu(inverse, 1).T
 
 
 def random_start(d: int, lower: float, rng: np.random.Generator) -> np.ndarray:
@@ -234,8 +253,21 @@ def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_it
             break
         now = further
         trace.append(now.value)
-    told = reason or f"it had not converged after {len(trace) - 1} iterations"
-    return Estimate(now.loadings(k), np.exp(now.x), tuple(trace), bool(reason), told)
+    return _told(now, k, trace[1:] or trace, reason, max_iter)
+
+
+def by_leading_pairs(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> Estimate:
+    """Minimise the deviance over the log uniquenesses by the k leading eigenpairs and a limited-memory search."""
+    found = search(root, k, psi, lower, max_iter, run)
+    return _told(found.end, k, found.trace, found.reason, max_iter)
+
+
+def _told(end: _Profile | Leading, k: int, trace: Sequence[float], reason: str, max_iter: int) -> Estimate:
+    told = reason
+    if not reason:
+        told = "it had not converged" if len(trace) >= max_iter else "no step led further, short of the maximum,"
+        told = f"{told} after {len(trace)} iteration{'s' * (len(trace) != 1)}"
+    return Estimate(end.loadings(k), np.exp(end.x), tuple(trace), bool(reason), told)
 
 
 def _steps(now: _Profile, bottom: float) -> Iterator[np.ndarray]:
@@ -292,14 +324,15 @@ def _downhill(now: _Profile, step: np.ndarray, bottom: float, R: np.ndarray, k: 
 # --- the textbook's route: expectation, maximisation ------------------------------------------------------------------
 
 
-def by_em(R: np.ndarray, k: int, psi: np.ndarray, lower: float, least: float, max_iter: int, run: Run) -> Estimate:
+def by_em(root: Root, k: int, psi: np.ndarray, lower: float, least: float, max_iter: int, run: Run) -> Estimate:
     """Minimise the deviance by expectation and maximisation (Rubin and Thayer 1982), on the correlations alone.
 
     E: the factors given a row have mean β(x - μ), β = GL'Ψ^-1, and covariance G = (I + L'Ψ^-1 L)^-1.
     M: L = Rβ' (G + βRβ')^-1 and ψ = diag(R - LβR). It stops where the deviance falls by less than ``least``.
     """
-    psi = np.clip(psi, lower, None)
-    L = _Profile.at(np.log(psi), R, k).loadings(k)
+    R, psi = root.R, np.clip(psi, lower, None)
+    x = np.log(psi)
+    L = (Leading.at(x, root, k, run) if root.suits(k) else _Profile.at(x, R, k)).loadings(k)
     trace: list[float] = []
     converged = False
     for _ in run.iterate("expectation, maximisation", max_iter):
@@ -315,7 +348,11 @@ def by_em(R: np.ndarray, k: int, psi: np.ndarray, lower: float, least: float, ma
             break
         L = np.linalg.solve(G + G @ B.T @ Rb, Rb.T).T
         psi = np.maximum(np.diagonal(R) - np.sum(L * Rb, axis=1), lower)
-    told = "the likelihood rose by less than tol" if converged else f"it had not converged after {max_iter} iterations"
+    told = (
+        "the likelihood rose by less than tol"
+        if converged
+        else f"it had not converged after {max_iter} iteration{'s' * (max_iter != 1)}"
+    )
     return Estimate(canonical(L, psi), psi, tuple(trace), converged, told)
 
 

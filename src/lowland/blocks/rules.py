@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -171,8 +171,8 @@ class ParallelAnalysis(Rule):
         if not isinstance(self.trials, numbers.Integral) or self.trials < 1:
             raise ParameterError(f"ParallelAnalysis(trials={self.trials!r}): give a whole number of at least 1.")
 
-    def decide(self, spectrum: Spectrum) -> Choice | None:
-        """Return how many leading eigenvalues beat the simulated ones."""
+    def decide(self, spectrum: Spectrum, counted: Iterable[int] | None = None) -> Choice | None:
+        """Return how many leading eigenvalues beat the simulated ones; ``counted`` counts the trials, to show them."""
         if spectrum.variances is None:
             raise ParameterError(
                 "ParallelAnalysis needs the variances of the columns, which this method does not have."
@@ -180,7 +180,7 @@ class ParallelAnalysis(Rule):
         rng = generator(self.random_state)
         deviations = np.sqrt(spectrum.variances)
         m = len(spectrum.values)
-        simulated = np.stack([_noise_spectrum(spectrum.n, deviations, rng)[:m] for _ in range(self.trials)])
+        simulated = np.stack([_noise_spectrum(spectrum.n, deviations, rng)[:m] for _ in counted or range(self.trials)])
         bar = np.quantile(simulated, self.quantile, axis=0)  # (m,)
         below = np.flatnonzero(spectrum.values <= bar)
         if not below.size and not spectrum.whole:

@@ -20,7 +20,9 @@ from lowland.blocks.adequacy import (
     concerns,
     fit_test,
     kmo,
+    looks_like_covariance,
     moments_of_covariance,
+    noise_of_columns,
     sphericity,
     too_many_factors,
 )
@@ -33,10 +35,11 @@ from lowland.blocks.factors import (
     free_parameters,
     small_products,
 )
+from lowland.blocks.many_columns import MANY
 from lowland.blocks.moments import Moments
 from lowland.blocks.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, as_rule
-from lowland.data.open import as_vector, float_vector, open_rows
+from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.methods.base import RandomState, param
@@ -45,6 +48,8 @@ from lowland.methods.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
 _IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, unless Kaiser's lengths take those out
+_COPIES, _COPIES_WIDE = 8, 4  # matrices of d x d held at once: by Newton's method, and where rows are few
+_SQUARE = "X is square and symmetric: a covariance or correlation matrix? Then call fit_covariance(S, n_samples)."
 _FEW_COLUMNS, _STARTS = 50, 5  # up to so many columns further starts cost milliseconds
 
 
@@ -60,16 +65,18 @@ class FactorAnalysis(MomentsMap):
     3. Rotate to loadings that are easy to read (``blocks.rotations``).
     4. Test fit and adequacy (``blocks.adequacy``); weigh the columns for scores (``blocks.factor_model``).
 
-    Cost: one pass, n d², then some ten eigenproblems of d x d, whatever the number of rows; memory d². Prefer ``PCA``
-    to describe variance rather than correlation, and where the noise is the same in all columns.
+    Cost: one pass, n d², then some ten eigenproblems of d x d, whatever the number of rows; from 400 columns on some
+    twenty times k eigenpairs, n² d each where rows are few (``blocks.many_columns``); memory d². Prefer ``PCA`` to
+    describe variance rather than correlation, and where the noise is the same in all columns.
     ``n_components=None`` means as many factors as columns, as in scikit-learn: then any small noise fits exactly.
 
     Attributes: ``components_`` (k, d) and ``noise_variance_`` in the units of the columns, ``loadings_`` (d, k),
     ``uniquenesses_`` and ``communalities_`` of standardised columns, ``structure_`` (d, k), ``factor_correlation_``,
-    ``rotation_``, ``score_weights_`` (k, d), ``loglike_`` (after each iteration), ``start_loglike_`` (at the end of
-    each start), ``aic_``, ``bic_``, ``dof_``, ``fit_test_``, ``kmo_``, ``sphericity_``, ``heywood_`` (columns whose
-    uniqueness is held at its bound), ``constant_`` (columns that do not vary), ``choice_``, ``n_components_``,
-    ``mean_``, ``converged_``, ``stopped_because_``, ``n_iter_``, ``n_samples_``, ``n_features_in_``,
+    ``ss_loadings_`` and ``explained_variance_ratio_`` (each factor's part of the communalities), ``rotation_``,
+    ``score_weights_`` (k, d), ``loglike_`` (after each iteration), ``start_loglike_`` (at the end of each start),
+    ``aic_``, ``bic_``, ``dof_``, ``fit_test_``, ``kmo_``, ``sphericity_``, ``heywood_`` (columns whose uniqueness is
+    held at its bound), ``constant_`` (columns that do not vary), ``choice_``, ``n_components_``, ``mean_``,
+    ``converged_``, ``stopped_because_``, ``n_iter_``, ``n_samples_``, ``n_features_in_``,
     ``feature_names_in_``.
 
     Reference: Jöreskog 1967, doi:10.1007/BF02289658; Rubin and Thayer 1982, doi:10.1007/BF02293851; Jennrich 2002,
@@ -157,11 +164,13 @@ class FactorAnalysis(MomentsMap):
 
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments, then all else from them."""
-        run.require(8 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
+        copies = _COPIES_WIDE if rows.n is not None and MANY <= rows.d >= 2 * rows.n else _COPIES
+        run.require(8 * copies * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
-        self.solve_moments(self._moments, run)
+        square = rows.in_memory and rows.n == rows.d and looks_like_covariance(rows.to_array())
+        self.solve_moments(self._moments, run, (_SQUARE,) if square else ())
 
-    def solve_moments(self, moments: Moments, run: Run) -> None:
+    def solve_moments(self, moments: Moments, run: Run, hints: Sequence[str] = ()) -> None:
         """Correlations, the number of factors, the maximum of the likelihood, the rotation."""
         if moments.lost_digits:
             raise DataError("The sparse rows lie too far from the origin to sum their squares. Pass X.toarray().")
@@ -173,7 +182,7 @@ class FactorAnalysis(MomentsMap):
             self.choice_, found = self._choose(correlations, run)
             self.rotation_ = self._rotated(found.loadings, np.sqrt(correlations.variances[correlations.varying]))
             self._keep(correlations, found)
-            self._judge(correlations, found)
+            self._judge(correlations, found, hints)
 
     # --- steps ---
 
@@ -182,10 +191,12 @@ class FactorAnalysis(MomentsMap):
         d, asked = len(correlations.variances), self.n_components
         if asked == "bic":
             return fewest_by_bic(correlations.R, correlations.n, lambda k: self._estimate(correlations, k, run))
-        rule, spectrum = ParallelAnalysis() if asked == "parallel" else as_rule(asked), correlations.spectrum
-        rule.check(spectrum)
-        choice = rule.decide(spectrum) if asked is not None else Choice(d, "None", "as many factors as columns")
-        assert choice is not None  # the whole spectrum is at hand
+        if asked is None:
+            choice = Choice(d, "None", "as many factors as columns")
+        elif isinstance(asked, numbers.Integral):
+            choice = Choice(int(asked), str(asked), "asked for")  # no eigenvalues are needed
+        else:
+            choice = correlations.decide(ParallelAnalysis() if asked == "parallel" else as_rule(asked), run)
         if choice.n_components > d:
             raise ParameterError(
                 f"FactorAnalysis(n_components={asked}): the data has {d} columns (n_features={d}). Choose at most {d}."
@@ -196,11 +207,11 @@ class FactorAnalysis(MomentsMap):
         """The likelihood's maximum; constant columns have no part in it."""
         v, first = len(correlations.R), None
         if self.noise_variance_init is not None:
-            first = float_vector(self.noise_variance_init, len(correlations.variances), "noise_variance_init")
+            first = noise_of_columns(self.noise_variance_init, len(correlations.variances))
             first = np.clip(first[correlations.varying] / correlations.variances[correlations.varying], 1e-12, 1.0)
         few = _STARTS if v <= _FEW_COLUMNS and self.method == "uniqueness" else 1
         return estimate(
-            correlations.R, min(k, v), route=self.method, lower=self.min_uniqueness, run=run, first=first,
+            correlations.root, min(k, v), route=self.method, lower=self.min_uniqueness, run=run, first=first,
             starts=self.n_starts or few, rng=self._generator(), least=2 * self.tol / correlations.n,
             max_iter=self.max_iter,
         )  # fmt: skip
@@ -225,13 +236,15 @@ class FactorAnalysis(MomentsMap):
         self.loadings_, self.uniquenesses_ = self._own(standard.W), self._own(standard.psi)
         self.structure_, self.factor_correlation_ = self._own(standard.W @ standard.phi), self._own(standard.phi)
         self.communalities_ = self._own(standard.communalities)
+        squares = np.sum(standard.W * (standard.W @ standard.phi), axis=0)  # (k,) with Φ = I plain sums of squares
+        self.ss_loadings_, self.explained_variance_ratio_ = self._own(squares), self._own(squares / np.sum(varying))
         self.score_weights_ = self._own(model.score_weights(self.scores))
         self.n_components_ = self.choice_.n_components
         self.constant_ = tuple(np.flatnonzero(~varying).tolist())
         held = found.uniquenesses <= self.min_uniqueness * (1 + 1e-6)
         self.heywood_ = tuple(np.flatnonzero(varying)[held].tolist())
 
-    def _judge(self, correlations: Correlations, found: Estimate) -> None:
+    def _judge(self, correlations: Correlations, found: Estimate, hints: Sequence[str]) -> None:
         """Set what is said of the model: likelihood, tests, and how it was found; warn of what spoils it."""
         n, variances, varying = correlations.n, correlations.variances, correlations.varying
         d, v, k = len(varying), len(correlations.R), self.choice_.n_components
@@ -246,13 +259,21 @@ class FactorAnalysis(MomentsMap):
         self.kmo_, self.sphericity_ = kmo(correlations), sphericity(correlations)
         self.n_iter_, self.converged_, self.stopped_because_ = len(found.trace), found.converged, found.reason
         if not found.converged:
-            _warn(f"{found.reason}. Raise max_iter or tol, or choose method='uniqueness'.", ConvergenceWarning)
+            _warn(f"{found.reason}. {self._remedy()}", ConvergenceWarning)
         if self.rotation_ is not None and not self.rotation_.converged:
             _warn("the rotation had not converged. Keep fewer factors, or choose another.", ConvergenceWarning)
         if self.n_components is not None:  # as many factors as columns are never determined, as the docs say
             rounding = 64 * float(np.finfo(self._dtype).eps)
-            for concern in concerns(correlations, k, self.heywood_, rounding, vars(self).get("feature_names_in_")):
-                _warn(concern, DataWarning)
+            names = vars(self).get("feature_names_in_")
+            hints = [*hints, *concerns(correlations, k, self.heywood_, rounding, names)]
+        if hints:
+            _warn(" ".join(hints), DataWarning)
+
+    def _remedy(self) -> str:
+        """What to do where the maximum was not reached."""
+        if self.method == "em":
+            return "Raise max_iter or tol, or choose method='uniqueness'."
+        return "Raise max_iter." if self.n_iter_ >= self.max_iter else "Keep fewer factors, or raise min_uniqueness."
 
     def _own(self, values: np.ndarray) -> Array:
         """Values in the array library of the rows, and in their precision."""
