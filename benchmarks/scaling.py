@@ -20,7 +20,7 @@ MINUTES = 60.0
 
 
 @job("ClassicalMDS of geodesics on a sphere, precomputed, 8,000 points, k = 2")
-def scaling(plan: Plan) -> Iterator[Line]:
+def classical(plan: Plan) -> Iterator[Line]:
     from sklearn.manifold import ClassicalMDS as Theirs
 
     from lowland import ClassicalMDS as Ours

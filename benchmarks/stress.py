@@ -18,7 +18,7 @@ _MOST_SECONDS = 30  # the peer's fit takes long: no further round after this
 
 
 @job("MDS.fit of 2,000 × 64, to at most the stress the peer ends at")
-def scaling(plan: Plan) -> Iterator[Line]:
+def least_squares(plan: Plan) -> Iterator[Line]:
     n = plan.size(2_000, 200)
     X = _digits(n)
     start = np.random.default_rng(0).uniform(size=(n, 2))  # as the peer draws its own
@@ -70,7 +70,7 @@ def _theirs(**options: Any) -> Any:
 
 
 @job("SMACOF of 20,000 points on a GPU, float32")
-def scaling_on_gpu(plan: Plan) -> Iterator[Line]:
+def gpu_stress(plan: Plan) -> Iterator[Line]:
     """The last result of benchmarks/gpu_stress.py, which runs where the GPU is."""
     if not GPU_RESULT.exists():
         return

@@ -151,6 +151,17 @@ def test_far_from_the_origin_in_float32(solver):
     np.testing.assert_allclose(found, expected, atol=2e-3)
 
 
+@pytest.mark.parametrize("apart", [1.0, 30.0, 1e5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_classes_far_apart_keep_their_spread(apart, dtype):
+    """X'X less that of the means would lose the spread within; it must not be taken there."""
+    X, y = classes(n=2000, apart=apart)
+    X = X.astype(dtype)
+    S = LinearDiscriminantAnalysis("eigen").fit(X, y).covariance_
+    truth = within(X.astype(np.float64), y)
+    np.testing.assert_allclose(S, truth, atol=(1e-9 if dtype == np.float64 else 3e-3) * np.abs(truth).max())
+
+
 # --- singular scatters ---
 
 

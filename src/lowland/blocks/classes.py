@@ -11,10 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.linalg import SUM_ROWS, gram
+from lowland.arrays.linalg import gram
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.arrays.scratch import less_rows_of
+
+_SAMPLE = 64  # rows that tell how far from the origin the columns lie
+_FAR = 1e3  # deviations between mean and origin from which sums are taken about a point near the mean
+_LEAST_KEPT = (0.5, 1e-3)  # share of a sum of squares that must be left of it, in float32 and in float64
+_MEMBERS = 2048  # rows summed at a time
 
 
 @dataclass(frozen=True)
@@ -103,16 +108,38 @@ class MomentsByClass:
         xp = xp_of(X)
         n = np.bincount(y, minlength=self.classes).astype(np.float64)
         mean = class_means(X, y, n)
+        rounding = (8 * eps_of(X)) ** 2
+        if not self.apart and (scatter := _by_difference(X, mean, n)) is not None:
+            return ClassMoments(n, mean, scatter, rounding)
         near = xp.astype(mean, X.dtype)
         Y = less_rows_of(X, near, y)
         lost = (mean - as_double(near)) * like(np.sqrt(n), mean)[:, None]  # what rounding the means leaves in Y
         if self.apart:
             parts = [as_double(gram(_of_class(Y, y, c))) for c in range(self.classes)]
-            scatter = xp.stack(parts) - lost[:, :, None] * lost[:, None, :]
-        else:
-            scatter = gram(Y)
-            scatter = scatter if X.dtype == xp.float64 else as_double(scatter) - gram(lost)
-        return ClassMoments(n, mean, scatter, (8 * eps_of(X)) ** 2)
+            return ClassMoments(n, mean, xp.stack(parts) - lost[:, :, None] * lost[:, None, :], rounding)
+        scatter = gram(Y)
+        scatter = scatter if X.dtype == xp.float64 else as_double(scatter) - gram(lost)
+        return ClassMoments(n, mean, scatter, rounding)
+
+
+def _by_difference(X: Array, mean: Array, n: np.ndarray) -> Array | None:
+    """X'X less that of the class means, which saves a copy of X; None where it would cost more digits than it may."""
+    xp = xp_of(X)
+    least = _LEAST_KEPT[X.dtype == xp.float64]
+    average, square = _sampled(X)
+    if X.shape[0] <= _SAMPLE or not bool(xp.all(square - average**2 >= least * square)):
+        return None
+    G = as_double(gram(X))
+    total = xp.linalg.diagonal(G)
+    S = G - gram(mean * like(np.sqrt(n), mean)[:, None])
+    return S if bool(xp.all(xp.linalg.diagonal(S) >= least * total)) else None
+
+
+def _sampled(X: Array) -> tuple[Array, Array]:
+    """Mean and mean square of the columns over a few rows spread over all, (d,) float64."""
+    xp = xp_of(X)
+    sample = as_double(X[:: max(1, X.shape[0] // _SAMPLE), :])
+    return xp.mean(sample, axis=0), xp.mean(sample**2, axis=0)
 
 
 def _of_class(Y: Array, y: np.ndarray, c: int) -> Array:
@@ -123,13 +150,16 @@ def _of_class(Y: Array, y: np.ndarray, c: int) -> Array:
 def class_means(X: Array, y: np.ndarray, n: np.ndarray) -> Array:
     """Return the mean of the rows of each class, (C, d) float64, zero where there is none; n counts them."""
     xp = xp_of(X)
-    shift = as_double(xp.mean(X[:: max(1, X.shape[0] // 64), :], axis=0))  # sums of small numbers keep their digits
+    shift, square = _sampled(X)
+    if bool(xp.all(shift**2 <= _FAR**2 * (square - shift**2))):
+        shift = xp.zeros_like(shift)  # near enough: the sums keep their digits as they are
     divisor = like(np.maximum(n, 1), shift)[:, None]
     if isinstance(X, np.ndarray):
         sums = np.zeros((len(n), X.shape[1]))
-        for start in range(0, len(X), SUM_ROWS):  # few enough to be shifted and summed in the cache
-            rows = X[start : start + SUM_ROWS] - shift
-            sums += _membership(y[start : start + SUM_ROWS], len(n)).T @ rows
+        for start in range(0, len(X), _MEMBERS):
+            rows = X[start : start + _MEMBERS]
+            rows = rows - shift if shift.any() else rows.astype(np.float64, copy=False)
+            sums += _membership(y[start : start + _MEMBERS], len(n)).T @ rows
     else:
         member = y[:, None] == np.arange(len(n))[None, :]  # (m, C)
         sums = like(member.T, shift) @ (as_double(X) - shift[None, :])
