@@ -97,3 +97,8 @@ def triangle(A: Array) -> Array:
 def orthonormal(A: Array) -> Array:
     """Return an orthonormal basis of the columns of A, (n, k)."""
     return xp_of(A).linalg.qr(A).Q
+
+
+def over_root(T: Array, S: Array) -> Array:
+    """Return T / sqrt(S), in the place of S where the library allows it: less memory to go through."""
+    return S.rsqrt_().mul_(T) if is_torch(S) else T / xp_of(S).sqrt(S)

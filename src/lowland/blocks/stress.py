@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from lowland.arrays.linalg import eigh, plus_square
+from lowland.arrays.linalg import eigh, over_root, plus_square
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.descent import Pace, descend
@@ -69,7 +69,8 @@ class Targets:
         if self.on_host:
             return ArrayRows(numbers, most_rows=max(1, _PAIRS // self.n))
         most = slab_rows(self.n, 8, accelerator=on_accelerator(self.T))
-        return ArrayRows(numbers, most_rows=min(most, max(256, self.n // 6)))  # six: nearly half the square is left out
+        most = min(most, max(256, self.n // 5))  # five: a third of the square is left out
+        return ArrayRows(xp_of(self.T).asarray(numbers), most_rows=most)  # numbers of its library: no threads of ours
 
 
 def condensed_bases(n: int) -> np.ndarray:
@@ -117,9 +118,10 @@ class PullsAt:
     def __call__(self, numbers: np.ndarray) -> Pulls:
         """Of a portion of the points."""
         start, stop = int(numbers[0, 0]), int(numbers[-1, 0]) + 1
-        return (
-            self._by_loops(start, stop) if self.targets.on_host else pulls_by_slabs(self.targets, self.Z, start, stop)
-        )
+        if self.targets.on_host:
+            return self._by_loops(start, stop)
+        by = pulls_by_ratios if self.targets.by_ratios and not self.exact else pulls_by_slabs
+        return by(self.targets, self.Z, start, stop)
 
     def _by_loops(self, start: int, stop: int) -> Pulls:
         from lowland.kernels.stress import add_pulls, add_sammon_pulls
@@ -165,8 +167,8 @@ def pulls_by_ratios(targets: Targets, Z: Array, start: int, stop: int) -> Pulls:
     """
     T = targets.T[start:stop, start:]
     Y = like(Z[start:, :], T)
-    d = _distances(Y[: stop - start, :], Y)
-    F = -_differences_times(T / d, Y, start, targets.n)
+    S = _squared_distances(Y[: stop - start, :], Y)
+    F = -_differences_times(over_root(T, S), Y, start, targets.n)
     if start == 0:
         F += targets.n * (Z - xp_of(Z).mean(Z, axis=0)[None, :])
     return Pulls(0.0, F)
@@ -187,12 +189,16 @@ def _differences_times(M: Array, Y: Array, start: int, n: int) -> Array:
 
 
 def _distances(own: Array, Y: Array) -> Array:
-    """Distances by differences, (m, n); that of a point to itself, or to its twin, is tiny instead of zero."""
+    return xp_of(Y).sqrt(_squared_distances(own, Y))
+
+
+def _squared_distances(own: Array, Y: Array) -> Array:
+    """Squared distances by differences, (m, n); that of a point to itself, or to its twin, is tiny instead of zero."""
     xp = xp_of(Y)
     S = xp.reshape(eps_of(Y) ** 2 * xp.max(xp.abs(Y)) ** 2 + float(xp.finfo(Y.dtype).smallest_normal), (1, 1))
     for c in range(Y.shape[1]):
         S = plus_square(S, own[:, c, None] - Y[None, :, c])
-    return xp.sqrt(S)
+    return S
 
 
 def _half_within(gap: Array) -> Array:
