@@ -88,7 +88,15 @@ def test_command_lines_of_the_readme_run(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     lines = re.findall(r"^lowland (.+)$", read(ROOT / "README.md"), re.M)
-    assert {line.split()[0] for line in lines} == {"sample", "fit", "transform", "inverse", "inspect", "methods"}
+    assert {line.split()[0] for line in lines} == {
+        "sample",
+        "fit",
+        "transform",
+        "inverse",
+        "predict",
+        "inspect",
+        "methods",
+    }
     for line in lines:
         result = CliRunner().invoke(cli, line.split())
         assert result.exit_code == 0, result.output

@@ -63,9 +63,9 @@ def refusal_of_coordinates(est: Any) -> str | None:
 
 def coordinates_of(est: Any, rows: Any) -> Iterable[Any]:
     """Return the coordinates of the rows a method was just fitted to, slab by slab where the method can."""
+    if hasattr(est, "embedding_"):  # placed again, a row would lie near its place, not on it
+        return [est.embedding_]
     if hasattr(est, "transform_chunks"):
         chunks: Iterable[Any] = est.transform_chunks(rows)
         return chunks
-    if hasattr(est, "embedding_"):  # a method that places only the rows it was fitted to
-        return [est.embedding_]
     return [est.transform(rows)]
