@@ -238,6 +238,14 @@ class ClassicalMDS(PointMap):
 
     # --- new points ---
 
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "eigenvalues": self.eigenvalues_[: self.embedding_.shape[1]],
+            "lowest eigenvalue": self.lowest_eigenvalue_,
+            "goodness of fit": self.goodness_of_fit_,
+            "significant dimensions": self.dimensionality_,
+        }
+
     def _placing(self) -> Callable[[Array], Array]:
         if hasattr(self, "components_"):
             return Affine(self.components_.T, self.mean_)

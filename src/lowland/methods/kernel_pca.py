@@ -230,6 +230,9 @@ class KernelPCA(PointMap):
     def _points(self) -> Array:
         return self.landmarks_ if hasattr(self, "landmarks_") else getattr(self, "X_fit_", None)
 
+    def _facts(self) -> dict[str, Any]:
+        return {"eigenvalues": self.eigenvalues_[:10], "gamma": self.gamma_}
+
     def _placing(self) -> Placing:
         of_rows = self.kernel == "linear" and not hasattr(self, "landmarks_")
         kernel = KernelWith(None) if of_rows else self._kernel_with(self._points())

@@ -190,6 +190,9 @@ class MDS(PointMap):
                 stacklevel=2,
             )
 
+    def _facts(self) -> dict[str, Any]:
+        return {"stress": self.stress_, "stress-1": self.stress1_}
+
     def _placing(self) -> PlaceAmong:
         measure = None if self.X_fit_ is None else DistancesTo(self.X_fit_, self.metric, self.metric_params or {})
         curve = None if self.curve_ is None else Curve(self.curve_[0], self.curve_[1])

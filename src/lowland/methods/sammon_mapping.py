@@ -131,6 +131,9 @@ class SammonMapping(PointMap):
                 stacklevel=2,
             )
 
+    def _facts(self) -> dict[str, Any]:
+        return {"Sammon's stress": self.stress_, "rows merged": self.n_merged_}
+
     def _placing(self) -> PlaceAmong:
         measure = None if self.X_fit_ is None else DistancesTo(self.X_fit_, self.metric, self.metric_params or {})
         return PlaceAmong(self.embedding_, measure, sammon=True)
