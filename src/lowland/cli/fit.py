@@ -89,7 +89,8 @@ def run(
 
             save(est, model)
             files.append({"file": str(model)})
-    n = rows.n if rows.n is not None else getattr(est, "n_samples_", files[0].get("rows") if files else None)
+    placed = len(est.embedding_) if hasattr(est, "embedding_") else files[0].get("rows") if files else None
+    n = rows.n if rows.n is not None else getattr(est, "n_samples_", placed)
     facts = {
         **model_facts(est),
         "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},
