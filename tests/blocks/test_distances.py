@@ -74,3 +74,30 @@ def test_what_is_no_distance_matrix():
             check_distances(D)
     with pytest.raises(DataError, match="not symmetric"):
         check_distances(matrix(1, 2, np.nan, 1.0), missing=True)
+
+
+def test_rounding_is_mended():
+    rng = np.random.default_rng(0)
+    D = matrix()
+    noisy = D + 1e-14 * rng.standard_normal(D.shape)
+    kept = noisy.copy()
+    mended = check_distances(noisy)
+    np.testing.assert_allclose(mended, D, atol=1e-12)
+    assert np.array_equal(mended, mended.T)
+    assert np.array_equal(noisy, kept)
+    assert np.all(mended >= 0)
+    assert np.all(np.diagonal(mended) == 0)
+    assert check_distances(D) is D
+    with pytest.raises(DataError, match=r"pass D \+ D.T"):
+        check_distances(np.triu(D))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+def test_a_row_of_zeros_is_not_away_from_itself(library, rng):
+    xp = pytest.importorskip(library)
+    X = np.vstack([rng.standard_normal((5, 3)), np.zeros((2, 3))])
+    D = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), "cosine"))
+    assert np.all(np.diagonal(D) == 0)
+    assert D[5, 6] == 1
+    largest = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), "minkowski", {"p": float("inf")}))
+    np.testing.assert_allclose(largest, cdist(X, X, "chebyshev"))

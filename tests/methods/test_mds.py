@@ -207,3 +207,8 @@ def test_a_fit_can_be_stopped_and_leaves_nothing():
         model.fit(points(100, 20))
     assert not hasattr(model, "embedding_")
     assert not hasattr(model, "_given")
+
+
+def test_what_a_function_returns_is_checked(rng):
+    with pytest.raises(DataError, match=r"negative|symmetric"):
+        MDS(metric=lambda a, b: float((a - b)[0])).fit(rng.standard_normal((10, 3)))

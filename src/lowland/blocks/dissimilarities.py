@@ -60,10 +60,11 @@ def dissimilarities(
     )
     local = run_for(ArrayRows(X))
     if given:
-        check_distances(X, missing=missing)
+        X = check_distances(X, missing=missing)
         return Dissimilarities(X, None, local, missing and not all_finite(X))
     _warn_of_a_matrix(X, owner)
-    return Dissimilarities(distance_matrix(X, local, metric, params, single=single), X, local, False)
+    D = distance_matrix(X, local, metric, params, single=single)
+    return Dissimilarities(check_distances(D) if callable(metric) else D, X, local, False)
 
 
 def _matrix(rows: Rows, run: Run, owner: str) -> Array:

@@ -63,7 +63,15 @@ def distance_matrix(
     for part in run.map_rows(DistancesTo(X, metric, params or {}), slabs, name="measuring distances"):
         D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
         start += part.shape[0]
-    return D
+    return D if callable(metric) else _with_zero_diagonal(D)
+
+
+def _with_zero_diagonal(D: Array) -> Array:
+    """A point is not away from itself, also where the metric has no say: the cosine of a row of zeros."""
+    if isinstance(D, np.ndarray):
+        np.fill_diagonal(D, 0)
+        return D
+    return D.fill_diagonal_(0) if is_torch(D) else D * (1 - like(xp_of(D).eye(D.shape[0]), D))
 
 
 def in_slabs(rows: Rows, width: int) -> Rows:
@@ -133,6 +141,8 @@ def _chebyshev(A: Array, B: Array) -> Array:
 
 def _minkowski(A: Array, B: Array, p: float = 2) -> Array:
     xp = xp_of(A)
+    if p == float("inf"):
+        return _chebyshev(A, B)
     return _by_differences(A, B, lambda E: xp.sum(xp.abs(E) ** p, axis=-1) ** (1 / p), "minkowski", p=p)
 
 
@@ -180,41 +190,52 @@ _METRICS: dict[str, Callable[..., Array]] = {
 # --- matrices that were given -----------------------------------------------------------------------------------------
 
 
-def check_distances(D: Array, *, missing: bool = False, source: str = "The distance matrix") -> None:
-    """Refuse what is no matrix of distances, naming the entry. ``missing``: NaN stands for a distance not known."""
+def check_distances(D: Array, *, missing: bool = False, source: str = "The distance matrix") -> Array:
+    """Return a matrix of distances, or refuse what is none, naming the entry; ``missing``: NaN stands for one unknown.
+
+    What only rounding keeps from being one is mended in a copy: a hair below zero, off the mirror image, or on the
+    diagonal, beside the largest distance.
+    """
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
             f"{source} has shape {tuple(D.shape)}. It must be square, with one row and one column a point; pass rows "
             "with another metric than 'precomputed' to have distances computed."
         )
     if _plainly_distances(D):
-        return
+        return D
     xp = xp_of(D)
-    tolerance = 1e4 * eps_of(D)
+    known = xp.where(xp.isnan(D) | xp.isinf(D), xp.zeros_like(D), xp.abs(D))
+    largest = float(xp.max(known))
+    hair = 1e4 * eps_of(D) * largest
     for start, block, mirror in _mirrored(D):
+        with np.errstate(invalid="ignore"):  # infinity less infinity, which is told first
+            unequal = xp.abs(block - mirror) > hair
+        if missing:
+            unequal = unequal | (xp.isnan(block) != xp.isnan(mirror))
         for fault, words in (
             (xp.isnan(block) & (not missing), "is missing (NaN): MDS takes missing distances, this method does not"),
             (xp.isinf(block), "is infinite: the points are not connected. Keep one connected part, or join the parts"),
-            (block < 0, "is negative: no distance is. Pass distances, not similarities or a kernel"),
+            (block < -hair, "is negative: no distance is. Pass distances, not similarities or a kernel"),
+            (unequal, f"differs from its mirror image: the matrix is not symmetric. {_symmetric_remedy(D)}"),
         ):
             _refuse(fault, start, block, words, source)
-        gap = xp.abs(block - mirror)
-        unequal = gap > tolerance * (xp.abs(block) + xp.abs(mirror))
-        if missing:
-            unequal = unequal | (xp.isnan(block) != xp.isnan(mirror))
-        _refuse(
-            unequal,
-            start,
-            block,
-            "differs from its mirror image: the matrix is not symmetric. Pass (D + D.T) / 2",
-            source,
-        )
     diagonal = to_numpy(xp.linalg.diagonal(D))
-    if np.any(diagonal != 0):
-        i = int(np.argmax(diagonal != 0))
+    if np.any(np.abs(diagonal) > eps_of(D) ** 0.5 * largest):
+        i = int(np.argmax(np.abs(diagonal)))
         raise DataError(
-            f"{source} has {diagonal[i]:g} at [{i}, {i}]. The diagonal must be zero: a point is not away from itself."
+            f"{source} has {diagonal[i]:g} at [{i}, {i}]. The diagonal must be zero: a point is not away from itself. "
+            "Set it so with np.fill_diagonal(D, 0), if the rest are distances."
         )
+    mended = (D + D.T) / 2
+    return _with_zero_diagonal(xp.where(mended < 0, xp.zeros_like(mended), mended))
+
+
+def _symmetric_remedy(D: Array) -> str:
+    """What to do about a matrix that is not symmetric: one triangle may hold all there is."""
+    host = np.nan_to_num(to_numpy(D))
+    if not np.tril(host, -1).any() or not np.triu(host, 1).any():
+        return "Only one triangle is filled: pass D + D.T"
+    return "Are its rows in the order of its columns? If only noise sets them apart, pass (D + D.T) / 2"
 
 
 def _plainly_distances(D: Array) -> bool:

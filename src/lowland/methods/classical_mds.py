@@ -171,7 +171,7 @@ class ClassicalMDS(PointMap):
         else:
             D = self._given = X
         if given or callable(self.metric):
-            check_distances(D)
+            D = check_distances(D)
         return D
 
     def _require(self, rows: Rows, run: Run, m: int | None) -> None:
