@@ -8,15 +8,14 @@ it shows in ``make bench``.
 import datetime
 import json
 import os
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import torch
 
+from gpu import milliseconds  # beside this script
+
 N, K = 20_000, 2
-WARM_UPS, RUNS = 3, 10
 BAR = 60.0  # milliseconds
 
 
@@ -77,18 +76,6 @@ def exact_values(D):
     B -= B.mean(dim=0)
     B -= B.mean(dim=1, keepdim=True)
     return torch.linalg.eigvalsh(B / -2).flip(0)[:K]
-
-
-def milliseconds(call):
-    """The median of ten runs after three warm-ups, each waited for."""
-    times = []
-    for _ in range(WARM_UPS + RUNS):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        call()
-        torch.cuda.synchronize()
-        times.append(1e3 * (time.perf_counter() - start))
-    return statistics.median(times[WARM_UPS:])
 
 
 if __name__ == "__main__":

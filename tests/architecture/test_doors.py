@@ -49,6 +49,13 @@ def test_heavy_dependencies_have_one_door(package):
             assert place.startswith(DOORS[package]) if DOORS[package] else False, f"{place} imports {package}"
 
 
+def test_warnings_have_one_door():
+    """Only ``errors.warn`` finds the user's own line."""
+    for path in FILES:
+        if path.relative_to(SOURCE).as_posix() not in ("errors.py", "cli/main.py"):
+            assert "warnings.warn(" not in path.read_text(encoding="utf-8"), path
+
+
 def test_methods_do_not_import_each_other():
     from lowland.methods.registry import entries
 

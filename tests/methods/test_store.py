@@ -207,3 +207,17 @@ def test_what_scikit_learn_keeps_beside_a_model(iris, tmp_path):
 def test_an_unfitted_model_is_not_saved(tmp_path):
     with pytest.raises(NotFittedError):
         lowland.save(PCA(2), tmp_path / "m.lowland")
+
+
+@pytest.mark.parametrize("name", ["ClassicalMDS", "MDS", "SammonMapping"])
+def test_a_function_that_measures_must_be_given_again(name, tmp_path):
+    def apart(a, b):
+        return float(np.abs(a - b).sum())
+
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    model = getattr(lowland, name)(metric=apart).fit(X)
+    lowland.save(model, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    with pytest.raises(ParameterError, match=r"set_params\(metric=\.\.\.\)"):
+        loaded.transform(X)
+    np.testing.assert_allclose(loaded.set_params(metric=apart).transform(X), model.transform(X))

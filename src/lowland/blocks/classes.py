@@ -14,32 +14,20 @@ import numpy as np
 from lowland.arrays.linalg import gram
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
-from lowland.arrays.scratch import less_rows_of
+from lowland.arrays.scratch import less_rows_of, shifted_with_sums
+from lowland.blocks.moments import Scattered, shift_of
 
-_SAMPLE = 64  # rows that tell how far from the origin the columns lie
-_FAR = 1e3  # deviations between mean and origin from which sums are taken about a point near the mean
-_LEAST_KEPT = (0.5, 1e-3)  # share of a sum of squares that must be left of it, in float32 and in float64
 _MEMBERS = 2048  # rows summed at a time
 
 
 @dataclass(frozen=True)
-class ClassMoments:
+class ClassMoments(Scattered):
     """Counts, means and scatter of the classes: (d, d) pooled, or (C, d, d) where the classes are kept apart."""
 
     n: np.ndarray  # (C,) rows of each class
     mean: Array  # (C, d) float64; zero for a class without rows
     scatter: Array  # sum over the rows of (x - mean of its class)(x - mean of its class)'
     rounding: float  # as in Moments
-
-    def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
-        return self._merged(other, as_double(self.scatter) + other.scatter)
-
-    def __iadd__(self, other: Self) -> Self:
-        """Merge another part into this one's scatter, in place and in float64."""
-        scatter = as_double(self.scatter)
-        scatter += other.scatter
-        return self._merged(other, scatter)
 
     def _merged(self, other: Self, scatter: Array) -> Self:
         """The merger, given the sum of the scatters: each class adds (n_a n_b/n) δδ'."""
@@ -107,9 +95,9 @@ class MomentsByClass:
         """Return the moments of one slab; y holds the number of each row's class."""
         xp = xp_of(X)
         n = np.bincount(y, minlength=self.classes).astype(np.float64)
-        mean = class_means(X, y, n)
+        Y, mean, seen = _means(X, y, n)
         rounding = (8 * eps_of(X)) ** 2
-        if not self.apart and (scatter := _by_difference(X, mean, n)) is not None:
+        if not self.apart and (scatter := _by_difference(Y, seen, n)) is not None:
             return ClassMoments(n, mean, scatter, rounding)
         near = xp.astype(mean, X.dtype)
         Y = less_rows_of(X, near, y)
@@ -122,24 +110,13 @@ class MomentsByClass:
         return ClassMoments(n, mean, scatter, rounding)
 
 
-def _by_difference(X: Array, mean: Array, n: np.ndarray) -> Array | None:
-    """X'X less that of the class means, which saves a copy of X; None where it would cost more digits than it may."""
-    xp = xp_of(X)
-    least = _LEAST_KEPT[X.dtype == xp.float64]
-    average, square = _sampled(X)
-    if X.shape[0] <= _SAMPLE or not bool(xp.all(square - average**2 >= least * square)):
-        return None
-    G = as_double(gram(X))
+def _by_difference(Y: Array, means: Array, n: np.ndarray) -> Array | None:
+    """Y'Y less that of the class means, which spares a copy of the rows; None where it would cost more than a bit."""
+    xp = xp_of(Y)
+    G = as_double(gram(Y))
     total = xp.linalg.diagonal(G)
-    S = G - gram(mean * like(np.sqrt(n), mean)[:, None])
-    return S if bool(xp.all(xp.linalg.diagonal(S) >= least * total)) else None
-
-
-def _sampled(X: Array) -> tuple[Array, Array]:
-    """Mean and mean square of the columns over a few rows spread over all, (d,) float64."""
-    xp = xp_of(X)
-    sample = as_double(X[:: max(1, X.shape[0] // _SAMPLE), :])
-    return xp.mean(sample, axis=0), xp.mean(sample**2, axis=0)
+    between = gram(means * like(np.sqrt(n), means)[:, None])
+    return G - between if bool(xp.all(xp.linalg.diagonal(between) <= total / 2)) else None
 
 
 def _of_class(Y: Array, y: np.ndarray, c: int) -> Array:
@@ -149,21 +126,26 @@ def _of_class(Y: Array, y: np.ndarray, c: int) -> Array:
 
 def class_means(X: Array, y: np.ndarray, n: np.ndarray) -> Array:
     """Return the mean of the rows of each class, (C, d) float64, zero where there is none; n counts them."""
-    xp = xp_of(X)
-    shift, square = _sampled(X)
-    if bool(xp.all(shift**2 <= _FAR**2 * (square - shift**2))):
-        shift = xp.zeros_like(shift)  # near enough: the sums keep their digits as they are
-    divisor = like(np.maximum(n, 1), shift)[:, None]
-    if isinstance(X, np.ndarray):
-        sums = np.zeros((len(n), X.shape[1]))
-        for start in range(0, len(X), _MEMBERS):
-            rows = X[start : start + _MEMBERS]
-            rows = rows - shift if shift.any() else rows.astype(np.float64, copy=False)
+    return _means(X, y, n)[1]
+
+
+def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]:
+    """The rows seen from a point near them, the class means, and those seen from there: sums keep their digits."""
+    shift = shift_of(X)
+    Y = X if shift is None else shifted_with_sums(X, shift)[0]
+    if isinstance(Y, np.ndarray):
+        sums = np.zeros((len(n), Y.shape[1]))
+        for start in range(0, len(Y), _MEMBERS):
+            rows = Y[start : start + _MEMBERS].astype(np.float64, copy=False)
             sums += _membership(y[start : start + _MEMBERS], len(n)).T @ rows
     else:
         member = y[:, None] == np.arange(len(n))[None, :]  # (m, C)
-        sums = like(member.T, shift) @ (as_double(X) - shift[None, :])
-    return (shift[None, :] + sums / divisor) * like(n > 0, shift)[:, None]
+        Y64 = as_double(Y)
+        sums = like(member.T, Y64) @ Y64
+    seen = sums / like(np.maximum(n, 1), sums)[:, None]
+    if shift is None:
+        return Y, seen, seen
+    return Y, (seen + as_double(shift)[None, :]) * like(n > 0, seen)[:, None], seen
 
 
 def _membership(y: np.ndarray, classes: int) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,10 @@ from lowland.arrays.random import standard_normal
 from lowland.blocks.distances import Metric, check_distances, check_metric, distance_matrix
 from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.run import Run, all_finite, run_for
 
-SINGLE_ABOVE = (
-    4096  # points beyond which measured distances are kept in float32: no stress of so many feels the rounding
-)
+SINGLE_ABOVE = 4096  # points; beyond, measured distances are kept in float32: no stress of so many feels the rounding
 
 
 @dataclass(frozen=True)
@@ -82,11 +79,10 @@ def _warn_of_a_matrix(X: Array, owner: str) -> None:
         return
     A = to_numpy(X)
     if np.all(np.diagonal(A) == 0) and np.array_equal(A, A.T):
-        warnings.warn(
+        warn(
             f"The rows given to {owner} look like a matrix of distances: symmetric with a diagonal of zeros. They are "
             "taken as rows; pass metric='precomputed' if they are distances.",
             DataWarning,
-            stacklevel=4,
         )
 
 

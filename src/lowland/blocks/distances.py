@@ -204,21 +204,21 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     if _plainly_distances(D):
         return D
     xp = xp_of(D)
-    known = xp.where(xp.isnan(D) | xp.isinf(D), xp.zeros_like(D), xp.abs(D))
-    largest = float(xp.max(known))
+    largest = max(_largest_finite(block) for _, block, _ in _mirrored(D))
     hair = 1e4 * eps_of(D) * largest
     for start, block, mirror in _mirrored(D):
-        with np.errstate(invalid="ignore"):  # infinity less infinity, which is told first
-            unequal = xp.abs(block - mirror) > hair
-        if missing:
-            unequal = unequal | (xp.isnan(block) != xp.isnan(mirror))
         for fault, words in (
             (xp.isnan(block) & (not missing), "is missing (NaN): MDS takes missing distances, this method does not"),
             (xp.isinf(block), "is infinite: the points are not connected. Keep one connected part, or join the parts"),
             (block < -hair, "is negative: no distance is. Pass distances, not similarities or a kernel"),
-            (unequal, f"differs from its mirror image: the matrix is not symmetric. {_symmetric_remedy(D)}"),
         ):
             _refuse(fault, start, block, words, source)
+        unequal = xp.abs(block - mirror) > hair
+        if missing:
+            unequal = unequal | (xp.isnan(block) != xp.isnan(mirror))
+        if bool(xp.any(unequal)):
+            words = f"differs from its mirror image: the matrix is not symmetric. {_symmetric_remedy(D)}"
+            _refuse(unequal, start, block, words, source)
     diagonal = to_numpy(xp.linalg.diagonal(D))
     if np.any(np.abs(diagonal) > eps_of(D) ** 0.5 * largest):
         i = int(np.argmax(np.abs(diagonal)))
@@ -228,6 +228,12 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
         )
     mended = (D + D.T) / 2
     return _with_zero_diagonal(xp.where(mended < 0, xp.zeros_like(mended), mended))
+
+
+def _largest_finite(block: Array) -> float:
+    xp = xp_of(block)
+    sizes = xp.abs(block)
+    return float(xp.max(xp.where(xp.isfinite(sizes), sizes, xp.zeros_like(sizes))))
 
 
 def _symmetric_remedy(D: Array) -> str:

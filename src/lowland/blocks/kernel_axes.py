@@ -6,7 +6,6 @@ Every route ends in the same map: z = (k(x) - means) coefficients, with k(x) the
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +21,7 @@ from lowland.blocks.operators import Divided, DoubleCentered, centered_product
 from lowland.blocks.rules import Fixed
 from lowland.blocks.spectral import ROUNDING, Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.local import blas_on_one_thread
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
@@ -211,10 +210,9 @@ def _tell_negative(lowest: float, largest: float, kernel: KernelWith, wanted: Wa
         "products of features."
     )
     if kernel.kernel == "sigmoid" and wanted.k is not None and some:
-        warnings.warn(
+        warn(
             f"{text} Components of positive eigenvalues are kept; a lower gamma, or 'rbf', avoids negative ones.",
             DataWarning,
-            stacklevel=2,
         )
         return
     remedy = "Choose 'rbf', 'laplacian', 'cosine', or 'poly' with coef0 >= 0"

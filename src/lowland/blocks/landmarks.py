@@ -48,9 +48,6 @@ def evenly_spread(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
     return keep
 
 
-def choose_landmarks(rows: Rows, m: int, run: Run, rng: np.random.Generator) -> Array:
-    """Return m rows spread evenly over all, (m, d), the same for every chunking."""
-    n = rows.n if rows.n is not None else run.fold(rows, ColumnMoments.of, name="counting rows").rows
-    if m >= n:
-        return run.to_array(rows, "All rows as landmarks")
-    return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="choosing landmarks").rows
+def count_rows(rows: Rows, run: Run) -> int:
+    """Return how many rows there are, by a pass over them where nothing else tells."""
+    return rows.n if rows.n is not None else run.fold(rows, ColumnMoments.of, name="counting rows").rows

@@ -25,8 +25,27 @@ _SHIFT_ROWS = 64  # rows whose mean serves as the shift; any shift within a devi
 _COPY_FREELY = 1024  # rows; copying fewer costs nothing worth saving
 
 
+class Scattered:
+    """A statistic with a scatter: what is shared by those that merge theirs. A subclass writes ``_merged``."""
+
+    scatter: Array
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        return self._merged(other, as_double(self.scatter) + other.scatter)
+
+    def __iadd__(self, other: Self) -> Self:
+        """Merge another part into this one's scatter, in place and in float64."""
+        scatter = as_double(self.scatter)
+        scatter += other.scatter
+        return self._merged(other, scatter)
+
+    def _merged(self, other: Self, scatter: Array) -> Self:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Moments:
+class Moments(Scattered):
     """Count, mean and scatter of rows. With weights, ``n`` is their sum: a weight counts repetitions."""
 
     n: float
@@ -62,16 +81,6 @@ class Moments:
         lost = np.any(np.abs(G.diagonal() - columns.squares) > _DIGITS_WANTED * columns.squares)
         np.fill_diagonal(G, columns.squares)
         return cls(columns.n, columns.rows, columns.mean, G, columns.rounding, bool(lost))
-
-    def __add__(self, other: Self) -> Self:
-        """Merge two parts."""
-        return self._merged(other, as_double(self.scatter) + other.scatter)
-
-    def __iadd__(self, other: Self) -> Self:
-        """Merge another part into this one's scatter, in place and in float64."""
-        scatter = as_double(self.scatter)
-        scatter += other.scatter
-        return self._merged(other, scatter)
 
     def _merged(self, other: Self, scatter: Array) -> Self:
         """The merger, given the sum of the scatters, to which the distance of the means is added in place."""
@@ -233,17 +242,25 @@ def counting(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | 
     return xp.take(X, xp.asarray(kept, device=device_of(X)), axis=0), weights[kept]
 
 
-def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array, float]:
-    """Return the shift, the shifted rows (times the root of their weights), their weighted sum in float64, and n."""
+def shift_of(X: Array) -> Array | None:
+    """Return a point near the mean of the rows, (d,), to see them from; None where the origin is near enough."""
     xp = xp_of(X)
-    if X.shape[0] == 0:
-        zeros = xp.zeros(X.shape[1], dtype=X.dtype, device=device_of(X))
-        return zeros, X, as_double(zeros), 0.0
     sample = X[:: max(1, X.shape[0] // _SHIFT_ROWS), :]  # spread over the slab: its first rows may be unlike the rest
     shift = xp.mean(sample, axis=0)  # (d,)
     if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= xp.std(sample, axis=0))):
-        # every mean is near the origin: the copy would gain less than a bit
-        shift, Y, sums = xp.zeros_like(shift), X, column_sums(X)
+        return None  # the copy would gain less than a bit
+    return shift
+
+
+def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array, float]:
+    """Return the shift, the shifted rows (times the root of their weights), their weighted sum in float64, and n."""
+    xp = xp_of(X)
+    zeros = xp.zeros(X.shape[1], dtype=X.dtype, device=device_of(X))
+    if X.shape[0] == 0:
+        return zeros, X, as_double(zeros), 0.0
+    shift = shift_of(X)
+    if shift is None:
+        shift, Y, sums = zeros, X, column_sums(X)
     else:
         Y, sums = shifted_with_sums(X, shift)
     if weights is None:

@@ -12,7 +12,7 @@ from lowland.arrays.namespace import Array, device_of, like, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.affinities import KernelWith
 from lowland.blocks.distances import squared_euclidean
-from lowland.errors import DataError
+from lowland.errors import DataError, warn
 from lowland.run.run import Run
 
 _STEPS = 500  # of the fixed point
@@ -95,11 +95,10 @@ class FixedPointPreImages:
                 break
         else:
             left = int(xp.sum(xp.astype(moved > _SETTLED * spread, xp.int64)))
-            warnings.warn(
+            warn(
                 f"{left} of {X.shape[0]} pre-images still moved after {_STEPS} steps of the fixed point (at most "
                 f"{float(xp.max(moved)) / float(spread):.1e} of the spread of the rows). Keep more components, or "
                 "choose preimage='ridge'.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return xp.astype(X, Z.dtype, copy=False)

@@ -95,11 +95,8 @@ def leading_eigenpairs(
     if solver == "power":
         oversamples = min(oversamples, 2)  # the textbook's block is as wide as the answer; two more guard against ties
     if k + oversamples >= n and solver != "eigh":
-        A, dense, solver = (
-            _formed(A, like_array, run),
-            True,
-            "eigh",
-        )  # an iteration on the whole space is a direct method
+        # an iteration on the whole space is a direct method
+        A, dense, solver = _formed(A, like_array, run), True, "eigh"
     rng = rng if rng is not None else np.random.default_rng(0)
     match solver:
         case "eigh":

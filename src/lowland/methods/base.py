@@ -181,7 +181,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         seed = getattr(self, "random_state", None)
         return generator(0 if seed is None else seed)
 
-    def _tell_of_course(self, solver: SolverChoice) -> None:
+    def _tell_of_course(
+        self,
+        solver: SolverChoice,
+        remedy: str = "Raise tol or the number of iterations, or choose a direct solver.",
+    ) -> None:
         """Record how the solver went; warn where it stopped before it was done."""
         self.solver_ = solver
         self.n_iter_ = solver.iterations
@@ -189,7 +193,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
             warn(
                 f"{type(self).__name__}: the solver {solver.name!r} stopped after {solver.iterations} iterations "
-                f"before it converged{left}. Raise tol or the number of iterations, or choose a direct solver.",
+                f"before it converged{left}. {remedy}",
                 ConvergenceWarning,
             )
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
 from lowland.blocks.axes import SolverChoice, principal_axes
-from lowland.blocks.distances import DistancesTo, check_distances, check_metric, distance_matrix, in_slabs
-from lowland.blocks.landmarks import Picked, evenly_spread
-from lowland.blocks.moments import ColumnMoments
+from lowland.blocks.distances import check_distances, check_metric, distance_matrix, in_slabs
+from lowland.blocks.landmarks import Picked, count_rows, evenly_spread
 from lowland.blocks.rules import Fixed
 from lowland.blocks.scaling import (
     Eigenvalues,
@@ -27,10 +24,9 @@ from lowland.blocks.scaling import (
 )
 from lowland.blocks.spectral import fix_signs
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataWarning, ParameterError
+from lowland.errors import DataWarning, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import Affine, PointMap
-from lowland.methods.parameters import Described
 from lowland.run.run import Run, run_for
 
 _FEW_COLUMNS = 500  # up to this many, all eigenvalues of their scatter cost nothing worth saving
@@ -122,14 +118,13 @@ class ClassicalMDS(PointMap):
         m = self.n_landmarks
         if m is None:
             return None
-        n = rows.n if rows.n is not None else run.fold(rows, ColumnMoments.of, name="counting rows").rows
+        n = count_rows(rows, run)
         if m < n:
             return evenly_spread(n, m, self._generator())
-        warnings.warn(
+        warn(
             f"ClassicalMDS(n_landmarks={m}): the data has {n} rows, so all of them are scaled, exactly. "
             f"Choose fewer than {n}, or None.",
             DataWarning,
-            stacklevel=5,
         )
         return None
 
@@ -189,11 +184,10 @@ class ClassicalMDS(PointMap):
     def _constant(self, D: Array, run: Run) -> float:
         found = additive_constant(D, run)
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"ClassicalMDS: the additive constant still rose after {len(found.trace)} steps, to {found.value:g}. "
                 "Some eigenvalues may stay negative. Choose landmarks, whose constant is found directly.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return found.value
 
@@ -209,15 +203,7 @@ class ClassicalMDS(PointMap):
         self.goodness_at_most_ = found.goodness
         self.goodness_of_fit_ = found.goodness if found.exact else None
         self.n_samples_ = int(Z.shape[0])
-        self.solver_, self.n_iter_ = solver, solver.iterations
-        if not solver.converged:
-            warnings.warn(
-                f"ClassicalMDS: the solver {solver.name!r} stopped after {solver.iterations} iterations before it "
-                f"converged (residual {solver.trace[-1]:.1e}). Ask for fewer components, or for all_eigenvalues, which "
-                "are found directly.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._tell_of_course(solver, "Ask for fewer components, or for all_eigenvalues, which are found directly.")
 
     @property
     def dissimilarity_matrix_(self) -> Array:
@@ -249,14 +235,8 @@ class ClassicalMDS(PointMap):
     def _placing(self) -> Callable[[Array], Array]:
         if hasattr(self, "components_"):
             return Affine(self.components_.T, self.mean_)
-        if isinstance(self.metric, Described):
-            raise ParameterError(
-                "ClassicalMDS was loaded from a file, which keeps only a description of the function that is its "
-                f"metric: {self.metric.text}. Give it again with set_params(metric=...)."
-            )
-        given = self.points_ is None
-        measure = None if given else DistancesTo(self.points_, self.metric, self.metric_params or {})
-        columns = self.landmarks_ if given else None
+        columns = self.landmarks_ if self.points_ is None else None
+        measure = self._distances_to(self.points_)
         return Placement(self.weights_, self.mean_squares_, measure, columns, self.additive_constant_)
 
     def _kept_points(self) -> int:
@@ -267,8 +247,3 @@ class ClassicalMDS(PointMap):
         width = self.n_components if isinstance(place, Affine) else self._kept_points()
         Z = run.gather(place, in_slabs(rows, width), self.n_components, name="placing rows")
         return to_numpy(Z) if is_dask(Z) else Z
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags

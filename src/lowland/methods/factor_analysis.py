@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
@@ -41,7 +40,7 @@ from lowland.blocks.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, as_rule
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import Affine, MomentsMap
 from lowland.methods.parameters import check_parameters
@@ -325,4 +324,4 @@ class FactorAnalysis(MomentsMap):
 
 
 def _warn(words: str, category: type[Warning]) -> None:
-    warnings.warn(f"FactorAnalysis: {words}", category, stacklevel=4)
+    warn(f"FactorAnalysis: {words}", category)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from types import MethodType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, xp_of
@@ -25,12 +23,11 @@ from lowland.blocks.kernel_axes import (
     landmark_axes,
     linear_axes,
 )
-from lowland.blocks.landmarks import choose_landmarks
-from lowland.blocks.moments import ColumnMoments
+from lowland.blocks.landmarks import Picked, count_rows, evenly_spread
 from lowland.blocks.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataError, DataWarning, ParameterError
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import PointMap
 from lowland.methods.parameters import Described
@@ -130,15 +127,16 @@ class KernelPCA(PointMap):
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """The kernel, its axes, the way back."""
         self._check_choices()
-        m = self._landmark_count(rows, run)
-        if m is None:
+        keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
+        if keep is None:
             X = run.to_array(rows, "KernelPCA without n_landmarks")
             self._keep(self._exact(X, run_for(ArrayRows(X))), X)
         else:
+            m = int(keep.sum())
             run.require(
                 8 * m * (4 * m + 2 * rows.d), f"The kernel of {m} landmarks and its features", "Lower n_landmarks"
             )
-            X = choose_landmarks(rows, m, run, self._generator())
+            X = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
             self.gamma_ = self._gamma(X)
             self.landmarks_ = X
             self._keep(landmark_axes(rows, self._kernel_with(X), run, self._wanted()), X)
@@ -190,17 +188,16 @@ class KernelPCA(PointMap):
         if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
             raise ParameterError("KernelPCA(preimage='fixed-point') is for kernel='rbf'. Choose preimage='ridge'.")
 
-    def _landmark_count(self, rows: Rows, run: Run) -> int | None:
-        """How many landmarks; None where there are no more rows than that, or none were asked for."""
+    def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
+        """Mark the rows that are landmarks; none are where all rows would be, or none were asked for."""
         if self.n_landmarks is None:
             return None
-        n = rows.n if rows.n is not None else run.fold(rows, ColumnMoments.of, name="counting rows").rows
+        n = count_rows(rows, run)
         if self.n_landmarks < n:
-            return self.n_landmarks
-        warnings.warn(
+            return evenly_spread(n, self.n_landmarks, self._generator())
+        warn(
             f"KernelPCA(n_landmarks={self.n_landmarks}): there are {n} rows, so all are used and the result is exact.",
             DataWarning,
-            stacklevel=2,
         )
         return None
 
@@ -286,8 +283,3 @@ class KernelPCA(PointMap):
         check_is_fitted(self)
         if not hasattr(self, "X_transformed_fit_"):
             raise NotFittedError("fit_inverse_transform was set after the fit. Fit the model again.")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

@@ -133,8 +133,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
         scatters = 4 + C * self._apart
         run.require(scatters * 8 * d**2, f"The {d} x {d} scatter within classes", "Reduce the columns first with PCA")
         self._moments = run.fold(rows, MomentsByClass(C, self._apart), codes, name="summing classes")
-        if self.covariance_estimator is not None or self.shrinkage == "auto":
-            self._count(self._moments.n, self._moments.mean)
+        self._count(self._moments.n, self._moments.mean)
         if self.covariance_estimator is not None:
             X = to_numpy(run.to_array(rows, "A covariance estimator"))
             self._solve_ratio(self._moments, self._estimated(X, codes))
@@ -142,7 +141,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
             fourth = run.fold(rows, fourth_powers(self._moments), codes, name="measuring noise").value
             self._solve_ratio(self._moments, covariances(self._moments, to_numpy(self.priors_), fourth=fourth))
         else:
-            self.solve_moments(self._moments, run)
+            self._solve_plainly(self._moments)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Add labelled rows to those seen before; ``classes`` names all that will come, else new ones may join."""
@@ -180,6 +179,10 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
                 "solver, shrinkage or priors were changed after rows had been added, and the classes were not kept "
                 "apart. Set them back, or start anew with fit."
             )
+        self._solve_plainly(moments)
+
+    def _solve_plainly(self, moments: ClassMoments) -> None:
+        """With the moments alone: no shrinkage, or by a number."""
         if self.solver != "svd":
             self._solve_ratio(moments, covariances(moments, to_numpy(self.priors_), float(self.shrinkage or 0.0)))
             return

@@ -8,19 +8,20 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_array, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.axes import Axes
-from lowland.blocks.distances import in_slabs
+from lowland.blocks.distances import DistancesTo, in_slabs
 from lowland.blocks.moments import Moments
 from lowland.blocks.operators import centered_product
 from lowland.data.open import open_rows
 from lowland.data.rows import DaskRows, Rows, SlicedRows, slab_rows
-from lowland.errors import DataError, DataWarning, LowlandError, warn
+from lowland.errors import DataError, DataWarning, LowlandError, ParameterError, warn
 from lowland.methods.base import Reducer
-from lowland.methods.parameters import check_parameters
+from lowland.methods.parameters import Described, check_parameters
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
@@ -93,11 +94,14 @@ class LinearMap(Reducer):
 class PointMap(Reducer):
     """New rows are placed by their distances to, or kernel values with, rows that were kept.
 
-    A method gives ``_placing`` and sets ``embedding_``, the coordinates of the rows it was fitted to.
+    A method gives ``_placing`` and sets ``embedding_``, the coordinates of the rows it was fitted to. Its ``metric`` or
+    ``kernel`` may be "precomputed": then every pair of rows has been compared already.
     """
 
     if TYPE_CHECKING:
         embedding_: Array
+        metric: Any
+        metric_params: dict[str, Any] | None
 
     def _placing(self) -> Callable[[Array], Array]:
         """The map from a slab of rows to coordinates; an object that can travel to a worker."""
@@ -105,7 +109,24 @@ class PointMap(Reducer):
 
     def _kept_points(self) -> int:
         """How many rows were kept: a slab makes as many numbers for each of its rows."""
-        raise NotImplementedError
+        return int(self.embedding_.shape[0])
+
+    def _distances_to(self, points: Array | None) -> DistancesTo | None:
+        """What measures rows against the points that were kept; None where their distances are given."""
+        if points is None:
+            return None
+        if isinstance(self.metric, Described):
+            raise ParameterError(
+                f"{type(self).__name__} was loaded from a file, which keeps only a description of the function that is "
+                f"its metric: {self.metric.text}. Give it again with set_params(metric=...)."
+            )
+        return DistancesTo(points, self.metric, self.metric_params or {})
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        compared_by = (getattr(self, name, None) for name in ("metric", "kernel"))
+        tags.input_tags.pairwise = "precomputed" in compared_by
+        return tags
 
     def _encoding_width(self) -> int:
         return int(self.embedding_.shape[1])

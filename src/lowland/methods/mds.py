@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.blocks.dissimilarities import (
@@ -20,7 +18,6 @@ from lowland.blocks.dissimilarities import (
     given_start,
     random_start,
 )
-from lowland.blocks.distances import DistancesTo
 from lowland.blocks.monotone import Curve
 from lowland.blocks.nonmetric import NonMetricStress
 from lowland.blocks.placing import PlaceAmong
@@ -36,6 +33,7 @@ from lowland.blocks.stress import (
     minimize_stress,
 )
 from lowland.data.rows import Rows
+from lowland.errors import warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
@@ -183,25 +181,15 @@ class MDS(PointMap):
         self.n_iter_, self.converged_ = course.iterations, course.converged
         self.trace_ = tuple(2 * value for value in course.trace)
         if not course.converged:
-            warnings.warn(
+            warn(
                 f"MDS stopped after {self.n_iter_} iterations before the stress settled (the last one lowered it by "
                 f"{self.trace_[-2] - self.trace_[-1]:.1e} of {self.trace_[-1]:.3g}). Raise max_iter or eps.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def _facts(self) -> dict[str, Any]:
         return {"stress": self.stress_, "stress-1": self.stress1_}
 
     def _placing(self) -> PlaceAmong:
-        measure = None if self.X_fit_ is None else DistancesTo(self.X_fit_, self.metric, self.metric_params or {})
         curve = None if self.curve_ is None else Curve(self.curve_[0], self.curve_[1])
-        return PlaceAmong(self.embedding_, measure, curve)
-
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
+        return PlaceAmong(self.embedding_, self._distances_to(self.X_fit_), curve)

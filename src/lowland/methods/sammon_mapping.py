@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.blocks.dissimilarities import check_count, dissimilarities, given_start, random_start
-from lowland.blocks.distances import DistancesTo
 from lowland.blocks.placing import PlaceAmong
 from lowland.blocks.quasi_newton import Course, Spot, descend_safely
 from lowland.blocks.stress import SammonStress, Targets, classical_start, in_principal_axes
 from lowland.blocks.twins import merge_twins
 from lowland.data.rows import Rows
+from lowland.errors import warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
@@ -124,24 +122,14 @@ class SammonMapping(PointMap):
 
     def _tell(self) -> None:
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"SammonMapping stopped after {self.n_iter_} iterations before its steps became short (stress "
                 f"{self.stress_:.3g}). Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
     def _facts(self) -> dict[str, Any]:
         return {"Sammon's stress": self.stress_, "rows merged": self.n_merged_}
 
     def _placing(self) -> PlaceAmong:
-        measure = None if self.X_fit_ is None else DistancesTo(self.X_fit_, self.metric, self.metric_params or {})
-        return PlaceAmong(self.embedding_, measure, sammon=True)
-
-    def _kept_points(self) -> int:
-        return int(self.embedding_.shape[0])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
+        return PlaceAmong(self.embedding_, self._distances_to(self.X_fit_), sammon=True)
