@@ -126,7 +126,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         """Check shape and names of what came in against what the method needs, or against what it was fitted to."""
-        if rows.is_sparse and not self.takes_sparse:
+        if not self._takes(rows):
             raise DataError(
                 f"{type(self).__name__} does not take sparse data. Pass X.toarray() if it fits in memory, "
                 "or reduce it first with PCA or TruncatedSVD, which keep it sparse."
@@ -154,6 +154,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"X has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                 "input. Pass the columns it was fitted to."
             )
+
+    def _takes(self, rows: Rows) -> bool:
+        """Whether rows of this kind are taken: sparse ones only where the method can do with them."""
+        return self.takes_sparse or not rows.is_sparse
 
     def _warn_of_names(self, rows: Rows, fitted: np.ndarray | None) -> None:
         name = type(self).__name__

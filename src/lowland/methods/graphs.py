@@ -1,0 +1,137 @@
+"""What methods on a graph of neighbours share: how it is made, the parts it falls into, the neighbours of new rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.blocks.components import Policy, ShortestLinks, connected
+from lowland.blocks.neighbors import (
+    NearestAmong,
+    NeighborGraph,
+    Search,
+    given_graph,
+    nearest_neighbors,
+    neighbors_within,
+)
+from lowland.data.rows import Rows
+from lowland.methods.base import param
+from lowland.methods.maps import PointMap
+from lowland.run.run import Run
+
+_SEARCHES: dict[str, Search] = {
+    "auto": "auto",
+    "brute": "products",
+    "kd_tree": "tree",
+    "ball_tree": "tree",
+    "approximate": "approximate",
+}
+
+
+class GraphMap(PointMap):
+    """A method on a graph of neighbours. It declares ``n_neighbors``, and ``radius``, ``metric`` … where it has them.
+
+    ``solve`` asks for ``_graph(X, run)``, works on the points that were kept, and sets ``embedding_`` by
+    ``_with_left_out``.
+    """
+
+    if TYPE_CHECKING:
+        n_neighbors: int | None
+
+    disconnected: Policy = param(
+        "connect",
+        "Where the graph falls into parts: join them by the shortest links, keep the largest (other rows become NaN), "
+        "ignore it as textbooks do, or stop with an error.",
+    )
+
+    def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
+        """Fit to the rows of X. ``graph``: neighbours that you know, a sparse (n, n) matrix of their distances."""
+        self._given = graph
+        try:
+            return self._fit(X, y)
+        finally:
+            del self._given
+
+    def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
+        """Fit as ``fit`` does and return the coordinates, (n, k)."""
+        return self._present(self.fit(X, y, graph).embedding_, X)
+
+    # --- the graph ---
+
+    def _graph(self, X: Array, run: Run) -> NeighborGraph:
+        """The graph of neighbours, links in both directions, with the policy on its parts applied and told."""
+        graph = self._neighbors(X, run)
+        links = ShortestLinks(X, *self._measure())
+        parts = connected(graph, self.disconnected, links, owner=type(self).__name__)
+        self.n_parts_, self.part_ = parts.count, parts.label
+        self.kept_, self.n_left_out_ = parts.kept, int(np.sum(~parts.kept))
+        self.links_added_, self.recall_ = parts.links, graph.recall
+        return parts.graph
+
+    def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
+        """The neighbours of each row, as searched for or given."""
+        metric, params = self._measure()
+        if self._given is not None:
+            return given_graph(self._given, X.shape[0])
+        if self._is_given(X):
+            return given_graph(X)
+        radius = getattr(self, "radius", None)
+        if radius is not None:
+            return neighbors_within(X, radius, run, metric=metric, params=params, search=self._search())
+        return nearest_neighbors(
+            X, self._k(X), run, metric=metric, params=params, search=self._search(), rng=self._generator()
+        )
+
+    def _k(self, X: Array) -> int:
+        """How many neighbours each point has, where not all of a radius are taken."""
+        assert self.n_neighbors is not None
+        return self.n_neighbors
+
+    def _measure(self) -> tuple[Any, dict[str, Any]]:
+        """The metric and its parameters; a method may have none, and then rows are compared by straight lines."""
+        metric = getattr(self, "metric", "euclidean")
+        params = dict(getattr(self, "metric_params", None) or {})
+        if metric == "minkowski" and hasattr(self, "p"):
+            params.setdefault("p", self.p)
+        return metric, params
+
+    def _search(self) -> Search:
+        return _SEARCHES[getattr(self, "neighbors_algorithm", "auto")]
+
+    def _is_given(self, X: Any) -> bool:
+        """Whether X is itself a graph: a sparse matrix of distances."""
+        return is_sparse(X) and self._measure()[0] == "precomputed"
+
+    def _takes(self, rows: Rows) -> bool:
+        return super()._takes(rows) or self._measure()[0] == "precomputed"
+
+    # --- points kept and left out, and new ones ---
+
+    def _kept_rows(self, X: Array) -> Array:
+        """The rows that have a place in the embedding."""
+        return X if self.kept_.all() else xp_of(X).take(X, like(np.flatnonzero(self.kept_), X, xp_of(X).int64), axis=0)
+
+    def _with_left_out(self, Z: Array) -> Array:
+        """The embedding of all rows: NaN for those that were left out, (n, k)."""
+        if self.kept_.all():
+            return Z
+        whole = np.full((len(self.kept_), Z.shape[1]), np.nan)
+        whole[self.kept_] = to_numpy(Z)
+        return like(whole, Z)
+
+    def _nearest_among(self, points: Array, k: int) -> NearestAmong:
+        """What finds the neighbours of new rows among the points that were kept."""
+        search = self._search()
+        return NearestAmong(points, k, *self._measure(), "auto" if search == "approximate" else search)
+
+    def _facts(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"parts of the graph": self.n_parts_}
+        if self.links_added_:
+            told["links added to join them"] = self.links_added_
+        if self.n_left_out_:
+            told["rows left out"] = self.n_left_out_
+        if self.recall_ < 1:
+            told["neighbours found by the approximate search"] = self.recall_
+        return told
