@@ -524,6 +524,28 @@ def _distances(X: np.ndarray) -> np.ndarray:
     return pdist(X)
 
 
+def isomap() -> Any:
+    """A swiss roll unrolled, one that short-circuits, and the residual variances of both."""
+    figure, axes = _panels(3, (9, 2.9))
+    for ax, seed, words in zip(axes, (0, 5), ("unrolled: k = 12, seed 0", "a shortcut: k = 12, seed 5"), strict=False):
+        roll = swiss_roll(1024, seed=seed)
+        model = Isomap(2, n_neighbors=12).fit(roll.X)
+        Z = model.embedding_
+        ax.scatter(Z[:, 0], Z[:, 1], c=roll.y, s=5, cmap="viridis")
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _title(ax, words)
+        left = model.residual_variances_
+        axes[2].plot(range(1, 11), left, "o-", color=STRONG if seed == 0 else MARK, markersize=4, label=f"seed {seed}")
+        axes[2].axvline(model.elbow_, color=WEAK, linewidth=1, zorder=0)
+    axes[2].set_xlabel("dimensions")
+    axes[2].set_yscale("log")
+    axes[2].legend(frameon=False)
+    _title(axes[2], "residual variance")
+    return figure
+
+
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -546,6 +568,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         kernel_pca,
         mds,
         sammon_mapping,
+        isomap,
     )
 }
 
