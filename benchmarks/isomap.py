@@ -36,7 +36,8 @@ else:
     import lowland
     lowland.config(threads=2, memory="8GB").__enter__()
     def fit(X):
-        return lowland.Isomap(2, n_neighbors=12, n_landmarks=min(m, len(X) // 2) or None, random_state=0).fit(X).embedding_
+        marks = min(m, len(X) // 2) or None
+        return lowland.Isomap(2, n_neighbors=12, n_landmarks=marks, random_state=0).fit(X).embedding_
 fit(warm)  # compiles
 answer = {}
 def timed():

@@ -526,6 +526,9 @@ def _distances(X: np.ndarray) -> np.ndarray:
 
 def isomap() -> Any:
     """A swiss roll unrolled, one that short-circuits, and the residual variances of both."""
+    from lowland import Isomap
+    from lowland.data import swiss_roll
+
     figure, axes = _panels(3, (9, 2.9))
     for ax, seed, words in zip(axes, (0, 5), ("unrolled: k = 12, seed 0", "a shortcut: k = 12, seed 5"), strict=False):
         roll = swiss_roll(1024, seed=seed)

@@ -204,7 +204,7 @@ class ByWayOfNeighbors:
             start = np.arange(len(to) + 1) * to.shape[1]
             return start, to.ravel().astype(np.int64), length.ravel().astype(np.float64)
         S = to_numpy(X if self.measure is None else self.measure(X)).astype(np.float64)  # (rows, n)
-        near = (self.radius >= S) | (S == S.min(axis=1, keepdims=True))
+        near = (self.radius >= S) | (S.min(axis=1, keepdims=True) == S)
         start = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
         return start, np.nonzero(near)[1], S[near]
 
@@ -256,7 +256,7 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def strain(D: np.ndarray, means: np.ndarray, kept: np.ndarray) -> float:
-    """Return |B - ZZ'| / n, with B = -½ J(D∘D)J and ``kept`` the eigenvalues of Z; ``means`` are those of D∘D by row."""
+    """Return |B - ZZ'| / n, B = -½ J(D∘D)J and ``kept`` the eigenvalues of Z; ``means`` are those of D∘D by row."""
     total, overall = 0.0, means.mean()
     step = max(1, 2**22 // len(D))
     for first in range(0, len(D), step):

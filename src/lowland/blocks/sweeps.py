@@ -52,9 +52,9 @@ def sweep_neighbors(
 ) -> tuple[SweepStep, ...]:
     """Return a step for every number of neighbours, ascending.
 
-    A link is a shortcut if its ends lay far apart in the graph of fewer neighbours, shortcuts left out, and do so in this
-    one without it and its like: by ``_FAR`` of the longest geodesic, and by ``_AROUND`` times its own length. The first
-    number is compared with two thirds of it.
+    A link is a shortcut if its ends lay far apart in the graph of fewer neighbours, shortcuts left out, and do so in
+    this one without it and its like: by ``_FAR`` of the longest geodesic, and by ``_AROUND`` times its own length. The
+    first number is compared with two thirds of it.
     Beyond 2,000 points, geodesics are those from 2,000 of them, and bound distances between others from below.
     """
     ks = _checked(counts, X.shape[0])
@@ -135,7 +135,9 @@ def _step(
 ) -> SweepStep:
     sizes = np.bincount(parts_of(graph))
     once = cut & (graph.sources < graph.to)
-    of = np.arange(graph.n) if len(D) == graph.n else sampled(graph.n, _EXACT)  # the points that the rows of D belong to
+    of = (
+        np.arange(graph.n) if len(D) == graph.n else sampled(graph.n, _EXACT)
+    )  # the points that the rows of D belong to
     some = sampled(len(of))
     among = D[np.ix_(some, of[some])]
     close_gaps(among)

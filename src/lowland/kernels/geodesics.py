@@ -9,8 +9,8 @@ from lowland.kernels.compile import kernel
 def paths_from(start, to, length, sources, place, width, lanes, out):
     """Write the length of the shortest path from each source to every point into ``out`` (m, n); inf where none is.
 
-    ``lanes`` sources are carried at a time: ``dist`` (n, lanes) holds the shortest path from each so far. Points wait in
-    a ring of buckets, one for every ``width`` of distance, until their paths are passed on to their neighbours, all
+    ``lanes`` sources are carried at a time: ``dist`` (n, lanes) holds the shortest path from each so far. Points wait
+    in a ring of buckets, one for every ``width`` of distance, until their paths are passed on to their neighbours, all
     lanes at once; they wait again if a path to them becomes shorter. What remains is the least of all sums from the
     source on, whatever the order in which they were met. Point v of the graph is column ``place[v]`` of ``out``.
     """

@@ -51,11 +51,12 @@ class Isomap(GraphMap):
     and some 20 n² (k + 10) for the eigenpairs; with m landmarks m l and m n. Prefer ``PCA`` where the surface is flat.
     One link across a gap spoils the map: look at ``neighbors_sweep``.
 
-    Attributes: ``embedding_`` (n, k), ``dist_matrix_`` (n, n) (with landmarks (m, n), from them), ``eigenvalues_`` (k,),
-    ``lowest_eigenvalue_``, ``residual_variances_`` (1 - r² of geodesic and straight distances in 1, 2, … 10 dimensions,
-    of at most 1,000 rows; computed when read), ``elbow_`` (the dimension at which they bend), ``landmarks_`` (row
-    numbers, or None), ``n_parts_``, ``part_`` (n,), ``kept_`` (n,), ``n_left_out_``, ``links_added_``, ``recall_``,
-    ``n_samples_``, ``solver_``, ``n_iter_``; for new rows ``points_``, ``weights_`` and ``mean_squares_``.
+    Attributes: ``embedding_`` (n, k), ``dist_matrix_`` (n, n) (with landmarks (m, n), from them), ``eigenvalues_``
+    (k,), ``lowest_eigenvalue_``, ``residual_variances_`` (1 - r² of geodesic and straight distances in 1, 2, … 10
+    dimensions, of at most 1,000 rows; computed when read), ``elbow_`` (the dimension at which they bend),
+    ``landmarks_`` (row numbers, or None), ``n_parts_``, ``part_`` (n,), ``kept_`` (n,), ``n_left_out_``,
+    ``links_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``; for new rows ``points_``, ``weights_``
+    and ``mean_squares_``.
 
     Reference: Tenenbaum, de Silva and Langford 2000, doi:10.1126/science.290.5500.2319; de Silva and Tenenbaum 2004,
     Sparse multidimensional scaling using landmark points.
@@ -78,7 +79,9 @@ class Isomap(GraphMap):
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
         "auto", "'dense': all eigenvalues; 'auto' and 'arpack': the leading ones by iteration, beyond 1,000 rows."
     )
-    tol: float = param(0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0)
+    tol: float = param(
+        0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0
+    )
     max_iter: int | None = param(None, "Most iterations for the eigenpairs; None: as many as it takes.", at_least=1)
     path_method: PathMethod = param(
         "auto", "How shortest paths are found: 'D' (Dijkstra), 'FW' (Floyd and Warshall), or the quicker one."
