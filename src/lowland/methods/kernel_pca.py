@@ -61,12 +61,12 @@ class KernelPCA(PointMap):
     1. Compute the kernel matrix of the rows, held if it fits the memory budget, else slab by slab whenever it is
        multiplied (``blocks.affinities``). The linear kernel needs none; landmarks need only theirs.
     2. Find the leading eigenpairs of the matrix, centered without being formed (``blocks.kernel_axes``). Landmarks: of
-       the scatter of the features K_mm^(-1/2) k_m(x), summed in one pass over the rows.
+       the scatter of the features (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows.
     3. Coordinates are z = (k(x) - means)'A, with A = a/√λ; for the rows fitted, √λ a.
     4. On request, learn the way back (``blocks.preimages``).
 
     Cost: n² (d + 20 k) operations and 8 n² bytes, or none of these bytes at a few times the time; with m landmarks
-    n m (d + m), 24 m² bytes, and two passes over rows that are never held whole.
+    n m (d + m), 32 m² + 24 m d bytes, and two passes over rows that are never held whole. Sparse rows stay sparse.
     Prefer ``PCA`` where straight axes will do: its components can be read.
 
     Attributes: ``eigenvalues_`` of the centered kernel matrix, ``eigenvectors_`` (n, k), ``X_fit_`` (not for a
@@ -94,7 +94,7 @@ class KernelPCA(PointMap):
         None, "How many to keep; None keeps all of a positive eigenvalue.", at_least=1, positional=True
     )
     kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"] | Callable[..., float] = (
-        param("linear", "How rows are compared; a function of two rows; 'precomputed': the rows are kernel values.")
+        param("linear", "How rows are compared; 'precomputed': the rows hold kernel values.")
     )
     gamma: float | Literal["median"] | None = param(
         None,
@@ -239,7 +239,9 @@ class KernelPCA(PointMap):
         return self.landmarks_ if hasattr(self, "landmarks_") else getattr(self, "X_fit_", None)
 
     def _facts(self) -> dict[str, Any]:
-        return {"eigenvalues": self.eigenvalues_[:10], "gamma": self.gamma_}
+        landmarks = len(self.landmarks_) if hasattr(self, "landmarks_") else None
+        gamma = None if self.kernel in ("linear", "cosine", "precomputed") else self.gamma_
+        return {"landmarks": landmarks, "eigenvalues": self.eigenvalues_[:10], "gamma": gamma}
 
     def _placing(self) -> Placing:
         of_rows = self.kernel == "linear" and not is_sparse(getattr(self, "landmarks_", None))
