@@ -292,6 +292,15 @@ def test_sparse_blocks_of_dask(landmarks):
     np.testing.assert_allclose(np.abs(there.transform(lazy).compute()), np.abs(ours.transform(X)), atol=1e-9)
 
 
+def test_sparse_rows_in_a_file_are_checked(tmp_path):
+    """An index beyond the columns would be read from memory that is not the model's."""
+    kpca = KernelPCA(2, kernel="rbf").fit(scipy.sparse.csr_array(holes()))
+    kpca.X_fit_.indices[0] = 10**6
+    lowland.save(kpca, tmp_path / "m")
+    with pytest.raises(lowland.errors.ModelFileError, match="damaged"):
+        lowland.load(tmp_path / "m")
+
+
 def test_what_sparse_rows_cannot_do():
     S = scipy.sparse.csr_array(holes())
     for words, choices in {
