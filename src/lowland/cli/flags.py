@@ -24,12 +24,20 @@ RULES = {
     "knee": "knee",
 }
 PYTHON_ONLY = {"downstream": "it needs an estimator, which only Python can give"}
+_IN_PYTHON = (  # what a sentence says to Python, and what it says here
+    (r",? or a function[^,.;]*|, a function of two rows(?=,)", ""),
+    (r"a rule such as \w+\(\)", "a rule"),
+    (r"lowland\.config\((\w+)=[^)]*\)", r"--\1"),
+    (r"\bNone\b", "none"),
+    (r"\bX holds\b", "FILE holds"),
+    (r"([a-z])_(?!\w)", r"\1"),  # the name of an attribute
+)
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 
 def option_of(flag: Flag, section: str) -> click.Option:
     """Return the option for a parameter. Its default is shown, and left to the method."""
-    names, doc = flag_names(flag.name), flag.doc
+    names, doc = flag_names(flag.name), spoken(flag.doc)
     if "rule" in flag.kinds:
         doc = f"{doc} Rules: {', '.join(RULES.values())}."
     if flag.kinds == ["bool"] and not flag.choices:
@@ -41,6 +49,13 @@ def option_of(flag: Flag, section: str) -> click.Option:
         kind = click.Choice(flag.choices, case_sensitive=False)
     text = f"{doc} [default: {shown(flag.default)}]"
     return Option([*names, flag.name], section=section, type=kind, default=None, help=text, metavar=metavar_of(flag))
+
+
+def spoken(doc: str) -> str:
+    """Return the sentence of a parameter as it reads on the command line, without what only Python can give."""
+    for python, here in _IN_PYTHON:
+        doc = re.sub(python, here, doc)
+    return doc
 
 
 def is_settable(flag: Flag) -> bool:
