@@ -32,6 +32,7 @@ _IN_PYTHON = (  # what a sentence says to Python, and what it says here
     (r"\bX holds\b", "FILE holds"),
     (r"([a-z])_(?!\w)", r"\1"),  # the name of an attribute
 )
+_SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 
@@ -66,7 +67,7 @@ def is_settable(flag: Flag) -> bool:
 def flag_names(parameter: str) -> list[str]:
     """Return the flags that stand for a parameter, the one with its own name last."""
     own = f"--{parameter.replace('_', '-')}"
-    return ["-k", "--components", own] if parameter == "n_components" else [own]
+    return ["-k", _SHORT[parameter], own] if parameter in _SHORT else [own]
 
 
 def shown(value: Any) -> str:
