@@ -209,6 +209,17 @@ def test_a_function_that_returns_nan_is_told(name):
 
 
 @each
+@pytest.mark.parametrize("metric", ["hamming", "jaccard", "canberra", "chebyshev", lambda a, b: float(a[0] != b[0])])
+def test_new_rows_with_gaps_are_refused_by_every_metric(name, metric):
+    X = np.round(rows())
+    model = SCALINGS[name](1, metric=metric).fit(X)
+    new = X[:3].copy()
+    new[1, 2] = np.nan
+    with pytest.raises(DataError, match=r"NaN \(1 value\) in column 2"):
+        model.transform(new)
+
+
+@each
 def test_a_frame_whose_rows_are_in_another_order_than_its_columns_is_refused(name):
     pandas = pytest.importorskip("pandas")
     names = list("abcdefghij")

@@ -15,7 +15,7 @@ from lowland.blocks.metrics import squared_euclidean as squared_euclidean  # for
 from lowland.blocks.units import largest_of, unit_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError, DataWarning, warn
-from lowland.run.run import Run
+from lowland.run.run import Run, all_finite
 
 _PORTION = 1 << 18  # distances measured at a time on the host, where all are kept
 _HAIR = 1e4  # times the rounding of the largest distance: what below it is negative or unequal was meant to be right
@@ -45,18 +45,23 @@ class DistancesTo:
         return cls(points, metric, params if named.learn is None else named.learn(points, **params), unit)
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab, in its precision."""
+        """Of one slab, in its precision; NaN of a row that is not finite, whatever the metric makes of it."""
         xp = xp_of(X)
-        A, B = as_double(X), like(self.points, X, xp.float64)
+        D = self._measured(as_double(X), like(self.points, X, xp.float64))
+        if not all_finite(X):
+            D = xp.where(xp.all(xp.isfinite(X), axis=1)[:, None], D, xp.full_like(D, float("nan")))
+        return xp.astype(D, X.dtype, copy=False)
+
+    def _measured(self, A: Array, B: Array) -> Array:
         if callable(self.metric):
-            return like(self._by_function(to_numpy(A), to_numpy(B)), X)
+            return like(self._by_function(to_numpy(A), to_numpy(B)), A)
         named, c = METRICS[self.metric], self.unit
         if c == 1:
-            return xp.astype(named.of(A, B, **self.params), X.dtype)
+            return named.of(A, B, **self.params)
         D = named.of(A / c, B / c, **self.params)
         for _ in range(named.power or 0):
             D = D * c
-        return xp.astype(D, X.dtype)
+        return D
 
     def _by_function(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """A function of two rows, pair by pair, (m, p)."""

@@ -187,11 +187,15 @@ class _ByScipy:
         host = [to_numpy(each) for each in (A, B)]
         if self.yes_or_no:
             host = [each != 0 for each in host]
-        D = cdist(*host, self.name)
-        if np.isnan(D).any() and not any(np.isnan(to_numpy(each)).any() for each in (A, B)):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            D = cdist(*host, self.name)
+        D[np.ix_(*(~each.any(axis=1) for each in host))] = (
+            0  # rows of zeros are equal, though some metrics divide by them
+        )
+        if not np.isfinite(D).all() and all(np.isfinite(each).all() for each in host):
             raise DataError(
-                f"The metric {self.name!r} has no value for some pairs of rows: it divides zero by zero there, as of "
-                "two rows of zeros. Leave such rows out, or choose another metric."
+                f"The metric {self.name!r} has no finite value for some pairs of rows, where it divides by zero. "
+                "Choose another one, or leave such rows out."
             )
         return like(D, A)
 
