@@ -57,7 +57,8 @@ class ClassicalMDS(PointMap):
     4. Coordinates are Z = V Λ^½. A new point at squared distances δ from the others lies at ½ Λ^-1 Z'(means - δ), with
        the mean squared distance of each point to the others (Gower 1968).
 
-    With ``n_landmarks`` = m, steps 1 to 3 see m rows spread evenly over all, and step 4 places all others.
+    With ``n_landmarks`` = m, steps 1 to 3 see m rows spread evenly over all, and step 4 places all others. ``metric``
+    may be a function of two rows.
 
     Cost: Euclidean rows as ``PCA``. Otherwise n² d for the distances, some 20 n² (k + 10) for the eigenpairs (9 n³ for
     all of them) and n² numbers of memory; with landmarks m n d and m n. Prefer ``PCA`` if the rows are at hand and
@@ -69,7 +70,8 @@ class ClassicalMDS(PointMap):
     (how many eigenvalues exceed all negative ones in size; None where more than were computed do),
     ``additive_constant_``, ``dissimilarity_matrix_`` (measured when read), ``landmarks_`` (their row numbers, or None),
     ``n_samples_``, ``solver_``, ``n_iter_``; for new points ``components_`` and ``mean_``, or ``points_``,
-    ``weights_`` and ``mean_squares_``. Where no more than a thousand points are scaled, or 500 columns of Euclidean
+    ``weights_``, ``mean_squares_`` and ``unit_`` (what distances are divided by: 1 unless their squares would leave the
+    floats). Where no more than a thousand points are scaled, or 500 columns of Euclidean
     rows, all eigenvalues are computed; in larger problems the lowest one and the dimensionality are estimates.
 
     Reference: Torgerson 1952, doi:10.1007/BF02288916; Gower 1966, doi:10.1093/biomet/53.3-4.325; Gower 1968,
@@ -89,7 +91,7 @@ class ClassicalMDS(PointMap):
 
     n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
     metric: str | Callable[..., Any] = param(
-        "euclidean", "How rows are apart: a metric, a function of two rows, or 'precomputed' for a distance matrix."
+        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
     all_eigenvalues: bool = param(False, "Compute all eigenvalues, not only the leading ones.")

@@ -82,7 +82,7 @@ class MDS(PointMap):
     Attributes: ``embedding_`` (n, k), ``stress_`` (raw, or normalized as asked for), ``stress1_`` (Kruskal's stress-1,
     as R's smacof and isoMDS tell it), ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress
     at the start and after each iteration), ``starts_`` (stress reached from each start), ``curve_`` (2, m) (non-metric:
-    dissimilarities and their disparities), ``X_fit_``, ``n_features_in_``, ``feature_names_in_``.
+    dissimilarities and their disparities), ``X_fit_``, ``n_samples_``, ``n_features_in_``, ``feature_names_in_``.
 
     Reference: Kruskal 1964, doi:10.1007/BF02289565; de Leeuw and Mair 2009, doi:10.18637/jss.v031.i03.
 
@@ -105,18 +105,22 @@ class MDS(PointMap):
     )
     init: Literal["classical_mds", "random"] = param("classical_mds", "Where the first start comes from.")
     max_iter: int = param(300, "Most iterations from each start.", at_least=1)
-    verbose: int | bool = param(0, "Accepted as in scikit-learn; lowland.config(progress=True) shows progress.")
+    verbose: int | bool = param(
+        0, "Accepted as in scikit-learn, without effect: lowland.config or --progress shows it."
+    )
     eps: float = param(
         1e-6, "Stop when an iteration lowers the stress by less than this share of the squared distances.", at_least=0
     )
-    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    n_jobs: int | None = param(
+        None, "Accepted as in scikit-learn, without effect: lowland.config or --threads sets them."
+    )
     random_state: RandomState = param(None, "Seed of the random starts.", at_least=0)
     metric: str | Callable[..., float] = param(
-        "euclidean", "How rows are compared, or 'precomputed': X holds the dissimilarities of all pairs."
+        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     normalized_stress: bool | Literal["auto"] = param(
-        "auto", "Tell stress_ relative to the distances of the result; 'auto': only of non-metric scaling."
+        "auto", "Tell the stress relative to the distances of the result; 'auto': only of non-metric scaling."
     )
     ties: Literal["primary", "secondary"] = param(
         "primary", "Non-metric: equal dissimilarities may get different disparities (primary) or not (secondary)."

@@ -41,8 +41,8 @@ class SammonMapping(PointMap):
 
     Attributes: ``embedding_`` (n, k), ``stress_`` (Sammon's, between 0 and 1 for all but absurd results),
     ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress at the start and after each
-    iteration), ``n_merged_`` (rows that share the place of an earlier one), ``X_fit_``, ``n_features_in_``,
-    ``feature_names_in_``.
+    iteration), ``n_merged_`` (rows that share the place of an earlier one), ``X_fit_``, ``n_samples_``,
+    ``n_features_in_``, ``feature_names_in_``.
 
     Reference: Sammon 1969, doi:10.1109/T-C.1969.222678.
 
@@ -66,7 +66,7 @@ class SammonMapping(PointMap):
     )
     random_state: RandomState = param(None, "Seed of a random start.", at_least=0)
     metric: str | Callable[..., float] = param(
-        "euclidean", "How rows are compared, or 'precomputed': X holds the distances of all pairs."
+        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
 
