@@ -58,7 +58,7 @@ def frame():
 def public(cls):
     """What a class offers: parameters, fitted attributes, methods, and arguments of methods besides rows and labels."""
     model = cls(**({"init": "classical_mds"} if cls.__name__ == "MDS" else {})).fit(frame(), load("iris").y)
-    found = {("parameter", name) for name, p in inspect.signature(cls).parameters.items() if p.default != "deprecated"}
+    found = {("parameter", name) for name in inspect.signature(cls).parameters}
     found |= {("attribute", name) for name in dir(model) if name.endswith("_") and not name.startswith("_")}
     for name in dir(cls):
         value = inspect.getattr_static(cls, name)

@@ -130,7 +130,16 @@ class PointMap(Reducer):
                 f"{type(self).__name__} was loaded from a file, which keeps only a description of the function that is "
                 f"its metric: {self.metric.text}. Give it again with set_params(metric=...)."
             )
-        return DistancesTo(points, self.metric, self.metric_params or {})
+        return DistancesTo.of(points, self.metric, self.metric_params)
+
+    def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
+        n = getattr(self, "n_features_in_", None)
+        if not reset and rows.d != n and getattr(self, "metric", None) == "precomputed":
+            raise DataError(
+                f"transform wants the distances of the new points to the {n} fitted points: an (m, {n}) array, a row "
+                f"for each new point. X has {rows.d} columns."
+            )
+        super()._check_rows(rows, reset=reset, least=least)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
