@@ -17,6 +17,7 @@ from lowland.blocks.neighbors import (
     neighbors_within,
 )
 from lowland.data.rows import Rows
+from lowland.errors import ParameterError
 from lowland.methods.base import param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
@@ -88,9 +89,12 @@ class GraphMap(PointMap):
         radius = getattr(self, "radius", None)
         if radius is not None:
             return neighbors_within(X, radius, run, metric=metric, params=params, search=self._search())
-        return nearest_neighbors(
-            X, self._k(X), run, metric=metric, params=params, search=self._search(), rng=self._generator()
-        )
+        k, n = self._k(X), X.shape[0]
+        if k >= n:
+            raise ParameterError(
+                f"{type(self).__name__}(n_neighbors={k}): the data has {n} rows. Choose at most {n - 1}."
+            )
+        return nearest_neighbors(X, k, run, metric=metric, params=params, search=self._search(), rng=self._generator())
 
     def _k(self, X: Array) -> int:
         """How many neighbours each point has, where not all of a radius are taken."""
