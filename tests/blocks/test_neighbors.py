@@ -383,3 +383,14 @@ def test_products_go_on_in_double_precision_where_single_cannot_tell(rng):
     X = np.vstack([rng.standard_normal((300, 30)) * 1e-4, rng.standard_normal((300, 30)) * 1e-4 + 1])
     indices, _ = Products(X, Space("euclidean", 2)).nearest(5, LocalRun())
     np.testing.assert_array_equal(indices, brute(cdist(X, X), 5)[0])
+
+
+def test_further_links_go_both_ways_and_of_two_lengths_the_shorter_stays():
+    G = scipy.sparse.csr_array((np.array([1.0, 2, 4]), ([0, 1, 1], [1, 2, 3])), shape=(5, 5))
+    graph = given_graph(G).symmetric()
+    turned = NeighborGraph(graph.start, graph.to[[0, 3, 2, 1, 4, 5]], graph.length[[0, 3, 2, 1, 4, 5]])  # not sorted
+    for each in (graph, turned):
+        more = each.with_links(np.array([0, 1, 1]), np.array([4, 3, 2]), np.array([7.0, 3, 9]))
+        assert links(more) == links(graph) | {(0, 4): 7, (4, 0): 7, (1, 3): 3, (3, 1): 3}
+    for i in range(5):
+        assert np.all(np.diff(more.to[more.start[i] : more.start[i + 1]]) > 0)

@@ -73,14 +73,23 @@ class NeighborGraph:
 
     def with_links(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:
         """Return the graph with further links, in both directions."""
-        i, j = (np.concatenate([self.sources, i, j]), np.concatenate([self.to, j, i]))
-        length = np.concatenate([self.length, length, length]).astype(self.length.dtype)
-        order = np.lexsort((length, j, i))
-        i, j, length = i[order], j[order], length[order]
-        first = np.ones(len(i), dtype=bool)
-        first[1:] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
-        start = np.concatenate([[0], np.cumsum(np.bincount(i[first], minlength=self.n))])
-        return replace(self, start=start, to=j[first].astype(np.int32), length=length[first])
+        n = np.int64(self.n)
+        keys = self.sources * n + self.to
+        shortest_first = np.argsort(length, kind="stable")
+        i, j, length = (each[shortest_first] for each in (i, j, length))
+        new, first = np.unique(np.stack([i * n + j, j * n + i], axis=1), return_index=True)
+        more = np.repeat(length, 2)[first].astype(self.length.dtype)
+        if not np.all(keys[1:] > keys[:-1]):  # one that is symmetric is sorted
+            sorting = np.argsort(keys, kind="stable")
+            return replace(self, to=self.to[sorting], length=self.length[sorting]).with_links(i, j, length)
+        places = np.searchsorted(keys, new)
+        held = (keys[np.minimum(places, len(keys) - 1)] == new) if len(keys) else np.zeros(len(new), dtype=bool)
+        lengths = self.length.copy()
+        np.minimum.at(lengths, places[held], more[held])
+        new, places, more = new[~held], places[~held], more[~held]
+        start = self.start + np.concatenate([[0], np.cumsum(np.bincount(new // n, minlength=self.n))])
+        to = np.insert(self.to, places, (new % n).astype(np.int32))
+        return replace(self, start=start, to=to, length=np.insert(lengths, places, more))
 
     def among(self, kept: np.ndarray) -> Self:
         """Return the links among the marked points, numbered anew."""
