@@ -17,6 +17,7 @@ from lowland.blocks.neighbors import (
     neighbors_within,
 )
 from lowland.data.rows import Rows
+from lowland.errors import ParameterError
 from lowland.methods.base import param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
@@ -64,11 +65,19 @@ class GraphMap(PointMap):
         """The graph of neighbours, links in both directions, with the policy on its parts applied and told."""
         graph = self._neighbors(X, run)
         links = ShortestLinks(X, *self._measure())
-        parts = connected(graph, self.disconnected, links, owner=type(self).__name__)
+        parts = connected(
+            graph, self.disconnected, links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph)
+        )
         self.n_parts_, self.part_ = parts.count, parts.label
         self.kept_, self.n_left_out_ = parts.kept, int(np.sum(~parts.kept))
         self.links_added_, self.recall_ = parts.links, graph.recall
         return parts.graph
+
+    def _remedy_for_parts(self, graph: NeighborGraph) -> str:
+        """What would make the graph hang together."""
+        if graph.search == "given":
+            return "Add links to the graph"
+        return "Raise radius" if getattr(self, "radius", None) is not None else "Raise n_neighbors"
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
         """The neighbours of each row, as searched for or given."""
@@ -80,9 +89,12 @@ class GraphMap(PointMap):
         radius = getattr(self, "radius", None)
         if radius is not None:
             return neighbors_within(X, radius, run, metric=metric, params=params, search=self._search())
-        return nearest_neighbors(
-            X, self._k(X), run, metric=metric, params=params, search=self._search(), rng=self._generator()
-        )
+        k, n = self._k(X), X.shape[0]
+        if k >= n:
+            raise ParameterError(
+                f"{type(self).__name__}(n_neighbors={k}): the data has {n} rows. Choose at most {n - 1}."
+            )
+        return nearest_neighbors(X, k, run, metric=metric, params=params, search=self._search(), rng=self._generator())
 
     def _k(self, X: Array) -> int:
         """How many neighbours each point has, where not all of a radius are taken."""

@@ -19,6 +19,7 @@ from lowland.blocks.adequacy import Adequacy, ChiSquare
 from lowland.blocks.axes import SolverChoice
 from lowland.blocks.classes import ClassMoments
 from lowland.blocks.moments import Moments
+from lowland.blocks.neighbors import NeighborGraph
 from lowland.blocks.rotations import Rotation
 from lowland.blocks.rules import RULES, Choice
 from lowland.data.write import whole_or_nothing
@@ -32,7 +33,17 @@ _CSR = ("data", "indices", "indptr")  # of a sparse matrix
 _PRIVATE = (*_INNER, "_sklearn_output_config")
 _RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
-    for cls in (Choice, SolverChoice, Moments, ClassMoments, Rotation, Adequacy, ChiSquare, *RULES.values())
+    for cls in (
+        Choice,
+        SolverChoice,
+        Moments,
+        ClassMoments,
+        Rotation,
+        Adequacy,
+        ChiSquare,
+        NeighborGraph,
+        *RULES.values(),
+    )
 }
 
 
