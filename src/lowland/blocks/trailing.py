@@ -31,11 +31,13 @@ _NULL_STEPS = 3
 _ROUNDING = 4e-15  # of the norm: a residual within it cannot be improved upon
 _TOL = 1e-8  # residuals, beside the largest of the wanted eigenvalues
 _BAD = 1e-4  # a residual above this would be a wrong picture
+_INNER_TOL = 1e-7  # of the inverse's residuals; the last solve brings those of A well below
 _GUARDS = 8  # columns of a filtered block beyond those wanted: convergence depends on the first eigenvalue outside
 _SHARP = 4.0  # degree of the filter over √(λ_max/a); it lifts the wanted end by about cosh(2 · sharp) each time
-_STEPS = 60  # filters at most
+_STEPS = 60  # blocks of solves, or filters, at most
 _MOST_PRODUCTS = 100_000  # with the block, where no other route could take over
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
+_HOPELESS = 4 * 3600.0  # seconds predicted: only a factor would do, and more memory for it is the remedy
 _INT32 = 2**31 - 1  # what SuperLU can count
 
 
@@ -97,7 +99,12 @@ class Problem:
         A = sparse.csr_array(A, dtype=np.float64)
         if A.indices.dtype != np.int32 and A.nnz < _INT32:
             A = sparse.csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=A.shape)
-        return cls(A, m, float(abs(A).sum(axis=1).max()), largest, tol, max_iter)
+        norm = float(abs(A).sum(axis=1).max())
+        if norm == 0:
+            raise DataError(
+                "The matrix of the graph holds only zeros, and any vector would do. Look for repeated rows."
+            )
+        return cls(A, m, norm, largest, tol, max_iter)
 
     @property
     def width(self) -> int:
@@ -121,12 +128,18 @@ class Problem:
         size = 2 * 8 * fill if fill < _INT32 else np.inf  # SuperLU copies what it has when it grows
         return 2e-7 * fill + 7e-10 * float(w) ** 3, size + 64 * nnz, filter_seconds
 
+    def require_factor(self, run: Run) -> None:
+        """Refuse a factor beyond the budget."""
+        what = f"The factor of the graph's matrix (size {self.A.shape[0]})"
+        run.require(self.costs()[1], what, "Use fewer neighbors or rows")
+
     def excess(self, pairs: Eigenpairs) -> float:
         """The largest residual beside the largest wanted eigenvalue; one within rounding counts as none."""
         r = np.where(pairs.residuals <= _ROUNDING * self.norm, 0.0, pairs.residuals)
         return float(r.max() / max(float(pairs.values.max()), np.finfo(np.float64).tiny))
 
     def is_bad(self, pairs: Eigenpairs) -> bool:
+        """Whether the vectors would show a wrong picture."""
         return not self.excess(pairs) <= max(_BAD, self.tol)
 
     def failure(self, pairs: Eigenpairs | None) -> DataError:
@@ -146,6 +159,8 @@ def _cheapest_first(problem: Problem, run: Run, rng: np.random.Generator) -> Eig
     """The cheaper route by prediction; the other one if it fails."""
     factor_seconds, factor_bytes, filter_seconds = problem.costs()
     fits = factor_bytes <= run.budget
+    if not fits and filter_seconds > _HOPELESS:
+        problem.require_factor(run)
     if fits and factor_seconds <= filter_seconds:
         pairs = _by_factor(problem, run, rng)
         if pairs is not None and not problem.is_bad(pairs):
@@ -234,8 +249,7 @@ class _Inverse:
 def _by_factor(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpairs | None:
     """Block Krylov with the inverse; None where no factor can be made."""
     A, m, n = problem.A, problem.m, problem.A.shape[0]
-    _, size, _ = problem.costs()
-    run.require(size, f"The factor of the graph's matrix of size {n}", 'Use eigen_solver="auto"')
+    problem.require_factor(run)
     shift, solve = _factor(problem, run)
     if solve is None:
         return None
@@ -243,18 +257,19 @@ def _by_factor(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpai
     with run.stage("null vectors"):
         U = _null_vectors(inverse, shift, rng.standard_normal((n, m + 2)))[:, :m]
     inverse = replace(inverse, U=U)
-    values, V, steps, trace = np.zeros(U.shape[1]), U, _NULL_STEPS, ()
+    values, V, steps, converged = np.zeros(U.shape[1]), U, _NULL_STEPS, True
+    trace: tuple[float, ...] = ()
     if (rest := m - U.shape[1]) > 0:
         inner = leading_eigenpairs(
-            inverse, rest, run=run, solver="krylov", rng=rng, tol=min(problem.tol, 1e-7), max_iter=problem.max_iter or 12,
-            oversamples=4, like_array=np.zeros((1, 1)),
+            inverse, rest, run=run, solver="krylov", rng=rng, tol=max(problem.tol, _INNER_TOL),
+            max_iter=problem.max_iter or _STEPS, oversamples=4, like_array=np.zeros((1, 1)),
         )  # fmt: skip
         # Ritz vectors hold a little of the rough vectors they began from, which A would magnify: one more solve
         V = orthonormal(np.hstack([U, inverse @ inner.vectors]))
         values = np.concatenate([values, 1 / np.maximum(inner.values, 1 / problem.norm) - shift])
-        steps, trace = steps + inner.iterations, inner.trace
+        steps, trace, converged = steps + inner.iterations, inner.trace, inner.converged
     pairs = _told(A, np.maximum(values, 0.0), V, "arpack", steps, trace)
-    return replace(pairs, converged=problem.excess(pairs) <= max(problem.tol, 1e-6))
+    return replace(pairs, converged=converged or problem.excess(pairs) <= problem.tol)
 
 
 def _factor(problem: Problem, run: Run) -> tuple[float, Callable[[np.ndarray], np.ndarray] | None]:
@@ -313,7 +328,7 @@ def _by_filter(problem: Problem, run: Run, rng: np.random.Generator, most_produc
     A, m = problem.A, problem.m
     X = np.ascontiguousarray(orthonormal(rng.standard_normal((A.shape[0], problem.width))))
     values, X, residuals = _ritz(A, X)
-    top = problem.largest or _upper_bound(A, X[:, -1], problem.norm)
+    top = _upper_bound(A, X[:, -1], min(problem.norm, problem.largest or np.inf))
     trace: list[float] = []
     products = 0
     with ThreadPoolExecutor(max(1, run.settings.thread_count)) as pool:
@@ -341,22 +356,26 @@ def _ritz(A: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return values, V, np.linalg.norm(AX @ W - V * values, axis=0)
 
 
-def _upper_bound(A: Any, v: np.ndarray, norm: float, steps: int = 12) -> float:
-    """A bound on the largest eigenvalue from a few Lanczos steps (Zhou and Li 2011), or the norm if that is less."""
+def _upper_bound(A: Any, v: np.ndarray, bound: float, steps: int = 12) -> float:
+    """A bound on the largest eigenvalue from a few Lanczos steps (Zhou and Li 2011); the known one if that is less."""
     v = v / np.linalg.norm(v)
     before, beta = np.zeros_like(v), 0.0
-    alphas, betas = [], []
-    for _ in range(min(steps, len(v))):
+    alphas: list[float] = []
+    betas: list[float] = []
+    for _ in range(steps):
         w = A @ v - beta * before
         alphas.append(float(w @ v))
         w -= alphas[-1] * v
         beta = float(np.linalg.norm(w))
         betas.append(beta)
-        if beta <= 1e-12 * norm:
-            return norm
+        if beta <= _TOL * bound:
+            return bound
         before, v = v, w / beta
     T = np.diag(alphas) + np.diag(betas[:-1], 1) + np.diag(betas[:-1], -1)
-    return min(norm, float(np.linalg.eigvalsh(T)[-1]) + beta)
+    reached = float(np.linalg.eigvalsh(T)[-1])
+    if reached > (1 + _TOL) * bound:
+        raise ParameterError(f"An eigenvalue of {reached:.4g} lies above largest={bound:.4g}. Give a larger bound.")
+    return min(bound, reached + beta)
 
 
 def _filtered(
