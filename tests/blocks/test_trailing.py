@@ -200,6 +200,22 @@ def test_scaling_the_matrix_scales_the_values_alone(n, scale, seed, solver):
     np.testing.assert_allclose(scaled.values, scale * expected, rtol=1e-6, atol=1e-13 * scale)
 
 
+@pytest.mark.parametrize("solver", ["arpack", "filter"])
+def test_the_matrix_is_left_as_it_was(solver):
+    """Its entries may stand in any order, and its indices be of 64 bits, as those of nearest neighbors are."""
+    A = path(600)
+    A = sparse.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
+    for i in range(600):
+        row = slice(A.indptr[i], A.indptr[i + 1])
+        A.indices[row], A.data[row] = A.indices[row][::-1].copy(), A.data[row][::-1].copy()
+    A.has_sorted_indices = A.has_canonical_format = False
+    data, indices = A.data.copy(), A.indices.copy()
+    pairs = smallest(A, 2, solver=solver)
+    np.testing.assert_array_equal(A.data, data)
+    np.testing.assert_array_equal(A.indices, indices)
+    np.testing.assert_allclose(pairs.values, path_eigenvalues(600, 2), rtol=1e-6, atol=1e-14)
+
+
 def test_small_and_dense_matrices_go_to_lapack(rng):
     B = rng.standard_normal((30, 40))
     pairs = smallest(B @ B.T, 3)

@@ -18,6 +18,7 @@ from lowland.arrays.linalg import orthonormal
 from lowland.blocks.spectral import Eigenpairs, fix_signs, leading_eigenpairs
 from lowland.errors import DataError, ParameterError
 from lowland.kernels.graphs import filter_step, level_shape
+from lowland.run.local import blas_on_one_thread
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
@@ -72,12 +73,8 @@ def trailing_eigenpairs(
     if solver == "dense" or (solver == "auto" and (not sparse.issparse(A) or n <= _DENSE_UP_TO)) or 4 * m >= n:
         return _finished(_dense(A, m, run), A, skip)
     problem = Problem.of(A, m, largest, tol or _TOL, max_iter)
-    if solver == "auto":
-        return _finished(_cheapest_first(problem, run, rng), problem.A, skip)
-    pairs = _by_factor(problem, run, rng) if solver == "arpack" else _by_filter(problem, run, rng)
-    if pairs is None or problem.is_bad(pairs):
-        raise problem.failure(pairs)
-    return _finished(pairs, problem.A, skip)
+    with blas_on_one_thread():  # blocks are a few columns wide, where more threads only wait for each other
+        return _finished(_solved(problem, solver, run, rng), problem.A, skip)
 
 
 @dataclass(frozen=True)
@@ -97,6 +94,9 @@ class Problem:
         from scipy import sparse
 
         A = sparse.csr_array(A, dtype=np.float64)
+        if not A.has_canonical_format:  # scipy would sort it in place, and it shares its arrays with the caller's
+            A = A.copy()
+            A.sum_duplicates()
         if A.indices.dtype != np.int32 and A.nnz < _INT32:
             A = sparse.csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=A.shape)
         norm = float(abs(A).sum(axis=1).max())
@@ -153,6 +153,16 @@ class Problem:
             f"The {self.m} smallest eigenpairs of the graph's matrix (size {self.A.shape[0]}) were not found. {how}. "
             "Use more neighbors, a larger reg, more iterations, or another eigen_solver."
         )
+
+
+def _solved(problem: Problem, solver: Solver, run: Run, rng: np.random.Generator) -> Eigenpairs:
+    """By the solver asked for, or an error."""
+    if solver == "auto":
+        return _cheapest_first(problem, run, rng)
+    pairs = _by_factor(problem, run, rng) if solver == "arpack" else _by_filter(problem, run, rng)
+    if pairs is None or problem.is_bad(pairs):
+        raise problem.failure(pairs)
+    return pairs
 
 
 def _cheapest_first(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpairs:
