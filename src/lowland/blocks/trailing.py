@@ -1,6 +1,6 @@
 """The bottom of the spectrum: the smallest eigenpairs of a sparse positive semi-definite matrix, residuals checked.
 
-Two routes, and a prediction of what each costs, chooses. Shift-invert factorises A + εI and iterates with its inverse:
+Two routes, and a prediction of what each costs decides. Shift-invert factorises A + εI and iterates with its inverse:
 a few solves, however small the eigenvalues are, but a factor that fills up where the graph has no small separators.
 A Chebyshev filter damps the rest of the spectrum by products with A alone: no memory, but about √(λ_max/λ) products.
 """
@@ -22,7 +22,7 @@ from lowland.run.local import blas_on_one_thread
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
-Solver = Literal["auto", "dense", "arpack", "lobpcg", "amg", "filter"]
+Solver = Literal["auto", "dense", "arpack", "filter", "flip", "lobpcg", "amg"]
 
 _DENSE_UP_TO = 500  # up to this size LAPACK is as fast as anything
 _SHIFT = 1e-14  # of the norm: below the eigenvalues of LLE, which are 1e-13 of it at 50,000 points on a surface
@@ -59,7 +59,8 @@ def trailing_eigenpairs(
     They ascend. ``A`` is a sparse matrix, or a small dense one. ``skip`` leaves out as many of the smallest: 1 where a
     constant vector of eigenvalue zero is known to be there. ``largest`` is a bound on the eigenvalues, 2 for a
     normalised Laplacian, and tells the cost of iterating apart from that of a squared operator, as LLE's is.
-    ``solver`` is "dense" (LAPACK), "arpack" (shift-invert) or "filter", which "lobpcg" and "amg" stand for too.
+    ``solver`` is "dense" (LAPACK), "arpack" (shift-invert) or "filter" (products alone; "flip", scikit-learn's
+    "lobpcg" and "amg" mean it too).
     ``tol`` bounds the residuals |Av - λv| beside the largest eigenvalue asked for. Where one solver fails "auto" tries
     the other; a residual that is bad in the end is an error.
     """
