@@ -16,9 +16,12 @@ from lowland.blocks.distances import DistancesTo
 from lowland.blocks.laplacian import Weights
 from lowland.blocks.neighbors import NearestAmong
 from lowland.errors import DataError
+from lowland.run.run import all_finite
 
 _ROWS = 500  # rows whose distances to all others the kernel-sum rule looks at
-_OCTAVES, _PER_OCTAVE = 40, 8  # widths tried: around the median squared distance, so many to a factor of two
+_OCTAVES, _PER_OCTAVE = 30, 8  # widths tried: up and down from the median squared distance, so many to a factor of two
+_BINS = 64  # sizes of squared distances told apart, to a factor of two
+_STRAIGHT = 0.8  # share of the fastest growth of the kernel's sum that counts as growing as on a flat sheet
 _TWIN = 1e-6  # share of the farthest neighbour's distance within which a row is taken to be a fitted one
 _FLAT = 1e-3  # share of the degree below which an eigenvalue cannot be divided by
 
@@ -35,28 +38,46 @@ class Width:
 
 
 def kernel_sum_width(distances: Array) -> Width:
-    """Return the ε at which S(ε) = Σ exp(-d²/ε) grows fastest: there log S rises by dimension/2 for each log ε.
+    """Return the ε in the middle of the range over which S(ε) = Σ exp(-d²/ε) grows as on a flat sheet.
 
-    Smaller widths see points alone, larger ones all at once (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and
-    Harlim 2016). ``distances`` are those of some rows to all rows, themselves included, or the lengths of all links.
+    Below that range points are seen alone, above it all at once; within it, log S rises by dimension/2 for each log ε
+    (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and Harlim 2016). The range is where it rises at least four
+    fifths as fast as it ever does. ``distances`` are those of some rows to all, themselves included, or of all links.
     """
     squared = np.square(to_numpy(distances).astype(np.float64).ravel())
     apart = squared[squared > 0]
     if not apart.size:
         raise DataError("All rows are equal: there is no distance that could set the width of a kernel. Check the data.")
-    steps = np.arange(-_OCTAVES * _PER_OCTAVE // 2, _OCTAVES * _PER_OCTAVE // 2 + 1) / _PER_OCTAVE
-    widths = float(np.median(apart)) * 2.0**steps
-    rises = np.array([_rise(squared, width) for width in widths])
+    middle = float(np.median(apart))
+    sizes, counts = _binned(apart / middle)
+    steps = np.arange(-_OCTAVES * _PER_OCTAVE, _OCTAVES * _PER_OCTAVE + 1) / _PER_OCTAVE  # log2 of the widths
+    x = sizes[None, :] / 2.0 ** steps[:, None]  # d²/ε
+    values = counts * np.exp(-x)
+    rises = np.sum(x * values, axis=1) / (np.sum(values, axis=1) + (squared.size - apart.size))
     best = int(np.argmax(rises))
-    return Width(float(widths[best]), 2 * float(rises[best]))
+    low, high = (_crossing(steps[side], rises[side]) for side in (slice(best, None, -1), slice(best, None)))
+    chosen = (low + high) / 2
+    return Width(middle * 2.0**chosen, 2 * float(np.interp(chosen, steps, rises)))
 
 
-def _rise(squared: np.ndarray, width: float) -> float:
-    """The slope of log S over log ε: Σ (d²/ε) exp(-d²/ε) / S."""
-    x = squared / width
-    values = np.exp(-x)
-    total = float(values.sum())
-    return float((x * values).sum()) / total if total > 0 else 0.0
+def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes, some hundred to a factor of two, and how many squared distances there are of each: shared between two."""
+    place = np.log2(squared) * _BINS
+    first = np.floor(place)
+    share = place - first
+    bins = (first - first.min()).astype(np.int64)
+    counts = np.bincount(bins, 1 - share, bins.max() + 2) + np.bincount(bins + 1, share, bins.max() + 2)
+    return 2.0 ** ((first.min() + np.arange(bins.max() + 2)) / _BINS), counts
+
+
+def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
+    """Where, going away from the first, which is the highest, they fall to four fifths of it."""
+    bar = _STRAIGHT * rises[0]
+    below = np.flatnonzero(rises < bar)
+    if not below.size:
+        return float(steps[-1])
+    i = int(below[0])
+    return float(steps[i - 1] + (rises[i - 1] - bar) / (rises[i - 1] - rises[i]) * (steps[i] - steps[i - 1]))
 
 
 def sampled_distances(X: Array, metric: Any, params: dict[str, Any]) -> Array:
@@ -171,16 +192,18 @@ class NystromNearest:
 
     nearest: NearestAmong  # of 3k points
     k: int
-    reach: np.ndarray  # (n,) from each point to its k-th neighbour
+    reach: Array  # (n,) from each point to its k-th neighbour
     Z: Array  # (n, c)
     offset: np.ndarray  # (c,)
     slope: np.ndarray  # (c,)
     weights: Weights = "binary"
     epsilon: float | None = None  # of heat weights
-    density: np.ndarray | None = None  # (n,)
+    density: Array | None = None  # (n,)
 
     def __call__(self, X: Array) -> Array:
         """Place a slab; the neighbours' side of it on the host."""
+        if not all_finite(X):  # told by who gathers the slabs
+            return like(np.full((X.shape[0], self.Z.shape[1]), np.nan), X)
         indices, distances = self.nearest(X)  # (m, 3k) both
         w = self._weights(indices, distances.astype(np.float64))
         Z = to_numpy(self.Z)
@@ -193,14 +216,14 @@ class NystromNearest:
     def _weights(self, indices: np.ndarray, D: np.ndarray) -> np.ndarray:
         """The weights of the links from each row to the points that were found, (m, 3k)."""
         ahead = np.broadcast_to(np.arange(D.shape[1]) < self.k, D.shape)
-        back = self.reach[indices] >= D
+        back = to_numpy(self.reach)[indices] >= D
         if self.weights == "average":
             return (ahead.astype(np.float64) + back) / 2
         w = (ahead | back).astype(np.float64)
         if self.weights == "heat":
             assert self.epsilon is not None
             w *= np.exp((D[:, :1] ** 2 - D**2) / self.epsilon)  # the sums are normalised, however far the row
-        return w if self.density is None else w * self.density[indices]
+        return w if self.density is None else w * to_numpy(self.density)[indices]
 
 
 def _divided(sums: Array, degrees: Array, offset: Array, slope: Array) -> Array:

@@ -61,6 +61,16 @@ def link_weights(
     return W
 
 
+def require_graph(n: int, k: int | None, n_components: int, run: Run) -> None:
+    """Refuse a graph of n points with k neighbours each, and the vectors of its eigenproblem, beyond the budget."""
+    links = 2 * n * (k or 1)  # in both directions
+    run.require(
+        links * (12 + 20) + 8 * n * (4 * (n_components + 1) + 20),
+        f"A graph of {n} points and its eigenvectors",
+        "Use fewer neighbours or rows",
+    )
+
+
 def median_squared(length: Array) -> float:
     """Return the median of the squared lengths, of those that are not zero where most are."""
     squared = to_numpy(length).astype(np.float64) ** 2
@@ -148,6 +158,16 @@ def kept_parts(label: np.ndarray, policy: Policy, owner: str, remedy: str) -> np
     why = "Affinities tell no distances to join them by, so they" if policy == "connect" else "They"
     warn(f"{fact}. {why} were left as they are: the first coordinates only mark the parts. {remedy}.", DataWarning)
     return np.ones(len(label), dtype=bool)
+
+
+def among(W: Any, kept: np.ndarray) -> Any:
+    """Return the affinities among the points that were kept."""
+    places = np.flatnonzero(kept)
+    if is_sparse(W):
+        return scipy.sparse.csr_array(W)[places][:, places]
+    xp = xp_of(W)
+    chosen = like(places, W, xp.int64)
+    return xp.take(xp.take(W, chosen, axis=0), chosen, axis=1)
 
 
 # --- Laplacians -------------------------------------------------------------------------------------------------------

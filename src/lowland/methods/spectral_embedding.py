@@ -14,11 +14,13 @@ from lowland.blocks.diffusion import FunctionWith, GivenWith, Nystrom, NystromNe
 from lowland.blocks.laplacian import (
     Laplacian,
     affinity_parts,
+    among,
     check_affinities,
     coordinates,
     kept_parts,
     link_weights,
     median_squared,
+    require_graph,
     slowest_modes,
 )
 from lowland.blocks.neighbors import NeighborGraph, given_graph
@@ -129,15 +131,20 @@ class SpectralEmbedding(GraphMap):
     def _linked(self, X: Array, run: Run) -> Any:
         """The affinities of linked points: a sparse graph."""
         self._found: NeighborGraph | None = None
+        require_graph(X.shape[0], getattr(self, "n_neighbors_", None), self.n_components, run)
         graph = self._graph(X, run)
         if not graph.length.size or not np.any(graph.length > 0):
             raise DataError("All rows are equal: no neighbour is nearer than another. Check the data.")
         self.t_ = median_squared(graph.length) if self.weights == "heat" else None
         self.points_ = self._kept_rows(X) if self._given is None and self.affinity == "nearest_neighbors" else None
         found, self._found = self._found, None
-        self.reach_ = None if self.points_ is None or found is None else found.table()[1][self.kept_, -1]
-        kept = None if found is None else found if self.kept_.all() else found.among(self.kept_)
-        return link_weights(graph, self.weights, found=kept, t=self.t_)
+        kept = self._kept_mask
+        self.reach_ = None
+        if found is not None and self.points_ is not None:
+            self.reach_ = like(found.table()[1][kept, -1], X)
+        if found is not None and not kept.all():
+            found = found.among(kept)
+        return link_weights(graph, self.weights, found=found, t=self.t_)
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
         if self.affinity == "precomputed_nearest_neighbors" and self._given is None:
@@ -162,12 +169,12 @@ class SpectralEmbedding(GraphMap):
             W = self._kernel(X, run)
         if self.affinity != "rbf":
             check_affinities(W)
-        self.part_ = affinity_parts(W)
-        self.n_parts_ = int(self.part_.max()) + 1
-        self.kept_ = kept_parts(self.part_, self.disconnected, "SpectralEmbedding", remedy)
-        self.n_left_out_, self.links_added_, self.recall_ = int(np.sum(~self.kept_)), 0, 1.0
+        label = affinity_parts(W)
+        kept = kept_parts(label, self.disconnected, "SpectralEmbedding", remedy)
+        self._keep_parts(label, kept, X)
+        self.links_added_, self.recall_ = 0, 1.0
         self.points_ = None if self.affinity == "precomputed" else self._kept_rows(X)
-        return W if self.kept_.all() else _among(W, self.kept_)
+        return W if kept.all() else among(W, kept)
 
     def _kernel(self, X: Array, run: Run) -> Any:
         if callable(self.affinity):
@@ -188,6 +195,10 @@ class SpectralEmbedding(GraphMap):
 
     def _check_size(self, X: Array) -> None:
         n, most = X.shape[0], X.shape[0] - int(self.drop_first)
+        if self._given is not None and self.affinity != "nearest_neighbors":
+            raise ParameterError(
+                f"SpectralEmbedding(affinity={self.affinity!r}): a graph of neighbours was given too. Give one of them."
+            )
         if self.n_components > most:
             raise ParameterError(
                 f"SpectralEmbedding(n_components={self.n_components}): {n} rows have {most} eigenvectors to give. "
@@ -245,16 +256,6 @@ class SpectralEmbedding(GraphMap):
 
 def _diagonal(W: Any) -> np.ndarray:
     return W.diagonal() if is_sparse(W) else to_numpy(xp_of(W).linalg.diagonal(W))
-
-
-def _among(W: Any, kept: np.ndarray) -> Any:
-    """The affinities among the points that were kept."""
-    places = np.flatnonzero(kept)
-    if is_sparse(W):
-        return scipy.sparse.csr_array(W)[places][:, places]
-    xp = xp_of(W)
-    chosen = like(places, W, xp.int64)
-    return xp.take(xp.take(W, chosen, axis=0), chosen, axis=1)
 
 
 def _nearest_stored(graph: NeighborGraph, k: int) -> NeighborGraph:

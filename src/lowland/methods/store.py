@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from lowland import __version__
-from lowland.arrays.namespace import is_array, to_numpy
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.blocks.adequacy import Adequacy, ChiSquare
 from lowland.blocks.axes import SolverChoice
 from lowland.blocks.classes import ClassMoments
@@ -177,6 +178,10 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"dtype": value.str}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         return {"texts": [str(v) for v in value], "kind": value.dtype.kind}
+    if is_sparse(value):
+        own = value.tocsr()
+        parts = {"data": own.data, "indices": own.indices, "indptr": own.indptr}
+        return {"sparse": _encoded(parts, key, arrays), "shape": _encoded(own.shape, key, arrays)}
     if is_array(value):
         arrays[key] = np.ascontiguousarray(to_numpy(value))
         return {"array": key}
@@ -208,6 +213,9 @@ def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
             return np.asarray([str(t) for t in texts], dtype=str if value.get("kind") == "U" else object)
         case {"array": key}:
             return arrays[key]
+        case {"sparse": parts, "shape": shape}:
+            own = _decoded(parts, arrays)
+            return csr_array((own["data"], own["indices"], own["indptr"]), shape=_decoded(shape, arrays))
         case {"list": items, "tuple": is_tuple}:
             decoded = [_decoded(v, arrays) for v in items]
             return tuple(decoded) if is_tuple else decoded
