@@ -170,7 +170,7 @@ class Nystrom:
     density: Array | None = None  # (n,) multiplies the affinities
 
     def __call__(self, X: Array) -> Array:
-        """Place a slab; a row without any affinity has no place: NaN."""
+        """Place a slab."""
         W = self.affinity(X)
         if is_sparse(W):
             sums = like(W.sum(axis=1), self.offset)[:, None]
@@ -231,5 +231,8 @@ def _divided(sums: Array, degrees: Array, offset: Array, slope: Array) -> Array:
     xp = xp_of(sums)
     by = offset[None, :] + slope[None, :] * degrees
     by = xp.where(xp.abs(by) > _FLAT * degrees, by, degrees)
-    empty = by == 0
-    return xp.where(empty, xp.nan, sums / xp.where(empty, xp.ones_like(by), by))
+    if bool(xp.any(by == 0)):
+        raise DataError(
+            "A row has no affinity with any of the fitted points, so it has no place among them. Leave such rows out."
+        )
+    return sums / by

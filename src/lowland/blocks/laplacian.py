@@ -202,7 +202,7 @@ class Laplacian:
             degree = times_rows(ArrayRows(W), ones, run)[:, 0]
             own = None if loops else as_double(xp.linalg.diagonal(W))
         if own is not None:
-            degree = degree - own
+            degree = degree - (own if density is None else own * density)
         return cls(W, degree if g is None else degree * density, normalized, density, own)
 
     @property
