@@ -131,7 +131,7 @@ def test_twins_change_nothing_much():
 
 def test_parts_are_joined():
     X = two_clouds()
-    with pytest.warns(DataWarning, match="2 parts, of 40, 20 points.*joined by 1 link"):
+    with pytest.warns(DataWarning, match="2 parts, of 40 and 20 points.*joined by 1 link"):
         model = SpectralEmbedding(2, n_neighbors=8).fit(X)
     assert model.n_parts_ == 2
     assert model.links_added_ == 1
@@ -183,6 +183,19 @@ def test_parts_of_given_affinities(kind):
         SpectralEmbedding(2, affinity="precomputed", disconnected="error").fit(W)
     with pytest.warns(DataWarning, match="Lower gamma"):
         SpectralEmbedding(1, affinity="rbf", gamma=1e4).fit(two_clouds()[:, :1])
+
+
+def test_parts_of_neighbours_given():
+    X = two_clouds()
+    G = kneighbors_graph(X, 8, mode="distance")
+    with pytest.warns(DataWarning, match="left as they are"):
+        model = SpectralEmbedding(2, affinity="precomputed_nearest_neighbors", n_neighbors=8).fit(G)
+    assert np.ptp(model.embedding_[:40, 0]) < 1e-15
+    D = np.sqrt(np.sum((X[:, None] - X[None]) ** 2, axis=-1))
+    with pytest.warns(DataWarning, match="joined by 1 link"):
+        model = SpectralEmbedding(2, affinity="precomputed_nearest_neighbors", n_neighbors=9).fit(D)
+    with pytest.warns(DataWarning, match="joined by 1 link"):
+        agree(model.embedding_, SpectralEmbedding(2, n_neighbors=9).fit(X).embedding_)
 
 
 # --- new rows ---------------------------------------------------------------------------------------------------------

@@ -64,10 +64,16 @@ class GraphMap(PointMap):
         """The graph of neighbours, links in both directions, with the policy on its parts applied and told."""
         graph = self._neighbors(X, run)
         links = ShortestLinks(X, *self._measure())
-        parts = connected(graph, self.disconnected, links, owner=type(self).__name__)
+        parts = connected(
+            graph, self._policy(X), links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph)
+        )
         self._keep_parts(parts.label, parts.kept, X)
         self.links_added_, self.recall_ = parts.links, graph.recall
         return parts.graph
+
+    def _policy(self, X: Array) -> Policy:
+        """What is done about parts: as asked for, unless these rows do not allow it."""
+        return self.disconnected
 
     def _keep_parts(self, label: np.ndarray, kept: np.ndarray, X: Array) -> None:
         """Set what is told of the parts, in the library of the rows."""
@@ -79,6 +85,12 @@ class GraphMap(PointMap):
     def _kept_mask(self) -> np.ndarray:
         """The rows that have a place, on the host, (n,) bool."""
         return to_numpy(self.kept_)
+
+    def _remedy_for_parts(self, graph: NeighborGraph) -> str:
+        """What would make the graph hang together."""
+        if graph.search == "given":
+            return "Add links to the graph"
+        return "Raise radius" if getattr(self, "radius", None) is not None else "Raise n_neighbors"
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
         """The neighbours of each row, as searched for or given."""

@@ -10,6 +10,7 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.affinities import KernelMatrix, KernelWith
+from lowland.blocks.components import Policy
 from lowland.blocks.diffusion import FunctionWith, GivenWith, Nystrom, NystromNearest
 from lowland.blocks.laplacian import (
     Laplacian,
@@ -147,7 +148,7 @@ class SpectralEmbedding(GraphMap):
         return link_weights(graph, self.weights, found=found, t=self.t_)
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
-        if self.affinity == "precomputed_nearest_neighbors" and self._given is None:
+        if is_sparse(X) and self._given is None:
             graph = given_graph(X)
             k = self.n_neighbors or graph.n
             self.n_neighbors_ = int(min(k, np.diff(graph.start).max(initial=0)))
@@ -204,7 +205,7 @@ class SpectralEmbedding(GraphMap):
                 f"SpectralEmbedding(n_components={self.n_components}): {n} rows have {most} eigenvectors to give. "
                 f"Choose at most {most}."
             )
-        if self.affinity == "nearest_neighbors" and self._given is None:
+        if self._by_neighbors() and self._given is None and not is_sparse(X):
             self.n_neighbors_ = max(n // 10, 2) if self.n_neighbors is None else int(self.n_neighbors)
             if not 2 <= self.n_neighbors_ <= n:
                 raise ParameterError(
@@ -214,6 +215,13 @@ class SpectralEmbedding(GraphMap):
 
     def _k(self, X: Array) -> int:
         return int(self.n_neighbors_) - 1
+
+    def _measure(self) -> tuple[Any, dict[str, Any]]:
+        return ("precomputed" if self.affinity == "precomputed_nearest_neighbors" else "euclidean"), {}
+
+    def _policy(self, X: Array) -> Policy:
+        """A graph that is given tells no distances to join its parts by: they are left as they are, as textbooks do."""
+        return "ignore" if is_sparse(X) and self.disconnected == "connect" else self.disconnected
 
     def _takes(self, rows: Rows) -> bool:
         return not rows.is_sparse or self.affinity in ("precomputed", "precomputed_nearest_neighbors")
