@@ -83,6 +83,38 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     return figure_of(ax)
 
 
+def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) -> Any:
+    """Draw the powers λ^t of a walk's eigenvalues, a line for each time: what each coordinate still counts after t steps.
+
+    Parameters
+    ----------
+    eigenvalues : in descending order, such as ``DiffusionMap.eigenvalues_``.
+    times : the times t.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import DiffusionMap, plots
+    >>> from lowland.data import load
+    >>> figure = plots.decay(DiffusionMap(10).fit(load("iris").X).eigenvalues_)
+    """
+    values, times = _line(eigenvalues, "eigenvalues"), _line(times, "times")
+    ax = axes_for(ax, (5.5, 3.6))
+    places = np.arange(1, len(values) + 1)
+    for i, t in enumerate(times):
+        shade = 1 - 0.75 * i / max(1, len(times) - 1)
+        ax.plot(places, np.maximum(values, 0) ** t, marker="o", markersize=3.5, color=STRONG, alpha=shade)
+        ax.annotate(f"t = {t:g}", (places[0], max(values[0], 0) ** t), xytext=(-6, 0), textcoords="offset points",
+                    ha="right", va="center", fontsize="small", color=INK)  # fmt: skip
+    ax.set_xlabel("coordinate")
+    ax.set_ylabel("what it counts, λᵗ")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlim(0.3 - 0.1 * len(values), len(values) + 0.7)
+    ax.set_ylim(0, 1.03)
+    quiet(ax)
+    return figure_of(ax)
+
+
 def _line(values: Any, name: str) -> np.ndarray:
     line = on_host(values).astype(float)
     if line.ndim != 1 or not line.size:
