@@ -102,14 +102,14 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
     ax = axes_for(ax, (5.5, 3.6))
     places = np.arange(1, len(values) + 1)
     for i, t in enumerate(times):
-        shade = 1 - 0.75 * i / max(1, len(times) - 1)
-        ax.plot(places, np.maximum(values, 0) ** t, marker="o", markersize=3.5, color=STRONG, alpha=shade)
-        ax.annotate(f"t = {t:g}", (places[0], max(values[0], 0) ** t), xytext=(-6, 0), textcoords="offset points",
-                    ha="right", va="center", fontsize="small", color=INK)  # fmt: skip
+        shade = 1 - 0.65 * i / max(1, len(times) - 1)
+        powers = np.maximum(values, 0) ** t
+        ax.plot(places, powers, marker="o", markersize=3.5, color=STRONG, alpha=shade, label=f"t = {t:g}")
+    ax.legend(frameon=False, labelcolor=INK)
     ax.set_xlabel("coordinate")
     ax.set_ylabel("what it counts, λᵗ")
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlim(0.3 - 0.1 * len(values), len(values) + 0.7)
+    ax.set_xlim(0.3, len(values) + 0.7)
     ax.set_ylim(0, 1.03)
     quiet(ax)
     return figure_of(ax)
