@@ -141,6 +141,12 @@ def test_fitted_rows_have_their_places(options):
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
 
 
+def test_all_coordinates_are_extended():
+    X = cloud(50)
+    model = DiffusionMap(49, t=1).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-12)
+
+
 def test_a_row_far_away_is_where_its_nearest_point_is():
     X = cloud()
     model = DiffusionMap(2).fit(X)

@@ -23,7 +23,8 @@ _OCTAVES, _PER_OCTAVE = 30, 8  # widths tried: up and down from the median squar
 _BINS = 64  # sizes of squared distances told apart, to a factor of two
 _STRAIGHT = 0.8  # share of the fastest growth of the kernel's sum that counts as growing as on a flat sheet
 _TWIN = 1e-6  # share of the farthest neighbour's distance within which a row is taken to be a fitted one
-_FLAT = 1e-3  # share of the degree below which an eigenvalue cannot be divided by
+_FLAT = 1e-14  # share of the degree below which an eigenvalue is rounding, and not divided by
+_FLAT_NEAREST = 1e-3  # the same where only the nearest points are known, which is not exact
 
 
 # --- width and time ---------------------------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ class NystromNearest:
         w = self._weights(indices, distances.astype(np.float64))
         Z = to_numpy(self.Z)
         sums = np.einsum("mi,mij->mj", w, Z[indices].astype(np.float64))
-        placed = _divided(sums, w.sum(axis=1)[:, None], self.offset, self.slope)
+        placed = _divided(sums, w.sum(axis=1)[:, None], self.offset, self.slope, _FLAT_NEAREST)
         twin = distances[:, 0] <= _TWIN * distances[:, -1]
         placed[twin] = Z[indices[twin, 0]]
         return like(placed, X, X.dtype)
@@ -226,11 +227,11 @@ class NystromNearest:
         return w if self.density is None else w * to_numpy(self.density)[indices]
 
 
-def _divided(sums: Array, degrees: Array, offset: Array, slope: Array) -> Array:
+def _divided(sums: Array, degrees: Array, offset: Array, slope: Array, flat: float = _FLAT) -> Array:
     """sums / (offset + slope degrees); where an eigenvalue leaves nothing to divide by, the mean of the neighbours."""
     xp = xp_of(sums)
     by = offset[None, :] + slope[None, :] * degrees
-    by = xp.where(xp.abs(by) > _FLAT * degrees, by, degrees)
+    by = xp.where(xp.abs(by) > flat * degrees, by, degrees)
     if bool(xp.any(by == 0)):
         raise DataError(
             "A row has no affinity with any of the fitted points, so it has no place among them. Leave such rows out."
