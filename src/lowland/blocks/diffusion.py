@@ -48,7 +48,9 @@ def kernel_sum_width(distances: Array) -> Width:
     squared = np.square(to_numpy(distances).astype(np.float64).ravel())
     apart = squared[squared > 0]
     if not apart.size:
-        raise DataError("All rows are equal: there is no distance that could set the width of a kernel. Check the data.")
+        raise DataError(
+            "All rows are equal: there is no distance that could set the width of a kernel. Check the data."
+        )
     middle = float(np.median(apart))
     sizes, counts = _binned(apart / middle)
     steps = np.arange(-_OCTAVES * _PER_OCTAVE, _OCTAVES * _PER_OCTAVE + 1) / _PER_OCTAVE  # log2 of the widths

@@ -37,7 +37,7 @@ _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg"
 
 
 class SpectralEmbedding(GraphMap):
-    """Spectral embedding (Laplacian eigenmaps): coordinates that change as little as they can along the links of a graph.
+    """Spectral embedding (Laplacian eigenmaps): coordinates that change as little as they can along a graph's links.
 
     Problem: minimise sum_ij W_ij |y_i - y_j|² over Y (n, k) with Y'DY = I and Y'D1 = 0, where W_ij are the affinities
     of linked points and D = diag(W1). The answer: the eigenvectors of Ly = λDy, L = D - W, after the constant one.
@@ -182,7 +182,7 @@ class SpectralEmbedding(GraphMap):
             W = self.affinity(X)
             return W if is_sparse(W) else like(W, X)
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else float(self.gamma)
-        if not bool(xp_of(X).any(X != X[:1, :])):
+        if not bool(xp_of(X).any(X[:1, :] != X)):
             raise DataError("All rows are equal: every pair has the same affinity. Check the data.")
         return KernelMatrix.of(X, KernelWith(X, "rbf", self.gamma_), run, hold=True).held
 

@@ -84,7 +84,7 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
 
 
 def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) -> Any:
-    """Draw the powers λ^t of a walk's eigenvalues, a line for each time: what each coordinate still counts after t steps.
+    """Draw the powers λ^t of a walk's eigenvalues, a line for each time t: what each coordinate counts by then.
 
     Parameters
     ----------
