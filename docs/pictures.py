@@ -393,6 +393,52 @@ def sammon_mapping() -> Any:
     return figure
 
 
+def spectral_embedding() -> Any:
+    """A rolled sheet from its side, its two slowest coordinates, and how the first follows the spiral."""
+    figure, (left, middle, right) = _panels(3, (10.5, 3.4))
+    rng = np.random.default_rng(0)
+    s, h = 1.5 * np.pi * (1 + 2 * rng.random(1500)), 10 * rng.random(1500)
+    X = np.column_stack([s * np.cos(s), h, s * np.sin(s)])
+    Z = lowland.SpectralEmbedding(2, n_neighbors=12).fit_transform(X)
+    length = (s * np.sqrt(1 + s**2) + np.arcsinh(s)) / 2  # along the spiral
+    style = {"c": length, "cmap": plots.canvas.SEQUENTIAL, "s": 7, "linewidths": 0}
+    left.scatter(X[:, 0], X[:, 2], **style)
+    left.set_aspect("equal")
+    left.set_axis_off()
+    _title(left, "a rolled sheet, from its side")
+    middle.scatter(*Z.T, **style)
+    middle.set_axis_off()
+    _title(middle, "its two slowest coordinates")
+    right.scatter(length, Z[:, 0], **style)
+    right.set_xlabel("length along the spiral")
+    right.set_yticks([])
+    _title(right, "the first follows the spiral")
+    _quiet(right)
+    return figure
+
+
+def diffusion_map() -> Any:
+    """A circle much denser on one side, what is found with and without its density, and the decay in time."""
+    figure, (left, plain, free, right) = _panels(4, (11.5, 3.1))
+    u = (np.arange(240) + 0.5) / 240
+    angle = 2 * np.pi * u + 0.85 * np.sin(2 * np.pi * u)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    style = {"c": np.cos(angle), "cmap": plots.canvas.SEQUENTIAL, "s": 12, "linewidths": 0}
+    found = {alpha: lowland.DiffusionMap(10, alpha=alpha).fit(X) for alpha in (0, 1)}
+    for ax, Z, words in (
+        (left, X, "a circle, denser on one side"),
+        (plain, found[0].embedding_, "α = 0: the density shows"),
+        (free, found[1].embedding_, "α = 1: it is divided out"),
+    ):
+        ax.scatter(Z[:, 0], Z[:, 1], **style)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_axis_off()
+        _title(ax, words)
+    plots.decay(found[1].eigenvalues_, (1, 4, 16), ax=right)
+    _title(right, "what coordinates count after t steps")
+    return figure
+
+
 def _distances(X: np.ndarray) -> np.ndarray:
     from scipy.spatial.distance import pdist
 
@@ -430,5 +476,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         kernel_pca,
         mds,
         sammon_mapping,
+        spectral_embedding,
+        diffusion_map,
     )
 }
