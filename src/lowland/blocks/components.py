@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse
-from lowland.blocks.distances import Metric
+from lowland.blocks.metrics import Metric
 from lowland.blocks.neighbors import NeighborGraph, searcher_of
 from lowland.blocks.searching import Searcher
 from lowland.errors import DataError, DataWarning, warn

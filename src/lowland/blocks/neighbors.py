@@ -13,7 +13,8 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
 from lowland.blocks.approximate import Approximate, approximate_search, is_worth_it
-from lowland.blocks.distances import Metric, check_distances
+from lowland.blocks.distances import check_distances
+from lowland.blocks.metrics import Metric
 from lowland.blocks.on_device import OnDevice
 from lowland.blocks.products import Products
 from lowland.blocks.searching import Comparisons, Searcher, Space, Tree

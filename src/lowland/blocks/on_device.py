@@ -11,7 +11,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.distances import DistancesTo, Metric
+from lowland.blocks.distances import DistancesTo
+from lowland.blocks.metrics import Metric
 from lowland.blocks.products import rounding
 from lowland.blocks.searching import Found, Links, Space, blocks, joined_links, sorted_links, stacked
 from lowland.run.run import Run

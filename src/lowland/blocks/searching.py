@@ -17,7 +17,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.distances import DistancesTo, Metric
+from lowland.blocks.distances import DistancesTo
+from lowland.blocks.metrics import Metric
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.run import Run
 

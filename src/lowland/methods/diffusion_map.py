@@ -19,7 +19,7 @@ from lowland.blocks.diffusion import (
     sampled_distances,
     time_to_tell,
 )
-from lowland.blocks.distances import check_distances, check_metric, distance_matrix
+from lowland.blocks.distances import check_distances, distance_matrix
 from lowland.blocks.laplacian import (
     Laplacian,
     affinity_parts,
@@ -31,6 +31,7 @@ from lowland.blocks.laplacian import (
     require_graph,
     slowest_modes,
 )
+from lowland.blocks.metrics import check_metric
 from lowland.blocks.neighbors import NeighborGraph
 from lowland.blocks.operators import times_rows
 from lowland.data.rows import ArrayRows, Rows
