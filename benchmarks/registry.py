@@ -31,6 +31,8 @@ class Job:
 
 _WITH_JOBS = (
     "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
+    "neighbors", "laplacian", "growth",
+    "neighbors",
 )  # fmt: skip
 _declared: dict[str, Job] = {}
 

@@ -25,6 +25,7 @@ DOORS = {
     "threadpoolctl": ("run/local.py",),
     "matplotlib": ("plots/",),
     "plotly": ("plots/",),
+    "faiss": ("blocks/approximate.py",),
     "pandas": (),
     "polars": (),
     "click": ("cli/",),
@@ -75,7 +76,19 @@ def loaded_after(code, *names):
 
 
 def test_import_is_lazy():
-    heavy = ("sklearn", "scipy", "numba", "pandas", "torch", "dask", "matplotlib", "plotly", "pyarrow", "polars")
+    heavy = (
+        "sklearn",
+        "scipy",
+        "numba",
+        "pandas",
+        "torch",
+        "dask",
+        "matplotlib",
+        "plotly",
+        "pyarrow",
+        "polars",
+        "faiss",
+    )
     assert loaded_after("import lowland", *heavy) == "[]"
     assert loaded_after("import lowland; dir(lowland); lowland.config(threads=1)", *heavy) == "[]"
 
@@ -83,7 +96,7 @@ def test_import_is_lazy():
 def test_pca_loads_no_more_than_it_needs():
     code = "import numpy as np, lowland; lowland.PCA(2).fit_transform(np.random.rand(20, 4))"
     # scikit-learn itself loads pandas, and that pyarrow, where they are installed
-    assert loaded_after(code, "numba", "torch", "dask", "matplotlib", "plotly", "polars") == "[]"
+    assert loaded_after(code, "numba", "torch", "dask", "matplotlib", "plotly", "polars", "faiss") == "[]"
 
 
 def test_every_public_name_is_there_and_documented():

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import _VALID_METRICS, PAIRWISE_DISTANCE_FUNCTIONS
 
 from lowland.arrays.namespace import to_numpy
+from lowland.blocks import metrics
 from lowland.blocks.distances import DistancesTo, check_distances, distance_matrix
-from lowland.errors import DataError
+from lowland.errors import DataError, ParameterError
 from lowland.run.local import LocalRun
 
 METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "hamming"]
@@ -101,3 +104,69 @@ def test_a_row_of_zeros_is_not_away_from_itself(library, rng):
     assert D[5, 6] == 1
     largest = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), "minkowski", {"p": float("inf")}))
     np.testing.assert_allclose(largest, cdist(X, X, "chebyshev"))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        *((name, {}) for name in ("canberra", "braycurtis", "haversine", "seuclidean", "mahalanobis")),
+        ("seuclidean", {"V": [1.0, 2.0]}),
+        ("mahalanobis", {"VI": [[2.0, 1.0], [1.0, 3.0]]}),
+        ("minkowski", {"p": 3, "w": [1.0, 2.0]}),
+        ("minkowski", {"p": np.inf, "w": [0.0, 2.0]}),
+    ],
+    ids=str,
+)
+def test_scikit_learn_agrees_on_its_other_metrics(metric, params, library, rng):
+    xp = pytest.importorskip(library)
+    X = rng.uniform(0, 1, (30, 2))
+    found = distance_matrix(xp.asarray(X), LocalRun(), metric, params)
+    assert type(found) is type(xp.asarray(X))
+    np.testing.assert_allclose(to_numpy(found), pairwise_distances(X, metric=metric, **params), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
+@pytest.mark.parametrize("metric", ["jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "yule"])
+def test_scikit_learn_agrees_on_yes_and_no(metric, library, rng):
+    xp = pytest.importorskip(library)
+    X = rng.integers(0, 2, (30, 6)) * 2.5
+    X = X[X.any(axis=1)]
+    found = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), metric))
+    theirs = pairwise_distances(X != 0, metric=metric)
+    np.fill_diagonal(theirs, 0)  # theirs of russellrao is not
+    np.testing.assert_allclose(found, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["braycurtis", "canberra", "dice", "jaccard", "sokalsneath"])
+def test_two_rows_of_zeros_are_not_apart(metric):
+    X = np.vstack([np.zeros((2, 3)), np.ones((1, 3))])
+    np.testing.assert_allclose(distance_matrix(X, LocalRun(), metric)[0], [0, 0, 3 if metric == "canberra" else 1])
+
+
+def test_metrics_that_have_no_value():
+    X = np.vstack([np.eye(2), -np.eye(2)])
+    for metric, params, words in (
+        ("braycurtis", {}, "divides by zero"),
+        ("seuclidean", {}, "column 1"),
+        ("mahalanobis", {}, "pinv"),
+        ("haversine", {}, "two columns"),
+    ):
+        table = np.column_stack([X, X[:, :1]]) if metric == "haversine" else X.copy()
+        if metric in ("seuclidean", "mahalanobis"):
+            table[:, 1] = 3.0
+        with pytest.raises(DataError, match=words):
+            distance_matrix(table, LocalRun(), metric, params)
+    for metric, params, words in (
+        ("seuclidean", {"V": [1.0]}, "V has shape"),
+        ("mahalanobis", {"VI": np.eye(3)}, "VI has shape"),
+        ("mahalanobis", {"VI": -np.eye(2)}, "negative eigenvalues"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            distance_matrix(X, LocalRun(), metric, params)
+
+
+def test_every_metric_of_scikit_learn_is_known_or_named():
+    """Those left out: rows with NaN are refused by all methods, and two names have been given up by scipy."""
+    theirs = set(PAIRWISE_DISTANCE_FUNCTIONS) | set(_VALID_METRICS)
+    assert theirs - set(metrics.METRICS) == {"precomputed", "nan_euclidean", "wminkowski", "matching"}

@@ -1,6 +1,7 @@
 """Help: every verb has a sentence, every method and parameter appears, and nothing heavy is loaded for it."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -62,6 +63,13 @@ def test_every_method_appears_and_every_parameter_has_a_flag(lowland, verb):
         assert all(name in text for name in flag_names(flag.name)), flag.name
     assert " ".join(text.split()).count("[default: ") >= len(settable)  # wherever the lines break
     assert ("[required]" in text) is entry.needs_y
+
+
+@pytest.mark.parametrize("verb", sorted(e.verb for e in entries().values()))
+def test_help_speaks_of_flags_not_of_python(lowland, verb):
+    text = " ".join(lowland("fit", verb, "--help").stdout.split())
+    found = re.search(r"lowland\.\w+\(|\bNone\b|\bTrue\b|\w\(\)|\bfunction\b|[a-z]_(?!\w)|\bX holds", text)
+    assert found is None, found
 
 
 def test_parameters_that_take_only_objects_have_no_flag(lowland):

@@ -7,6 +7,7 @@ from lowland.methods.registry import entries, load_method
 METHODS = sorted(entries())
 STREAMING = [name for name in METHODS if entries()[name].streams]
 ORDER_FREE = [name for name in METHODS if entries()[name].order_free]
+COUNTING = [name for name in METHODS if load_method(name).counts]  # those told how many columns to give
 SPARSE = [name for name in METHODS if entries()[name].takes_sparse]
 
 
@@ -17,6 +18,11 @@ def make(name, **params):
     """A fresh estimator; the seed is fixed where there is one."""
     est = load_method(name)(**{**CHEAPER.get(name, {}), **params})
     return est.set_params(random_state=0) if "random_state" in est.get_params() else est
+
+
+def make_for(name, k):
+    """One that gives k columns."""
+    return make(name, **{load_method(name).counts: k})
 
 
 def agreement(name, Z, at_least=1e-10):

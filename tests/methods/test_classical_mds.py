@@ -317,12 +317,6 @@ def test_what_is_no_distance_matrix_is_named():
             ClassicalMDS(metric="precomputed").fit(spoil(good))
         with pytest.raises(DataError, match=words if words == "square" else "."):
             ClassicalMDS(metric="precomputed", n_landmarks=9).fit(spoil(good)[::-1, ::-1])
-    with pytest.raises(DataError, match="coincide"):
-        ClassicalMDS(metric="precomputed").fit(np.zeros((5, 5)))
-    with pytest.raises(DataError, match="coincide"):
-        ClassicalMDS(1).fit(np.ones((5, 2)))
-    with pytest.raises(DataError, match="expecting 10 features"):
-        ClassicalMDS(metric="precomputed").fit(good).transform(good[:, :9])
 
 
 def test_wrong_choices():
@@ -340,3 +334,23 @@ def test_the_given_matrix_is_kept_as_it_is_and_not_copied():
     np.testing.assert_array_equal(D, before)
     assert model.dissimilarity_matrix_ is D
     assert model.__sklearn_tags__().input_tags.pairwise
+
+
+def test_duplicates_that_the_constant_sets_apart():
+    """The constant is added to the distance of any two points; a new row cannot say which of its twins it is."""
+    X = rows(30)[[*range(30), 4, 4, 9]]
+    few = ClassicalMDS(metric="manhattan", add_constant=True).fit(X)
+    np.testing.assert_allclose(few.transform(X), few.embedding_, atol=1e-10)
+    many = ClassicalMDS(31, metric="manhattan", add_constant=True).fit(X)  # with the directions that twins differ in
+    midst = many.embedding_.copy()
+    assert np.linalg.norm(midst[9] - midst[32]) == pytest.approx(many.additive_constant_)
+    for twins in ([4, 30, 31], [9, 32]):
+        midst[twins] = midst[twins].mean(axis=0)
+    np.testing.assert_allclose(many.transform(X), midst, atol=1e-6)
+
+
+def test_what_a_fit_tells():
+    facts = ClassicalMDS(metric="manhattan", add_constant=True, n_landmarks=20, random_state=0).fit(rows())._facts()
+    assert facts["additive constant"] > 0
+    assert facts["landmarks"] == 20
+    assert not {"additive constant", "landmarks"} & set(ClassicalMDS().fit(rows())._facts())

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import KernelPCA as Theirs
@@ -211,6 +212,106 @@ def test_a_precomputed_kernel_is_cut_by_rows_and_columns_in_cross_validation():
     np.testing.assert_array_equal(ours, theirs)
 
 
+# --- what is kept of the caller's rows --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch", "sparse"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_later_edits_of_the_rows_do_not_reach_the_model(kernel, kind):
+    new = table(10, seed=1)
+    X = scipy.sparse.csr_array(table()) if kind == "sparse" else pytest.importorskip(kind).asarray(table())
+    kpca = KernelPCA(2, kernel=kernel).fit(X)
+    before, kept = kpca.transform(new), kpca.X_fit_.sum()
+    (X.data if kind == "sparse" else X)[:] = 7.0
+    np.testing.assert_array_equal(kpca.transform(new), before)
+    assert kpca.X_fit_.sum() == kept
+
+
+def test_rows_are_not_copied_without_need():
+    X = table()
+    assert KernelPCA(2, kernel="rbf", copy_X=False).fit(X).X_fit_ is X
+    assert not np.shares_memory(KernelPCA(2, kernel="rbf").fit(X).X_fit_, X)
+
+
+# --- sparse rows ------------------------------------------------------------------------------------------------------
+
+
+def holes(n=150, d=12):
+    """Rows with many zeros, two of them alike and two of nothing else."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((n, d)) < 0.3, table(n, d), 0.0)
+    X[7], X[[11, 12]] = X[9], 0.0
+    return X
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # the sigmoid kernel is indefinite
+@pytest.mark.parametrize("landmarks", [None, 60])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "poly", "sigmoid", "cosine"])
+def test_sparse_rows_give_what_dense_rows_give(kernel, landmarks, tmp_path):
+    X = holes()
+    S = scipy.sparse.csr_array(X)
+    dense, sparse = (KernelPCA(3, kernel=kernel, gamma=0.02, n_landmarks=landmarks).fit(A) for A in (X, S))
+    Z = dense.transform(X)
+    signs = np.sign(np.sum(Z * sparse.transform(S), axis=0))
+    lowland.save(sparse, tmp_path / "m")
+    for model in (sparse, lowland.load(tmp_path / "m")):
+        assert scipy.sparse.issparse(model.X_fit_ if landmarks is None else model.landmarks_)
+        for A in (S, X):  # either kind is placed, whatever was fitted
+            np.testing.assert_allclose(model.transform(A) * signs, Z, atol=1e-9 * np.abs(Z).max())
+    np.testing.assert_allclose(dense.transform(S), Z, atol=1e-9 * np.abs(Z).max())
+    np.testing.assert_allclose(sparse.fit_transform(S) * signs, Z, atol=1e-9 * np.abs(Z).max())
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine"])
+def test_sparse_rows_as_in_scikit_learn(kernel):
+    S = scipy.sparse.csr_matrix(holes())
+    theirs, ours = Theirs(3, kernel=kernel).fit(S), KernelPCA(3, kernel=kernel).fit(S)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
+    Z = theirs.transform(S[:20])
+    np.testing.assert_allclose(ours.transform(S[:20]), Z, atol=1e-8 * np.abs(Z).max())
+    assert ours.fit(S.astype(np.float32)).transform(S.astype(np.float32)).dtype == np.float32
+
+
+def test_sparse_rows_in_chunks_and_slabs(monkeypatch):
+    S = scipy.sparse.csr_array(holes())
+    whole = KernelPCA(3, kernel="rbf", gamma="median").fit(S)
+    assert whole.gamma_ == pytest.approx(KernelPCA(3, kernel="rbf", gamma="median").fit(holes()).gamma_, rel=1e-12)
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 20_000)
+    chunks = KernelPCA(3, kernel="rbf", gamma="median").fit([S[:40], S[40:]])
+    np.testing.assert_allclose(chunks.transform(S), whole.transform(S), atol=1e-10)
+    few = [KernelPCA(3, kernel="rbf", n_landmarks=30).fit(A).transform(S) for A in (S, [S[:40], S[40:]])]
+    np.testing.assert_allclose(few[1], few[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_sparse_blocks_of_dask(landmarks):
+    da = pytest.importorskip("dask.array")
+    X = holes()
+    lazy = da.from_array(X, chunks=(50, 12)).map_blocks(scipy.sparse.csr_array, meta=scipy.sparse.csr_array((0, 0)))
+    ours, there = (KernelPCA(2, kernel="rbf", n_landmarks=landmarks).fit(A) for A in (X, lazy))
+    np.testing.assert_allclose(np.abs(there.transform(lazy).compute()), np.abs(ours.transform(X)), atol=1e-9)
+
+
+def test_sparse_rows_in_a_file_are_checked(tmp_path):
+    """An index beyond the columns would be read from memory that is not the model's."""
+    kpca = KernelPCA(2, kernel="rbf").fit(scipy.sparse.csr_array(holes()))
+    kpca.X_fit_.indices[0] = 10**6
+    lowland.save(kpca, tmp_path / "m")
+    with pytest.raises(lowland.errors.ModelFileError, match="damaged"):
+        lowland.load(tmp_path / "m")
+
+
+def test_what_sparse_rows_cannot_do():
+    S = scipy.sparse.csr_array(holes())
+    for words, choices in {
+        "kernel='precomputed'.*toarray": {"kernel": "precomputed"},
+        "fit_inverse_transform.*toarray": {"fit_inverse_transform": True},
+        "function takes dense rows": {"kernel": product},
+    }.items():
+        with pytest.raises(DataError, match=words):
+            KernelPCA(2, **choices).fit(S)
+
+
 # --- landmarks --------------------------------------------------------------------------------------------------------
 
 
@@ -231,6 +332,33 @@ def test_landmarks_are_exact_where_they_span_the_features(name):
     Z = exact.transform(new)
     signs = np.sign(np.sum(Z * few.transform(new), axis=0))
     np.testing.assert_allclose(few.transform(new) * signs, Z, atol=1e-6 * np.abs(Z).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("far", [1e4, 1e5, 1e6])
+def test_linear_landmarks_far_from_the_origin_are_pca(far, dtype):
+    """Mean over deviation 10⁴ to 10⁶: products of the rows themselves would lose the digits that tell them apart."""
+    X = (table(500) + far).astype(dtype)
+    pca, few = PCA(3).fit(X), KernelPCA(3, n_landmarks=30).fit(X)
+    rounding = 1e-9 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(few.eigenvalues_, pca.explained_variance_ * 499, rtol=rounding)
+    Z = pca.transform(X)
+    signs = np.sign(np.sum(Z * few.transform(X), axis=0))
+    np.testing.assert_allclose(few.transform(X) * signs, Z, atol=rounding * np.abs(Z).max())
+
+
+@pytest.mark.parametrize("name", ["poly", "cosine"])
+def test_landmarks_far_from_the_origin_lose_no_more_than_all_rows_do(name):
+    X = table(300) + 1e5
+    exact, few = (KernelPCA(3, n_landmarks=m, **options(name)).fit(X) for m in (None, 100))
+    np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
+
+
+def test_landmarks_that_do_not_differ():
+    X = np.zeros((40, 2))
+    X[0] = 1.0
+    with pytest.raises(DataError, match=r"5 landmarks do not differ.*Raise n_landmarks"):
+        KernelPCA(1, kernel="rbf", n_landmarks=5, random_state=1).fit(X)
 
 
 def test_landmarks_come_near_and_nearer():
@@ -414,6 +542,62 @@ def test_infinity_does_not_hide_behind_the_kernel(kernel, landmarks):
         KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
     with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
         good.transform(X)
+
+
+@pytest.mark.parametrize("landmarks", [None, 100])
+@pytest.mark.parametrize("gamma", [1e3, 1e6, 1e12])
+def test_rows_that_are_all_alone(gamma, landmarks):
+    """Nearly equal eigenvalues: LAPACK's driver for some of them may return none."""
+    X = table(200)
+    with pytest.warns(DataWarning, match=r"nearly the identity.*Lower gamma"):
+        kpca = KernelPCA(2, kernel="rbf", gamma=gamma, n_landmarks=landmarks).fit(X)
+    np.testing.assert_allclose(kpca.eigenvalues_, 1.0, rtol=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelPCA(2, kernel="rbf", gamma="median").fit(X)
+
+
+@pytest.mark.parametrize("landmarks", [None, 30])
+@pytest.mark.parametrize("scale", [1e25, 1e18, 1e-22, 1e-25])
+def test_squares_beyond_single_precision(scale, landmarks):
+    X = table() * scale
+    fine = KernelPCA(2, n_landmarks=landmarks).fit(X)
+    Z = fine.transform(X) / scale
+    plain = KernelPCA(2, n_landmarks=landmarks).fit(X / scale).transform(X / scale)
+    np.testing.assert_allclose(Z, plain, atol=1e-9)
+    with pytest.raises(DataError, match=r"float32.*(?i:pass float64)"):
+        KernelPCA(2, n_landmarks=landmarks).fit(X.astype(np.float32))
+
+
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_why_a_kernel_has_no_value(landmarks):
+    X = table() - 2
+    with pytest.raises(DataError, match=r"degree=2.5 where .* is negative.*whole degree"):
+        KernelPCA(2, kernel="poly", degree=2.5, gamma=1.0, n_landmarks=landmarks).fit(X)
+    with pytest.raises(DataError, match="returned NaN for a pair"):
+        KernelPCA(2, kernel=lambda a, b: np.nan, n_landmarks=landmarks).fit(X)
+    with pytest.raises(DataError, match="returned None for two rows"):
+        KernelPCA(2, kernel=lambda a, b: None, n_landmarks=landmarks).fit(X)
+    with pytest.raises(DataError, match="'poly' overflow"):
+        KernelPCA(2, kernel="poly", n_landmarks=landmarks).fit(X * 1e110)
+    small = KernelPCA(2, kernel="poly", degree=2.5, gamma=1e-3, n_landmarks=landmarks).fit(X)
+    with pytest.raises(DataError, match="is negative"):
+        small.transform(X * 1000)
+    good = KernelPCA(2, kernel=product, n_landmarks=landmarks).fit(X)
+    with pytest.raises(DataError, match="returned NaN for a pair"):
+        good.set_params(kernel=lambda a, b: np.nan).transform(X)
+
+
+def test_kernel_values_of_new_rows_are_checked_as_such():
+    X = table()
+    K = X @ X.T
+    kpca = KernelPCA(2, kernel="precomputed").fit(K)
+    with pytest.raises(DataError, match=r"has 7 columns, .* the kernel of 120 rows. Pass the kernel values"):
+        kpca.transform(K[:5, :7])
+    new = K[:5].copy()
+    new[2, 3] = np.nan
+    with pytest.raises(DataError, match=r"with fitted row 3 is NaN. Pass finite kernel values"):
+        kpca.transform(new)
 
 
 def test_choices_that_do_not_go_together():

@@ -159,12 +159,6 @@ def test_one_matrix_is_held_in_single_precision_beyond_a_size(monkeypatch):
     np.testing.assert_allclose(single.embedding_, plain.embedding_, atol=1e-4)
 
 
-def test_points_that_are_one():
-    mds = MDS().fit(np.ones((5, 3)))
-    assert mds.stress_ == 0
-    assert (mds.embedding_ == 0).all()
-
-
 BAD = {
     "not square": (np.ones((4, 3)), "square"),
     "not symmetric": (np.array([[0, 1.0, 2], [1, 0, 3], [2, 4, 0]]), "symmetric"),
@@ -212,3 +206,46 @@ def test_a_fit_can_be_stopped_and_leaves_nothing():
 def test_what_a_function_returns_is_checked(rng):
     with pytest.raises(DataError, match=r"negative|symmetric"):
         MDS(metric=lambda a, b: float((a - b)[0])).fit(rng.standard_normal((10, 3)))
+
+
+def test_pairs_of_weight_zero_have_no_say_in_the_start_either():
+    X = points(30, 2)
+    D = squareform(pdist(X))
+    W = np.ones_like(D)
+    wild, W[0, 1:10], W[1:10, 0] = D.copy(), 0, 0
+    np.fill_diagonal(W, 0)
+    wild[0, 1:10] = wild[1:10, 0] = 1e6
+    gone = D.copy()
+    gone[0, 1:10] = gone[1:10, 0] = np.nan
+    for options in ({}, {"metric_mds": False}):
+        a = MDS(metric="precomputed", **options).fit(wild, weights=W)
+        b = MDS(metric="precomputed", **options).fit(gone, weights=np.ones_like(D))
+        np.testing.assert_allclose(a.trace_[0], b.trace_[0], rtol=1e-9)
+        np.testing.assert_allclose(a.embedding_, b.embedding_, atol=1e-6)
+        assert a.dissimilarity_matrix_[0, 1] == 1e6
+
+
+@pytest.mark.parametrize("method", [MDS, lowland.SammonMapping])
+def test_starts_that_lead_nowhere(method):
+    X = points(30, 2)
+    for start in (np.zeros((30, 2)), np.full((30, 2), 3.0)):
+        with pytest.raises(ParameterError, match="all points in one place"):
+            method().fit(X, init=start)
+    line = np.column_stack([X[:, 0], X[:, 0]])
+    with pytest.warns(DataWarning, match="spans 1 of 2 dimensions"):
+        model = method().fit(X, init=line)
+    np.testing.assert_allclose(model.embedding_.std(axis=0), MDS().fit(X).embedding_.std(axis=0), rtol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"dissimilarity": "precomputed"}, "metric='precomputed'"),
+        ({"metric": False}, "metric_mds=False"),
+        ({"metric": True}, "metric_mds=True"),
+    ],
+    ids=str,
+)
+def test_names_that_scikit_learn_has_given_up(options, words):
+    with pytest.raises(ParameterError, match=words):
+        MDS(**options).fit(points())

@@ -55,8 +55,7 @@ def test_duplicates_share_their_place(rng):
     assert np.array_equal(sammon.transform(twice), Z)
 
 
-def test_rows_that_are_one_and_pairs():
-    assert (SammonMapping().fit(np.ones((4, 3))).embedding_ == 0).all()
+def test_a_pair():
     Z = SammonMapping(1).fit(np.array([[0.0, 0], [3, 4]])).embedding_
     assert abs(Z[0, 0] - Z[1, 0]) == pytest.approx(5)
 
@@ -98,3 +97,22 @@ def test_mistakes_are_told(rng):
         SammonMapping(metric="precomputed").fit(X)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         SammonMapping(max_iter=1).fit(X)
+
+
+def test_zeros_between_points_that_are_no_twins(rng):
+    """In a given matrix two points may be at distance zero though the others are not equally far from both."""
+    D = cdist(*[rng.standard_normal((20, 4))] * 2)
+    for i, j in ((2, 5), (5, 11), (0, 19)):
+        D[i, j] = D[j, i] = 0
+    sammon = SammonMapping(metric="precomputed", tol=1e-9).fit(D)
+    Z = sammon.embedding_
+    assert sammon.n_merged_ == 3
+    assert np.array_equal(Z[[5, 11, 19]], Z[[2, 2, 0]])
+    assert sammon.stress_ == pytest.approx(sammon_stress(D, Z), rel=1e-9)  # over all pairs, (2, 11) among them
+    place = [{5: 2, 11: 2, 19: 0}.get(i, i) for i in range(20)]
+    free = minimize(lambda z: sammon_stress(D, z.reshape(20, 2)[place]), Z.ravel(), method="BFGS", tol=1e-9)
+    assert free.fun == pytest.approx(sammon.stress_, rel=1e-6)
+    order = rng.permutation(20)
+    again = SammonMapping(metric="precomputed", tol=1e-9).fit(D[np.ix_(order, order)])
+    assert again.n_merged_ == 3
+    assert again.stress_ == pytest.approx(sammon.stress_, rel=1e-5)

@@ -61,6 +61,14 @@ def test_distortion_curve_is_the_numbers_given(pca, tmp_path):
     assert ax.texts[0].get_text() == f"J(21) = {J[21]:.3g}"
 
 
+def test_decay_draws_powers(tmp_path):
+    ax = drawn(plots.decay([0.9, 0.5, -0.1], [1, 3]), tmp_path)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), [0.9**3, 0.5**3, 0])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["t = 1", "t = 3"]
+    with pytest.raises(DataError, match="list of one or more"):
+        plots.decay([])
+
+
 @pytest.mark.parametrize("draw", [plots.scree, plots.distortion_curve])
 def test_spectra_refuse_what_makes_no_sense(draw):
     with pytest.raises(DataError, match="list of one or more"):
@@ -176,6 +184,7 @@ def test_images_refuse_what_makes_no_sense(digits):
 CALLS = {
     "scree": lambda ax: plots.scree([2.0, 1.0], ax=ax),
     "distortion_curve": lambda ax: plots.distortion_curve([2.0, 1.0, 0.0], ax=ax),
+    "decay": lambda ax: plots.decay([0.9, 0.5], ax=ax),
     "embedding": lambda ax: plots.embedding(np.eye(3), [0, 1, 2], ax=ax),
     "images": lambda ax: plots.images(np.eye(4), (2, 2), ax=ax),
     "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),

@@ -8,11 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, device_of, is_torch, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, device_of, is_sparse, is_torch, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.distances import DistancesTo, in_slabs, squared_euclidean
 from lowland.blocks.moments import Total
-from lowland.data.rows import ArrayRows, Rows, slab_rows
+from lowland.blocks.sparse_pairs import csr, manhattan, product, squared_distances, unit
+from lowland.data.rows import ArrayRows, Rows, SlicedRows, SparseRows, slab_rows
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run, all_finite
 
@@ -32,7 +33,7 @@ class KernelWith:
     cosine x'y/|x||y|; or a function of two rows. Precomputed rows hold the values already.
     """
 
-    points: Array | None  # (p, d); None where the rows are kernel values
+    points: Array | None  # (p, d), sparse or not; None where the rows are kernel values
     kernel: Kernel = "linear"
     gamma: float = 1.0
     degree: float = 3
@@ -43,13 +44,53 @@ class KernelWith:
         """Of one slab, in its precision; NaN where the slab is not finite, since exp(-∞) would hide it."""
         if self.points is None:
             return X
-        xp = xp_of(X)
         if not all_finite(X):
-            return xp.full((X.shape[0], self.points.shape[0]), xp.nan, dtype=X.dtype, device=device_of(X))
+            some = _stored(X)
+            xp = xp_of(some)
+            return xp.full((X.shape[0], self.points.shape[0]), xp.nan, dtype=X.dtype, device=device_of(some))
         if callable(self.kernel):
-            pairs = [[float(self.kernel(a, b, **self.params)) for b in to_numpy(self.points)] for a in to_numpy(X)]
-            return like(np.asarray(pairs), X)
-        return _KERNELS[self.kernel](self, as_double(X), like(self.points, X, as_double(X).dtype), X.dtype)
+            return self._by_function(self.kernel, X)
+        with np.errstate(over="ignore", invalid="ignore"):  # told by ``refuse``, where it matters
+            if is_sparse(X) or is_sparse(self.points):
+                return _of_sparse(self, X)
+            return _KERNELS[self.kernel](self, as_double(X), like(self.points, X, as_double(X).dtype), X.dtype)
+
+    def _by_function(self, function: Callable[..., Any], X: Array) -> Array:
+        if is_sparse(X) or is_sparse(self.points):
+            raise DataError("A kernel that is a function takes dense rows. Pass X.toarray(), or name a kernel.")
+        pairs = [[function(a, b, **self.params) for b in to_numpy(self.points)] for a in to_numpy(X)]
+        try:
+            return like(np.asarray([[float(value) for value in values] for values in pairs]), X)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"The kernel function returned {pairs[0][0]!r} for two rows, not a number. Return one number a pair."
+            ) from error
+
+    def refuse(self, K: Array, X: Array) -> None:
+        """Say why kernel values of a slab are not finite; where the slab itself is not, others tell its columns."""
+        if all_finite(K) or (self.kernel != "precomputed" and not all_finite(X)):
+            return
+        bad = np.argwhere(~np.isfinite(to_numpy(K)))[0]
+        value = "NaN" if np.isnan(float(K[int(bad[0]), int(bad[1])])) else "infinite"
+        if self.kernel == "precomputed":
+            text = (
+                f"The kernel value of a new row with fitted row {bad[1]} is {value}. Pass finite kernel values, one "
+                f"for each of the {K.shape[1]} fitted rows."
+            )
+        elif callable(self.kernel):
+            what = value.replace("infinite", "infinity")
+            text = f"The kernel function returned {what} for a pair of finite rows. Check the function."
+        elif value == "NaN" and self.kernel == "poly" and not float(self.degree).is_integer():
+            text = (
+                f"The kernel 'poly' has no value for degree={self.degree:g} where gamma x'y + coef0 is negative. "
+                "Choose a whole degree, or raise coef0."
+            )
+        else:
+            text = (
+                f"Values of the kernel {self.kernel!r} overflow: the rows are too large for it. Pass float64, "
+                "standardise the columns, or lower gamma or degree."
+            )
+        raise DataError(text)
 
     @property
     def is_definite(self) -> bool:
@@ -121,6 +162,25 @@ def _in_blocks(A: Array, B: Array, dtype: Any, f: Callable[[Array], Array], *, d
     return K
 
 
+def _of_sparse(k: KernelWith, X: Any) -> np.ndarray:
+    """Kernel values of sparse rows, or with sparse points, by sparse products: the rows are never made dense."""
+    A, B = (csr(part) for part in (X, k.points))
+    match k.kernel:
+        case "rbf":
+            K = _exp(-k.gamma * squared_distances(A, B))
+        case "laplacian":
+            K = _exp(-k.gamma * manhattan(A, B))
+        case "cosine":
+            K = product(unit(A), unit(B))
+        case "poly":
+            K = _power(k.gamma * product(A, B) + k.coef0, k.degree)
+        case "sigmoid":
+            K = np.tanh(k.gamma * product(A, B) + k.coef0)
+        case _:
+            K = product(A, B)
+    return K.astype(X.dtype, copy=False)
+
+
 def _exp(P: Array) -> Array:
     return np.exp(P, out=P) if isinstance(P, np.ndarray) else xp_of(P).exp(P)
 
@@ -142,6 +202,23 @@ def _unit(A: Array) -> Array:
     return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
 
 
+def _stored(X: Any) -> Array:
+    """An array that tells the library of rows, sparse or not."""
+    return X.data if is_sparse(X) else X
+
+
+def rows_of(X: Any) -> Rows:
+    """An array or a sparse matrix as Rows."""
+    return SparseRows(X) if is_sparse(X) else ArrayRows(X)
+
+
+def slabs_of(X: Any, width: int) -> Rows:
+    """Rows in slabs low enough for results of ``width`` columns; those of a sparse matrix weigh next to nothing."""
+    if is_sparse(X):
+        return SlicedRows(rows_of(X), slab_rows(width, X.dtype.itemsize))
+    return in_slabs(ArrayRows(X), width)
+
+
 # --- the width of a kernel --------------------------------------------------------------------------------------------
 
 
@@ -155,12 +232,15 @@ def median_gamma(X: Array, kernel: Kernel) -> float:
             f"gamma='median' is a rule about distances, for the kernels 'rbf' and 'laplacian', not {kernel!r}. "
             "Give gamma as a number."
         )
-    n, xp = X.shape[0], xp_of(X)
-    if n > _PAIRED_ROWS:
-        places = np.linspace(0, n - 1, _PAIRED_ROWS).astype(np.int64)
-        X = xp.take(X, like(places, X, xp.int64), axis=0)
-    A = as_double(X)
-    D = DistancesTo(A, "sqeuclidean" if kernel == "rbf" else "manhattan")(A)
+    n = X.shape[0]
+    places = np.linspace(0, n - 1, min(n, _PAIRED_ROWS)).astype(np.int64)
+    if is_sparse(X):
+        A = csr(X[places])
+        D = squared_distances(A, A) if kernel == "rbf" else manhattan(A, A)
+    else:
+        xp = xp_of(X)
+        A = as_double(X if n <= _PAIRED_ROWS else xp.take(X, like(places, X, xp.int64), axis=0))
+        D = DistancesTo(A, "sqeuclidean" if kernel == "rbf" else "manhattan")(A)
     pairs = to_numpy(D)[np.triu_indices(A.shape[0], 1)]
     typical = float(np.median(pairs))
     if not typical > 0:  # more than half of the pairs are alike
@@ -181,10 +261,10 @@ class KernelRows(Rows):
     source: str = "the kernel"
 
     def __post_init__(self) -> None:
-        whole = ArrayRows(self.X)
-        self.n = self.d = whole.n
+        whole = rows_of(self.X)
+        self.n = self.d = int(whole.n or 0)
         self.dtype = whole.dtype
-        self.slabs = in_slabs(whole, whole.n)
+        self.slabs = slabs_of(self.X, self.n)
 
     @property
     def slab(self) -> int:
@@ -200,8 +280,13 @@ class KernelRows(Rows):
         return self.kernel(self.slabs.prepare(piece))
 
     def non_finite_error(self) -> DataError:
-        """Say that the kernel overflows: the rows themselves are finite."""
-        return _overflow(self.kernel)
+        """Say what is wrong with the kernel: the rows themselves are finite."""
+        try:
+            for chunk in self.slabs.chunks():
+                self.kernel.refuse(self.kernel(chunk), chunk)
+        except DataError as error:
+            return error
+        return super().non_finite_error()  # single values are finite, their sums are not
 
 
 @dataclass(frozen=True)
@@ -215,21 +300,19 @@ class KernelMatrix:
     @classmethod
     def of(cls, X: Array, kernel: KernelWith, run: Run, *, hold: bool) -> Self:
         """Of all pairs of rows of X; a kernel without points says that X is the matrix itself."""
-        n, xp = X.shape[0], xp_of(X)
+        n, xp = X.shape[0], xp_of(_stored(X))
         if kernel.points is None:
             return cls(ArrayRows(X), run.fold(ArrayRows(X), _SumColumns()).value / n, X)
         if not hold:
             rows = KernelRows(X, kernel)
             return cls(rows, run.fold(rows, _SumColumns(), name="making the kernel").value / n, None)
-        if not isinstance(X, np.ndarray) and not is_torch(X):  # the standard promises no views to write into
+        if xp is not np and not is_torch(X):  # the standard promises no views to write into
             K = kernel(X)
+            kernel.refuse(K, X)
             return cls(ArrayRows(K), _SumColumns()(K).value / n, K)
-        K = xp.empty((n, n), dtype=X.dtype, device=device_of(X))
-        try:
-            # the matrix is aligned with the rows: each worker gets, and fills, its own part of it
-            total = run.fold(in_slabs(ArrayRows(X), n), _Fill(kernel), K, name="making the kernel")
-        except DataError as error:
-            raise _overflow(kernel) from error
+        K = xp.empty((n, n), dtype=X.dtype, device=device_of(_stored(X)))
+        # the matrix is aligned with the rows: each worker gets, and fills, its own part of it
+        total = run.fold(slabs_of(X, n), _Fill(kernel), K, name="making the kernel")
         return cls(ArrayRows(K), total.value / n, K)
 
 
@@ -249,16 +332,10 @@ class _Fill:
 
     def __call__(self, X: Array, out: Array) -> Total:
         out[:, :] = self.kernel(X)
-        return _SumColumns()(out)
-
-
-def _overflow(kernel: KernelWith) -> DataError:
-    if callable(kernel.kernel):
-        return DataError("The kernel function returned NaN or infinity for a pair of finite rows. Check the function.")
-    return DataError(
-        f"Values of the kernel {kernel.kernel!r} overflow: the rows are too large for "
-        "it. Pass float64, standardise the columns, or lower gamma or degree."
-    )
+        total = _SumColumns()(out)
+        if not total.is_finite():
+            self.kernel.refuse(out, X)
+        return total
 
 
 def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> None:

@@ -11,11 +11,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from lowland.arrays.namespace import Array, is_sparse
-from lowland.blocks.distances import Metric
+from lowland.blocks.metrics import Metric
 from lowland.blocks.neighbors import NeighborGraph, searcher_of
 from lowland.blocks.searching import Searcher
 from lowland.errors import DataError, DataWarning, warn
-from lowland.kernels import neighbors as kernels
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
@@ -41,9 +40,8 @@ class ShortestLinks:
 
     def __call__(self, a: np.ndarray, b: np.ndarray) -> tuple[int, int, float]:
         """Return the ends and the length of the shortest link from points a to points b."""
-        labels = np.full(self.X.shape[0], 0)
+        labels = np.zeros(self.X.shape[0], dtype=np.int64)
         labels[b] = 1
-        labels[np.setdiff1d(np.arange(len(labels)), np.union1d(a, b))] = 0
         i, j, length = self._from(np.asarray(a), labels, LocalRun())
         return int(i[0]), int(j[0]), float(length[0])
 
@@ -95,6 +93,8 @@ class Parts:
 
 def parts_of(graph: NeighborGraph) -> np.ndarray:
     """Return the part of each point, (n,), numbered by size, the largest first, of equal ones the first."""
+    from lowland.kernels import neighbors as kernels
+
     label = np.empty(graph.n, dtype=np.int64)
     count = kernels.label_parts(graph.start, graph.to, label)
     order = np.argsort(-np.bincount(label, minlength=count), kind="stable")

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_torch, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
+from lowland.blocks.metrics import METRICS, Metric, function_name
+from lowland.blocks.metrics import squared_euclidean as squared_euclidean  # for those who need no other metric
+from lowland.blocks.units import largest_of, unit_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows
-from lowland.errors import DataError, ParameterError
-from lowland.run.run import Run
+from lowland.errors import DataError, DataWarning, warn
+from lowland.run.run import Run, all_finite
 
-Metric = str | Callable[..., float]
-
-_FEW_COLUMNS = 12  # up to this many, differences cost no more than products, and lose nothing
-_NEAR = 1e-6  # squared distance over squared lengths below which the products have lost too many digits
 _PORTION = 1 << 18  # distances measured at a time on the host, where all are kept
-_BLOCK = 1 << 22  # numbers in a block of differences
+_HAIR = 1e4  # times the rounding of the largest distance: what below it is negative or unequal was meant to be right
+_MISSING = "is missing (NaN): MDS takes missing distances, this method does not"
+_NEGATIVE = "is negative: no distance is. Pass distances, not similarities or a kernel"
 _TILE = 256  # rows and columns of a matrix that are compared with their mirror image at a time
 
 
@@ -30,23 +31,64 @@ class DistancesTo:
     points: Array  # (p, d)
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
+    unit: float = 1.0  # in which rows are measured
+
+    @classmethod
+    def of(cls, points: Array, metric: Metric, params: dict[str, Any] | None) -> Self:
+        """With what the metric learns from the points, in a unit whose squares are numbers."""
+        params = params or {}
+        if callable(metric):
+            return cls(points, metric, params)
+        named = METRICS[metric]
+        single = points.dtype == xp_of(points).float32  # whose squares are taken in float64
+        unit = 1.0 if single or named.power is None else unit_of(points)
+        return cls(points, metric, params if named.learn is None else named.learn(points, **params), unit)
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab, in its precision."""
+        """Of one slab, in its precision; NaN of a row that is not finite, whatever the metric makes of it."""
         xp = xp_of(X)
-        A, B = as_double(X), like(self.points, X, xp.float64)
+        D = self._measured(as_double(X), like(self.points, X, xp.float64))
+        if not all_finite(X):
+            D = xp.where(xp.all(xp.isfinite(X), axis=1)[:, None], D, xp.full_like(D, float("nan")))
+        return xp.astype(D, X.dtype, copy=False)
+
+    def _measured(self, A: Array, B: Array) -> Array:
         if callable(self.metric):
-            pairs = [[float(self.metric(a, b, **self.params)) for b in to_numpy(B)] for a in to_numpy(A)]
-            return like(np.asarray(pairs), X)
-        return xp.astype(_METRICS[self.metric](A, B, **self.params), X.dtype)
+            return like(self._by_function(to_numpy(A), to_numpy(B)), A)
+        named, c = METRICS[self.metric], self.unit
+        if c == 1:
+            return named.of(A, B, **self.params)
+        D = named.of(A / c, B / c, **self.params)
+        for _ in range(named.power or 0):
+            D = D * c
+        return D
+
+    def _by_function(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """A function of two rows, pair by pair, (m, p)."""
+        assert callable(self.metric)
+        D = np.asarray([[float(self.metric(a, b, **self.params)) for b in B] for a in A])
+        if not np.isfinite(D).all() and np.isfinite(A).all():
+            i, j = np.argwhere(~np.isfinite(D))[0]
+            raise DataError(
+                f"The metric {function_name(self.metric)} returned {D[i, j]} for the rows {_shown(A[i])} and "
+                f"{_shown(B[j])}. It must return a finite number for any two rows."
+            )
+        return D
 
 
-def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
-    """Refuse a metric that is not known, before any row is read."""
-    if callable(metric) or metric in ("precomputed", *_METRICS):
-        return
-    known = ", ".join(repr(name) for name in (*_METRICS, "precomputed"))
-    raise ParameterError(f"There is no metric {metric!r}. Choose {known}, or give a function of two rows.")
+def _shown(row: np.ndarray) -> str:
+    few = ", ".join(f"{value:.4g}" for value in row[:4])
+    return f"[{few}, …]" if len(row) > 4 else f"[{few}]"
+
+
+def own_array(rows: Rows, X: Array) -> Array:
+    """Return X, what ``rows.to_array()`` gave, or a copy where it is the caller's own array.
+
+    A model keeps it to measure new rows against; the caller may write to his.
+    """
+    if isinstance(rows, ArrayRows) and X.dtype == rows.X.dtype:
+        return xp_of(X).asarray(X, copy=True)
+    return X
 
 
 def distance_matrix(
@@ -60,7 +102,7 @@ def distance_matrix(
     slabs = in_slabs(ArrayRows(X), n)
     if not on_accelerator(X):  # the steps between rows and distances need several such slabs
         slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
-    for part in run.map_rows(DistancesTo(X, metric, params or {}), slabs, name="measuring distances"):
+    for part in run.map_rows(DistancesTo.of(X, metric, params), slabs, name="measuring distances"):
         D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
         start += part.shape[0]
     return D if callable(metric) else _with_zero_diagonal(D)
@@ -83,110 +125,6 @@ def in_slabs(rows: Rows, width: int) -> Rows:
     return SlicedRows(rows, most) if most < rows.slab and not isinstance(rows, DaskRows) else rows
 
 
-# --- metrics ----------------------------------------------------------------------------------------------------------
-
-
-def squared_euclidean(A: Array, B: Array) -> Array:
-    """Return |a - b|² for all pairs of rows; pairs so near that |a|² + |b|² - 2a'b loses digits are measured again."""
-    xp = xp_of(A, B)
-    if A.shape[1] <= _FEW_COLUMNS:
-        return _by_differences(A, B, lambda E: xp.sum(E * E, axis=-1), "sqeuclidean")
-    centre = xp.mean(B, axis=0)[None, :]
-    A, B = A - centre, B - centre
-    lengths = xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)[None, :]
-    S = lengths - 2 * (A @ B.T)
-    near = np.nonzero(to_numpy(_NEAR * lengths >= S))
-    return _again(A, B, S, near) if len(near[0]) else S
-
-
-def _again(A: Array, B: Array, S: Array, near: tuple[np.ndarray, ...]) -> Array:
-    """S with the squared distances of some pairs taken from their differences."""
-    if not isinstance(S, np.ndarray) and not is_torch(S):  # the standard has no assignment by positions
-        return like(_again(to_numpy(A), to_numpy(B), to_numpy(S).copy(), near), S)
-    xp = xp_of(S)
-    step = max(1, _BLOCK // A.shape[1])
-    for start in range(0, len(near[0]), step):
-        i, j = (xp.asarray(part[start : start + step], device=device_of(S)) for part in near)
-        E = xp.take(A, i, axis=0) - xp.take(B, j, axis=0)
-        S[i, j] = xp.sum(E * E, axis=1)
-    return S
-
-
-def _by_differences(A: Array, B: Array, of: Callable[[Array], Array], name: str, **params: Any) -> Array:
-    """A metric of the differences of rows: by scipy on the host, in blocks of pairs elsewhere."""
-    xp = xp_of(A, B)
-    if isinstance(A, np.ndarray):
-        from scipy.spatial.distance import cdist
-
-        return cdist(A, B, name, **params)
-    step = max(1, _BLOCK // max(1, B.shape[0] * B.shape[1]))
-    n = A.shape[0]
-    parts = [of(A[start : min(start + step, n), None, :] - B[None, :, :]) for start in range(0, n, step)]
-    return xp.concat(parts, axis=0)
-
-
-def _euclidean(A: Array, B: Array) -> Array:
-    return xp_of(A).sqrt(squared_euclidean(A, B))
-
-
-def _manhattan(A: Array, B: Array) -> Array:
-    xp = xp_of(A)
-    return _by_differences(A, B, lambda E: xp.sum(xp.abs(E), axis=-1), "cityblock")
-
-
-def _chebyshev(A: Array, B: Array) -> Array:
-    xp = xp_of(A)
-    return _by_differences(A, B, lambda E: xp.max(xp.abs(E), axis=-1), "chebyshev")
-
-
-def _minkowski(A: Array, B: Array, p: float = 2) -> Array:
-    xp = xp_of(A)
-    if p == float("inf"):
-        return _chebyshev(A, B)
-    return _by_differences(A, B, lambda E: xp.sum(xp.abs(E) ** p, axis=-1) ** (1 / p), "minkowski", p=p)
-
-
-def _hamming(A: Array, B: Array) -> Array:
-    xp = xp_of(A)
-    return _by_differences(A, B, lambda E: xp.mean(xp.astype(E != 0, xp.float64), axis=-1), "hamming")
-
-
-def _cosine(A: Array, B: Array) -> Array:
-    """1 - a'b/|a||b|; a row of zeros is at a right angle to all others, as in scikit-learn."""
-    xp = xp_of(A)
-    near_one = (_unit(A), _unit(B))
-    # half the squared distance of unit vectors: 1 - a'b would lose the small angles
-    S = squared_euclidean(*near_one) / 2
-    zero = (xp.sum(near_one[0] ** 2, axis=1) == 0)[:, None] | (xp.sum(near_one[1] ** 2, axis=1) == 0)[None, :]
-    return xp.where(zero, xp.ones_like(S), S)
-
-
-def _unit(A: Array) -> Array:
-    xp = xp_of(A)
-    lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
-    return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
-
-
-def _correlation(A: Array, B: Array) -> Array:
-    xp = xp_of(A)
-    return _cosine(A - xp.mean(A, axis=1)[:, None], B - xp.mean(B, axis=1)[:, None])
-
-
-_METRICS: dict[str, Callable[..., Array]] = {
-    "euclidean": _euclidean,
-    "sqeuclidean": squared_euclidean,
-    "manhattan": _manhattan,
-    "cityblock": _manhattan,
-    "l1": _manhattan,
-    "l2": _euclidean,
-    "chebyshev": _chebyshev,
-    "minkowski": _minkowski,
-    "cosine": _cosine,
-    "correlation": _correlation,
-    "hamming": _hamming,
-}
-
-
 # --- matrices that were given -----------------------------------------------------------------------------------------
 
 
@@ -204,13 +142,13 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     if _plainly_distances(D):
         return D
     xp = xp_of(D)
-    largest = max(_largest_finite(block) for _, block, _ in _mirrored(D))
-    hair = 1e4 * eps_of(D) * largest
+    largest = largest_of(D)
+    hair = _HAIR * eps_of(D) * largest
     for start, block, mirror in _mirrored(D):
         for fault, words in (
-            (xp.isnan(block) & (not missing), "is missing (NaN): MDS takes missing distances, this method does not"),
+            (xp.isnan(block) & (not missing), _MISSING),
             (xp.isinf(block), "is infinite: the points are not connected. Keep one connected part, or join the parts"),
-            (block < -hair, "is negative: no distance is. Pass distances, not similarities or a kernel"),
+            (block < -hair, _NEGATIVE),
         ):
             _refuse(fault, start, block, words, source)
         unequal = xp.abs(block - mirror) > hair
@@ -228,12 +166,6 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
         )
     mended = (D + D.T) / 2
     return _with_zero_diagonal(xp.where(mended < 0, xp.zeros_like(mended), mended))
-
-
-def _largest_finite(block: Array) -> float:
-    xp = xp_of(block)
-    sizes = xp.abs(block)
-    return float(xp.max(xp.where(xp.isfinite(sizes), sizes, xp.zeros_like(sizes))))
 
 
 def _symmetric_remedy(D: Array) -> str:
@@ -275,3 +207,49 @@ def _refuse(fault: Array, start: int, block: Array, words: str, source: str) -> 
     if bool(xp_of(fault).any(fault)):
         i, j = np.argwhere(to_numpy(fault))[0]
         raise DataError(f"{source} has {float(block[int(i), int(j)]):g} at [{start + i}, {j}], which {words}.")
+
+
+def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray | None = None) -> Array:
+    """Return the distances of new points to fitted ones, (m, n), or refuse what is none; ``missing``: NaN is unknown.
+
+    ``columns`` says which fitted points these are (None: all). What rounding put below zero is zero in a copy.
+    """
+    xp = xp_of(D)
+    good = (D >= 0) & ~xp.isinf(D)
+    if bool(xp.all(good | xp.isnan(D) if missing else good)):
+        return D
+    hair = _HAIR * eps_of(D) * largest_of(D)
+    for fault, words in (
+        (xp.isnan(D) & (not missing), _MISSING),
+        (xp.isinf(D), "is infinite: the point is not connected to the others"),
+        (D + hair < 0, _NEGATIVE),
+    ):
+        if bool(xp.any(fault)):
+            i, j = (int(place) for place in np.argwhere(to_numpy(fault))[0])
+            point = j if columns is None else int(columns[j])
+            raise DataError(
+                f"The distance of a new point to the fitted point {point} is {float(D[i, j]):g}, which {words}."
+            )
+    return xp.where(D < 0, xp.zeros_like(D), D)
+
+
+def warn_of_a_matrix(X: Array, owner: str) -> None:
+    """Warn where rows look like a matrix of distances."""
+    n, d = X.shape
+    if n != d or n < 3:
+        return
+    A = to_numpy(X)
+    if np.all(np.diagonal(A) == 0) and np.array_equal(A, A.T):
+        warn(
+            f"The rows given to {owner} look like a matrix of distances: symmetric with a diagonal of zeros. They are "
+            "taken as rows; pass metric='precomputed' if they are distances.",
+            DataWarning,
+        )
+
+
+def warn_of_one_point(owner: str) -> None:
+    """Warn where all points are one."""
+    warn(
+        f"All points given to {owner} coincide: every distance is zero, and so are all coordinates. Check the data.",
+        DataWarning,
+    )

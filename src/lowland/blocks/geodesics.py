@@ -154,6 +154,14 @@ def _by_points_between(graph: NeighborGraph, run: Run, dtype: np.dtype) -> np.nd
     return D
 
 
+def symmetric_part(D: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """Return the distances among landmarks, (m, m), from those to all, (m, n), and write into these what is returned."""
+    S = np.ascontiguousarray(D[:, marks])
+    kernels.mirror(S, 0, len(S))
+    D[:, marks] = S
+    return S
+
+
 def close_gaps(D: np.ndarray) -> bool:
     """Set infinite distances to the largest finite one, in place; return whether there were any."""
     with np.errstate(invalid="ignore"):

@@ -11,25 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
-from lowland.blocks.affinities import KernelMatrix, KernelWith
+from lowland.arrays.linalg import svd
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.affinities import KernelMatrix, KernelWith, rows_of
 from lowland.blocks.axes import SolverChoice, principal_axes
 from lowland.blocks.distances import in_slabs
 from lowland.blocks.moments import Moments
 from lowland.blocks.operators import Divided, DoubleCentered, centered_product
 from lowland.blocks.rules import Fixed
 from lowland.blocks.spectral import ROUNDING, Eigenpairs, Solver, all_eigenvalues, fix_signs, leading_eigenpairs
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.local import blas_on_one_thread
 from lowland.run.memory import show_bytes
-from lowland.run.run import Run
+from lowland.run.run import Run, all_finite
 
 _SMALL = 1200  # rows up to which LAPACK beats every iteration
 _MANY = 20  # one component for so many rows is too many for an iteration
 _END_STEPS, _NEAR = 8, 1e-2  # of the search for a negative eigenvalue, and the residual that ends it
 _ROUNDINGS = 8
+_ALONE = 1e-3  # affinity to all other rows together below which a row is alone
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,10 @@ class Placing:
     def __call__(self, X: Array) -> Array:
         """z = (k(x) - means) coefficients. The columns of the coefficients add up to zero, so this is centered."""
         K = self.kernel(X)
-        return centered_product(K, self.means, like(self.coefficients, K))
+        Z = centered_product(K, self.means, like(self.coefficients, K))
+        if not all_finite(Z):
+            self.kernel.refuse(K, X)
+        return Z
 
 
 # --- from the rows: the linear kernel ---------------------------------------------------------------------------------
@@ -77,11 +82,12 @@ class Placing:
 
 def linear_axes(X: Array, run: Run, wanted: Wanted) -> KernelAxes:
     """The axes of the linear kernel: those of PCA, its eigenvalues times n - 1. No n x n matrix is made."""
-    rows, n = ArrayRows(X), X.shape[0]
+    rows, n = rows_of(X), X.shape[0]
     solvers = {"dense": "covariance_eigh"}
     k = min(wanted.k, n, rows.d) if wanted.fewer and wanted.k is not None else wanted.k
     axes = principal_axes(rows, run, Fixed(k), solver=solvers.get(wanted.solver, wanted.solver))
     values = axes.pairs.values * (n - 1)
+    _tell_tiny(float(values[0]), X)
     k = _kept(to_numpy(values), wanted, 0.0)
     V, values = axes.pairs.vectors[:, :k], values[:k]
     xp = xp_of(V)
@@ -90,6 +96,19 @@ def linear_axes(X: Array, run: Run, wanted: Wanted) -> KernelAxes:
     turned = _signs(Z)[None, :]
     U = Z * turned / xp.sqrt(values)[None, :]
     return KernelAxes(values, V * turned, mean, U, axes.solver, n)
+
+
+def _tell_tiny(first: float, X: Array) -> None:
+    """Refuse rows that differ, but whose squares are too small for their precision."""
+    if first > 0 or is_sparse(X):
+        return
+    xp = xp_of(X)
+    gap = float(xp.max(xp.abs(X - X[:1, :])))
+    if gap > 0:
+        raise DataError(
+            f"The rows differ by at most {gap:.2g}, too little for the squares and the rounding of {X.dtype}. Pass "
+            "float64, rescale the columns, or take their means away."
+        )
 
 
 # --- from the kernel matrix -------------------------------------------------------------------------------------------
@@ -118,10 +137,8 @@ def exact_axes(matrix: KernelMatrix, kernel: KernelWith, run: Run, wanted: Wante
     if not kernel.is_definite:
         _tell_negative(*_ends(matrix, run, wanted), kernel, wanted, matrix.rows.dtype)
     pairs, solver = _centered_pairs(matrix, run, k, wanted)
-    values = to_numpy(pairs.values)
-    floor = float(xp_of(matrix.means).max(xp_of(matrix.means).abs(matrix.means)))
-    floor *= n * np.finfo(np.float64).eps + math.sqrt(n) * np.finfo(matrix.rows.dtype).eps
-    k = _kept(values, wanted, max(floor, _null(matrix.rows.dtype) * float(values[0])))
+    _tell_alone(matrix.means, kernel, "row")
+    k = _kept(to_numpy(pairs.values), wanted, _floor(pairs.values, matrix.means, n, matrix.rows.dtype))
     xp = xp_of(pairs.vectors)
     U, values = pairs.vectors[:, :k], pairs.values[:k]
     C = U / xp.sqrt(values)[None, :]
@@ -226,46 +243,79 @@ def _tell_negative(lowest: float, largest: float, kernel: KernelWith, wanted: Wa
 
 @dataclass(frozen=True)
 class _FeatureMoments:
-    """The moments of a slab's features φ(x) = k(x) W; an object, so that it can travel to a worker."""
+    """The moments of the features of a slab; an object, so that it can travel to a worker."""
 
-    kernel: KernelWith
-    W: Array  # (m, r)
+    features: Placing
 
     def __call__(self, X: Array) -> Moments:
-        K = self.kernel(X)
-        return Moments.of(K @ like(self.W, K))
+        return Moments.of(self.features(X))
 
 
 def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: Wanted) -> KernelAxes:
-    """The axes of the features φ(x) = K_mm^(-1/2) k_m(x), whose inner products are Nystrom's kernel.
+    """The axes of features whose inner products are Nystrom's kernel: the rows' features in the landmarks' span.
 
-    One pass over the rows sums their moments; the eigenvalues are those of the scatter, to compare with exact ones.
+    Both are seen from the landmarks' mean, which changes no centered kernel, and keeps the digits of rows far from the
+    origin. One pass over the rows sums the features' moments; the eigenvalues are those of their scatter, to compare
+    with exact ones.
     """
-    assert kernel.points is not None
-    m = kernel.points.shape[0]
-    null = _null(rows.dtype)
-    K = as_double(kernel(as_double(kernel.points)))  # (m, m)
-    own = leading_eigenpairs(K, m, run=run, solver="eigh", definite=False)
+    points = kernel.points
+    assert points is not None
+    if kernel.kernel == "linear" and not is_sparse(points):
+        features, back = _linear_features(points, rows.dtype)
+    else:
+        features, back = _nystrom_features(kernel, run, wanted, rows.dtype)
+    m, r = points.shape[0], features.coefficients.shape[1]
+    if r == 0:
+        raise DataError(
+            f"The {m} landmarks do not differ in the kernel's feature space. Raise n_landmarks, or check the data."
+        )
+    moments = run.fold(in_slabs(rows, m), _FeatureMoments(features), name="summing features")
+    W = features.coefficients
+    S, mean = like(as_double(moments.scatter), W), like(moments.mean, W)
+    pairs = leading_eigenpairs(S, r if wanted.k is None else min(wanted.k, r), run=run)
+    of_rows = features.kernel.points is None
+    if of_rows:
+        _tell_tiny(float(pairs.values[0]), points)
+    floor = 0.0 if of_rows else _floor(pairs.values, features.means, moments.rows, rows.dtype)
+    k = _kept(to_numpy(pairs.values), wanted, max(floor, _null(rows.dtype) * float(pairs.values[0])))
+    C = W @ pairs.vectors[:, :k]
+    means = features.means + back @ mean
+    C = C * _signs(as_double(Placing(features.kernel, means, C)(points)))[None, :]  # they differ between machines
+    solver = SolverChoice("nystrom", f"{m} landmarks stand for {moments.rows} rows, {r} features")
+    weights = None if of_rows else 1 / m + W @ mean
+    return KernelAxes(pairs.values[:k], C, means, None, solver, moments.rows, weights)
+
+
+def _linear_features(points: Array, dtype: Any) -> tuple[Placing, Array]:
+    """The features of the linear kernel, (x - c)V with V an orthonormal basis of the centered landmarks; and V."""
+    P = as_double(points)
+    c = xp_of(P).mean(P, axis=0)
+    _, s, Vt = svd(P - c[None, :])
+    size = to_numpy(s) ** 2
+    r = int(np.sum(size > _null(dtype) * size[0])) if size[0] > 0 else 0
+    V = Vt[:r, :].T
+    return Placing(KernelWith(None), c, V), V
+
+
+def _nystrom_features(kernel: KernelWith, run: Run, wanted: Wanted, dtype: Any) -> tuple[Placing, Array]:
+    """The features (k(x) - means)U/√s with J K_mm J = U diag(s) U'; and U√s, which leads back to kernel values."""
+    points = kernel.points
+    assert points is not None
+    wide = points.astype(np.float64) if is_sparse(points) else as_double(points)
+    K = kernel(wide)  # (m, m)
+    kernel.refuse(K, wide)
+    xp, m = xp_of(K), K.shape[0]
+    means = xp.mean(K, axis=0)
+    _tell_alone(means, kernel, "landmark")
+    K = K - means[:, None]
+    own = leading_eigenpairs(K - xp.mean(K, axis=0)[None, :], m, run=run, solver="eigh", definite=False)
     s = to_numpy(own.values)
     if not kernel.is_definite:
-        _tell_negative(float(s[-1]), float(s[0]), kernel, wanted, rows.dtype)
-    r = int(np.sum(s > null * s[0]))
-    if r == 0:
-        raise DataError("The kernel of the landmarks is zero. Check the data and the kernel.")
-    xp = xp_of(K)
-    root = xp.sqrt(own.values[:r])
-    W = own.vectors[:, :r] / root[None, :]  # (m, r)
-    moments = run.fold(in_slabs(rows, m), _FeatureMoments(kernel, W), name="summing features")
-    S = like(as_double(moments.scatter), K)
-    pairs = leading_eigenpairs(S, r if wanted.k is None else min(wanted.k, r), run=run)
-    size = float(xp.sum(like(moments.mean, K) ** 2)) * moments.n
-    k = _kept(to_numpy(pairs.values), wanted, max(null * float(pairs.values[0]), eps_of(K) * size))
-    C, mean = W @ pairs.vectors[:, :k], like(moments.mean, K)
-    means = own.vectors[:, :r] @ (root * mean)
-    C = C * _signs((K - means[None, :]) @ C)[None, :]  # the signs of eigenvectors differ between machines
-    why = f"{m} landmarks stand for {moments.rows} rows, {r} features"
-    solver = SolverChoice("nystrom", why)
-    return KernelAxes(pairs.values[:k], C, means, None, solver, moments.rows, W @ mean)
+        _tell_negative(float(s[-1]), float(s[0]), kernel, wanted, dtype)
+    r = int(np.sum(s > _floor(own.values, means, m, dtype)))
+    U, root = own.vectors[:, :r], xp.sqrt(own.values[:r])[None, :]
+    W = U / root
+    return Placing(kernel, means, W - xp.mean(W, axis=0)[None, :]), U * root
 
 
 # --- what is positive -------------------------------------------------------------------------------------------------
@@ -286,6 +336,24 @@ def _kept(values: np.ndarray, wanted: Wanted, floor: float) -> int:
             "keep as many as there are."
         )
     return positive if wanted.k is None else min(positive, wanted.k)
+
+
+def _floor(values: Array, means: Array, n: int, dtype: Any) -> float:
+    """What is no larger is rounding: of the matrix's entries, or beside the first eigenvalue."""
+    floor = float(xp_of(means).max(xp_of(means).abs(means)))
+    floor *= n * np.finfo(np.float64).eps + math.sqrt(n) * np.finfo(dtype).eps
+    return max(floor, _null(dtype) * float(values[0]))
+
+
+def _tell_alone(means: Array, kernel: KernelWith, what: str) -> None:
+    """Warn of a kernel matrix that is nearly the identity: its components are as good as arbitrary."""
+    n = means.shape[0]
+    if kernel.kernel in ("rbf", "laplacian") and float(np.median(n * to_numpy(means) - 1)) < _ALONE:
+        warn(
+            f"KernelPCA(kernel={kernel.kernel!r}): with gamma={kernel.gamma:g} the kernel matrix is nearly the "
+            f"identity. Every {what} is alone, and the components tell nothing. Lower gamma, or take gamma='median'.",
+            DataWarning,
+        )
 
 
 def _null(dtype: Any) -> float:

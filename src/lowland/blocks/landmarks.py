@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, like, xp_of
+from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.blocks.moments import ColumnMoments
 from lowland.data.rows import Rows
 from lowland.run.run import Run, all_finite
@@ -24,6 +24,8 @@ class Picked:
         """Pick the marked rows of one slab, or all."""
         if keep is None:
             return cls((X,))
+        if is_sparse(X):
+            return cls((X[np.flatnonzero(keep)],))
         return cls((xp_of(X).take(X, like(np.flatnonzero(keep), X, xp_of(X).int64), axis=0),))
 
     def __add__(self, other: Self) -> Self:
@@ -37,7 +39,13 @@ class Picked:
     @property
     def rows(self) -> Array:
         """The rows, (m, d)."""
-        return self.parts[0] if len(self.parts) == 1 else xp_of(self.parts[0]).concat(list(self.parts), axis=0)
+        if len(self.parts) == 1:
+            return self.parts[0]
+        if is_sparse(self.parts[0]):
+            import scipy.sparse
+
+            return scipy.sparse.vstack(self.parts, format="csr")
+        return xp_of(self.parts[0]).concat(list(self.parts), axis=0)
 
 
 def evenly_spread(n: int, m: int, rng: np.random.Generator) -> np.ndarray:

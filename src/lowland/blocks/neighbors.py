@@ -12,11 +12,13 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
-from lowland.blocks.distances import Metric, check_distances
+from lowland.blocks.approximate import Approximate, approximate_search, is_worth_it
+from lowland.blocks.distances import check_distances
+from lowland.blocks.metrics import Metric
+from lowland.blocks.on_device import OnDevice
 from lowland.blocks.products import Products
 from lowland.blocks.searching import Comparisons, Searcher, Space, Tree
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.kernels import neighbors as kernels
 from lowland.run.run import Run
 
 Search = Literal["auto", "tree", "products", "approximate"]
@@ -63,6 +65,8 @@ class NeighborGraph:
 
     def symmetric(self) -> Self:
         """Return the graph with every link in both directions, once; of two lengths the shorter."""
+        from lowland.kernels import neighbors as kernels
+
         start, links = np.empty(self.n + 1, dtype=np.int64), 2 * len(self.to)
         to, length = np.empty(links, dtype=np.int32), np.empty(links, dtype=self.length.dtype)
         kept = kernels.both_directions(self.start, self.to, self.length, start, to, length)
@@ -70,14 +74,23 @@ class NeighborGraph:
 
     def with_links(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:
         """Return the graph with further links, in both directions."""
-        i, j = (np.concatenate([self.sources, i, j]), np.concatenate([self.to, j, i]))
-        length = np.concatenate([self.length, length, length]).astype(self.length.dtype)
-        order = np.lexsort((length, j, i))
-        i, j, length = i[order], j[order], length[order]
-        first = np.ones(len(i), dtype=bool)
-        first[1:] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
-        start = np.concatenate([[0], np.cumsum(np.bincount(i[first], minlength=self.n))])
-        return replace(self, start=start, to=j[first].astype(np.int32), length=length[first])
+        n = np.int64(self.n)
+        keys = self.sources * n + self.to
+        shortest_first = np.argsort(length, kind="stable")
+        i, j, length = (each[shortest_first] for each in (i, j, length))
+        new, first = np.unique(np.stack([i * n + j, j * n + i], axis=1), return_index=True)
+        more = np.repeat(length, 2)[first].astype(self.length.dtype)
+        if not np.all(keys[1:] > keys[:-1]):  # one that is symmetric is sorted
+            sorting = np.argsort(keys, kind="stable")
+            return replace(self, to=self.to[sorting], length=self.length[sorting]).with_links(i, j, length)
+        places = np.searchsorted(keys, new)
+        held = (keys[np.minimum(places, len(keys) - 1)] == new) if len(keys) else np.zeros(len(new), dtype=bool)
+        lengths = self.length.copy()
+        np.minimum.at(lengths, places[held], more[held])
+        new, places, more = new[~held], places[~held], more[~held]
+        start = self.start + np.concatenate([[0], np.cumsum(np.bincount(new // n, minlength=self.n))])
+        to = np.insert(self.to, places, (new % n).astype(np.int32))
+        return replace(self, start=start, to=to, length=np.insert(lengths, places, more))
 
     def among(self, kept: np.ndarray) -> Self:
         """Return the links among the marked points, numbered anew."""
@@ -120,15 +133,22 @@ class NearestAmong:
 def searcher_of(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
     """Choose how neighbours are searched for: a tree where it spares enough of the pairs, products, or comparisons."""
     space = Space.of(metric, params)
+    if search == "approximate":
+        return approximate_search(X, space)
+    if on_accelerator(X):
+        return OnDevice(X, metric, params)
     if space is None:
         return Comparisons(X, metric, params)
     by_products: Searcher = Products(X, space) if space.p == 2 else Comparisons(X, metric, params)
     if search == "tree":
         return Tree(X, space)
-    if search == "products" or on_accelerator(X) or X.shape[1] > _TREE_COLUMNS:
+    if search == "products":
         return by_products
-    tree = Tree(X, space)
-    return tree if tree.points_measured(k) < max(_TREE_POINTS, _TREE_SHARE * X.shape[0]) else by_products
+    if X.shape[1] <= _TREE_COLUMNS:
+        tree = Tree(X, space)
+        if tree.points_measured(k) < max(_TREE_POINTS, _TREE_SHARE * X.shape[0]):
+            return tree
+    return by_products
 
 
 def nearest_neighbors(
@@ -151,9 +171,14 @@ def nearest_neighbors(
     X = check_distances(X) if metric == "precomputed" else X
     run.require(40 * n * k, f"A graph of {k} neighbours for each of {n:,} rows", "Choose fewer neighbours")
     searcher = searcher_of(X, metric, params or {}, search, k)
+    if search == "auto" and isinstance(searcher, Products) and is_worth_it(*X.shape):
+        searcher = Approximate(X, searcher.space)
     indices, distances = searcher.nearest(k, run)
     _refuse_if_equal(X, distances, metric)
-    return NeighborGraph.of_table(indices, distances.astype(to_numpy(X[:1, :1]).dtype), searcher.name)
+    recall = 1.0
+    if isinstance(searcher, Approximate):
+        recall = searcher.recall(distances, run, rng or np.random.default_rng(0))
+    return NeighborGraph.of_table(indices, distances.astype(to_numpy(X[:1, :1]).dtype), searcher.name, recall)
 
 
 def neighbors_within(

@@ -144,6 +144,11 @@ class _Times:
         return A * (A + self.shift) if self.shift else A * A
 
 
+def times_rows(rows: Rows, V: Array, run: Run) -> Array:
+    """Return A V, (n, k) float64, for the rows of a matrix A, slab by slab."""
+    return run.gather(_Times(V, False), rows, V.shape[1], "multiplying", np.dtype(np.float64))
+
+
 def centered_product(X: Any, mean: Array | None, V: Array) -> Array:
     """Return (X - mean) V, (m, k), without filling the zeros of a sparse X."""
     if mean is None:

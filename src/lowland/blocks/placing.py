@@ -10,8 +10,10 @@ import numpy as np
 from lowland.arrays.linalg import eigh
 from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.distances import DistancesTo
+from lowland.blocks.distances import DistancesTo, check_new_distances
 from lowland.blocks.monotone import Curve
+from lowland.blocks.units import unit_of
+from lowland.errors import DataError
 
 _PAIRS = 1 << 18  # distances worked at a time on the host: they stay in the cache
 _ROUNDS = 60
@@ -45,21 +47,26 @@ class PlaceAmong:
 
     def _placed(self, X: Array) -> Array:
         xp = xp_of(X)
-        T = as_double(X) if self.distances is None else as_double(self.distances(X))
+        T, unit = as_double(self._distances(X)), unit_of(self.Z)
         Z = like(self.Z, T)
         W = xp.ones_like(T)
         if self.distances is None:
             T, W = _filled(T)
-        if self.sammon:
-            W = xp.where(T > 0, W / xp.where(T > 0, T, xp.ones_like(T)), xp.zeros_like(T))
         if self.curve is not None:
             T = self.curve(T)
+        if unit != 1:
+            T, Z = T / unit, Z / unit
+        if self.sammon:
+            W = xp.where(T > 0, W / xp.where(T > 0, T, xp.ones_like(T)), xp.zeros_like(T))
         placed = place(T, W, Z)
-        if not self.sammon:
-            return placed
-        nearest = xp.argmin(T, axis=1)
-        there = xp.take(Z, nearest, axis=0)
-        return xp.where(xp.min(T, axis=1)[:, None] == 0, there, placed)
+        if self.sammon:
+            there = xp.take(Z, xp.argmin(T, axis=1), axis=0)
+            placed = xp.where(xp.min(T, axis=1)[:, None] == 0, there, placed)
+        return placed if unit == 1 else placed * unit
+
+    def _distances(self, X: Array) -> Array:
+        """Those of the rows, or the rows themselves; a missing one has no place in Sammon's stress."""
+        return check_new_distances(X, missing=not self.sammon) if self.distances is None else self.distances(X)
 
 
 def _filled(T: Array) -> tuple[Array, Array]:
@@ -67,7 +74,12 @@ def _filled(T: Array) -> tuple[Array, Array]:
     xp = xp_of(T)
     known = ~xp.isnan(T)
     W = xp.astype(known, T.dtype)
-    means = xp.sum(xp.where(known, T, xp.zeros_like(T)), axis=1) / xp.sum(W, axis=1)
+    counts = xp.sum(W, axis=1)
+    if not bool(xp.all(counts > 0)):
+        raise DataError(
+            "No distance of a new point to the fitted ones is known: all are NaN. Give some, or leave it out."
+        )
+    means = xp.sum(xp.where(known, T, xp.zeros_like(T)), axis=1) / counts
     return xp.where(known, T, means[:, None]), W
 
 

@@ -26,7 +26,6 @@ from lowland.blocks.searching import (
     sorted_links,
     stacked,
 )
-from lowland.kernels import neighbors as kernels
 from lowland.run.run import Run
 
 _TILE = 1024  # rows and columns of a product
@@ -125,6 +124,8 @@ class Products:
         whole: bool,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The k nearest of K candidates of each row, and for which rows nothing nearer can have been missed."""
+        from lowland.kernels import neighbors as kernels
+
         B, b2 = self._single if dtype == np.float32 else self._double
         A, a2 = (B, b2) if whole else self._framed(Q, dtype)
         values: np.ndarray = np.full((len(Q), K), np.inf, dtype=dtype)
@@ -145,6 +146,8 @@ class Products:
 
     def within(self, radius: float, run: Run) -> Links:
         """Products propose, differences decide."""
+        from lowland.kernels import neighbors as kernels
+
         B, b2 = self._single
         n, d = B.shape
         reach = self.space.reach(radius)
@@ -188,6 +191,7 @@ def _row_blocks(
     values: np.ndarray, indices: np.ndarray, run: Run | None,
 ) -> None:  # fmt: skip
     """Keep the smallest |b|² - 2a'b of each row of A."""
+    from lowland.kernels import neighbors as kernels
 
     def work(rows: slice) -> None:
         twice = -2 * A[rows]
@@ -207,6 +211,8 @@ def _pair_blocks(
 
     Which of two blocks a thread finishes first does not matter: the smallest are the smallest.
     """
+    from lowland.kernels import neighbors as kernels
+
     stretches = blocks(len(B), _TILE)
     locks = [threading.Lock() for _ in stretches]
 

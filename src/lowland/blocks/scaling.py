@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,10 +9,13 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
-from lowland.blocks.axes import Axes, SolverChoice
+from lowland.blocks.axes import Axes, SolverChoice, principal_axes
+from lowland.blocks.distances import DistancesTo, check_new_distances
 from lowland.blocks.operators import DoubleCentered
+from lowland.blocks.rules import Rule
 from lowland.blocks.spectral import Eigenpairs, all_eigenvalues, leading_eigenpairs
-from lowland.data.rows import ArrayRows
+from lowland.blocks.units import Largest, divided_rows, ordinary_unit
+from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
@@ -62,8 +64,15 @@ class Eigenvalues:
         With P and N the sums of the positive and of the negative ones, trace = P - N. The Ritz values give N at least
         (Ky Fan), and never too much.
         """
+        if self.one_point:
+            return 0.0, 0.0
         kept, N = float(self.leading.sum()), float(-self.known[self.known < 0].sum())
         return kept / (self.trace + 2 * N), kept / (self.trace + N)
+
+    @property
+    def one_point(self) -> bool:
+        """Whether all points coincide: there is nothing to draw."""
+        return not self.trace > 0
 
     @property
     def significant(self) -> int | None:
@@ -73,12 +82,11 @@ class Eigenvalues:
 
     def check(self, k: int) -> None:
         """Refuse to draw more coordinates than there are positive eigenvalues."""
-        if not self.trace > 0:
-            raise DataError("All points coincide: every distance is zero. There is nothing to draw; check the data.")
-        if self.positive < k:
+        positive = len(self.leading) if self.one_point else self.positive
+        if positive < k:
             raise ParameterError(
-                f"n_components={k}: the distances have {self.positive} positive eigenvalues, and no more coordinates. "
-                f"Choose at most {self.positive}."
+                f"n_components={k}: the distances have {positive} positive eigenvalues, and no more coordinates. "
+                f"Choose at most {positive}."
             )
 
 
@@ -94,7 +102,8 @@ class Scaling:
     @property
     def weights(self) -> Array:
         """½ Z Λ^-1, (n, k): what Gower's formula multiplies squared distances with."""
-        return self.Z / like(2 * self.eigenvalues.leading, self.Z)[None, :]
+        leading = self.eigenvalues.leading
+        return self.Z / like(2 * np.where(leading > 0, leading, 1.0), self.Z)[None, :]
 
 
 def classical_scaling(
@@ -106,11 +115,13 @@ def classical_scaling(
     whole: bool = False,
     tol: float | None = None,
     max_iter: int | None = None,
+    fewer: bool = False,
 ) -> Scaling:
     """Return k coordinates Z = V Λ^½ of points with distances D, (n, n), from the leading eigenpairs of -½ J(D∘D)J.
 
     ``constant`` is added to the distances of different points. ``whole`` asks for all eigenvalues; of up to a thousand
-    points they are always found. ``tol`` and ``max_iter`` stop the iteration for the leading ones.
+    points they are always found. ``tol`` and ``max_iter`` stop the iteration for the leading ones. ``fewer``: coordinates
+    without a positive eigenvalue are zero; otherwise they are refused.
     """
     n = D.shape[0]
     whole = whole or n <= SMALL
@@ -124,10 +135,12 @@ def classical_scaling(
         trace=float(xp_of(means).sum(means)) / 2,
         rounding=max(_ROUNDING, 32 * eps_of(D)),
     )
-    found.check(k)
+    if not fewer or k > n:
+        found.check(k)
     why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, the matrix not formed"
     solver = SolverChoice(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
-    return Scaling(pairs.vectors * like(np.sqrt(found.leading), pairs.vectors)[None, :], found, means, solver)
+    sizes = np.zeros(k) if found.one_point else np.sqrt(np.where(found.leading > found.least, found.leading, 0))
+    return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, solver)
 
 
 def bytes_to_solve(n: int, k: int, *, whole: bool) -> int:
@@ -172,6 +185,39 @@ def eigenvalues_of_axes(axes: Axes, k: int) -> Eigenvalues:
     known = axes.spectrum.values * (rows - 1)
     trace = axes.spectrum.total * (rows - 1)
     return Eigenvalues(known[:k], known, axes.spectrum.whole, trace, 0.0, definite=True)
+
+
+def axes_in_units(rows: Rows, run: Run, rule: Rule) -> tuple[Axes, Rows, float]:
+    """Return the principal axes of rows, divided by a unit if their squares are no numbers; those rows, and the unit.
+
+    The rows are read a second and third time only then, or where they hold NaN, which is told by the error.
+    """
+    single = rows.dtype == np.float32
+    found: Axes | DataError
+    try:
+        found = principal_axes(rows, run, rule)
+        total = found.spectrum.total
+        if total > 0 and ordinary_unit(total**0.5, single=single) == 1:
+            return found, rows, 1.0
+    except DataError as error:
+        found = error
+    unit = ordinary_unit(run.fold(rows, Largest.of, name="finding a unit").value, single=single)
+    if unit == 1:
+        if isinstance(found, DataError):
+            raise found
+        return found, rows, 1.0
+    divided = divided_rows(rows, unit)
+    return principal_axes(divided, run, rule), divided, unit
+
+
+def squared_units(values: np.ndarray, unit: float, like_array: Array) -> Array:
+    """Eigenvalues in squares of a unit as numbers, in float64 where float32 does not reach so far."""
+    with np.errstate(over="ignore", under="ignore"):
+        values = values * unit * unit
+    sizes = np.abs(values[np.isfinite(values)])
+    reach = np.finfo(np.float32)
+    far = sizes.size and sizes.max() > 0 and not reach.tiny < sizes.max() < reach.max
+    return like(values, like_array, xp_of(like_array).float64 if far else None)
 
 
 # --- the additive constant --------------------------------------------------------------------------------------------
@@ -243,28 +289,37 @@ class Placement:
     """Gower's formula: a point at squared distances δ from the kept ones lies at z = ½ Λ^-1 Z'(means - δ).
 
     An object, so that it can travel to a worker. ``measure`` gives the distances of rows; without it the rows are
-    distances, of which ``columns`` are those to the kept points (None: all). The additive ``constant`` is added to
-    every distance but zero, which says that the new point is the old one.
+    distances, of which ``columns`` are those to the kept points (None: all). The additive ``constant`` c is added to
+    every distance but zero, which says that the new point is the old one. At zero from r points, which the fit has
+    set c apart, it lies in their midst: δ = c²(r - 1)/r for each of them. Weights and means are those of distances
+    divided by ``unit``.
     """
 
     weights: Array  # (m, k)
     means: Array  # (m,)
-    measure: Callable[[Array], Array] | None = None
+    measure: DistancesTo | None = None
     columns: np.ndarray | None = None
     constant: float = 0.0
+    unit: float = 1.0
 
     def __call__(self, X: Array) -> Array:
         """Place one slab of rows, (rows, k), in its precision."""
         xp = xp_of(X)
         D = as_double(self._distances(X))
+        D = D if self.unit == 1 else D / self.unit
+        S = D * D  # δ
         if self.constant:
-            D = xp.where(D > 0, D + self.constant, D)
+            c, same = self.constant / self.unit, D == 0
+            r = xp.sum(xp.astype(same, D.dtype), axis=1)[:, None]
+            amidst = c * c * (r - 1) / xp.where(r > 0, r, xp.ones_like(r))
+            S = xp.where(same, xp.broadcast_to(amidst, D.shape), (D + c) ** 2)
         W, means = like(self.weights, D), like(self.means, D)
-        return xp.astype((means[None, :] - D * D) @ W, X.dtype, copy=False)
+        Z = (means[None, :] - S) @ W
+        return xp.astype(Z if self.unit == 1 else Z * self.unit, X.dtype, copy=False)
 
     def _distances(self, X: Array) -> Array:
         if self.measure is not None:
             return self.measure(X)
-        if self.columns is None:
-            return X
-        return xp_of(X).take(X, like(self.columns, X, xp_of(X).int64), axis=1)
+        if self.columns is not None:
+            X = xp_of(X).take(X, like(self.columns, X, xp_of(X).int64), axis=1)
+        return check_new_distances(X, columns=self.columns)

@@ -15,9 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lowland.arrays.namespace import Array, to_numpy
-from lowland.blocks.distances import DistancesTo, Metric
-from lowland.kernels import neighbors as kernels
+from lowland.arrays.namespace import Array, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.distances import DistancesTo
+from lowland.blocks.metrics import Metric
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.run import Run
 
@@ -48,26 +49,27 @@ class Space:
             return cls("minkowski", float(params.get("p", 2)))
         return cls(metric, _POWERS[metric]) if isinstance(metric, str) and metric in _POWERS else None
 
-    def points(self, X: np.ndarray) -> np.ndarray:
-        """The rows as points, in row order; for angles of length one, a row of zeros being square to all others."""
+    def points(self, X: Array) -> Array:
+        """The rows as points; for angles of length one, with a column in which rows of zeros are square to others."""
         if self.metric not in ("cosine", "correlation"):
-            return np.ascontiguousarray(X)
-        A = X.astype(np.float64)
+            return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
+        A = as_double(X)
+        xp = xp_of(A)
         if self.metric == "correlation":
-            A -= A.mean(axis=1)[:, None]
-        sizes = np.abs(A).max(axis=1, initial=0)[:, None]  # so that no square overflows
-        A /= np.where(sizes > 0, sizes, 1)
-        lengths = np.sqrt(np.einsum("ij,ij->i", A, A))[:, None]
-        A /= np.where(lengths > 0, lengths, 1)
-        return np.hstack([A, lengths == 0])
+            A = A - xp.mean(A, axis=1)[:, None]
+        sizes = xp.max(xp.abs(A), axis=1)[:, None]  # so that no square overflows
+        A = A / xp.where(sizes > 0, sizes, xp.ones_like(sizes))
+        lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
+        A = A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+        return xp.concat([A, xp.astype(lengths == 0, A.dtype)], axis=1)
 
-    def lengths(self, powers: np.ndarray) -> np.ndarray:
+    def lengths(self, powers: Array) -> Array:
         """The metric's distances, from those of power p."""
         if self.metric in ("cosine", "correlation"):
             return powers / 2  # |a - b|² = 2 - 2a'b
         if self.metric == "sqeuclidean" or self.p in (1, np.inf):
             return powers
-        return np.sqrt(powers) if self.p == 2 else powers ** (1 / self.p)
+        return powers ** (1 / self.p) if self.p != 2 else xp_of(powers).sqrt(powers)
 
     def reach(self, radius: float) -> float:
         """The distance of power p that a radius is."""
@@ -163,6 +165,8 @@ class Tree:
 
     @cached_property
     def _built(self) -> tuple[np.ndarray, ...]:
+        from lowland.kernels import neighbors as kernels
+
         P = np.asarray(self.space.points(to_numpy(self.X)), dtype=np.float64)
         n, d = P.shape
         depth = max(0, int(np.ceil(np.log2(n / _LEAF))))
@@ -175,6 +179,8 @@ class Tree:
 
     def _labelled(self, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Labels in the order of the tree, and those of the boxes."""
+        from lowland.kernels import neighbors as kernels
+
         order, borders = self._built[1], self._built[2]
         mine = order if labels is None else labels.astype(np.int64)[order]
         of_boxes = np.empty(len(borders), dtype=np.int64)
@@ -183,6 +189,8 @@ class Tree:
 
     def points_measured(self, k: int) -> float:
         """How many distances the tree has to measure for a point, on average over some spread over the table."""
+        from lowland.kernels import neighbors as kernels
+
         T, order = self._built[:2]
         n = len(order)
         places = np.linspace(0, n - 1, min(n, _TRIED)).astype(np.int64)
@@ -196,6 +204,8 @@ class Tree:
         self, k: int, run: Run | None, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None
     ) -> Found:
         """Points are looked up in the order of the tree: what one has read the next finds in the cache."""
+        from lowland.kernels import neighbors as kernels
+
         T, order = self._built[:2]
         mine, of_boxes = self._labelled(labels)
         if rows is None:
@@ -218,6 +228,8 @@ class Tree:
 
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points to other rows."""
+        from lowland.kernels import neighbors as kernels
+
         Q = np.asarray(self.space.points(to_numpy(X)), dtype=np.float64)
         mine, of_boxes = self._labelled(None)
         values, found = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.int64)
@@ -227,6 +239,8 @@ class Tree:
 
     def within(self, radius: float, run: Run) -> Links:
         """Links are counted first, so that memory is asked for before it is taken."""
+        from lowland.kernels import neighbors as kernels
+
         T, order, borders, lows, highs, _ = self._built
         n, reach = len(order), self.space.reach(radius)
         counts = np.empty(n, dtype=np.int64)
@@ -254,6 +268,8 @@ class Tree:
 
     def outward(self, rows: np.ndarray, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
         """Points of one label come together, so that the best of those before cuts the search of those after."""
+        from lowland.kernels import neighbors as kernels
+
         order = self._built[1]
         mine, of_boxes = self._labelled(labels)
         rank = np.empty_like(order)
@@ -301,6 +317,8 @@ class Comparisons:
 
     def _measured(self, Q: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Distances of rows to stretches of the points: (m, b), and where the stretch begins."""
+        from lowland.kernels import neighbors as kernels
+
         n = self._points.shape[0]
         if self.metric == "precomputed":
             yield 0, Q
@@ -349,6 +367,8 @@ class Comparisons:
         )
 
     def _smallest(self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
+        from lowland.kernels import neighbors as kernels
+
         values, indices = np.full((len(Q), k), np.inf), np.full((len(Q), k), len(labels), dtype=np.int32)
         for start, D in self._measured(Q):
             nothing = np.zeros(D.shape[1], dtype=D.dtype)

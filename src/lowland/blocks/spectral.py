@@ -140,11 +140,12 @@ def _direct(A: Array, k: int) -> Eigenpairs:
     """LAPACK: only the wanted pairs where the library can, all of them otherwise."""
     A = as_double(A)
     n = A.shape[0]
-    if isinstance(A, np.ndarray) and n > 64 and k < _FEW * n:
+    some = isinstance(A, np.ndarray) and n > 64 and k < _FEW * n
+    if some:
         import scipy.linalg
 
         values, vectors = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1), check_finite=False)
-    else:
+    if not some or values.shape[0] < k:  # of values as good as equal, LAPACK may return fewer than were asked for
         values, vectors = eigh(A)
     xp = xp_of(values)
     return Eigenpairs(xp.flip(values, axis=0)[:k], xp.flip(vectors, axis=1)[:, :k], np.zeros(k), "eigh")

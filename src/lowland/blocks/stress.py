@@ -399,24 +399,21 @@ class _Loss:
         return self.at(theta).slope / self.unit
 
 
-def check_connected(D: Array, W: Array | None) -> None:
-    """Refuse distances of which so many are missing, or of weight zero, that parts of the points could lie anywhere."""
+def check_connected(D: Array) -> None:
+    """Refuse distances of which so many are missing that parts of the points could lie anywhere."""
     n = D.shape[0]
     reached, waiting = np.zeros(n, dtype=bool), [0]
     reached[0] = True
     while waiting:
         i = waiting.pop()
-        joined = ~np.isnan(to_numpy(D[i, :]))
-        if W is not None:
-            joined &= to_numpy(W[i, :]) > 0
-        fresh = np.flatnonzero(joined & ~reached)
+        fresh = np.flatnonzero(~np.isnan(to_numpy(D[i, :])) & ~reached)
         reached[fresh] = True
         waiting.extend(fresh.tolist())
     if not reached.all():
         lost = int(np.argmin(reached))
         raise DataError(
             f"No chain of known distances joins point {lost} to point 0: {n - int(reached.sum())} of {n} points could "
-            "lie anywhere. Give more distances, or scale each part by itself."
+            "lie anywhere. Give more distances, or weights above zero, or scale each part by itself."
         )
 
 

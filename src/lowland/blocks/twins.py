@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,10 +21,17 @@ class Merged:
     first: np.ndarray  # (m,) the first of each
     place: np.ndarray  # (n,) which of them stands for a point
     total: float  # sum of the distances over pairs of points
+    fixed: float  # Sammon's stress that stays wherever the points lie: of merged points whose distances differ
 
     def chosen(self, Z: Array) -> Array:
-        """The rows of those that stand for others, (m, k)."""
-        return Z if len(self.first) == len(self.place) else _take(Z, self.first)
+        """The rows of those that stand for others, (m, k); the mean of merged ones where these differ."""
+        if len(self.first) == len(self.place):
+            return Z
+        if not self.fixed:
+            return _take(Z, self.first)
+        sums = np.zeros((len(self.first), Z.shape[1]))
+        np.add.at(sums, self.place, to_numpy(Z))
+        return like(sums / to_numpy(self.masses)[:, None], Z)
 
     def spread(self, Z: Array) -> Array:
         """A row for every point again, (n, k)."""
@@ -31,29 +39,69 @@ class Merged:
 
 
 def merge_twins(D: Array) -> Merged:
-    """Merge points at distance zero; D itself is returned where there are none.
+    """Merge points at distance zero, and those a chain of zeros joins; D itself is returned where there are none.
 
-    Of merged points the distances of the first are taken: in a metric the others' are the same.
+    In a metric, merged points have the same distances to all others. Where those of a given matrix differ, every one of
+    them counts: over points at distances t from a place that lies d away, sum (t - d)²/t = m(h - d)²/h + sum t - m h
+    with their number m and harmonic mean h. So h is the distance of the merged point, and sum t - m h is fixed.
     """
     xp = xp_of(D)
     n = D.shape[0]
-    owner = np.arange(n)
-    step = slab_rows(n, 8)
-    for start in range(0, n, step):
-        zero = to_numpy(D[start : min(start + step, n), :] == 0)
-        owner[start : start + len(zero)] = np.argmax(zero, axis=1)  # the first point at distance zero, if not itself
-    owner = owner[owner]  # where a chain of zeros is not closed, its members join the first
-    while not np.array_equal(owner, owner[owner]):
-        owner = owner[owner]
-    first, place, counts = np.unique(owner, return_inverse=True, return_counts=True)
-    if len(first) < n:
-        D = xp.take(_take(D, first), like(first, D, xp.int64), axis=1)
+    first, place, counts = np.unique(_owners(D), return_inverse=True, return_counts=True)
     masses = like(counts.astype(np.float64), D, xp.float64)
-    total = 0.0
-    for start in range(0, len(first), step):
-        stop = min(start + step, len(first))
+    merged = xp.take(_take(D, first), like(first, D, xp.int64), axis=1) if len(first) < n else D
+    if len(first) < n and not _alike(D, first, place):
+        merged, total = _by_harmonic_means(to_numpy(D), place, counts)
+        merged = like(merged, D)
+        return Merged(merged, masses, first, place, total, total - _sum_of_pairs(merged, masses))
+    return Merged(merged, masses, first, place, _sum_of_pairs(merged, masses), 0.0)
+
+
+def _owners(D: Array) -> np.ndarray:
+    """The first point that a chain of zeros joins to each, (n,)."""
+    owner = np.concatenate([np.argmax(zero, axis=1) for zero in _zeros(D)])  # the first at distance zero, often itself
+    while not np.array_equal(owner, np.arange(len(owner))):
+        lowest = np.concatenate([np.where(zero, owner[None, :], len(owner)).min(axis=1) for zero in _zeros(D)])
+        if np.array_equal(lowest, owner):
+            break
+        owner = lowest
+    return owner
+
+
+def _zeros(D: Array) -> Iterator[np.ndarray]:
+    step = slab_rows(D.shape[0], 8)
+    return (to_numpy(D[start : min(start + step, D.shape[0]), :] == 0) for start in range(0, D.shape[0], step))
+
+
+def _alike(D: Array, first: np.ndarray, place: np.ndarray) -> bool:
+    """Whether merged points have the same distances to all points."""
+    others = np.setdiff1d(np.arange(len(place)), first)
+    xp = xp_of(D)
+    step = slab_rows(D.shape[0], 8)
+    parts = (others[start : start + step] for start in range(0, len(others), step))
+    return all(bool(xp.all(_take(D, part) == _take(D, first[place[part]]))) for part in parts)
+
+
+def _by_harmonic_means(D: np.ndarray, place: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, float]:
+    """The harmonic mean of the distances between the members of two merged points, (m, m), and the sum of all."""
+    order, borders = np.argsort(place, kind="stable"), np.concatenate([[0], np.cumsum(counts)[:-1]])
+    A = D.astype(np.float64)
+    total = float(np.triu(A, 1).sum())
+    apart = place[:, None] != place[None, :]
+    inverse = np.divide(1.0, A, where=apart, out=np.zeros_like(A))[np.ix_(order, order)]
+    sums = np.add.reduceat(np.add.reduceat(inverse, borders, axis=0), borders, axis=1)
+    pairs = counts[:, None] * counts[None, :].astype(np.float64)
+    return np.divide(pairs, sums, where=sums > 0, out=np.zeros_like(sums)), total
+
+
+def _sum_of_pairs(D: Array, masses: Array) -> float:
+    """The sum of m_i m_j d_ij over pairs."""
+    xp = xp_of(D)
+    n, step, total = D.shape[0], slab_rows(D.shape[0], 8), 0.0
+    for start in range(0, n, step):
+        stop = min(start + step, n)
         total += float(xp.sum(masses[start:stop] * (as_double(D[start:stop, :]) @ masses))) / 2
-    return Merged(D, masses, first, place, total)
+    return total
 
 
 def _take(A: Array, places: np.ndarray) -> Array:

@@ -45,6 +45,7 @@ def command_of(entry: Entry) -> click.Command:
         options.file_argument("file", "FILE"),
         *(option_of(flag, f"Parameters of {entry.name}") for flag in entry.flags if is_settable(flag)),
         *options.data_options(label),
+        *([options.covariance_option()] if entry.takes_covariance else []),
         options.to_option("Write the coordinates here."),
         options.model_option(),
         options.force_option(),
@@ -52,16 +53,19 @@ def command_of(entry: Entry) -> click.Command:
         options.json_option(),
         options.debug_option(),
     ]
-    reads = (
-        "The file is read in slabs and may be larger than memory." if entry.streams else "The rows must fit in memory."
-    )
+    reads = "The rows must fit in memory."
+    if entry.streams:
+        reads = "The file is read in slabs and may be larger than memory."
+    elif any(flag.name == "n_landmarks" for flag in entry.flags):
+        reads = "The rows must fit in memory, unless --n-landmarks of them stand for all: then they are read in slabs."
     text = f"{entry.summary}\n\nFILE is a table: .parquet (or a folder of parts), .csv, .tsv, .npy or .npz. {reads}"
     return options.Command(entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary)
 
 
 def run(
     entry: Entry, *, file: Path, columns: Any, drop: Any, label: str | None, to: Path | None, model: Path | None,
-    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, **parameters: Any,
+    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, covariance_of: int | None = None,
+    **parameters: Any,
 ) -> None:  # fmt: skip
     """Fit, write, tell."""
     from lowland.cli.outputs import check_outputs, coordinates_of, refusal_of_coordinates, write_table
@@ -69,6 +73,9 @@ def run(
 
     if entry.needs_y and label is None:
         text = f"{entry.verb} learns from labels: name their column with --label COLUMN."
+        raise click.UsageError(text, click.get_current_context())
+    if covariance_of is not None and (to is not None or label is not None):
+        text = f"A covariance has no rows to {'place' if to else 'label'}: leave out {'--to' if to else '--label'}."
         raise click.UsageError(text, click.get_current_context())
     check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
@@ -78,19 +85,24 @@ def run(
     started = time.perf_counter()
     files: list[dict[str, Any]] = []
     with options.working(memory, threads, progress):
-        rows = options.open_file(file, columns, drop, label)
-        est.fit(rows, _labels(file, label))
+        points = options.names_of_points(est, file, columns, drop, square=covariance_of is not None)
+        rows = options.open_file(file, columns, [*(drop or []), points] if points else drop, label)
+        if covariance_of is None:
+            est.fit(rows, _labels(file, label))
+        else:
+            est.fit_covariance(rows, covariance_of)
         if label is not None:
             est.label_name_ = label  # so that the same file can be mapped, label and all
         if to is not None:
-            files.append(write_table(coordinates_of(est, rows), to, list(est.get_feature_names_out())))
+            names = list(est.get_feature_names_out())
+            files.append(write_table(coordinates_of(est, rows), to, names, (file, points) if points else None))
         if model is not None:
             from lowland.methods.store import save
 
             save(est, model)
             files.append({"file": str(model)})
     placed = len(est.embedding_) if hasattr(est, "embedding_") else files[0].get("rows") if files else None
-    n = rows.n if rows.n is not None else getattr(est, "n_samples_", placed)
+    n = rows.n if rows.n is not None and covariance_of is None else getattr(est, "n_samples_", placed)
     facts = {
         **model_facts(est),
         "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},

@@ -24,12 +24,21 @@ RULES = {
     "knee": "knee",
 }
 PYTHON_ONLY = {"downstream": "it needs an estimator, which only Python can give"}
+_IN_PYTHON = (  # what a sentence says to Python, and what it says here
+    (r",? or a function[^,.;]*|, a function of two rows(?=,)", ""),
+    (r"a rule such as \w+\(\)", "a rule"),
+    (r"lowland\.config\((\w+)=[^)]*\)", r"--\1"),
+    (r"\bNone\b", "none"),
+    (r"\bX holds\b", "FILE holds"),
+    (r"([a-z])_(?!\w)", r"\1"),  # the name of an attribute
+)
+_SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 
 def option_of(flag: Flag, section: str) -> click.Option:
     """Return the option for a parameter. Its default is shown, and left to the method."""
-    names, doc = flag_names(flag.name), flag.doc
+    names, doc = flag_names(flag.name), spoken(flag.doc)
     if "rule" in flag.kinds:
         doc = f"{doc} Rules: {', '.join(RULES.values())}."
     if flag.kinds == ["bool"] and not flag.choices:
@@ -43,6 +52,13 @@ def option_of(flag: Flag, section: str) -> click.Option:
     return Option([*names, flag.name], section=section, type=kind, default=None, help=text, metavar=metavar_of(flag))
 
 
+def spoken(doc: str) -> str:
+    """Return the sentence of a parameter as it reads on the command line, without what only Python can give."""
+    for python, here in _IN_PYTHON:
+        doc = re.sub(python, here, doc)
+    return doc
+
+
 def is_settable(flag: Flag) -> bool:
     """Whether words can give it a value: a parameter that takes only objects of Python, or none, has no flag."""
     return flag.kinds != ["none"] or bool(flag.choices)
@@ -51,7 +67,7 @@ def is_settable(flag: Flag) -> bool:
 def flag_names(parameter: str) -> list[str]:
     """Return the flags that stand for a parameter, the one with its own name last."""
     own = f"--{parameter.replace('_', '-')}"
-    return ["-k", "--components", own] if parameter == "n_components" else [own]
+    return ["-k", _SHORT[parameter], own] if parameter in _SHORT else [own]
 
 
 def shown(value: Any) -> str:

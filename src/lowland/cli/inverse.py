@@ -33,7 +33,11 @@ def _chunks(est: Any, rows: Any) -> Any:
         return est.inverse_chunks(rows)
     if hasattr(est, "inverse_transform"):
         return [est.inverse_transform(rows)]
-    raise DataError(f"{type(est).__name__} has no way back from coordinates to rows. PCA has one.")
+    name = type(est).__name__
+    if getattr(est, "fit_inverse_transform", None) is False:
+        rows = "rows, not their kernel values," if getattr(est, "kernel", None) == "precomputed" else "it again"
+        raise DataError(f"{name} was fitted without a way back to rows. Fit {rows} with --fit-inverse-transform.")
+    raise DataError(f"{name} has no way back from coordinates to rows. PCA has one.")
 
 
 def _names(est: Any) -> list[str]:

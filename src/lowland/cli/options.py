@@ -127,6 +127,12 @@ def data_options(label: str | None = None) -> list[click.Parameter]:
     return found
 
 
+def covariance_option() -> click.Option:
+    """Return the option that says that a file is no table of rows."""
+    text = "FILE is no table of rows but the covariance or correlation matrix of N of them."
+    return Option(["--covariance-of"], section=DATA, type=click.IntRange(min=2), metavar="N", help=text)
+
+
 def work_options() -> list[click.Parameter]:
     """Return the options that say how the work is done."""
     memory = "Working memory to stay within, such as 1GB. [default: half of the machine's]"
@@ -197,6 +203,20 @@ def working(memory: int | None, threads: int | None, progress: bool | None) -> A
     from lowland.run.settings import config
 
     return config(memory=memory, threads=threads, progress="auto" if progress is None else progress)
+
+
+def names_of_points(est: Any, file: Path, columns: Any, drop: Any, *, square: bool = False) -> str | None:
+    """Return the first column of a file of distances or kernel values, if it holds text: the names of the points.
+
+    ``square``: the file is such a matrix, whatever the method's metric or kernel.
+    """
+    square = square or "precomputed" in (getattr(est, name, None) for name in ("metric", "dissimilarity", "kernel"))
+    if not square or columns is not None or _is_nameless(file):
+        return None
+    from lowland.data.files import text_at_the_start
+
+    name = text_at_the_start(file)
+    return None if name in (drop or ()) else name
 
 
 def open_file(file: Path, columns: list[str] | None, drop: list[str] | None, label: str | None = None) -> Any:

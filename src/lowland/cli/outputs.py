@@ -31,12 +31,29 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         raise ParameterError(f"--to and --model both name {str(to)!r}. Choose two names.")
 
 
-def write_table(chunks: Any, path: Path, names: list[str]) -> dict[str, Any]:
-    """Write chunks as they come; return what was written."""
+def write_table(chunks: Any, path: Path, names: list[str], points: tuple[Path, str] | None = None) -> dict[str, Any]:
+    """Write chunks as they come; return what was written. ``points``: the file and its column that name the rows."""
+    from lowland.data.open import read_column
     from lowland.data.write import write_chunks
 
+    if points is not None and path.suffix.lower() != ".npy":  # which holds only numbers
+        chunks, names = named_rows(chunks, read_column(*points)), [points[1], *names]
     rows = write_chunks(_some(chunks), path, names)
     return {"file": str(path), "rows": rows, "columns": len(names)}
+
+
+def named_rows(chunks: Iterable[Any], names: Any) -> Iterator[Any]:
+    """Yield the chunks with the names of their rows before the numbers."""
+    import numpy as np
+
+    from lowland.arrays.namespace import to_numpy
+
+    start = 0
+    for chunk in chunks:
+        numbers = to_numpy(chunk)
+        stop = start + len(numbers)
+        yield np.column_stack([np.asarray(names[start:stop], dtype=object), numbers.astype(object)])
+        start = stop
 
 
 def _some(chunks: Iterable[Any]) -> Iterator[Any]:

@@ -24,11 +24,12 @@ def run(
     started = time.perf_counter()
     est = load(model)
     with options.working(memory, threads, progress):
-        rows = options.open_for(est, file, columns, drop, label)
+        points = options.names_of_points(est, file, columns, drop)
+        rows = options.open_for(est, file, columns, [*(drop or []), points] if points else drop, label)
         with named_for(est, rows, file):
             chunks = _chunks(est, rows)
             names = list(est.get_feature_names_out())
-        written = write_table(chunks, to, names)
+        written = write_table(chunks, to, names, (file, points) if points else None)
     tell("Transformed", est, file, rows.d, model, written, started, as_json)
 
 

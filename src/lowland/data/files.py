@@ -227,6 +227,13 @@ class CsvTable:
             yield from reader
 
 
+def text_at_the_start(path: Path) -> str | None:
+    """Return the name of the first column of a file, if it holds text: perhaps the names of the rows."""
+    table = table_at(path)
+    kinds = table.types if isinstance(table, ParquetTable) else table.schema.types
+    return None if _holds_numbers(kinds[0]) else table.names[0]
+
+
 def read_column(path: Path, name: str) -> np.ndarray:
     """Return one named column of a file, as it is: labels may be text."""
     table = table_at(path)

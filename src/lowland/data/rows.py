@@ -94,12 +94,12 @@ class Rows:
 
     def to_array(self) -> Array:
         """Return all rows as one array."""
-        chunks = [np.asarray(chunk) for chunk in self.chunks()]
+        chunks = [chunk if is_sparse(chunk) else np.asarray(chunk) for chunk in self.chunks()]
         if not chunks:
             raise DataError(
                 f"{self.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required."
             )
-        return np.concatenate(chunks)
+        return _stack_sparse(chunks) if is_sparse(chunks[0]) else np.concatenate(chunks)
 
     def column_name(self, j: int) -> str:
         """Return how column j is called in messages."""

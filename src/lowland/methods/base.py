@@ -37,6 +37,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     takes_sparse: ClassVar[bool] = False
     reads_y: ClassVar[bool] = False  # whether y must be one label a row; else it is accepted and left alone
     needs_y: ClassVar[bool] = False  # whether it cannot do without
+    counts: ClassVar[str | None] = "n_components"  # the parameter that says how many columns come out
+    keeps_columns: ClassVar[bool] = False  # whether those are columns of the data, with their names
     least_rows: ClassVar[int] = 2
     agrees_to: ClassVar[float] = 1e-10  # share of the largest coordinate to which engines and chunkings agree
 

@@ -10,19 +10,30 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
-from lowland.blocks.axes import SolverChoice, principal_axes
-from lowland.blocks.distances import check_distances, check_metric, distance_matrix, in_slabs
+from lowland.blocks.axes import SolverChoice
+from lowland.blocks.distances import (
+    check_distances,
+    distance_matrix,
+    in_slabs,
+    own_array,
+    warn_of_a_matrix,
+    warn_of_one_point,
+)
 from lowland.blocks.landmarks import Picked, count_rows, evenly_spread
+from lowland.blocks.metrics import check_metric
 from lowland.blocks.rules import Fixed
 from lowland.blocks.scaling import (
     Eigenvalues,
     Placement,
     additive_constant,
+    axes_in_units,
     bytes_to_solve,
     classical_scaling,
     eigenvalues_of_axes,
+    squared_units,
 )
 from lowland.blocks.spectral import fix_signs
+from lowland.blocks.units import unit_of
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, warn
 from lowland.methods.base import RandomState, param
@@ -46,7 +57,8 @@ class ClassicalMDS(PointMap):
     4. Coordinates are Z = V Λ^½. A new point at squared distances δ from the others lies at ½ Λ^-1 Z'(means - δ), with
        the mean squared distance of each point to the others (Gower 1968).
 
-    With ``n_landmarks`` = m, steps 1 to 3 see m rows spread evenly over all, and step 4 places all others.
+    With ``n_landmarks`` = m, steps 1 to 3 see m rows spread evenly over all, and step 4 places all others. ``metric``
+    may be a function of two rows.
 
     Cost: Euclidean rows as ``PCA``. Otherwise n² d for the distances, some 20 n² (k + 10) for the eigenpairs (9 n³ for
     all of them) and n² numbers of memory; with landmarks m n d and m n. Prefer ``PCA`` if the rows are at hand and
@@ -58,7 +70,8 @@ class ClassicalMDS(PointMap):
     (how many eigenvalues exceed all negative ones in size; None where more than were computed do),
     ``additive_constant_``, ``dissimilarity_matrix_`` (measured when read), ``landmarks_`` (their row numbers, or None),
     ``n_samples_``, ``solver_``, ``n_iter_``; for new points ``components_`` and ``mean_``, or ``points_``,
-    ``weights_`` and ``mean_squares_``. Where no more than a thousand points are scaled, or 500 columns of Euclidean
+    ``weights_``, ``mean_squares_`` and ``unit_`` (what distances are divided by: 1 unless their squares would leave the
+    floats). Where no more than a thousand points are scaled, or 500 columns of Euclidean
     rows, all eigenvalues are computed; in larger problems the lowest one and the dimensionality are estimates.
 
     Reference: Torgerson 1952, doi:10.1007/BF02288916; Gower 1966, doi:10.1093/biomet/53.3-4.325; Gower 1968,
@@ -78,7 +91,7 @@ class ClassicalMDS(PointMap):
 
     n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
     metric: str | Callable[..., Any] = param(
-        "euclidean", "How rows are apart: a metric, a function of two rows, or 'precomputed' for a distance matrix."
+        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
     all_eigenvalues: bool = param(False, "Compute all eigenvalues, not only the leading ones.")
@@ -99,18 +112,21 @@ class ClassicalMDS(PointMap):
         if keep is None and self.metric in ("euclidean", "l2") and not self.add_constant:
             self._by_axes(rows, run)
             return
-        D = self._distances(rows, run, keep)  # (m, m)
+        D, unit = self._in_units(self._distances(rows, run, keep), run)  # (m, m)
         here = run_for(ArrayRows(D))
-        self.additive_constant_ = self._constant(D, here) if self.add_constant else 0.0
-        c, whole = self.additive_constant_, self.all_eigenvalues
-        scaling = classical_scaling(D, self.n_components, here, constant=c, whole=whole)
+        c = self._constant(D, here, unit) if self.add_constant else 0.0
+        scaling = classical_scaling(D, self.n_components, here, constant=c, whole=self.all_eigenvalues)
         self.weights_, self.mean_squares_ = scaling.weights, scaling.means
-        Z = scaling.Z if keep is None else self._placed(self._placing(), rows, run)
-        self._keep(like(Z, D), scaling.eigenvalues, scaling.solver)
+        self.additive_constant_, self.unit_ = c * unit, unit
+        Z = scaling.Z * unit if keep is None else self._placed(self._placing(), rows, run)
+        self._keep(like(Z, D), scaling.eigenvalues, scaling.solver, unit)
 
     def _check_metric(self, rows: Rows) -> None:
         check_metric(self.metric, self.metric_params)
-        if self.metric == "precomputed" and rows.n not in (None, rows.d):
+        if self.metric != "precomputed":
+            if rows.in_memory and rows.n == rows.d:
+                warn_of_a_matrix(rows.to_array(), "ClassicalMDS")
+        elif rows.n not in (None, rows.d):
             check_distances(np.empty(rows.shape))  # says that it is not square
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
@@ -133,19 +149,21 @@ class ClassicalMDS(PointMap):
     def _by_axes(self, rows: Rows, run: Run) -> None:
         """The coordinates along the principal axes: the matrix of distances is never needed."""
         k, small = self.n_components, min(rows.d, rows.n or rows.d) <= _FEW_COLUMNS
-        axes = principal_axes(rows, run, Fixed(None if small or self.all_eigenvalues else k))
+        rule = Fixed(None if small or self.all_eigenvalues else k)
+        axes, rows_in_units, unit = axes_in_units(rows, run, rule)
         found = eigenvalues_of_axes(axes, k)
         found.check(k)
         xp = xp_of(axes.pairs.vectors)
         A = xp.astype(axes.pairs.vectors[:, :k], xp.float32 if rows.dtype == np.float32 else xp.float64)  # (d, k)
-        Z = self._placed(Affine(A, axes.columns.mean), rows, run)
+        Z = self._placed(Affine(A, axes.columns.mean), rows_in_units, run)
         signed = fix_signs(Z)  # by the coordinates, as from a matrix of the same distances
         turned = like(np.where(to_numpy(xp_of(Z).sum(Z * signed, axis=0)) < 0, -1.0, 1.0), A)
-        self.components_, self.mean_ = (A * turned[None, :]).T, axes.columns.mean
+        self.components_, self.mean_ = (A * turned[None, :]).T, axes.columns.mean * unit
         self.additive_constant_ = 0.0
-        if rows.in_memory and int(rows.n or 0) ** 2 * rows.dtype.itemsize <= run.budget:
-            self._given = rows.to_array()
-        self._keep(signed, found, axes.solver)
+        n = int(rows.n or 0)
+        if rows.in_memory and n * (n + rows.d) * rows.dtype.itemsize <= run.budget:
+            self._given = own_array(rows, rows.to_array())
+        self._keep(signed * (0.0 if found.one_point else unit), found, axes.solver, unit)
 
     # --- other distances ---
 
@@ -158,6 +176,7 @@ class ClassicalMDS(PointMap):
         else:
             X = rows.to_array() if given else run.to_array(rows, "ClassicalMDS")  # what is given is checked below
             self._require(rows, run, X.shape[0])  # chunks did not say how many they are
+            X = X if given else own_array(rows, X)
         self.points_ = None if given else X
         if not given:
             D = distance_matrix(X, run_for(ArrayRows(X)), self.metric, self.metric_params)
@@ -177,29 +196,42 @@ class ClassicalMDS(PointMap):
         at_hand = isinstance(rows, ArrayRows) and self.metric == "precomputed" and m == rows.d
         needed = 0 if at_hand else m * m * size
         needed += bytes_to_solve(m, self.n_components, whole=self.all_eigenvalues)
-        needed += 0 if rows.in_memory else 2 * m * rows.d * size
+        needed += 0 if at_hand else (1 if rows.in_memory else 2) * m * rows.d * size  # the rows, too, are kept
         remedy = "Choose n_landmarks" if self.n_landmarks is None else "Choose fewer landmarks"
         run.require(needed, f"Scaling {m} points by their distances", f"{remedy}, pass float32")
 
-    def _constant(self, D: Array, run: Run) -> float:
+    def _in_units(self, D: Array, run: Run) -> tuple[Array, float]:
+        """Distances whose squares are numbers, and what they were divided by."""
+        unit = unit_of(D)
+        if unit == 1:
+            return D, unit
+        run.require(
+            2 * D.shape[0] ** 2 * ArrayRows(D).dtype.itemsize, "The distances in another unit", "Use fewer rows"
+        )
+        return D / unit, unit
+
+    def _constant(self, D: Array, run: Run, unit: float) -> float:
         found = additive_constant(D, run)
         if not found.converged:
             warn(
-                f"ClassicalMDS: the additive constant still rose after {len(found.trace)} steps, to {found.value:g}. "
-                "Some eigenvalues may stay negative. Choose landmarks, whose constant is found directly.",
+                f"ClassicalMDS: the additive constant still rose after {len(found.trace)} steps, to "
+                f"{found.value * unit:g}. Some eigenvalues may stay negative. Choose landmarks, whose constant is "
+                "found directly.",
                 ConvergenceWarning,
             )
         return found.value
 
     # --- what a fit leaves ---
 
-    def _keep(self, Z: Array, found: Eigenvalues, solver: SolverChoice) -> None:
+    def _keep(self, Z: Array, found: Eigenvalues, solver: SolverChoice, unit: float) -> None:
+        if found.one_point:
+            warn_of_one_point("ClassicalMDS")
         values = found.leading
         if self.all_eigenvalues:
             values = np.zeros(Z.shape[0] if self.landmarks_ is None else len(self.landmarks_))
             values[: len(found.known)] = found.known
-        self.embedding_, self.eigenvalues_ = Z, like(values, Z)
-        self.lowest_eigenvalue_, self.dimensionality_ = found.lowest, found.significant
+        self.embedding_, self.eigenvalues_ = Z, squared_units(values, unit, Z)
+        self.lowest_eigenvalue_, self.dimensionality_ = found.lowest * unit * unit, found.significant
         self.goodness_at_most_ = found.goodness
         self.goodness_of_fit_ = found.goodness if found.exact else None
         self.n_samples_ = int(Z.shape[0])
@@ -225,19 +257,24 @@ class ClassicalMDS(PointMap):
     # --- new points ---
 
     def _facts(self) -> dict[str, Any]:
-        return {
+        facts = {
             "eigenvalues": self.eigenvalues_[: self.embedding_.shape[1]],
             "lowest eigenvalue": self.lowest_eigenvalue_,
             "goodness of fit": self.goodness_of_fit_,
             "significant dimensions": self.dimensionality_,
         }
+        if self.add_constant:
+            facts["additive constant"] = self.additive_constant_
+        if self.landmarks_ is not None:
+            facts["landmarks"] = len(self.landmarks_)
+        return facts
 
     def _placing(self) -> Callable[[Array], Array]:
         if hasattr(self, "components_"):
             return Affine(self.components_.T, self.mean_)
         columns = self.landmarks_ if self.points_ is None else None
         measure = self._distances_to(self.points_)
-        return Placement(self.weights_, self.mean_squares_, measure, columns, self.additive_constant_)
+        return Placement(self.weights_, self.mean_squares_, measure, columns, self.additive_constant_, self.unit_)
 
     def _kept_points(self) -> int:
         return self.n_features_in_ if hasattr(self, "components_") else int(self.weights_.shape[0])

@@ -17,6 +17,7 @@ from lowland.blocks.neighbors import (
     neighbors_within,
 )
 from lowland.data.rows import Rows
+from lowland.errors import ParameterError
 from lowland.methods.base import param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
@@ -65,12 +66,26 @@ class GraphMap(PointMap):
         graph = self._neighbors(X, run)
         links = ShortestLinks(X, *self._measure())
         parts = connected(
-            graph, self.disconnected, links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph)
+            graph, self._policy(X), links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph)
         )
-        self.n_parts_, self.part_ = parts.count, parts.label
-        self.kept_, self.n_left_out_ = parts.kept, int(np.sum(~parts.kept))
+        self._keep_parts(parts.label, parts.kept, X)
         self.links_added_, self.recall_ = parts.links, graph.recall
         return parts.graph
+
+    def _policy(self, X: Array) -> Policy:
+        """What is done about parts: as asked for, unless these rows do not allow it."""
+        return self.disconnected
+
+    def _keep_parts(self, label: np.ndarray, kept: np.ndarray, X: Array) -> None:
+        """Set what is told of the parts, in the library of the rows."""
+        xp = xp_of(X.data if is_sparse(X) else X)
+        self.n_parts_, self.part_ = int(label.max()) + 1, like(label, X, xp.int64)
+        self.kept_, self.n_left_out_ = like(kept, X, xp.bool), int(np.sum(~kept))
+
+    @property
+    def _kept_mask(self) -> np.ndarray:
+        """The rows that have a place, on the host, (n,) bool."""
+        return to_numpy(self.kept_)
 
     def _remedy_for_parts(self, graph: NeighborGraph) -> str:
         """What would make the graph hang together."""
@@ -88,9 +103,12 @@ class GraphMap(PointMap):
         radius = getattr(self, "radius", None)
         if radius is not None:
             return neighbors_within(X, radius, run, metric=metric, params=params, search=self._search())
-        return nearest_neighbors(
-            X, self._k(X), run, metric=metric, params=params, search=self._search(), rng=self._generator()
-        )
+        k, n = self._k(X), X.shape[0]
+        if k >= n:
+            raise ParameterError(
+                f"{type(self).__name__}(n_neighbors={k}): the data has {n} rows. Choose at most {n - 1}."
+            )
+        return nearest_neighbors(X, k, run, metric=metric, params=params, search=self._search(), rng=self._generator())
 
     def _k(self, X: Array) -> int:
         """How many neighbours each point has, where not all of a radius are taken."""
@@ -119,14 +137,16 @@ class GraphMap(PointMap):
 
     def _kept_rows(self, X: Array) -> Array:
         """The rows that have a place in the embedding."""
-        return X if self.kept_.all() else xp_of(X).take(X, like(np.flatnonzero(self.kept_), X, xp_of(X).int64), axis=0)
+        kept = self._kept_mask
+        return X if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
 
     def _with_left_out(self, Z: Array) -> Array:
         """The embedding of all rows: NaN for those that were left out, (n, k)."""
-        if self.kept_.all():
+        kept = self._kept_mask
+        if kept.all():
             return Z
-        whole = np.full((len(self.kept_), Z.shape[1]), np.nan)
-        whole[self.kept_] = to_numpy(Z)
+        whole = np.full((len(kept), Z.shape[1]), np.nan)
+        whole[kept] = to_numpy(Z)
         return like(whole, Z)
 
     def _nearest_among(self, points: Array, k: int) -> NearestAmong:

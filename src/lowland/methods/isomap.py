@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, is_sparse, like
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.geodesics import (
     IN_DOUBLE,
     ByWayOfNeighbors,
@@ -20,6 +20,7 @@ from lowland.blocks.geodesics import (
     residual_variances,
     sampled,
     strain,
+    symmetric_part,
 )
 from lowland.blocks.landmarks import evenly_spread
 from lowland.blocks.neighbors import NeighborGraph
@@ -118,14 +119,17 @@ class Isomap(GraphMap):
         )  # (n, n) or (m, n)
         close_gaps(D)
         scaling = classical_scaling(
-            D if marks is None else D[:, marks], self.n_components, run_for(ArrayRows(D)),
-            whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter,
+            D if marks is None else symmetric_part(D, marks), self.n_components, run_for(ArrayRows(D)),
+            whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter, fewer=True,
         )  # fmt: skip
         Z = scaling.Z if marks is None else placed(D, scaling)
-        self.dist_matrix_ = D
-        self.landmarks_ = None if marks is None else np.flatnonzero(self.kept_)[marks]
+        kind = X.data if is_sparse(X) else X
+        self.dist_matrix_ = like(D, kind, getattr(xp_of(kind), D.dtype.name))
+        self.landmarks_ = (
+            None if marks is None else like(np.flatnonzero(self._kept_mask)[marks], kind, xp_of(kind).int64)
+        )
         self.points_ = None if self._measure()[0] == "precomputed" else self._kept_rows(X)
-        self._keep(like(Z, X.data if is_sparse(X) else X), scaling)
+        self._keep(like(Z, kind), scaling)
 
     def _landmarks(self, graph: NeighborGraph) -> np.ndarray | None:
         """Rows spread evenly over all, and one of each part that would have none."""
@@ -140,7 +144,7 @@ class Isomap(GraphMap):
             )
             return None
         mark = evenly_spread(n, m, self._generator())
-        part = self.part_[self.kept_]
+        part = to_numpy(self.part_)[self._kept_mask]
         without = np.setdiff1d(part, part[mark])
         mark[[int(np.argmax(part == p)) for p in without]] = True
         return np.flatnonzero(mark)
@@ -154,8 +158,15 @@ class Isomap(GraphMap):
         run.require(needed, f"Isomap of {n:,} rows, {m:,} of them scaled,", remedy)
 
     def _keep(self, Z: Array, scaling: Scaling) -> None:
-        self.weights_, self.mean_squares_ = scaling.weights, scaling.means
-        self.eigenvalues_, self.lowest_eigenvalue_ = scaling.eigenvalues.leading, scaling.eigenvalues.lowest
+        found, double = scaling.eigenvalues, xp_of(Z).float64
+        if found.positive < self.n_components:
+            warn(
+                f"Isomap(n_components={self.n_components}): the geodesic distances have {found.positive} positive "
+                "eigenvalues; the other coordinates are zero. Choose fewer components, or more neighbours.",
+                DataWarning,
+            )
+        self.weights_, self.mean_squares_ = like(scaling.weights, Z, double), like(scaling.means, Z, double)
+        self.eigenvalues_, self.lowest_eigenvalue_ = like(found.leading, Z, double), found.lowest
         self.embedding_ = self._with_left_out(Z)
         self.n_samples_ = int(self.embedding_.shape[0])
         self._tell_of_course(scaling.solver, "Raise tol or max_iter, or say eigen_solver='dense'.")
@@ -180,21 +191,22 @@ class Isomap(GraphMap):
 
     def _sample(self) -> np.ndarray:
         """The geodesics among all rows, (s, s), or among 1,000 of them; with landmarks, among these."""
-        D = self.dist_matrix_
+        D, marks = to_numpy(self.dist_matrix_), self._marks()
+        some = sampled(len(D))
+        return D[np.ix_(some, some if marks is None else marks[some])]
+
+    def _marks(self) -> np.ndarray | None:
+        """The numbers that the landmarks have among the rows that were kept."""
         if self.landmarks_ is None:
-            some = sampled(len(D))
-            return D if len(some) == len(D) else D[np.ix_(some, some)]
-        marks = np.searchsorted(np.flatnonzero(self.kept_), self.landmarks_)
-        some = sampled(len(marks))
-        return D[np.ix_(some, marks[some])]
+            return None
+        return np.searchsorted(np.flatnonzero(self._kept_mask), to_numpy(self.landmarks_))
 
     def reconstruction_error(self) -> float:
         """Return |B - ZZ'| / n, B the scalar products that the geodesics stand for; with landmarks, of these."""
         check_is_fitted(self)
-        D = self.dist_matrix_
-        if self.landmarks_ is not None:
-            D = D[:, np.searchsorted(np.flatnonzero(self.kept_), self.landmarks_)]
-        return strain(D, self.mean_squares_, self.eigenvalues_)
+        D, marks = to_numpy(self.dist_matrix_), self._marks()
+        kept = np.maximum(to_numpy(self.eigenvalues_), 0)
+        return strain(D if marks is None else D[:, marks], to_numpy(self.mean_squares_), kept)
 
     def neighbors_sweep(self, X: Any, n_neighbors: Any = (5, 6, 8, 10, 12, 15, 20)) -> tuple[SweepStep, ...]:
         """Return what the graph becomes with each number of neighbours: parts, paths, and links that cut across.
@@ -223,12 +235,12 @@ class Isomap(GraphMap):
 
     def _placing(self) -> Placement:
         points, given = self.points_, self.points_ is None
-        kept = None if self.kept_.all() or not given else np.flatnonzero(self.kept_)
+        kept = None if self._kept_mask.all() or not given else np.flatnonzero(self._kept_mask)
         measure = self._distances_to(points)
         measure = measure and replace(measure, params=self._measure()[1])
         k = min(self.n_neighbors or 1, self.dist_matrix_.shape[1])
         near = None if given else self._nearest_among(points, k)
-        through = ByWayOfNeighbors(self.dist_matrix_, near, k, measure, self.radius, kept)
+        through = ByWayOfNeighbors(to_numpy(self.dist_matrix_), near, k, measure, self.radius, kept)
         return Placement(self.weights_, self.mean_squares_, through)
 
     def _kept_points(self) -> int:

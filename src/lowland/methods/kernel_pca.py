@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.namespace import Array, is_sparse, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.affinities import KernelMatrix, KernelWith, check_kernel_matrix, median_gamma
+from lowland.blocks.affinities import KernelMatrix, KernelWith, check_kernel_matrix, median_gamma, rows_of
 from lowland.blocks.distances import in_slabs
 from lowland.blocks.kernel_axes import (
     KernelAxes,
@@ -26,7 +26,7 @@ from lowland.blocks.kernel_axes import (
 from lowland.blocks.landmarks import Picked, count_rows, evenly_spread
 from lowland.blocks.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.data.open import open_rows
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import ArrayRows, Rows, SparseRows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import PointMap
@@ -61,12 +61,12 @@ class KernelPCA(PointMap):
     1. Compute the kernel matrix of the rows, held if it fits the memory budget, else slab by slab whenever it is
        multiplied (``blocks.affinities``). The linear kernel needs none; landmarks need only theirs.
     2. Find the leading eigenpairs of the matrix, centered without being formed (``blocks.kernel_axes``). Landmarks: of
-       the scatter of the features K_mm^(-1/2) k_m(x), summed in one pass over the rows.
+       the scatter of the features (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows.
     3. Coordinates are z = (k(x) - means)'A, with A = a/√λ; for the rows fitted, √λ a.
     4. On request, learn the way back (``blocks.preimages``).
 
     Cost: n² (d + 20 k) operations and 8 n² bytes, or none of these bytes at a few times the time; with m landmarks
-    n m (d + m), 24 m² bytes, and two passes over rows that are never held whole.
+    n m (d + m), 32 m² + 24 m d bytes, and two passes over rows that are never held whole. Sparse rows stay sparse.
     Prefer ``PCA`` where straight axes will do: its components can be read.
 
     Attributes: ``eigenvalues_`` of the centered kernel matrix, ``eigenvectors_`` (n, k), ``X_fit_`` (not for a
@@ -88,12 +88,13 @@ class KernelPCA(PointMap):
     """
 
     verb: ClassVar[str] = "kernel-pca"
+    takes_sparse: ClassVar[bool] = True
 
     n_components: int | None = param(
         None, "How many to keep; None keeps all of a positive eigenvalue.", at_least=1, positional=True
     )
     kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"] | Callable[..., float] = (
-        param("linear", "How rows are compared; a function of two rows; 'precomputed': the rows are kernel values.")
+        param("linear", "How rows are compared; 'precomputed': the rows hold kernel values.")
     )
     gamma: float | Literal["median"] | None = param(
         None,
@@ -115,10 +116,10 @@ class KernelPCA(PointMap):
     )
     remove_zero_eig: bool = param(False, "Keep fewer than n_components where no more eigenvalues are positive.")
     random_state: RandomState = param(None, "Seed of the landmarks and of the solvers' first block.", at_least=0)
-    copy_X: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")  # noqa: N815  its name
+    copy_X: bool = param(True, "Keep a copy of the rows: the caller may write to them later.")  # noqa: N815  its name
     n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
     n_landmarks: int | None = param(
-        None, "Rows that stand for all (Nystrom): for very many rows, read in slabs. None: all rows.", at_least=1
+        None, "Rows that stand for all (Nystrom): for very many rows, read in slabs. None: all rows.", at_least=2
     )
     preimage: Literal["ridge", "fixed-point"] = param(
         "ridge", "The way back: ridge regression as in scikit-learn, or for rbf the nearest row by a fixed point."
@@ -126,15 +127,17 @@ class KernelPCA(PointMap):
 
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """The kernel, its axes, the way back."""
-        self._check_choices()
+        self._check_choices(rows)
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
         if keep is None:
             X = run.to_array(rows, "KernelPCA without n_landmarks")
-            self._keep(self._exact(X, run_for(ArrayRows(X))), X)
+            self._keep(self._exact(X, run_for(rows_of(X))), X)
+            if self.kernel != "precomputed":
+                self.X_fit_ = self._own(X, rows)
         else:
             m = int(keep.sum())
             run.require(
-                8 * m * (4 * m + 2 * rows.d), f"The kernel of {m} landmarks and its features", "Lower n_landmarks"
+                8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower n_landmarks"
             )
             X = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
             self.gamma_ = self._gamma(X)
@@ -150,19 +153,17 @@ class KernelPCA(PointMap):
         if self.kernel == "linear":
             k = min(X.shape) if self.n_components is None else self.n_components
             run.require(3 * 8 * n * k, f"The {k} coordinates of {n} rows", "Ask for fewer components, or use PCA")
-            self.X_fit_ = X
             return linear_axes(X, run, wanted)
         if self.kernel == "precomputed":
             check_kernel_matrix(X)
-        else:
-            self.X_fit_ = X
-        hold = holds_matrix(n, ArrayRows(X).dtype.itemsize, wanted, run)
+        hold = holds_matrix(n, rows_of(X).dtype.itemsize, wanted, run)
         kernel = self._kernel_with(X)
         return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
 
     def _keep(self, axes: KernelAxes, X: Array) -> None:
         """Set the fitted attributes, in the precision of the data; learn the way back."""
-        xp = xp_of(X)
+        _check_range(axes.values, X.dtype)
+        xp = xp_of(axes.values)
         self.eigenvalues_, self.coefficients_ = (xp.astype(a, X.dtype) for a in (axes.values, axes.coefficients))
         self.kernel_means_ = axes.means
         if axes.vectors is not None:
@@ -181,12 +182,22 @@ class KernelPCA(PointMap):
 
     # --- choices ---
 
-    def _check_choices(self) -> None:
+    def _check_choices(self, rows: Rows) -> None:
+        if rows.is_sparse and (self.kernel == "precomputed" or self.fit_inverse_transform):
+            what = "fit_inverse_transform" if self.fit_inverse_transform else "kernel='precomputed'"
+            raise DataError(f"KernelPCA({what}) does not take sparse data. Pass X.toarray() if it fits in memory.")
         if self.kernel == "precomputed" and (self.fit_inverse_transform or self.n_landmarks is not None):
             what = "fit_inverse_transform" if self.fit_inverse_transform else "n_landmarks"
             raise ParameterError(f"KernelPCA({what}): a precomputed kernel tells no rows. Pass rows and name a kernel.")
         if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
             raise ParameterError("KernelPCA(preimage='fixed-point') is for kernel='rbf'. Choose preimage='ridge'.")
+
+    def _own(self, X: Array, rows: Rows) -> Array:
+        """X to keep: a copy where it is the array of the caller."""
+        given = rows.X if isinstance(rows, ArrayRows | SparseRows) else None
+        if not self.copy_X or given is None or X.dtype != given.dtype:
+            return X
+        return X.copy() if is_sparse(X) else xp_of(X).asarray(X, copy=True)
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
         """Mark the rows that are landmarks; none are where all rows would be, or none were asked for."""
@@ -228,12 +239,23 @@ class KernelPCA(PointMap):
         return self.landmarks_ if hasattr(self, "landmarks_") else getattr(self, "X_fit_", None)
 
     def _facts(self) -> dict[str, Any]:
-        return {"eigenvalues": self.eigenvalues_[:10], "gamma": self.gamma_}
+        landmarks = len(self.landmarks_) if hasattr(self, "landmarks_") else None
+        gamma = None if self.kernel in ("linear", "cosine", "precomputed") else self.gamma_
+        return {"landmarks": landmarks, "eigenvalues": self.eigenvalues_[:10], "gamma": gamma}
 
     def _placing(self) -> Placing:
-        of_rows = self.kernel == "linear" and not hasattr(self, "landmarks_")
+        of_rows = self.kernel == "linear" and not is_sparse(getattr(self, "landmarks_", None))
         kernel = KernelWith(None) if of_rows else self._kernel_with(self._points())
         return Placing(kernel, self.kernel_means_, self.coefficients_)
+
+    def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
+        if not reset and self.kernel == "precomputed" and rows.d != self.n_features_in_:
+            n = self.n_features_in_
+            raise DataError(
+                f"X has {rows.d} columns, and KernelPCA was fitted to the kernel of {n} rows. Pass the kernel values "
+                f"of each new row with these {n}, in their order."
+            )
+        super()._check_rows(rows, reset=reset, least=least)
 
     def _kept_points(self) -> int:
         return int(self.coefficients_.shape[0])
@@ -283,3 +305,14 @@ class KernelPCA(PointMap):
         check_is_fitted(self)
         if not hasattr(self, "X_transformed_fit_"):
             raise NotFittedError("fit_inverse_transform was set after the fit. Fit the model again.")
+
+
+def _check_range(values: Array, dtype: Any) -> None:
+    """Refuse eigenvalues beyond the range of the floats that are to hold them."""
+    smallest, largest = float(values[-1]), float(values[0])
+    info = xp_of(values).finfo(dtype)
+    if not info.smallest_normal <= smallest <= largest <= info.max:
+        raise DataError(
+            f"The eigenvalues of the kernel matrix run from {largest:.2g} to {smallest:.2g}, beyond what {dtype} can "
+            "hold. Pass float64, or rescale the columns."
+        )

@@ -41,25 +41,21 @@ class Affine:
         return Z if self.offset is None else Z + like(self.offset, Z)[None, :]
 
 
-class LinearMap(Reducer):
-    """Rows are centered and multiplied. A method gives ``_encoding`` and ``_decoding``."""
+class RowMap(Reducer):
+    """Rows are mapped one by one, and back. A method gives ``_encoding``, ``_encoding_width`` and ``_decoding``."""
 
-    def _encoding(self) -> Affine:
-        """The map from rows to coordinates."""
+    def _encoding(self) -> Callable[[Any], Array]:
+        """The map from a slab of rows to coordinates; an object that can travel to a worker."""
         raise NotImplementedError
 
-    def _decoding(self) -> Affine:
+    def _decoding(self) -> Callable[[Any], Array]:
         """The map from coordinates back to rows."""
         raise NotImplementedError
-
-    def _encoding_width(self) -> int:
-        return int(self._encoding().A.shape[1])
 
     def transform(self, X: Any) -> Any:
         """Return the coordinates of the rows of X, (n, k): tensors for tensors, lazy Dask arrays for Dask arrays."""
         rows, run = self._rows_to_map(X)
-        encode = self._encoding()
-        return self._present(run.gather(encode, rows, encode.A.shape[1], name="transforming rows"), X)
+        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="transforming rows"), X)
 
     def transform_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the coordinates slab by slab, in order: for results larger than memory."""
@@ -69,8 +65,7 @@ class LinearMap(Reducer):
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows that coordinates stand for, (n, d). The argument is called X, as in scikit-learn."""
         rows, run = self._rows_to_decode(X)
-        decode = self._decoding()
-        return run.gather(decode, rows, decode.A.shape[1], name="decoding rows")
+        return run.gather(self._decoding(), rows, self.n_features_in_, name="decoding rows")
 
     def inverse_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the rows that coordinates stand for slab by slab, in order."""
@@ -89,6 +84,21 @@ class LinearMap(Reducer):
         if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:
             rows = SlicedRows(rows, most)  # what comes out is wider than what goes in
         return rows, run_for(rows)
+
+
+class LinearMap(RowMap):
+    """Rows are centered and multiplied."""
+
+    def _encoding(self) -> Affine:
+        """The map from rows to coordinates."""
+        raise NotImplementedError
+
+    def _decoding(self) -> Affine:
+        """The map from coordinates back to rows."""
+        raise NotImplementedError
+
+    def _encoding_width(self) -> int:
+        return int(self._encoding().A.shape[1])
 
 
 class PointMap(Reducer):
@@ -120,7 +130,16 @@ class PointMap(Reducer):
                 f"{type(self).__name__} was loaded from a file, which keeps only a description of the function that is "
                 f"its metric: {self.metric.text}. Give it again with set_params(metric=...)."
             )
-        return DistancesTo(points, self.metric, self.metric_params or {})
+        return DistancesTo.of(points, self.metric, self.metric_params)
+
+    def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
+        n = getattr(self, "n_features_in_", None)
+        if not reset and rows.d != n and getattr(self, "metric", None) == "precomputed":
+            raise DataError(
+                f"transform wants the distances of the new points to the {n} fitted points: an (m, {n}) array, a row "
+                f"for each new point. X has {rows.d} columns."
+            )
+        super()._check_rows(rows, reset=reset, least=least)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +18,9 @@ from lowland.blocks.dissimilarities import (
     dissimilarities,
     given_start,
     random_start,
+    without_weightless,
 )
+from lowland.blocks.distances import warn_of_one_point
 from lowland.blocks.monotone import Curve
 from lowland.blocks.nonmetric import NonMetricStress
 from lowland.blocks.placing import PlaceAmong
@@ -33,12 +36,32 @@ from lowland.blocks.stress import (
     minimize_stress,
 )
 from lowland.data.rows import Rows
-from lowland.errors import warn
+from lowland.errors import ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
 
+_Class = TypeVar("_Class")
 
+
+def _without_dissimilarity(cls: type[_Class]) -> type[_Class]:
+    """Tell those who pass a parameter that scikit-learn has given up what its name is now."""
+    make = cls.__init__
+
+    @functools.wraps(make)
+    def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807  it takes the place of the one wrapped
+        if "dissimilarity" in options:
+            raise ParameterError(
+                f"MDS(dissimilarity={options['dissimilarity']!r}): the parameter is called metric now, as in "
+                f"scikit-learn. Write MDS(metric={options['dissimilarity']!r})."
+            )
+        make(self, *args, **options)
+
+    cls.__init__ = __init__  # type: ignore[method-assign]
+    return cls
+
+
+@_without_dissimilarity
 class MDS(PointMap):
     """Multidimensional scaling by least squares: points whose distances are as close as can be to given ones.
 
@@ -59,7 +82,7 @@ class MDS(PointMap):
     Attributes: ``embedding_`` (n, k), ``stress_`` (raw, or normalized as asked for), ``stress1_`` (Kruskal's stress-1,
     as R's smacof and isoMDS tell it), ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress
     at the start and after each iteration), ``starts_`` (stress reached from each start), ``curve_`` (2, m) (non-metric:
-    dissimilarities and their disparities), ``X_fit_``, ``n_features_in_``, ``feature_names_in_``.
+    dissimilarities and their disparities), ``X_fit_``, ``n_samples_``, ``n_features_in_``, ``feature_names_in_``.
 
     Reference: Kruskal 1964, doi:10.1007/BF02289565; de Leeuw and Mair 2009, doi:10.18637/jss.v031.i03.
 
@@ -82,18 +105,22 @@ class MDS(PointMap):
     )
     init: Literal["classical_mds", "random"] = param("classical_mds", "Where the first start comes from.")
     max_iter: int = param(300, "Most iterations from each start.", at_least=1)
-    verbose: int | bool = param(0, "Accepted as in scikit-learn; lowland.config(progress=True) shows progress.")
+    verbose: int | bool = param(
+        0, "Accepted as in scikit-learn, without effect: lowland.config or --progress shows it."
+    )
     eps: float = param(
         1e-6, "Stop when an iteration lowers the stress by less than this share of the squared distances.", at_least=0
     )
-    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    n_jobs: int | None = param(
+        None, "Accepted as in scikit-learn, without effect: lowland.config or --threads sets them."
+    )
     random_state: RandomState = param(None, "Seed of the random starts.", at_least=0)
     metric: str | Callable[..., float] = param(
-        "euclidean", "How rows are compared, or 'precomputed': X holds the dissimilarities of all pairs."
+        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     normalized_stress: bool | Literal["auto"] = param(
-        "auto", "Tell stress_ relative to the distances of the result; 'auto': only of non-metric scaling."
+        "auto", "Tell the stress relative to the distances of the result; 'auto': only of non-metric scaling."
     )
     ties: Literal["primary", "secondary"] = param(
         "primary", "Non-metric: equal dissimilarities may get different disparities (primary) or not (secondary)."
@@ -106,6 +133,11 @@ class MDS(PointMap):
 
         ``init`` (n, k) is a configuration to start from; ``weights`` (n, n) says how much each pair counts.
         """
+        if isinstance(self.metric, bool):
+            raise ParameterError(
+                f"MDS(metric={self.metric}): whether to fit the dissimilarities or only their order is asked by "
+                f"metric_mds now, as in scikit-learn. Write MDS(metric_mds={self.metric})."
+            )
         self._given = (init, weights)
         try:
             return self._fit(X, y)
@@ -118,28 +150,39 @@ class MDS(PointMap):
 
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Dissimilarities, starts, the lowest stress reached from them."""
+        init, weights_of_pairs = self._given
         data = dissimilarities(
-            rows, run, self.metric, self.metric_params, owner="MDS", missing=True, matrices=1 if self.metric_mds else 4
+            rows,
+            run,
+            self.metric,
+            self.metric_params,
+            owner="MDS",
+            missing=True,
+            matrices=(1 if self.metric_mds else 4) + (0 if weights_of_pairs is None else 2),
         )
-        n = data.D.shape[0]
-        W = None if self._given[1] is None else check_pair_weights(self._given[1], n, data.D)
+        W = None
+        if weights_of_pairs is not None:
+            W = check_pair_weights(weights_of_pairs, data.D)
+            data = without_weightless(data, W)
         if W is not None or data.missing:
-            check_connected(data.D, W)
+            check_connected(data.D)
         targets = Targets.of(data.D, W, missing=data.missing)
         loads = loads_of(targets, data.run)
+        if loads.squares == 0:
+            warn_of_one_point("MDS")
         stress: Any = MetricStress(targets, loads, data.run)
         if not self.metric_mds:
             stress = NonMetricStress.of(data.D, W, self.ties, to_numpy(loads.steps), data.run)
-        courses = [self._from(Z, stress, loads, data.run) for Z in self._starts(data, loads)]
+        courses = [self._from(Z, stress, loads, data.run) for Z in self._starts(init, data, loads)]
         best = min(courses, key=lambda course: course.spot.value)
-        self.starts_ = tuple(2 * course.spot.value for course in courses)
         self._keep(best, stress, loads, data)
+        self.starts_ = tuple(2 * self._told(course.spot.value, data) for course in courses)
 
-    def _starts(self, data: Dissimilarities, loads: Loads) -> Iterator[Array]:
-        n, k, init, rng = data.D.shape[0], self.n_components, self._given[0], self._generator()
+    def _starts(self, init: Any, data: Dissimilarities, loads: Loads) -> Iterator[Array]:
+        n, k, rng = data.D.shape[0], self.n_components, self._generator()
         size = math.sqrt(2 * loads.squares / max(1e-300, float(xp_of(loads.weights).sum(loads.weights))))
         if init is not None:
-            yield given_start(init, n, data.D)
+            yield given_start(init, data, rng)
         else:
             check_count("MDS", k, n)
             if self.init == "classical_mds":
@@ -170,22 +213,25 @@ class MDS(PointMap):
             squares = stress.pairs
             raw, extent = squares * share, squares * (1 - share)
         normalized = not self.metric_mds if self.normalized_stress == "auto" else self.normalized_stress
-        self.stress_ = math.sqrt(raw / extent) if normalized and extent > 0 else raw
+        self.stress_ = math.sqrt(raw / extent) if normalized and extent > 0 else self._told(raw, data)
         self.stress1_ = math.sqrt(raw / squares) if squares > 0 else 0.0
-        self.embedding_ = in_principal_axes(like(Z, data.D, xp_of(data.D).float64))
-        xp = xp_of(self.embedding_)
-        kind = data.D.dtype if data.X is None else data.X.dtype
-        self.embedding_ = xp.astype(self.embedding_, kind)
-        self.dissimilarity_matrix_, self.X_fit_ = data.D, data.X
-        self.curve_ = None if curve is None else np.stack([curve.x, curve.y])
+        Z = in_principal_axes(like(Z, data.D, xp_of(data.D).float64))
+        self.embedding_ = data.in_unit(Z) if self.metric_mds else xp_of(Z).astype(Z, data.told_in)
+        self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X
+        self.curve_ = None if curve is None else np.stack([curve.x * data.unit, curve.y])
+        self.n_samples_ = int(Z.shape[0])
         self.n_iter_, self.converged_ = course.iterations, course.converged
-        self.trace_ = tuple(2 * value for value in course.trace)
+        self.trace_ = tuple(2 * self._told(value, data) for value in course.trace)
         if not course.converged:
             warn(
                 f"MDS stopped after {self.n_iter_} iterations before the stress settled (the last one lowered it by "
                 f"{self.trace_[-2] - self.trace_[-1]:.1e} of {self.trace_[-1]:.3g}). Raise max_iter or eps.",
                 ConvergenceWarning,
             )
+
+    def _told(self, stress: float, data: Dissimilarities) -> float:
+        """A stress in the unit of the data: metric stress is made of squared distances."""
+        return stress * data.unit * data.unit if self.metric_mds else stress
 
     def _facts(self) -> dict[str, Any]:
         return {"stress": self.stress_, "stress-1": self.stress1_}

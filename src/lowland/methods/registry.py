@@ -42,6 +42,7 @@ class Entry:
     takes_sparse: bool
     order_free: bool
     needs_y: bool  # whether it cannot do without labels
+    takes_covariance: bool  # whether it can be fitted to a covariance alone
     flags: list[Flag]
 
 
@@ -90,7 +91,7 @@ def _entry_of(cls: Any) -> Entry:
     from lowland.methods.parameters import parameters_of
 
     summary = (cls.__doc__ or "").strip().splitlines()[0]
-    traits = (cls.streams, cls.takes_sparse, cls.order_free, cls.needs_y)
+    traits = (cls.streams, cls.takes_sparse, cls.order_free, cls.needs_y, hasattr(cls, "fit_covariance"))
     return Entry(cls.__name__, cls.verb, cls.__module__, summary, *traits, [_flag_of(p) for p in parameters_of(cls)])
 
 

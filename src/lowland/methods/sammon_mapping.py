@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.blocks.dissimilarities import check_count, dissimilarities, given_start, random_start
+from lowland.blocks.dissimilarities import Dissimilarities, check_count, dissimilarities, given_start, random_start
+from lowland.blocks.distances import warn_of_one_point
 from lowland.blocks.placing import PlaceAmong
 from lowland.blocks.quasi_newton import Course, Spot, descend_safely
 from lowland.blocks.stress import SammonStress, Targets, classical_start, in_principal_axes
@@ -40,8 +41,8 @@ class SammonMapping(PointMap):
 
     Attributes: ``embedding_`` (n, k), ``stress_`` (Sammon's, between 0 and 1 for all but absurd results),
     ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress at the start and after each
-    iteration), ``n_merged_`` (rows that share the place of an earlier one), ``X_fit_``, ``n_features_in_``,
-    ``feature_names_in_``.
+    iteration), ``n_merged_`` (rows that share the place of an earlier one), ``X_fit_``, ``n_samples_``,
+    ``n_features_in_``, ``feature_names_in_``.
 
     Reference: Sammon 1969, doi:10.1109/T-C.1969.222678.
 
@@ -65,7 +66,7 @@ class SammonMapping(PointMap):
     )
     random_state: RandomState = param(None, "Seed of a random start.", at_least=0)
     metric: str | Callable[..., float] = param(
-        "euclidean", "How rows are compared, or 'precomputed': X holds the distances of all pairs."
+        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
 
@@ -87,33 +88,34 @@ class SammonMapping(PointMap):
         n = data.D.shape[0]
         twins = merge_twins(data.D)
         stress = SammonStress(Targets.of(twins.D, masses=twins.masses), twins.total, data.run)
-        Z = twins.chosen(self._start(data.D, n, data.run))
-        if twins.total == 0:  # all rows are one
+        Z = twins.chosen(self._start(data))
+        if len(twins.first) == 1:  # all rows are one
+            warn_of_one_point("SammonMapping")
             course = Course(Spot(Z * 0, 0.0, Z, Z, 0.0), (0.0,), True, 0)
         else:
             course = descend_safely(
                 Z, stress, self._arrived, max_iter=self.max_iter, run=data.run, name="Newton's steps"
             )
         Z = in_principal_axes(twins.spread(course.spot.Z))
-        xp = xp_of(Z)
-        self.embedding_ = xp.astype(Z, data.D.dtype if data.X is None else data.X.dtype)
-        unit = twins.total or 1.0
-        self.stress_ = 2 * course.spot.value / unit
-        self.trace_ = tuple(2 * value / unit for value in course.trace)
+        self.embedding_ = data.in_unit(Z)
+        self.trace_ = tuple((2 * value + twins.fixed) / (twins.total or 1.0) for value in course.trace)
+        self.stress_ = self.trace_[-1]
         self.n_iter_, self.converged_ = course.iterations, course.converged
-        self.n_merged_ = n - twins.masses.shape[0]
-        self.dissimilarity_matrix_, self.X_fit_ = data.D, data.X
+        self.n_samples_, self.n_merged_ = n, n - len(twins.first)
+        self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X
         self._tell()
 
-    def _start(self, D: Array, n: int, run: Run) -> Array:
+    def _start(self, data: Dissimilarities) -> Array:
+        D, rng = data.D, self._generator()
+        n = D.shape[0]
         if self._given is not None:
-            return given_start(self._given, n, D)
+            return given_start(self._given, data, rng)
         check_count("SammonMapping", self.n_components, n)
         if self.init == "random":
             xp = xp_of(D)
             size = math.sqrt(float(xp.mean(xp.astype(D, xp.float64) ** 2)))
-            return random_start(n, self.n_components, size, self._generator(), D)
-        return classical_start(D, self.n_components, run)
+            return random_start(n, self.n_components, size, rng, D)
+        return classical_start(D, self.n_components, data.run)
 
     def _arrived(self, before: Spot, after: Spot) -> bool:
         xp = xp_of(after.Z)

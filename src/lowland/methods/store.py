@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland import __version__
-from lowland.arrays.namespace import is_array, to_numpy
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.blocks.adequacy import Adequacy, ChiSquare
 from lowland.blocks.axes import SolverChoice
 from lowland.blocks.classes import ClassMoments
 from lowland.blocks.moments import Moments
+from lowland.blocks.neighbors import NeighborGraph
 from lowland.blocks.rotations import Rotation
 from lowland.blocks.rules import RULES, Choice
 from lowland.data.write import whole_or_nothing
@@ -28,10 +29,21 @@ from lowland.methods.parameters import Described
 from lowland.methods.registry import entries, load_method
 
 FORMAT = 1
+_CSR = ("data", "indices", "indptr")  # of a sparse matrix
 _PRIVATE = (*_INNER, "_sklearn_output_config")
 _RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
-    for cls in (Choice, SolverChoice, Moments, ClassMoments, Rotation, Adequacy, ChiSquare, *RULES.values())
+    for cls in (
+        Choice,
+        SolverChoice,
+        Moments,
+        ClassMoments,
+        Rotation,
+        Adequacy,
+        ChiSquare,
+        NeighborGraph,
+        *RULES.values(),
+    )
 }
 
 
@@ -180,6 +192,10 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
     if is_array(value):
         arrays[key] = np.ascontiguousarray(to_numpy(value))
         return {"array": key}
+    if is_sparse(value):
+        rows = value.tocsr()
+        parts = {name: _encoded(getattr(rows, name), f"{key}.{name}", arrays) for name in _CSR}
+        return {"sparse": parts, "shape": {"rows": rows.shape[0], "columns": rows.shape[1]}}
     if isinstance(value, list | tuple):
         return {
             "list": [_encoded(v, f"{key}.{i}", arrays) for i, v in enumerate(value)],
@@ -208,6 +224,13 @@ def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
             return np.asarray([str(t) for t in texts], dtype=str if value.get("kind") == "U" else object)
         case {"array": key}:
             return arrays[key]
+        case {"sparse": parts, "shape": shape}:
+            import scipy.sparse
+
+            stored = tuple(_decoded(parts[name], arrays) for name in _CSR)
+            rows = scipy.sparse.csr_array(stored, shape=(shape["rows"], shape["columns"]))
+            rows.check_format(full_check=True)  # an index beyond the columns would be read from foreign memory
+            return rows
         case {"list": items, "tuple": is_tuple}:
             decoded = [_decoded(v, arrays) for v in items]
             return tuple(decoded) if is_tuple else decoded

@@ -2,6 +2,6 @@
 
 from lowland.plots.mosaics import components_as_images, images
 from lowland.plots.points import embedding
-from lowland.plots.spectra import distortion_curve, scree
+from lowland.plots.spectra import decay, distortion_curve, scree
 
-__all__ = ["components_as_images", "distortion_curve", "embedding", "images", "scree"]
+__all__ = ["components_as_images", "decay", "distortion_curve", "embedding", "images", "scree"]

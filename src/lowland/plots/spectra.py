@@ -83,6 +83,38 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     return figure_of(ax)
 
 
+def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) -> Any:
+    """Draw the powers λ^t of a walk's eigenvalues, a line for each time t: what each coordinate counts by then.
+
+    Parameters
+    ----------
+    eigenvalues : in descending order, such as ``DiffusionMap.eigenvalues_``.
+    times : the times t.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import DiffusionMap, plots
+    >>> from lowland.data import load
+    >>> figure = plots.decay(DiffusionMap(10).fit(load("iris").X).eigenvalues_)
+    """
+    values, times = _line(eigenvalues, "eigenvalues"), _line(times, "times")
+    ax = axes_for(ax, (5.5, 3.6))
+    places = np.arange(1, len(values) + 1)
+    for i, t in enumerate(times):
+        shade = 1 - 0.65 * i / max(1, len(times) - 1)
+        powers = np.maximum(values, 0) ** t
+        ax.plot(places, powers, marker="o", markersize=3.5, color=STRONG, alpha=shade, label=f"t = {t:g}")
+    ax.legend(frameon=False, labelcolor=INK)
+    ax.set_xlabel("coordinate")
+    ax.set_ylabel("what it counts, λᵗ")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlim(0.3, len(values) + 0.7)
+    ax.set_ylim(0, 1.03)
+    quiet(ax)
+    return figure_of(ax)
+
+
 def _line(values: Any, name: str) -> np.ndarray:
     line = on_host(values).astype(float)
     if line.ndim != 1 or not line.size:

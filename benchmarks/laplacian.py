@@ -1,0 +1,146 @@
+"""Spectral embedding beside scikit-learn's, and both methods on the Laplacian from a thousand rows to a million."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fresh import fresh
+from benchmarks.lines import Line
+from benchmarks.measure import Times, WrongAnswer, alternate, resident
+from benchmarks.registry import Plan, job
+
+_LONGEST = 120.0  # seconds after which no further round begins
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+_NEIGHBORS = 12
+
+
+def swiss_roll(n: int) -> np.ndarray:
+    """Points spread evenly over the parameters of a rolled sheet, (n, 3)."""
+    rng = np.random.default_rng(0)
+    s, h = 1.5 * np.pi * (1 + 2 * rng.random(n)), 21 * rng.random(n)
+    return np.column_stack([s * np.cos(s), h, s * np.sin(s)])
+
+
+@job("SpectralEmbedding of a swiss roll, 20,000 and 50,000 points, 12 neighbours, k = 2")
+def spectral_embedding(plan: Plan) -> Iterator[Line]:
+    for n in (plan.size(20_000, 1_000), plan.size(50_000, 2_000)):
+        yield _beside(f"swiss roll, {n:,}", swiss_roll(n), _NEIGHBORS, plan)
+
+
+@job("SpectralEmbedding of MNIST, 10,000 digits, 15 neighbours, k = 2")
+def spectral_embedding_mnist(plan: Plan) -> Iterator[Line]:
+    if not os.environ.get("LOWLAND_DATA"):
+        return
+    from lowland import SpectralEmbedding
+    from lowland.data import load
+    from lowland.errors import DataWarning
+
+    X = np.asarray(load("mnist").X[: plan.size(10_000, 1_000)], dtype=np.float64)
+    with warnings.catch_warnings():  # scikit-learn leaves parts as they are: the largest is what both can embed alike
+        warnings.simplefilter("ignore", DataWarning)
+        X = X[SpectralEmbedding(2, n_neighbors=15, disconnected="largest").fit(X).kept_]
+    yield _beside(f"MNIST, {len(X):,}", X, 15, plan)
+
+
+def _beside(what: str, X: np.ndarray, n_neighbors: int, plan: Plan) -> Line:
+    """Ours and the peer's in the same run, with the angle between their planes and the quotients of both."""
+    work = {whose: partial(_fit, whose, X, n_neighbors) for whose in ("lowland", "sklearn.manifold")}
+    times: Times = alternate(work, plan.repeat, at_most=_LONGEST)
+    ours, peer = times.answers["lowland"], times.answers["sklearn.manifold"]
+    angle = plane_angle(ours.embedding_, peer.embedding_, ours.affinity_matrix_)
+    values = [quotients(peer.affinity_matrix_, model.embedding_) for model in (ours, peer)]
+    off = float(np.max(np.abs(values[0] / ours.eigenvalues_ - 1)))
+    if not (angle <= 1e-4 and off <= 1e-6):
+        raise WrongAnswer(f"{what}: the planes are {angle:.1e} apart, eigenvalues off by {off:.1e}")
+    return times.line(
+        what, "lowland", "sklearn.manifold",
+        remark=f"planes {angle:.0e} apart; eigenvalues {_listed(values[0])}, the peer {_listed(values[1])}; "
+        f"{ours.solver_.name}",
+    )  # fmt: skip
+
+
+def _fit(package: str, X: np.ndarray, n_neighbors: int) -> Any:
+    import importlib
+
+    method = importlib.import_module(package).SpectralEmbedding
+    return method(2, n_neighbors=n_neighbors, random_state=0).fit(X)
+
+
+def plane_angle(A: np.ndarray, B: np.ndarray, W: Any) -> float:
+    """The largest angle between the spans of the columns, as vectors weighed by the roots of the degrees."""
+    from scipy.linalg import subspace_angles
+
+    root = np.sqrt(np.asarray(W.sum(axis=1)).ravel() - W.diagonal())[:, None]
+    return float(subspace_angles(A * root, B * root).max())
+
+
+def quotients(W: Any, Z: np.ndarray) -> np.ndarray:
+    """Rayleigh's quotients z'Lz / z'Dz: the eigenvalues that coordinates stand for."""
+    degree = np.asarray(W.sum(axis=1)).ravel()
+    own = W.diagonal()
+    return np.array([1 - (z @ (W @ z) - z @ (own * z)) / (z @ ((degree - own) * z)) for z in Z.T])
+
+
+def _listed(values: np.ndarray) -> str:
+    return ", ".join(f"{value:.6g}" for value in values)
+
+
+# --- from a thousand rows to a million --------------------------------------------------------------------------------
+
+
+@job("SpectralEmbedding of 1,000 to 1,000,000 points of a swiss roll, 12 neighbours")
+def spectral_embedding_sizes(plan: Plan) -> Iterator[Line]:
+    yield from _sizes("SpectralEmbedding", plan)
+
+
+@job("DiffusionMap of 1,000 to 1,000,000 points of a swiss roll, 12 neighbours")
+def diffusion_map_sizes(plan: Plan) -> Iterator[Line]:
+    yield from _sizes("DiffusionMap", plan)
+
+
+def _sizes(name: str, plan: Plan) -> Iterator[Line]:
+    """One line a size: seconds, and the peak of a process of its own beyond the rows."""
+    for n in SIZES[:2] if plan.quick else SIZES:
+        found = fresh(fit_one, name, n)
+        if not found["residual"] <= 1e-4:
+            raise WrongAnswer(f"{name} of {n:,}: eigenvectors with a residual of {found['residual']:.1e}")
+        yield Line(
+            f"n = {n:,}", found["seconds"], memory=found["peak"],
+            remark=f"{found['solver']}; eigenvalues {_listed(np.array(found['values']))}",
+        )  # fmt: skip
+
+
+def fit_one(name: str, n: int) -> dict[str, Any]:
+    """In a fresh process: fit once small, so that nothing is compiled on the clock, then as large as asked for."""
+    import lowland
+
+    method = partial(getattr(lowland, name), 2, n_neighbors=_NEIGHBORS, random_state=0)
+    method().fit(swiss_roll(800))
+    X = swiss_roll(n)
+    before = resident("VmRSS")
+    start = time.perf_counter()
+    model = method().fit(X)
+    seconds, peak = time.perf_counter() - start, resident("VmHWM") - before
+    values = np.asarray(model.eigenvalues_, dtype=float)
+    return {
+        "seconds": seconds,
+        "peak": peak,
+        "residual": float(_residual(model)),
+        "values": values.tolist(),
+        "solver": model.solver_.name,
+    }
+
+
+def _residual(model: Any) -> float:
+    """How far quotients are from the eigenvalues told; a diffusion map keeps no matrix: if it converged."""
+    if hasattr(model, "affinity_matrix_"):
+        values = quotients(model.affinity_matrix_, model.embedding_)
+        return float(np.max(np.abs(values - model.eigenvalues_)))
+    return 0.0 if model.solver_.converged else np.inf

@@ -1,0 +1,84 @@
+"""Neighbours beside scikit-learn's, in few columns and in many, approximate ones, and parts that are joined."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.lines import Bar, Line
+from benchmarks.measure import WrongAnswer, agree, alternate, stopwatch
+from benchmarks.registry import Plan, job
+
+
+def _ours(X: np.ndarray, k: int, search: Any = "auto") -> Any:
+    from lowland.blocks.neighbors import nearest_neighbors
+    from lowland.run.local import LocalRun
+
+    return nearest_neighbors(X, k, LocalRun(), search=search)
+
+
+def _theirs(X: np.ndarray, k: int, algorithm: str) -> Any:
+    from sklearn.neighbors import NearestNeighbors
+
+    return NearestNeighbors(n_neighbors=k, algorithm=algorithm, n_jobs=-1).fit(X).kneighbors()
+
+
+@job("12 neighbours of each of 1,000,000 × 3, by a tree")
+def neighbors_tree(plan: Plan) -> Iterator[Line]:
+    X = np.random.default_rng(0).standard_normal((plan.size(1_000_000, 5_000), 3))
+    yield _side_by_side(plan, X, 12, "tree", "kd_tree", Bar("ours", 30.0))
+
+
+@job("10 neighbours of each of 20,000 × 784 float32, by products")
+def neighbors_products(plan: Plan) -> Iterator[Line]:
+    n, d = plan.size(20_000, 1_000), plan.size(784, 60)
+    X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
+    yield _side_by_side(plan, X, 10, "products", "brute", Bar("speed", 1.0))
+
+
+def _side_by_side(plan: Plan, X: np.ndarray, k: int, search: str, algorithm: str, bar: Bar) -> Line:
+    _ours(X[: 20 * k], k, search)  # compiles
+    times = alternate({"ours": partial(_ours, X, k, search), "peer": partial(_theirs, X, k, algorithm)}, plan.repeat)
+    indices, distances = times.answers["ours"].table()
+    theirs, places = times.answers["peer"]
+    agree("distances", distances, theirs, within=1e-5 if X.dtype == np.float32 else 1e-12)
+    same = float(np.mean(indices == places))
+    return times.line(
+        "against scikit-learn", "ours", "peer", required=(bar,),
+        remark=f"the same neighbours at the same place: {same:.5f}",
+    )  # fmt: skip
+
+
+@job("500 small parts joined to 1,000,000 × 3 by the shortest links")
+def joined_parts(plan: Plan) -> Iterator[Line]:
+    from lowland.blocks.components import ShortestLinks, connected, parts_of
+    from lowland.run.local import LocalRun
+
+    n, count = plan.size(1_000_000, 5_000), plan.size(500, 20)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    X[: 30 * count] = np.repeat(rng.uniform(-300, 300, (count, 3)), 30, axis=0) + rng.normal(0, 0.05, (30 * count, 3))
+    graph = _ours(X, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seconds, parts = stopwatch(partial(connected, graph, "connect", ShortestLinks(X), owner="x", run=LocalRun()))
+    if parts.links != parts.count - 1 or parts_of(parts.graph).max() > 0:
+        raise WrongAnswer(f"{parts.count} parts, {parts.links} links, and the graph is not connected")
+    yield Line(
+        "find the parts and join them", seconds, required=(Bar("ours", 30.0),),
+        remark=f"{parts.count} parts, {parts.links} links",
+    )  # fmt: skip
+
+
+@job("10 neighbours of each of 100,000 × 32 normal numbers, approximately")
+def neighbors_approximate(plan: Plan) -> Iterator[Line]:
+    X = np.random.default_rng(0).standard_normal((plan.size(100_000, 3_000), 32), dtype=np.float32)
+    seconds, graph = stopwatch(partial(_ours, X, 10, "approximate"))
+    if graph.recall < 0.95:
+        raise WrongAnswer(f"recall {graph.recall:.3f}")
+    exact, _ = stopwatch(partial(_ours, X, 10, "products"))
+    yield Line("search", seconds, remark=f"recall {graph.recall:.4f} on a sample; exact search takes {exact:.1f} s")

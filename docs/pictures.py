@@ -1,0 +1,505 @@
+"""The pictures of the docs, one function each; ``generate.py`` beside this file draws all in PICTURES."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import lowland
+from lowland import plots
+from lowland.data import load
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
+_quiet = plots.canvas.quiet
+
+
+def digits() -> Any:
+    """The picture of the demo."""
+    sys.path.insert(0, str(EXAMPLES))
+    import demo
+
+    sample = load("digits")
+    return demo.picture_of(sample, lowland.PCA().fit(sample.X), lowland.PCA(demo.SHARE).fit(sample.X).choice_)
+
+
+def pca_two_views() -> Any:
+    """A cloud and its first axis, seen twice: the spread of the projections, and the distances to the axis."""
+    figure, (left, right) = _panels(2, (9.5, 3.5))
+    cloud = load("ellipse", n=160, axes=(2.2, 0.8), seed=3)
+    pca = lowland.PCA().fit(cloud.X)
+    mean, u = pca.mean_, pca.components_[0]
+    back = mean + ((cloud.X - mean) @ u)[:, None] * u  # each row's nearest point on the axis
+    line = mean + np.array([[-6.2], [6.2]]) * u
+    for ax in (left, right):
+        ax.plot(*line.T, color=INK, linewidth=1)
+        ax.scatter(*cloud.X.T, s=14, color=STRONG, alpha=0.75, linewidths=0)
+        ax.text(*(line[1] + 0.15), "$u_1$", color=INK, fontsize="large")
+        ax.set_aspect("equal")
+        ax.set_xlim(-6, 6.2)
+        ax.set_ylim(-3.4, 3.6)
+        ax.set_axis_off()
+    left.scatter(*back.T, s=9, color=MARK, linewidths=0, zorder=3)
+    for x, b in zip(cloud.X, back, strict=True):
+        right.plot(*np.array([x, b]).T, color=MARK, linewidth=0.7, zorder=0)
+    kept, lost = pca.distortion(0) - pca.distortion(1), pca.distortion(1)
+    _title(left, f"variance of the projections (red): {kept:.2f},\nthe largest of all directions")
+    _title(right, f"mean squared distance to the axis (red): {lost:.2f},\nthe smallest of all directions")
+    return figure
+
+
+def pca_how_many() -> Any:
+    """The same spectrum as a scree plot and as a distortion curve."""
+    figure, (left, right) = _panels(2, (9.5, 3.6))
+    pca = lowland.PCA().fit(load("digits").X)
+    choice = lowland.PCA(lowland.Knee()).fit(load("digits").X).choice_
+    plots.scree(pca.explained_variance_[:40], pca.total_variance_, choice, ax=left)
+    plots.distortion_curve([pca.distortion(m) for m in range(41)], choice, ax=right)
+    _title(right, "what is lost with m components")
+    return figure
+
+
+def pca_components() -> Any:
+    """The first components of the digits, as images."""
+    sample = load("digits")
+    pca = lowland.PCA(16).fit(sample.X)
+    return plots.components_as_images(pca.components_, sample.image_shape, columns=8)
+
+
+def incremental_pca() -> Any:
+    """How far the axes of batches are from those of all rows, here and in scikit-learn."""
+    from sklearn.decomposition import IncrementalPCA
+
+    X = load("digits").X
+    whole = np.linalg.svd(X - X.mean(0), full_matrices=False)[2][:10].T  # (d, 10)
+    sizes = np.array([20, 50, 100, 200, 400, 800, 1797])
+    errors: dict[str, list[float]] = {"scikit-learn's IncrementalPCA": [], "lowland's IncrementalPCA": []}
+    for size in sizes:
+        theirs, ours = IncrementalPCA(10, batch_size=size).fit(X), lowland.IncrementalPCA(10, batch_size=size).fit(X)
+        for model, found in zip((theirs, ours), errors.values(), strict=True):
+            lost = whole - model.components_.T @ (model.components_ @ whole)
+            found.append(float(np.linalg.norm(lost, 2)))  # the sine of the largest angle between the two spans
+    figure, (ax,) = _panels(1, (6, 3.4))
+    for (name, values), color, marker in zip(errors.items(), (MARK, STRONG), "so", strict=True):
+        ax.loglog(sizes, values, color=color, marker=marker, label=name)
+    ax.set_xlabel("rows in a batch")
+    ax.set_ylabel("sine of the largest angle to\nthe true ten components")
+    ax.set_xticks(sizes, [str(size) for size in sizes])
+    ax.minorticks_off()
+    ax.set_ylim(1e-17, 10)
+    ax.legend(frameon=False, loc="center left")
+    _quiet(ax)
+    return figure
+
+
+def truncated_svd() -> Any:
+    """A cloud away from the origin: the first singular direction points at it, the first component along it."""
+    figure, (ax,) = _panels(1, (5.6, 4.0))
+    X = load("ellipse", n=160, axes=(2.0, 0.5), angle=-35.0, seed=1).X + np.array([5.0, 3.5])
+    pca, svd = lowland.PCA(1).fit(X), lowland.TruncatedSVD(1).fit(X)
+    ax.axhline(0, color=WEAK, linewidth=0.8)
+    ax.axvline(0, color=WEAK, linewidth=0.8)
+    ax.scatter(*X.T, s=12, color="#9aa3af", linewidths=0)
+    for start, way, color, words, place in (
+        (np.zeros(2), svd.components_[0] * 6.2, MARK, "TruncatedSVD:\nfrom the origin", (2.6, 0.6)),
+        (pca.mean_, pca.components_[0] * 2.6, STRONG, "PCA:\nfrom the mean", (6.6, 4.6)),
+    ):
+        ax.annotate("", start + way, start, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2.2})
+        ax.text(*place, words, color=color)
+    ax.set_aspect("equal")
+    ax.set_xlim(-0.7, 10.5)
+    ax.set_ylim(-0.7, 7.5)
+    _quiet(ax)
+    ax.grid(visible=False)
+    return figure
+
+
+def whitening() -> Any:
+    """The same cloud, whitened in three ways; a few points are marked, to see what was turned."""
+    X = load("ellipse", n=400, axes=(1.8, 0.5), angle=35.0, seed=2).X
+    marked = np.argsort(X @ [1.0, 0.3])[[-1, -6, 0]]
+    figure, panels = _panels(4, (10, 2.9))
+    kinds = {"as it is": None, "pca": "pca", "zca": "zca", "cholesky": "cholesky"}
+    for ax, (words, kind) in zip(panels, kinds.items(), strict=True):
+        Z = X if kind is None else lowland.Whitening(method=kind).fit_transform(X)
+        ax.scatter(*Z.T, s=8, color=STRONG, alpha=0.6, linewidths=0)
+        for i, marker in zip(marked, "s^D", strict=True):
+            ax.scatter(*Z[i], s=55, color=MARK, marker=marker, edgecolors="white", linewidths=0.8, zorder=3)
+        ax.set_aspect("equal")
+        ax.set_xlim(-5.4, 5.4)
+        ax.set_ylim(-5.4, 5.4)
+        ax.set_xticks([-4, 0, 4])
+        ax.set_yticks([-4, 0, 4])
+        _title(ax, words)
+        _quiet(ax)
+    return figure
+
+
+def linear_discriminant_analysis() -> Any:
+    """Wine in two planes: the one of most variance, and the one that sets the growers apart."""
+    sample = load("wine")
+    figure, (left, right) = _panels(2, (9.5, 4.0))
+    pca = lowland.PCA(2, scale=True).fit_transform(sample.X)
+    lda = lowland.LinearDiscriminantAnalysis(n_components=2).fit(sample.X, sample.y).transform(sample.X)
+    for ax, Z, words, axis in (
+        (left, pca, "PCA: the plane of most variance", "component"),
+        (right, lda, "LDA: the plane that sets the classes apart", "discriminant"),
+    ):
+        names = (f"{axis} 1", f"{axis} 2")
+        plots.embedding(Z, sample.y, label_names=sample.label_names, axis_names=names, title=words, ax=ax)
+    return figure
+
+
+def linear_autoencoder() -> Any:
+    """Left the loss falling to that of PCA, right the learnt span on its way to that of PCA."""
+    from scipy.linalg import subspace_angles
+
+    X, k = load("digits").X, 5
+    pca = lowland.PCA(k).fit(X)
+    figure, (left, right) = _panels(2, (9.5, 3.6))
+    stops = np.arange(1, 252, 10)
+    for codes, color, line in (("tied", STRONG, "-"), ("untied", "#e76300", "--"), ("free", "#832db6", "-.")):
+        models = [_stopped(lowland.LinearAutoencoder(k, codes=codes, max_iter=int(m)), X) for m in stops]
+        angles = [subspace_angles(pca.components_.T, model.decoder_).max() for model in models]
+        left.plot(np.array(models[-1].trace_) / pca.distortion(), color=color, linestyle=line, label=codes)
+        right.semilogy(stops, angles, color=color, linestyle=line, label=codes)
+    left.axhline(1, color=MARK, linewidth=1)
+    left.text(40, 0.97, "PCA's distortion", color=MARK, ha="right", va="top")
+    left.set_xlim(0, 40)
+    left.set_ylim(0.85, 2.1)
+    left.set_ylabel("loss / PCA's distortion")
+    left.legend(frameon=False)
+    right.set_ylim(1e-8, 3)
+    right.set_ylabel("largest angle to PCA's span, radians")
+    _title(left, f"the loss, {k} numbers a code of the digits")
+    _title(right, "the span that is decoded to")
+    for ax in (left, right):
+        ax.set_xlabel("step")
+        _quiet(ax)
+    return figure
+
+
+def _stopped(model: Any, X: np.ndarray) -> Any:
+    """A fit that is stopped on its way, on purpose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X)
+
+
+def fisher_against_pca() -> Any:
+    """The picture of the example."""
+    sys.path.insert(0, str(EXAMPLES))
+    import fisher_against_pca as example
+
+    return example.picture_of(example.two_classes(), example.wine())
+
+
+def projection_pursuit() -> Any:
+    """RANDU's triples on their principal components, and in the view that was found."""
+    X = load("randu").X
+    pca, found = lowland.PCA(2, whiten=True).fit(X), lowland.ProjectionPursuit(random_state=0).fit(X)
+    figure, (left, right) = _panels(2, (9.5, 4.7))
+    noise = found.null_index_.max()
+    for ax, model, words in (
+        (left, pca, "PCA: the two directions of largest variance"),
+        (right, found, f"projection pursuit: index {found.index_[0]:.2f}, in noise at most {noise:.2f}"),
+    ):
+        ax.scatter(*model.transform(X).T, s=9, color=STRONG, linewidths=0)
+        ax.set_aspect("equal")
+        ax.set_xlim(-2.9, 2.9)
+        ax.set_ylim(-2.6, 2.6)
+        _title(ax, words)
+        _quiet(ax)
+        ax.grid(visible=False)
+    x, y, z = np.round(found.directions_[0] * 118**0.5).astype(int)
+    right.set_xlabel(f"{x}x − {-y}y + {z}z, centered and scaled".replace("+ 1z", "+ z"))
+    return figure
+
+
+def fast_ica() -> Any:
+    """Signals, mixtures of them, and what PCA and FastICA make of the mixtures."""
+    from matplotlib.figure import Figure
+
+    t = np.linspace(0, 8, 2000)
+    rng = np.random.default_rng(0)
+    S = np.column_stack([np.sin(5 * t), np.sign(np.sin(7.3 * t)), (3.1 * t) % 2 - 1 + 0.1 * rng.laplace(size=2000)])
+    S = (S - S.mean(axis=0)) / S.std(axis=0)
+    X = S @ np.array([[1.0, 0.8, 0.5], [0.6, 1.0, 0.9], [0.9, 0.4, 1.0]]).T
+    parts = {
+        "three sources": S,
+        "three microphones hear mixtures": X,
+        "PCA: no correlation, still mixed": lowland.PCA(whiten=True).fit_transform(X),
+        "FastICA: the sources, but for order and sign": lowland.FastICA(random_state=0).fit_transform(X),
+    }
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
+    for subfigure, (words, Y), color in zip(
+        figure.subfigures(2, 2).ravel(), parts.items(), (INK, INK, STRONG, MARK), strict=True
+    ):
+        subfigure.suptitle(words, fontsize="medium", color=INK, x=0.02, ha="left")
+        for ax, y in zip(subfigure.subplots(3, 1), Y.T, strict=True):
+            ax.plot(t[:1000], y[:1000], color=color, linewidth=0.9)
+            ax.set_axis_off()
+    return figure
+
+
+def factor_analysis() -> Any:
+    """The loadings of three factors of the wines, as they come and rotated."""
+    sample = load("wine")
+    figure, panels = _panels(3, (10, 4.2))
+    for ax, (words, kind) in zip(
+        panels, {"unrotated": None, "varimax": "varimax", "oblimin": "oblimin"}.items(), strict=True
+    ):
+        fa = lowland.FactorAnalysis(3, rotation=kind, kaiser=True).fit(sample.X)
+        image = ax.imshow(fa.loadings_, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
+        for (i, j), value in np.ndenumerate(fa.loadings_):
+            if abs(value) >= 0.3:
+                ink = "white" if abs(value) > 0.7 else INK
+                ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=ink)
+        ax.set_xticks(range(3), ["factor 1", "factor 2", "factor 3"])
+        ax.set_yticks(range(13), [n.replace("_", " ") for n in sample.names] if ax is panels[0] else [""] * 13)
+        ax.tick_params(length=0, labelsize="small")
+        _title(ax, words)
+    figure.colorbar(image, ax=panels, shrink=0.6, label="loading")
+    return figure
+
+
+def classical_mds() -> Any:
+    """The airports, drawn from their distances alone, and the eigenvalues that say it takes two dimensions."""
+    airports = load("airports")
+    model = lowland.ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(airports.X)
+    west, north = (airports.names.index(name) for name in ("SFO", "SEA"))
+    Z = model.embedding_ * [-np.sign(model.embedding_[west, 0]), np.sign(model.embedding_[north, 1])]
+    figure, (left, right) = _panels(2, (9.5, 4.2))
+    left.scatter(*Z.T, s=30, color=STRONG, linewidths=0)
+    below = {"IAD", "HOU", "LAX"}
+    for name, (x, y) in zip(airports.names, Z, strict=True):
+        shift = (0, -14) if name in below else (0, 7)
+        left.annotate(name, (x, y), shift, textcoords="offset points", ha="center", fontsize="small", color=INK)
+    left.set_aspect("equal", adjustable="datalim")
+    left.margins(0.1)
+    left.set_xlabel("miles")
+    _title(left, "ten airports, from their distances alone")
+    values = model.eigenvalues_ / 1e6
+    colors = [STRONG if i < model.dimensionality_ else WEAK for i in range(len(values))]
+    right.bar(np.arange(1, 11), values, color=colors)
+    right.axhline(0, color=INK, linewidth=0.6)
+    right.set_xticks(range(1, 11))
+    right.annotate(
+        f"{values[-1]:.3f}", (10, 0), (0, -12), textcoords="offset points", ha="center", fontsize="small", color=MARK
+    )
+    right.annotate(
+        f"{values[2]:.3f}", (3, 0), (0, 5), textcoords="offset points", ha="center", fontsize="small", color=INK
+    )
+    right.set_ylim(-0.9, None)
+    right.set_xlabel("eigenvalue number")
+    right.set_ylabel("millions of square miles")
+    _title(right, f"{model.dimensionality_} eigenvalues stand out: the map is flat")
+    for ax in (left, right):
+        _quiet(ax)
+    left.grid(visible=False)
+    return figure
+
+
+def kernel_pca() -> Any:
+    """Three rings as they are, with the levels of one component, and the same rows along it."""
+    rings = load("concentric_circles")
+    kpca = lowland.KernelPCA(3, kernel="rbf", gamma="median").fit(rings.X)
+    figure, (left, right) = _panels(2, (9.5, 4.0))
+    ticks = np.linspace(-3.7, 3.7, 120)
+    height = kpca.transform(np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2))[:, 2]
+    left.contour(ticks, ticks, height.reshape(120, 120), levels=12, colors=WEAK, linewidths=0.9, zorder=0)
+    z = kpca.transform(rings.X)[:, 2]
+    bins = np.linspace(z.min(), z.max(), 60)
+    for ring, name in enumerate(rings.label_names):
+        mine, style = rings.y == ring, {"color": plots.canvas.COLORS[ring], "label": name}
+        left.scatter(*rings.X[mine].T, s=12, marker=plots.canvas.MARKERS[ring], linewidths=0, **style)
+        right.hist(z[mine], bins, **style)
+    left.set_aspect("equal")
+    left.set_axis_off()
+    right.set_xlabel("third component")
+    right.set_ylabel("rows")
+    right.legend(frameon=False, loc="upper center")
+    _title(left, "three rings, and the levels of the third component")
+    _title(right, "along it they come apart")
+    _quiet(right)
+    return figure
+
+
+def mds() -> Any:
+    """Airports from their distances, how well these are kept, and how fast the stress falls."""
+    figure, (left, middle, right) = _panels(3, (10.5, 3.5))
+    airports = load("airports")
+    model = lowland.MDS(metric="precomputed", eps=1e-12).fit(airports.X)
+    Z = -model.embedding_  # west to the left, north at the top
+    left.scatter(*Z.T, s=20, color=STRONG, linewidths=0)
+    for name, z in zip(airports.names, Z, strict=True):
+        left.annotate(name, z, xytext=(4, 3), textcoords="offset points", fontsize="small", color=INK)
+    left.set_aspect("equal")
+    left.margins(0.15)
+    left.set_axis_off()
+    _title(left, "ten airports from their distances")
+    X = load("digits").X[:300]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        quick, plain = (lowland.MDS(accelerate=on, eps=1e-12, max_iter=200).fit(X) for on in (True, False))
+    given, shown = (_distances(A) for A in (X, quick.embedding_))
+    middle.plot([0, given.max()], [0, given.max()], color=MARK, linewidth=1)
+    middle.scatter(given[::9], shown[::9], s=2, color=STRONG, alpha=0.4, linewidths=0)
+    middle.set_xlabel("given distance")
+    middle.set_ylabel("distance in the plane")
+    _title(middle, f"300 digits: stress-1 {quick.stress1_:.2f}")
+    least = min(*quick.trace_, *plain.trace_)
+    for run, color, words in ((plain, WEAK, "plain"), (quick, STRONG, "accelerated")):
+        right.plot(np.array(run.trace_[:-1]) / least - 1, color=color, label=words)
+    right.set_yscale("log")
+    right.set_ylim(bottom=1e-7)
+    right.set_xlabel("iteration")
+    right.legend(frameon=False)
+    _title(right, "stress above the lowest")
+    return figure
+
+
+def sammon_mapping() -> Any:
+    """Clusters: least squares keeps the large distances, Sammon's mapping also the small ones."""
+    figure, (left, middle, right) = _panels(3, (10.5, 3.5))
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 25)
+    far, near = 1.6 * rng.standard_normal((2, 10)), rng.standard_normal((6, 10))
+    X = far[y // 3] + near[y] + 0.2 * rng.standard_normal((150, 10))
+    models = {"MDS": lowland.MDS(eps=1e-9), "SammonMapping": lowland.SammonMapping()}
+    borders = np.quantile(_distances(X), np.linspace(0, 1, 16))
+    for ax, (name, model), color in zip((left, middle), models.items(), (WEAK, STRONG), strict=True):
+        Z = model.fit_transform(X)
+        ax.scatter(*Z.T, s=9, c=[f"C{c}" for c in y], linewidths=0)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _title(ax, name)
+        off = np.abs(_distances(Z) - _distances(X)) / _distances(X)
+        bins = np.digitize(_distances(X), borders[1:-1])
+        right.plot([np.median(_distances(X)[bins == b]) for b in range(15)], [off[bins == b].mean() for b in range(15)],
+                   "o-", color=color, markersize=4, label=name)  # fmt: skip
+    right.set_xscale("log")
+    right.set_yscale("log")
+    right.set_xlabel("distance")
+    right.legend(frameon=False)
+    _title(right, "mean relative error of distances")
+    return figure
+
+
+def spectral_embedding() -> Any:
+    """A rolled sheet from its side, its two slowest coordinates, and how the first follows the spiral."""
+    figure, (left, middle, right) = _panels(3, (10.5, 3.4))
+    rng = np.random.default_rng(0)
+    s, h = 1.5 * np.pi * (1 + 2 * rng.random(1500)), 10 * rng.random(1500)
+    X = np.column_stack([s * np.cos(s), h, s * np.sin(s)])
+    Z = lowland.SpectralEmbedding(2, n_neighbors=12).fit_transform(X)
+    length = (s * np.sqrt(1 + s**2) + np.arcsinh(s)) / 2  # along the spiral
+    style = {"c": length, "cmap": plots.canvas.SEQUENTIAL, "s": 7, "linewidths": 0}
+    left.scatter(X[:, 0], X[:, 2], **style)
+    left.set_aspect("equal")
+    left.set_axis_off()
+    _title(left, "a rolled sheet, from its side")
+    middle.scatter(*Z.T, **style)
+    middle.set_axis_off()
+    _title(middle, "its two slowest coordinates")
+    right.scatter(length, Z[:, 0], **style)
+    right.set_xlabel("length along the spiral")
+    right.set_yticks([])
+    _title(right, "the first follows the spiral")
+    _quiet(right)
+    return figure
+
+
+def diffusion_map() -> Any:
+    """A circle much denser on one side, what is found with and without its density, and the decay in time."""
+    figure, (left, plain, free, right) = _panels(4, (11.5, 3.1))
+    u = (np.arange(240) + 0.5) / 240
+    angle = 2 * np.pi * u + 0.85 * np.sin(2 * np.pi * u)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    style = {"c": np.cos(angle), "cmap": plots.canvas.SEQUENTIAL, "s": 12, "linewidths": 0}
+    found = {alpha: lowland.DiffusionMap(10, alpha=alpha).fit(X) for alpha in (0, 1)}
+    for ax, Z, words in (
+        (left, X, "a circle, denser on one side"),
+        (plain, found[0].embedding_, "α = 0: the density shows"),
+        (free, found[1].embedding_, "α = 1: it is divided out"),
+    ):
+        ax.scatter(Z[:, 0], Z[:, 1], **style)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_axis_off()
+        _title(ax, words)
+    plots.decay(found[1].eigenvalues_, (1, 4, 16), ax=right)
+    _title(right, "what coordinates count after t steps")
+    return figure
+
+
+def isomap() -> Any:
+    """A swiss roll unrolled, one that short-circuits, and the residual variances of both."""
+    figure, axes = _panels(3, (9, 2.9))
+    for ax, seed, words in zip(axes, (0, 5), ("unrolled: k = 12, seed 0", "a shortcut: k = 12, seed 5"), strict=False):
+        roll = load("swiss_roll", n=1024, seed=seed)
+        model = lowland.Isomap(2, n_neighbors=12).fit(roll.X)
+        Z = model.embedding_
+        ax.scatter(Z[:, 0], Z[:, 1], c=roll.y, s=5, cmap="viridis")
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _title(ax, words)
+        left = model.residual_variances_
+        axes[2].plot(range(1, 11), left, "o-", color=STRONG if seed == 0 else MARK, markersize=4, label=f"seed {seed}")
+        axes[2].axvline(model.elbow_, color=WEAK, linewidth=1, zorder=0)
+    axes[2].set_xlabel("dimensions")
+    axes[2].set_yscale("log")
+    axes[2].legend(frameon=False)
+    _title(axes[2], "residual variance")
+    return figure
+
+
+def _distances(X: np.ndarray) -> np.ndarray:
+    from scipy.spatial.distance import pdist
+
+    return pdist(X)
+
+
+def _panels(count: int, size: tuple[float, float]) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(1, count, squeeze=False)[0]
+
+
+def _title(ax: Any, words: str) -> None:
+    ax.set_title(words, fontsize="medium", color=INK, loc="left")
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    draw.__name__: draw
+    for draw in (
+        digits,
+        pca_two_views,
+        pca_how_many,
+        pca_components,
+        incremental_pca,
+        truncated_svd,
+        whitening,
+        linear_discriminant_analysis,
+        linear_autoencoder,
+        fisher_against_pca,
+        projection_pursuit,
+        fast_ica,
+        factor_analysis,
+        classical_mds,
+        kernel_pca,
+        mds,
+        sammon_mapping,
+        spectral_embedding,
+        diffusion_map,
+        isomap,
+    )
+}

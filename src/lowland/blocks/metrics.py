@@ -1,0 +1,290 @@
+"""Metrics: how far the rows of two tables are apart, by name; what each takes, and what it learns from the points."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, device_of, is_torch, like, to_numpy, xp_of
+from lowland.errors import DataError, ParameterError
+
+Metric = str | Callable[..., float]
+
+_FEW_COLUMNS = 12  # up to this many, differences cost no more than products, and lose nothing
+_NEAR = 1e-6  # squared distance over squared lengths below which the products have lost too many digits
+_BLOCK = 1 << 22  # numbers in a block of differences
+
+
+def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
+    """Refuse a metric that is not known, or arguments that it does not take, before any row is read."""
+    params = params or {}
+    if callable(metric):
+        _check_arguments(metric, params)
+        return
+    if metric not in METRICS and metric != "precomputed":
+        known = ", ".join(repr(name) for name in (*METRICS, "precomputed"))
+        raise ParameterError(
+            f"There is no metric {metric!r}. Choose {known}, or give a function of two rows. One that scikit-learn has "
+            f"besides: pass sklearn.metrics.pairwise_distances(X, metric={metric!r}) and metric='precomputed'."
+        )
+    takes = () if metric == "precomputed" else METRICS[metric].takes
+    foreign = [name for name in params if name not in takes]
+    if foreign:
+        what = f"takes {' and '.join(takes)}" if takes else "takes no arguments"
+        raise ParameterError(f"metric_params={params!r}: the metric {metric!r} {what}, not {foreign[0]!r}.")
+    p = params.get("p", 2)
+    if not isinstance(p, int | float | np.number) or not p > 0:
+        raise ParameterError(
+            f"metric_params={params!r}: the power p of the metric {metric!r} must be a number above 0."
+        )
+
+
+def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> None:
+    """Refuse arguments that a function does not take; some functions do not tell what they take."""
+    try:
+        signature = inspect.signature(metric)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(None, None, **params)
+    except TypeError as error:
+        raise ParameterError(
+            f"The metric {function_name(metric)} cannot be called with two rows and metric_params={params!r}: {error}."
+        ) from error
+
+
+def function_name(metric: Any) -> str:
+    """How a function is called in messages."""
+    return repr(getattr(metric, "__name__", type(metric).__name__))
+
+
+# --- differences ------------------------------------------------------------------------------------------------------
+
+
+def squared_euclidean(A: Array, B: Array) -> Array:
+    """Return |a - b|² for all pairs of rows; pairs so near that |a|² + |b|² - 2a'b loses digits are measured again."""
+    xp = xp_of(A, B)
+    if A.shape[1] <= _FEW_COLUMNS:
+        return _by_differences(A, B, lambda E: xp.sum(E * E, axis=-1), "sqeuclidean")
+    centre = xp.mean(B, axis=0)[None, :]
+    A, B = A - centre, B - centre
+    lengths = xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)[None, :]
+    S = lengths - 2 * (A @ B.T)
+    near = np.nonzero(to_numpy(_NEAR * lengths >= S))
+    return _again(A, B, S, near) if len(near[0]) else S
+
+
+def _again(A: Array, B: Array, S: Array, near: tuple[np.ndarray, ...]) -> Array:
+    """S with the squared distances of some pairs taken from their differences."""
+    if not isinstance(S, np.ndarray) and not is_torch(S):  # the standard has no assignment by positions
+        return like(_again(to_numpy(A), to_numpy(B), to_numpy(S).copy(), near), S)
+    xp = xp_of(S)
+    step = max(1, _BLOCK // A.shape[1])
+    for start in range(0, len(near[0]), step):
+        i, j = (xp.asarray(part[start : start + step], device=device_of(S)) for part in near)
+        E = xp.take(A, i, axis=0) - xp.take(B, j, axis=0)
+        S[i, j] = xp.sum(E * E, axis=1)
+    return S
+
+
+def _by_differences(A: Array, B: Array, of: Callable[[Array], Array], name: str, **params: Any) -> Array:
+    """A metric of the differences of rows: by scipy on the host, in blocks of pairs elsewhere."""
+    xp = xp_of(A, B)
+    if isinstance(A, np.ndarray):
+        from scipy.spatial.distance import cdist
+
+        return cdist(A, B, name, **params)
+    step = max(1, _BLOCK // max(1, B.shape[0] * B.shape[1]))
+    n = A.shape[0]
+    parts = [of(A[start : min(start + step, n), None, :] - B[None, :, :]) for start in range(0, n, step)]
+    return xp.concat(parts, axis=0)
+
+
+def _euclidean(A: Array, B: Array) -> Array:
+    return xp_of(A).sqrt(squared_euclidean(A, B))
+
+
+def _manhattan(A: Array, B: Array) -> Array:
+    xp = xp_of(A)
+    return _by_differences(A, B, lambda E: xp.sum(xp.abs(E), axis=-1), "cityblock")
+
+
+def _chebyshev(A: Array, B: Array) -> Array:
+    xp = xp_of(A)
+    return _by_differences(A, B, lambda E: xp.max(xp.abs(E), axis=-1), "chebyshev")
+
+
+def _minkowski(A: Array, B: Array, p: float = 2, scale: np.ndarray | None = None) -> Array:
+    xp = xp_of(A)
+    if scale is not None:
+        A, B = A * like(scale, A)[None, :], B * like(scale, B)[None, :]
+    if p == float("inf"):
+        return _chebyshev(A, B)
+    return _by_differences(A, B, lambda E: xp.sum(xp.abs(E) ** p, axis=-1) ** (1 / p), "minkowski", p=p)
+
+
+def _hamming(A: Array, B: Array) -> Array:
+    xp = xp_of(A)
+    return _by_differences(A, B, lambda E: xp.mean(xp.astype(E != 0, xp.float64), axis=-1), "hamming")
+
+
+def _cosine(A: Array, B: Array) -> Array:
+    """1 - a'b/|a||b|; a row of zeros is at a right angle to all others, as in scikit-learn."""
+    xp = xp_of(A)
+    near_one = (_unit(A), _unit(B))
+    # half the squared distance of unit vectors: 1 - a'b would lose the small angles
+    S = squared_euclidean(*near_one) / 2
+    zero = (xp.sum(near_one[0] ** 2, axis=1) == 0)[:, None] | (xp.sum(near_one[1] ** 2, axis=1) == 0)[None, :]
+    return xp.where(zero, xp.ones_like(S), S)
+
+
+def _unit(A: Array) -> Array:
+    xp = xp_of(A)
+    lengths = xp.sqrt(xp.sum(A * A, axis=1))[:, None]
+    return A / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+
+
+def _correlation(A: Array, B: Array) -> Array:
+    xp = xp_of(A)
+    return _cosine(A - xp.mean(A, axis=1)[:, None], B - xp.mean(B, axis=1)[:, None])
+
+
+def _seuclidean(A: Array, B: Array, scale: np.ndarray) -> Array:
+    return _euclidean(A * like(scale, A)[None, :], B * like(scale, B)[None, :])
+
+
+def _mahalanobis(A: Array, B: Array, root: np.ndarray) -> Array:
+    return _euclidean(A @ like(root, A), B @ like(root, B))
+
+
+def _haversine(A: Array, B: Array) -> Array:
+    """The angle at the centre of the Earth between places of which latitude and longitude are given in radians."""
+    if A.shape[1] != 2:
+        raise DataError(
+            f"The metric 'haversine' is of two columns, latitude and longitude in radians; there are {A.shape[1]}."
+        )
+    xp = xp_of(A)
+    half = [xp.sin((A[:, c, None] - B[None, :, c]) / 2) ** 2 for c in (0, 1)]
+    S = half[0] + xp.cos(A[:, 0])[:, None] * xp.cos(B[:, 0])[None, :] * half[1]
+    return 2 * xp.asin(xp.sqrt(xp.clip(S, 0.0, 1.0)))
+
+
+# --- what scipy measures, on the host ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _ByScipy:
+    name: str
+    yes_or_no: bool = False  # whether only zero and not zero are told apart
+
+    def __call__(self, A: Array, B: Array) -> Array:
+        from scipy.spatial.distance import cdist
+
+        host = [to_numpy(each) for each in (A, B)]
+        if self.yes_or_no:
+            host = [each != 0 for each in host]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            D = cdist(*host, self.name)
+        D[np.ix_(*(~each.any(axis=1) for each in host))] = (
+            0  # rows of zeros are equal, though some metrics divide by them
+        )
+        if not np.isfinite(D).all() and all(np.isfinite(each).all() for each in host):
+            raise DataError(
+                f"The metric {self.name!r} has no finite value for some pairs of rows, where it divides by zero. "
+                "Choose another one, or leave such rows out."
+            )
+        return like(D, A)
+
+
+# --- what a metric learns from the points -----------------------------------------------------------------------------
+
+
+def _of_minkowski(points: Array, p: float = 2, w: Any = None) -> dict[str, Any]:
+    if w is None:
+        return {"p": p}
+    w = _for_columns(w, points, "w")
+    return {"p": p, "scale": np.where(w > 0, np.where(w > 0, w, 1) ** (1 / p), 0.0)}
+
+
+def _of_seuclidean(points: Array, V: Any = None) -> dict[str, Any]:
+    """One over the standard deviation of each column of the points, unless variances are given."""
+    V = np.var(to_numpy(points), axis=0, ddof=1, dtype=np.float64) if V is None else _for_columns(V, points, "V")
+    if not (V > 0).all():
+        raise DataError(
+            f"The metric 'seuclidean' divides by the variance of each column, and that of column {int(np.argmin(V))} "
+            "is zero. Leave the column out, or give variances: metric_params={'V': ...}."
+        )
+    return {"scale": V**-0.5}
+
+
+def _of_mahalanobis(points: Array, VI: Any = None) -> dict[str, Any]:
+    """A root of the inverse of the points' covariance, unless that inverse is given."""
+    d = points.shape[1]
+    S = np.cov(to_numpy(points), rowvar=False, dtype=np.float64).reshape(d, d) if VI is None else _square(VI, d)
+    values, vectors = np.linalg.eigh(S)
+    if VI is not None:
+        return {"root": vectors * np.sqrt(np.maximum(values, 0.0))}
+    if not values[0] > d * np.finfo(np.float64).eps * values[-1]:
+        raise DataError(
+            "The metric 'mahalanobis' wants the inverse of the covariance of the columns, which has none: some columns "
+            "follow from others, or there are too few rows. Give an inverse, such as "
+            "metric_params={'VI': np.linalg.pinv(np.cov(X.T))}."
+        )
+    return {"root": vectors / np.sqrt(values)}
+
+
+def _for_columns(values: Any, points: Array, name: str) -> np.ndarray:
+    given = np.asarray(to_numpy(values) if hasattr(values, "__dlpack__") else values, dtype=np.float64)
+    if given.shape != (points.shape[1],) or not (given >= 0).all():
+        raise ParameterError(
+            f"metric_params: {name} has shape {given.shape}. It must hold a number for each of the {points.shape[1]} "
+            "columns, none negative."
+        )
+    return given
+
+
+def _square(VI: Any, d: int) -> np.ndarray:
+    given = np.asarray(to_numpy(VI) if hasattr(VI, "__dlpack__") else VI, dtype=np.float64)
+    if given.shape != (d, d) or not np.allclose(given, given.T):
+        raise ParameterError(f"metric_params: VI has shape {given.shape}. It must be symmetric, {d} x {d}.")
+    if np.linalg.eigvalsh(given)[0] < -1e-10 * np.abs(given).max():
+        raise ParameterError("metric_params: VI has negative eigenvalues, so it is the inverse of no covariance.")
+    return given
+
+
+@dataclass(frozen=True)
+class Named:
+    """A metric that has a name."""
+
+    of: Callable[..., Array]  # of two tables, (m, d) and (p, d) float64: (m, p)
+    takes: tuple[str, ...] = ()  # the arguments a user may give
+    power: int | None = None  # distances of rows times c are c to this power times theirs; None: no such law
+    learn: Callable[..., dict[str, Any]] | None = None  # from points and what a user gave: the arguments of ``of``
+
+
+METRICS: dict[str, Named] = {
+    "euclidean": Named(_euclidean, power=1),
+    "l2": Named(_euclidean, power=1),
+    "sqeuclidean": Named(squared_euclidean, power=2),
+    "manhattan": Named(_manhattan, power=1),
+    "cityblock": Named(_manhattan, power=1),
+    "l1": Named(_manhattan, power=1),
+    "chebyshev": Named(_chebyshev, power=1),
+    "minkowski": Named(_minkowski, ("p", "w"), 1, _of_minkowski),
+    "cosine": Named(_cosine, power=0),
+    "correlation": Named(_correlation, power=0),
+    "hamming": Named(_hamming),
+    "haversine": Named(_haversine),
+    "seuclidean": Named(_seuclidean, ("V",), learn=_of_seuclidean),
+    "mahalanobis": Named(_mahalanobis, ("VI",), learn=_of_mahalanobis),
+    "canberra": Named(_ByScipy("canberra")),
+    "braycurtis": Named(_ByScipy("braycurtis")),
+    **{
+        name: Named(_ByScipy(name, yes_or_no=True))
+        for name in ("jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+    },
+}

@@ -1,0 +1,85 @@
+"""Units: numbers so large or small that their squares and cubes leave the floats are worked in a unit of their own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, xp_of
+from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows
+
+_SINGLE, _DOUBLE = (-16, 30), (-200, 200)  # powers of two between which the largest number needs no other unit
+
+
+def unit_of(A: Array, *, single: bool = False) -> float:
+    """Return what to divide A by so that its largest number is of order one: a power of two, so that no digit is lost.
+
+    It is 1 where squares and cubes are safe as they are, in the precision of A, or in float32 if ``single``.
+    """
+    return ordinary_unit(largest_of(A), single=single or A.dtype == xp_of(A).float32)
+
+
+def ordinary_unit(largest: float, *, single: bool) -> float:
+    """Return the unit of numbers of which the largest is known."""
+    lowest, highest = _SINGLE if single else _DOUBLE
+    exponent = math.frexp(largest)[1] - 1
+    return 1.0 if largest == 0 or lowest <= exponent <= highest else 2.0**exponent
+
+
+def largest_of(A: Array) -> float:
+    """Return the largest absolute value in A that is finite; 0 if there is none."""
+    if isinstance(A, np.ndarray):
+        largest = max(float(A.max()), -float(A.min()))
+        if math.isfinite(largest):
+            return largest
+    return max(_largest_finite(block) for block in ArrayRows(A).chunks())
+
+
+def _largest_finite(block: Array) -> float:
+    xp = xp_of(block)
+    sizes = xp.abs(block)
+    return float(xp.max(xp.where(xp.isfinite(sizes), sizes, xp.zeros_like(sizes))))
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The largest absolute value of some rows."""
+
+    value: float
+
+    @classmethod
+    def of(cls, X: Array) -> Self:
+        """Of one slab."""
+        return cls(largest_of(X))
+
+    def __add__(self, other: Self) -> Self:
+        """Of two parts."""
+        return type(self)(max(self.value, other.value))
+
+    def is_finite(self) -> bool:
+        """Always: what is not finite has been left out."""
+        return True
+
+
+def divided_rows(rows: Rows, unit: float) -> Rows:
+    """Return the same rows divided by a unit."""
+    if isinstance(rows, DaskRows):
+        return DaskRows(rows.X / unit)
+    if isinstance(rows, ArrayRows):
+        return ArrayRows(rows.to_array() / unit, rows.names, rows.source)
+    return _DividedRows(rows, unit)
+
+
+class _DividedRows(SlicedRows):
+    def __init__(self, rows: Rows, unit: float) -> None:
+        super().__init__(rows, rows.slab)
+        self.unit = unit
+
+    def prepare(self, piece: Array) -> Array:
+        return piece / self.unit
+
+    def to_array(self) -> Array:
+        return self.rows.to_array() / self.unit

@@ -1,0 +1,232 @@
+"""Diffusion maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.diffusion import (
+    HeatTo,
+    Nystrom,
+    NystromNearest,
+    kernel_sum_width,
+    powers,
+    sampled_distances,
+    time_to_tell,
+)
+from lowland.blocks.distances import check_distances, distance_matrix
+from lowland.blocks.laplacian import (
+    Laplacian,
+    affinity_parts,
+    among,
+    coordinates,
+    kept_parts,
+    link_weights,
+    median_squared,
+    require_graph,
+    slowest_modes,
+)
+from lowland.blocks.metrics import check_metric
+from lowland.blocks.neighbors import NeighborGraph
+from lowland.blocks.operators import times_rows
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, ParameterError
+from lowland.methods.base import RandomState, param
+from lowland.methods.graphs import GraphMap
+from lowland.run.run import Run, run_for
+
+
+class DiffusionMap(GraphMap):
+    """Diffusion map: coordinates in which straight distances say how far apart a random walk finds two points.
+
+    Problem: z with |z_i - z_j|² = sum_k (P^t_ik - P^t_jk)²/π_k, the distance after t steps of the walk P = D^(-1)K on
+    the rows, with π its stationary distribution. The answer: z = (λ_1^t ψ_1, λ_2^t ψ_2, …) with Pψ = λψ, of which the
+    first few are kept.
+
+    1. Measure distances d, of all pairs or of neighbours (``blocks.distances``, ``blocks.neighbors``).
+    2. Choose the width ε and take K = exp(-d²/ε) (``blocks.diffusion``).
+    3. Divide out the density q = K1: K_ij / (q_i q_j)^α (``blocks.laplacian``).
+    4. Find the slowest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``blocks.laplacian``).
+    5. New rows: ψ(x) = sum_i p(x, x_i) ψ_i / λ (Nystrom, ``blocks.diffusion``), exact on the rows fitted.
+
+    Cost: n² (d + 20 k) operations and 8 n² bytes; with n_neighbors the search, then some hundreds of products with a
+    sparse matrix. Prefer ``SpectralEmbedding`` where only the links count, ``Isomap`` where lengths should be kept.
+
+    Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (k,) λ of P after the first, which is 1, ``diffusion_time_``,
+    ``epsilon_``, ``dimension_`` (that the kernel's sum tells of; epsilon='auto' only), ``stationary_`` (n,) π,
+    ``density_`` (n,) q^-α, ``reach_``, ``points_``, ``n_parts_``, ``part_``, ``kept_``, ``n_left_out_``,
+    ``links_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``.
+
+    Reference: Coifman and Lafon 2006, doi:10.1016/j.acha.2006.04.006; the width: Berry and Harlim 2016,
+    doi:10.1016/j.acha.2015.01.001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland import DiffusionMap
+    >>> angle = 2 * np.pi * np.linspace(0, 1, 300, endpoint=False) ** 1.5  # a circle, denser at one end
+    >>> Z = DiffusionMap(2).fit_transform(np.column_stack([np.cos(angle), np.sin(angle), angle * 0]))
+    >>> radius = np.linalg.norm(Z, axis=1)
+    >>> bool(radius.std() < 0.05 * radius.mean())  # found as a circle all the same
+    True
+    """
+
+    verb: ClassVar[str] = "diffusion-map"
+    agrees_to: ClassVar[float] = 1e-9
+
+    n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
+    n_neighbors: int | None = param(
+        None, "Neighbours whose kernel values are kept; None: those of all pairs, n² numbers.", at_least=1
+    )
+    epsilon: float | Literal["auto", "median"] = param(
+        "auto",
+        "Width of the kernel exp(-d²/epsilon); 'auto': where the kernel's sum grows fastest; 'median': the median d².",
+        above=0,
+    )
+    alpha: float = param(
+        1.0, "How much of the rows' density is divided out: 0 none, 1 all, ½ in between.", at_least=0, at_most=1
+    )
+    t: float | Literal["auto"] = param(
+        1.0,
+        "Steps of the walk; 'auto': the fewest after which the first coordinate left out counts a tenth of the first.",
+        at_least=0,
+    )
+    metric: str | Callable[..., Any] = param(
+        "euclidean", "How rows are apart: a metric, a function of two rows, or 'precomputed' for a distance matrix."
+    )
+    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
+    neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
+        "auto", "How neighbours are searched for; 'auto' takes the cheapest exact way."
+    )
+    random_state: RandomState = param(None, "Seed of the solver's start and of an approximate search.", at_least=0)
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Kernel, density, walk, slowest eigenvectors, coordinates."""
+        check_metric(self.metric, self.metric_params)
+        X = run.to_array(rows, "DiffusionMap")
+        run = run_for(ArrayRows(X)) if not is_sparse(X) else run
+        self._check_size(X)
+        K = self._linked(X, run) if self._by_neighbors(X) else self._compared(X, run)  # (m, m) of the rows kept
+        g = self._flattening(K, run)  # (m,)
+        L = Laplacian.of(K, run, loops=True, density=g)  # I - D^(-1/2) K D^(-1/2)
+        more = int(self.t == "auto" and self.n_components < K.shape[0] - 1)  # the first that is left out
+        modes = slowest_modes(L, self.n_components + more, run, label=affinity_parts(K), rng=self._generator())
+        self._keep(1 - modes.values, coordinates(modes, L.root), to_numpy(L.degree), X)
+        self.density_ = like(g, X, xp_of(self.embedding_).float64)
+        self._tell_of_course(modes.solver, "Set n_neighbors, or a larger epsilon.")
+
+    def _keep(self, values: np.ndarray, Y: np.ndarray, degree: np.ndarray, X: Array) -> None:
+        """Set the fitted attributes, in the precision and library of the rows."""
+        k = self.n_components
+        self.diffusion_time_ = time_to_tell(values, k) if self.t == "auto" else float(self.t)
+        Psi = Y[:, :k] * np.sqrt(degree.sum())  # sum_i π_i ψ_i² = 1
+        like_array = X.data if is_sparse(X) else X
+        Z = like(Psi * powers(values[:k], self.diffusion_time_), like_array)
+        self.embedding_ = self._with_left_out(Z)
+        self.eigenvalues_ = like(values[:k], like_array)
+        self.stationary_ = like(degree / degree.sum(), like_array, xp_of(Z).float64)
+        self.n_samples_ = int(X.shape[0])
+
+    # --- the kernel ---
+
+    def _by_neighbors(self, X: Array) -> bool:
+        return self.n_neighbors is not None or self._given is not None or self._is_given(X)
+
+    def _linked(self, X: Array, run: Run) -> Any:
+        """The kernel values of neighbours, and of each point with itself: a sparse graph."""
+        self._found: NeighborGraph | None = None
+        require_graph(X.shape[0], self.n_neighbors, self.n_components, run)
+        graph = self._graph(X, run)
+        found, self._found = self._found, None
+        if not np.any(graph.length > 0):
+            raise DataError("All rows are equal: no neighbour is nearer than another. Check the data.")
+        searched = self._given is None and not self._is_given(X) and found is not None
+        self.reach_ = like(found.table()[1][self._kept_mask, -1], X) if searched and found is not None else None
+        self.points_ = self._kept_rows(X) if searched and self.metric != "precomputed" else None
+        self._choose_width(np.concatenate([graph.length, np.zeros(graph.n, graph.length.dtype)]))
+        K = link_weights(graph, "heat", t=self.epsilon_)
+        return scipy.sparse.csr_array(K + scipy.sparse.eye_array(K.shape[0]))
+
+    def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
+        self._found = super()._neighbors(X, run)
+        return self._found
+
+    def _compared(self, X: Array, run: Run) -> Array:
+        """The kernel values of all pairs."""
+        n, given = X.shape[0], self.metric == "precomputed"
+        size = ArrayRows(X).dtype.itemsize
+        run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
+        self._choose_width(sampled_distances(X, *self._measure()))
+        D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
+        K = _heat(D, self.epsilon_)
+        label = affinity_parts(K)
+        kept = kept_parts(label, self.disconnected, "DiffusionMap", "Raise epsilon")
+        self._keep_parts(label, kept, X)
+        self.links_added_, self.recall_, self.reach_ = 0, 1.0, None
+        self.points_ = None if given else self._kept_rows(X)
+        return K if kept.all() else among(K, kept)
+
+    def _choose_width(self, distances: Array) -> None:
+        """ε by the rule asked for."""
+        self.dimension_ = None
+        if self.epsilon == "auto":
+            width = kernel_sum_width(distances)
+            self.epsilon_, self.dimension_ = width.epsilon, width.dimension
+        elif self.epsilon == "median":
+            self.epsilon_ = median_squared(distances)
+        else:
+            self.epsilon_ = float(self.epsilon)
+
+    def _flattening(self, K: Any, run: Run) -> Array:
+        """What divides the density out, (n,): q^-α with q = K1."""
+        if is_sparse(K):
+            return (K @ np.ones(K.shape[0])) ** -self.alpha
+        ones = xp_of(K).ones_like(as_double(K[:, :1]))
+        return times_rows(ArrayRows(K), ones, run)[:, 0] ** -self.alpha
+
+    # --- choices ---
+
+    def _check_size(self, X: Array) -> None:
+        n, k = X.shape[0], self.n_components
+        if k > n - 1:
+            raise ParameterError(f"DiffusionMap(n_components={k}): the data has {n} rows. Choose at most {n - 1}.")
+        if self.n_neighbors is not None and self.n_neighbors >= n:
+            raise ParameterError(
+                f"DiffusionMap(n_neighbors={self.n_neighbors}): the data has {n} rows. Choose at most {n - 1}, or None."
+            )
+
+    # --- new rows ---
+
+    def _placing(self) -> Callable[[Array], Array]:
+        """Nystrom's extension: z(x) = sum_i p(x, x_i) z_i / λ."""
+        lam = to_numpy(self.eigenvalues_).astype(np.float64)
+        Z, offset = self._kept_rows(self.embedding_), np.zeros_like(lam)
+        if self.reach_ is not None and self.points_ is not None:
+            assert self.n_neighbors is not None
+            nearest = self._nearest_among(self.points_, min(3 * self.n_neighbors, int(Z.shape[0])))
+            return NystromNearest(
+                nearest, self.n_neighbors, self.reach_, Z, offset, lam, "heat", self.epsilon_, self.density_
+            )
+        if self.points_ is None and (self.metric != "precomputed" or self.reach_ is not None):
+            raise ParameterError(
+                "DiffusionMap cannot place new rows among points of which only a graph is known. Fit rows, or all "
+                "distances with n_neighbors=None."
+            )
+        return Nystrom(
+            HeatTo(self.epsilon_, self._distances_to(self.points_), relative=True), Z, offset, lam, self.density_
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        told = {"eigenvalues": self.eigenvalues_[:10], "epsilon": self.epsilon_, "diffusion time": self.diffusion_time_}
+        return {**told, **super()._facts()}
+
+
+def _heat(D: Array, epsilon: float) -> Array:
+    """exp(-d²/ε), on the host in place of distances that we measured ourselves."""
+    xp = xp_of(D)
+    return xp.exp(-((D / epsilon**0.5) ** 2))

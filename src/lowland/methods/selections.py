@@ -1,0 +1,71 @@
+"""What methods that choose columns share: rows keep the chosen ones, and go back with zeros in the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array, is_sparse, like, xp_of
+from lowland.methods.maps import RowMap
+
+
+@dataclass(frozen=True)
+class TakeColumns:
+    """Some columns of a slab, in order; an object, so that it can travel to a worker."""
+
+    columns: np.ndarray  # (k,)
+
+    def __call__(self, X: Any) -> Array:
+        """Of one slab."""
+        if is_sparse(X):
+            return X[:, self.columns].toarray()
+        return xp_of(X).take(X, like(self.columns, X, xp_of(X).int64), axis=1)
+
+
+@dataclass(frozen=True)
+class PutColumns:
+    """Columns back in their places, zeros in the others."""
+
+    columns: np.ndarray  # (k,)
+    width: int
+
+    def __call__(self, Z: Array) -> Array:
+        """Of one slab."""
+        back = np.full(self.width, len(self.columns))
+        back[self.columns] = np.arange(len(self.columns))
+        xp = xp_of(Z)
+        with_zeros = xp.concat([Z, xp.zeros_like(Z[:, :1])], axis=1)
+        return xp.take(with_zeros, like(back, Z, xp.int64), axis=1)
+
+
+class ColumnMap(RowMap):
+    """Rows keep some of their columns. A method sets ``support_``, (d,) bool."""
+
+    keeps_columns: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+        support_: np.ndarray
+
+    def get_support(self, indices: bool = False) -> np.ndarray:
+        """Return which columns were chosen, (d,) bool, or their places."""
+        check_is_fitted(self)
+        return np.flatnonzero(self.support_) if indices else self.support_
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the chosen columns."""
+        from sklearn.utils.validation import _check_feature_names_in
+
+        check_is_fitted(self)
+        return _check_feature_names_in(self, input_features)[self.support_]
+
+    def _encoding(self) -> TakeColumns:
+        return TakeColumns(self.get_support(indices=True))
+
+    def _decoding(self) -> PutColumns:
+        return PutColumns(self.get_support(indices=True), self.n_features_in_)
+
+    def _encoding_width(self) -> int:
+        return int(np.sum(self.support_))

@@ -1,0 +1,288 @@
+"""Laplacian eigenmaps: scikit-learn's answers, known graphs, parts and what is done about them, new rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import sklearn.manifold
+from scipy.spatial import procrustes
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import kneighbors_graph
+
+import lowland
+from lowland import SpectralEmbedding
+from lowland.errors import DataError, DataWarning, ParameterError
+
+
+def roll(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    s, h = 1.5 * np.pi * (1 + 2 * rng.random(n)), 21 * rng.random(n)
+    return np.column_stack([s * np.cos(s), h, s * np.sin(s)])
+
+
+def two_clouds(n=40, apart=50.0, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.vstack([rng.standard_normal((n, 2)), rng.standard_normal((n // 2, 2)) + apart])
+
+
+def agree(ours, theirs, atol=1e-8):
+    signs = np.sign(np.sum(ours * theirs, axis=0))
+    np.testing.assert_allclose(ours * signs, theirs, atol=atol * np.abs(theirs).max())
+
+
+# --- scikit-learn -----------------------------------------------------------------------------------------------------
+
+
+def pairs_of(X):
+    D = np.sqrt(np.sum((X[:, None] - X[None]) ** 2, axis=-1))
+    return np.exp(-D / 5)
+
+
+GRAPH = kneighbors_graph(roll(), 12, mode="distance")
+OPTIONS = {
+    "neighbours": ({"n_neighbors": 12}, roll()),
+    "default number of neighbours": ({}, roll()),
+    "rbf": ({"affinity": "rbf"}, roll() / 10),
+    "rbf, gamma": ({"affinity": "rbf", "gamma": 0.05}, roll()),
+    "affinities": ({"affinity": "precomputed"}, rbf_kernel(roll(), gamma=0.02)),
+    "sparse affinities": ({"affinity": "precomputed"}, ((GRAPH + GRAPH.T) > 0).astype(float)),
+    "neighbours given": ({"affinity": "precomputed_nearest_neighbors", "n_neighbors": 10}, GRAPH),
+    "a function": ({"affinity": pairs_of}, roll()),
+}
+
+
+@pytest.mark.parametrize("what", OPTIONS)
+def test_as_in_scikit_learn(what):
+    options, X = OPTIONS[what]
+    theirs = sklearn.manifold.SpectralEmbedding(3, random_state=0, **options).fit(X)
+    ours = SpectralEmbedding(3, random_state=0, **options).fit(X)
+    agree(ours.embedding_, theirs.embedding_)
+    gap = abs(ours.affinity_matrix_ - theirs.affinity_matrix_)
+    assert gap.max() < 1e-12
+    for name in ("n_neighbors_", "gamma_"):
+        if hasattr(theirs, name):
+            assert getattr(ours, name) == getattr(theirs, name)
+
+
+@pytest.mark.parametrize("solver", ["arpack", "lobpcg", "amg"])
+def test_every_solver_finds_the_same(solver):
+    if solver == "amg":
+        pytest.importorskip("pyamg")
+    X = roll(300)
+    plain = SpectralEmbedding(2, n_neighbors=15).fit(X)
+    other = SpectralEmbedding(2, n_neighbors=15, eigen_solver=solver, eigen_tol=1e-10, random_state=0).fit(X)
+    np.testing.assert_allclose(other.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
+    agree(other.embedding_, plain.embedding_, 1e-4)
+
+
+# --- known answers ----------------------------------------------------------------------------------------------------
+
+
+def test_a_line_of_points_gives_cosines():
+    n = 50
+    x = np.arange(n, dtype=float)[:, None]
+    model = SpectralEmbedding(3, weights="binary", laplacian="unnormalized", drop_first=False)
+    G = scipy.sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1])
+    Z = model.fit_transform(x, graph=G)
+    for j in range(3):
+        truth = np.cos(np.pi * j * (np.arange(n) + 0.5) / n)
+        agree(Z[:, [j]] / np.linalg.norm(Z[:, j]), truth[:, None] / np.linalg.norm(truth), 1e-9)
+    np.testing.assert_allclose(model.eigenvalues_, 2 - 2 * np.cos(np.pi * np.arange(3) / n), atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", ["average", "binary", "heat"])
+def test_the_problem_it_claims_to_solve(weights):
+    X = roll(200)
+    model = SpectralEmbedding(3, n_neighbors=12, weights=weights).fit(X)
+    W = model.affinity_matrix_.toarray() - np.eye(200)
+    D = np.diag(W.sum(axis=1))
+    Y = model.embedding_
+    np.testing.assert_allclose(Y.T @ D @ Y, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(np.ones(200) @ D @ Y, 0, atol=1e-10)
+    np.testing.assert_allclose((D - W) @ Y, D @ Y * model.eigenvalues_, atol=1e-9)
+
+
+def test_scaled_turned_and_moved_rows_give_the_same():
+    X = roll(250)
+    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
+    for weights in ("average", "heat"):
+        a = SpectralEmbedding(2, n_neighbors=12, weights=weights).fit_transform(X)
+        b = SpectralEmbedding(2, n_neighbors=12, weights=weights).fit_transform(1000 * X @ turn + 5)
+        agree(a, b, 1e-6)
+
+
+def test_the_first_may_be_kept():
+    X = roll(200)
+    dropped = SpectralEmbedding(2, n_neighbors=12).fit(X)
+    kept = SpectralEmbedding(3, n_neighbors=12, drop_first=False).fit(X)
+    assert np.ptp(kept.embedding_[:, 0]) < 1e-12
+    assert kept.eigenvalues_[0] == 0
+    agree(kept.embedding_[:, 1:], dropped.embedding_)
+
+
+def test_twins_change_nothing_much():
+    X = np.vstack([roll(150), roll(150)[:20], roll(150)[:20]])
+    model = SpectralEmbedding(2, n_neighbors=12).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    assert np.isfinite(model.transform(X)).all()
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def test_parts_are_joined():
+    X = two_clouds()
+    with pytest.warns(DataWarning, match="2 parts, of 40 and 20 points.*joined by 1 link"):
+        model = SpectralEmbedding(2, n_neighbors=8).fit(X)
+    assert model.n_parts_ == 2
+    assert model.links_added_ == 1
+    assert model.eigenvalues_[0] > 1e-6
+    first = model.embedding_[:, 0]
+    assert first[:40].max() < first[40:].min() or first[:40].min() > first[40:].max()
+
+
+def test_joined_parts_stay_joined_under_heat():
+    with pytest.warns(DataWarning, match="joined"):
+        model = SpectralEmbedding(1, n_neighbors=8, weights="heat").fit(two_clouds(apart=1e4))
+    assert model.eigenvalues_[0] > 1e-12
+
+
+def test_the_largest_part_alone():
+    X = two_clouds()
+    with pytest.warns(DataWarning, match="other 20 rows are NaN"):
+        model = SpectralEmbedding(2, n_neighbors=8, disconnected="largest").fit(X)
+    assert np.isnan(model.embedding_[40:]).all()
+    alone = SpectralEmbedding(2, n_neighbors=8).fit(X[:40])
+    agree(model.embedding_[:40], alone.embedding_)
+    assert np.isfinite(model.transform(X[40:])).all()
+
+
+def test_ignored_parts_are_marked():
+    X = two_clouds()
+    with pytest.warns(DataWarning, match="left as they are"):
+        model = SpectralEmbedding(2, n_neighbors=8, disconnected="ignore").fit(X)
+    assert np.ptp(model.embedding_[:40, 0]) < 1e-15
+    assert np.ptp(model.embedding_[40:, 0]) < 1e-15
+    assert model.embedding_[0, 0] != model.embedding_[50, 0]
+    assert model.eigenvalues_[0] == 0 < model.eigenvalues_[1]
+    with pytest.raises(DataError, match="2 parts"):
+        SpectralEmbedding(2, n_neighbors=8, disconnected="error").fit(X)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_parts_of_given_affinities(kind):
+    A = rbf_kernel(roll(30), gamma=0.01)
+    W = kind(scipy.sparse.block_diag([A, A[:10, :10]]).toarray())
+    with pytest.warns(DataWarning, match="no distances to join them by"):
+        model = SpectralEmbedding(2, affinity="precomputed").fit(W)
+    assert model.n_parts_ == 2
+    assert np.ptp(model.embedding_[:30, 0]) == 0
+    with pytest.warns(DataWarning, match="largest"):
+        model = SpectralEmbedding(2, affinity="precomputed", disconnected="largest").fit(W)
+    agree(model.embedding_[:30], SpectralEmbedding(2, affinity="precomputed").fit(A).embedding_)
+    with pytest.raises(DataError, match="link all points"):
+        SpectralEmbedding(2, affinity="precomputed", disconnected="error").fit(W)
+    with pytest.warns(DataWarning, match="Lower gamma"):
+        SpectralEmbedding(1, affinity="rbf", gamma=1e4).fit(two_clouds()[:, :1])
+
+
+def test_parts_of_neighbours_given():
+    X = two_clouds()
+    G = kneighbors_graph(X, 8, mode="distance")
+    with pytest.warns(DataWarning, match="left as they are"):
+        model = SpectralEmbedding(2, affinity="precomputed_nearest_neighbors", n_neighbors=8).fit(G)
+    assert np.ptp(model.embedding_[:40, 0]) < 1e-15
+    D = np.sqrt(np.sum((X[:, None] - X[None]) ** 2, axis=-1))
+    with pytest.warns(DataWarning, match="joined by 1 link"):
+        model = SpectralEmbedding(2, affinity="precomputed_nearest_neighbors", n_neighbors=9).fit(D)
+    with pytest.warns(DataWarning, match="joined by 1 link"):
+        agree(model.embedding_, SpectralEmbedding(2, n_neighbors=9).fit(X).embedding_)
+
+
+# --- new rows ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("laplacian", ["normalized", "unnormalized"])
+@pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors", pairs_of])
+def test_fitted_rows_have_their_places(affinity, laplacian):
+    X = roll(150) / 5
+    model = SpectralEmbedding(3, affinity=affinity, n_neighbors=12, laplacian=laplacian).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
+
+
+def test_given_affinities_are_extended_exactly():
+    A = rbf_kernel(roll(100), gamma=0.01)
+    for W in (A, A - np.eye(100), scipy.sparse.csr_array(A)):
+        model = SpectralEmbedding(3, affinity="precomputed").fit(W)
+        np.testing.assert_allclose(model.transform(W), model.embedding_, atol=1e-9)
+    model = SpectralEmbedding(3, affinity="precomputed").fit(A - np.eye(100))
+    with pytest.raises(DataError, match="no affinity with any of the fitted points"):
+        model.transform(np.zeros((1, 100)))
+
+
+def test_the_kernel_extends_without_a_jump():
+    X = roll(200) / 10
+    model = SpectralEmbedding(2, affinity="rbf").fit(X)
+    np.testing.assert_allclose(model.transform(X + 1e-7), model.embedding_, atol=1e-5 * np.abs(model.embedding_).max())
+
+
+@pytest.mark.parametrize("weights", ["average", "heat"])
+def test_rows_left_out_of_the_fit_are_placed_as_if_they_had_been_in(weights):
+    X = roll(3000, seed=1)
+    whole = SpectralEmbedding(2, n_neighbors=15, weights=weights).fit(X).embedding_[1::2]
+    placed = SpectralEmbedding(2, n_neighbors=15, weights=weights).fit(X[::2]).transform(X[1::2])
+    assert procrustes(whole, placed)[2] < 0.02
+
+
+def test_only_a_graph_is_no_place_for_new_rows():
+    model = SpectralEmbedding(2, affinity="precomputed_nearest_neighbors", n_neighbors=10).fit(GRAPH)
+    with pytest.raises(ParameterError, match="cannot place new rows"):
+        model.transform(GRAPH)
+
+
+def test_saved_with_its_matrix(tmp_path):
+    model = SpectralEmbedding(2, n_neighbors=12).fit(roll(100))
+    lowland.save(model, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    assert abs(loaded.affinity_matrix_ - model.affinity_matrix_).max() == 0
+    assert type(loaded.affinity_matrix_) is type(model.affinity_matrix_)
+
+
+def test_a_function_is_not_saved(tmp_path):
+    X = roll(60)
+    model = SpectralEmbedding(2, affinity=pairs_of).fit(X)
+    lowland.save(model, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    with pytest.raises(ParameterError, match="set_params"):
+        loaded.transform(X)
+    np.testing.assert_array_equal(loaded.set_params(affinity=pairs_of).transform(X), model.transform(X))
+
+
+# --- wrong input ------------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_done_is_said():
+    X = roll(30)
+    for k in (1, 31):
+        with pytest.raises(ParameterError, match=rf"n_neighbors={k}.*30 rows.*at least 2 and at most 30"):
+            SpectralEmbedding(2, n_neighbors=k).fit(X)
+    with pytest.raises(ParameterError, match="at most 29"):
+        SpectralEmbedding(30).fit(X)
+    for options in ({}, {"affinity": "rbf"}):
+        with pytest.raises(DataError, match="All rows are equal"):
+            SpectralEmbedding(2, **options).fit(np.ones((30, 3)))
+    with pytest.raises(DataError, match="negative"):
+        SpectralEmbedding(2, affinity="precomputed").fit(-np.ones((5, 5)))
+    with pytest.raises(DataError, match="not symmetric"):
+        SpectralEmbedding(2, affinity="precomputed").fit(np.triu(np.ones((5, 5))))
+    with pytest.raises(DataError, match="square"):
+        SpectralEmbedding(2, affinity="precomputed").fit(np.ones((5, 4)))
+    with pytest.raises(DataError, match="negative"):
+        SpectralEmbedding(2).fit(X, graph=-GRAPH[:30, :30])
+    with pytest.raises(DataError, match="joins 400 points"):
+        SpectralEmbedding(2).fit(X, graph=GRAPH)
+    with pytest.raises(ParameterError, match="Give one of them"):
+        SpectralEmbedding(2, affinity="rbf").fit(X, graph=GRAPH[:30, :30])
+    with pytest.raises(DataError, match="sparse"):
+        SpectralEmbedding(2).fit(scipy.sparse.csr_array(X))
+    with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="nearest_neighbors"):
+        SpectralEmbedding(2, affinity="rbf").fit(roll(1000))
