@@ -108,6 +108,8 @@ def test_given_distances_and_graphs(roll, fitted):
     np.testing.assert_allclose(Isomap(2).fit(roll.X, graph=graph).embedding_, fitted.embedding_, atol=1e-7)
     sparse = Isomap(2, metric="precomputed").fit(graph)
     np.testing.assert_allclose(sparse.embedding_, fitted.embedding_, atol=1e-7)
+    new = scipy.sparse.csr_array(([0.0], ([0], [3])), shape=(1, 600))  # one that lies on point 3
+    np.testing.assert_allclose(sparse.transform(new), fitted.embedding_[3:4], atol=1e-7)
 
 
 # --- landmarks --------------------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def test_the_sweep_of_iris_shows_the_split():
 
 def test_bad_input(roll):
     X = roll.X[:50]
-    with pytest.raises(ParameterError, match="n_neighbors=50: the data has 50 rows"):
+    with pytest.raises(ParameterError, match=r"n_neighbors=50\): the data has 50 rows"):
         Isomap(2, n_neighbors=50).fit(X)
     with pytest.raises(ParameterError, match="Both n_neighbors and radius"):
         Isomap(2, radius=3.0).fit(X)

@@ -155,7 +155,7 @@ def _by_points_between(graph: NeighborGraph, run: Run, dtype: np.dtype) -> np.nd
 
 
 def symmetric_part(D: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """Return the distances among landmarks, (m, m), from those to all, (m, n), and write into these what is returned."""
+    """Return the distances among landmarks, (m, m), from those to all, (m, n), and write it there."""
     S = np.ascontiguousarray(D[:, marks])
     kernels.mirror(S, 0, len(S))
     D[:, marks] = S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.axes import Axes, SolverChoice, principal_axes
-from lowland.blocks.distances import DistancesTo, check_new_distances
+from lowland.blocks.distances import check_new_distances
 from lowland.blocks.operators import DoubleCentered
 from lowland.blocks.rules import Rule
 from lowland.blocks.spectral import Eigenpairs, all_eigenvalues, leading_eigenpairs
@@ -120,8 +121,8 @@ def classical_scaling(
     """Return k coordinates Z = V Λ^½ of points with distances D, (n, n), from the leading eigenpairs of -½ J(D∘D)J.
 
     ``constant`` is added to the distances of different points. ``whole`` asks for all eigenvalues; of up to a thousand
-    points they are always found. ``tol`` and ``max_iter`` stop the iteration for the leading ones. ``fewer``: coordinates
-    without a positive eigenvalue are zero; otherwise they are refused.
+    points they are always found. ``tol`` and ``max_iter`` stop the iteration for the leading ones. ``fewer``:
+    coordinates without a positive eigenvalue are zero; otherwise they are refused.
     """
     n = D.shape[0]
     whole = whole or n <= SMALL
@@ -297,15 +298,15 @@ class Placement:
 
     weights: Array  # (m, k)
     means: Array  # (m,)
-    measure: DistancesTo | None = None
+    measure: Callable[[Array], Array] | None = None
     columns: np.ndarray | None = None
     constant: float = 0.0
     unit: float = 1.0
 
     def __call__(self, X: Array) -> Array:
         """Place one slab of rows, (rows, k), in its precision."""
-        xp = xp_of(X)
         D = as_double(self._distances(X))
+        xp = xp_of(D)  # the rows may be links in a sparse matrix
         D = D if self.unit == 1 else D / self.unit
         S = D * D  # δ
         if self.constant:

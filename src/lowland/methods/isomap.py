@@ -27,10 +27,11 @@ from lowland.blocks.neighbors import NeighborGraph
 from lowland.blocks.rules import ANY, Knee, Spectrum
 from lowland.blocks.scaling import Placement, Scaling, bytes_to_solve, classical_scaling
 from lowland.blocks.sweeps import SweepStep, sweep_neighbors
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.graphs import GraphMap
+from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
 _STRAIGHT = 1e-3  # residual variance below which one dimension leaves nothing to explain
@@ -109,7 +110,7 @@ class Isomap(GraphMap):
                 "to join all rows within the radius."
             )
         X = rows.to_array() if rows.is_sparse else run.to_array(rows, "Isomap")  # (n, d)
-        here = run_for(ArrayRows(X))
+        here = LocalRun()  # wherever the rows were, the graph is walked on this machine
         graph = self._graph(X, here)
         marks = self._landmarks(graph)  # (m,) among the points that were kept, or None
         self._require(graph.n, marks, here)
@@ -119,7 +120,7 @@ class Isomap(GraphMap):
         )  # (n, n) or (m, n)
         close_gaps(D)
         scaling = classical_scaling(
-            D if marks is None else symmetric_part(D, marks), self.n_components, run_for(ArrayRows(D)),
+            D if marks is None else symmetric_part(D, marks), self.n_components, here,
             whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter, fewer=True,
         )  # fmt: skip
         Z = scaling.Z if marks is None else placed(D, scaling)
@@ -166,7 +167,7 @@ class Isomap(GraphMap):
                 DataWarning,
             )
         self.weights_, self.mean_squares_ = like(scaling.weights, Z, double), like(scaling.means, Z, double)
-        self.eigenvalues_, self.lowest_eigenvalue_ = like(found.leading, Z, double), found.lowest
+        self.eigenvalues_, self.lowest_eigenvalue_ = like(np.ascontiguousarray(found.leading), Z, double), found.lowest
         self.embedding_ = self._with_left_out(Z)
         self.n_samples_ = int(self.embedding_.shape[0])
         self._tell_of_course(scaling.solver, "Raise tol or max_iter, or say eigen_solver='dense'.")
@@ -218,7 +219,7 @@ class Isomap(GraphMap):
         X = run.to_array(rows, "Isomap.neighbors_sweep")
         metric, params = self._measure()
         return sweep_neighbors(
-            X, n_neighbors, run_for(ArrayRows(X)), n_components=self.n_components, metric=metric, params=params,
+            X, n_neighbors, LocalRun(), n_components=self.n_components, metric=metric, params=params,
             search=self._search(),
         )  # fmt: skip
 
