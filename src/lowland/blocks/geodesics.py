@@ -31,6 +31,7 @@ _FINE = 0.25  # width of a bucket, in mean links: narrower ones are empty, wider
 _MOST_BUCKETS = 4096
 _DENSE = 1 / 8  # share of all pairs that are linked from which Floyd and Warshall's way is the shorter
 _DENSE_POINTS = 2048
+_TOGETHER = 512  # rows that are compared with their mirror image in one piece of work
 _FEW, _TOL = 400, 1e-7  # points up to which all eigenpairs are found; residual of the leading ones of more
 _THROUGH = 64  # points that paths are led through at a time, whose rows fit the cache
 
@@ -93,7 +94,7 @@ def geodesic_distances(
     D = np.empty((m, n), dtype=dtype)
     if sources is None:
         _walk(roads, np.arange(n, dtype=np.int32), roads.place, D, run)
-        kernels.mirror(D, 0, n)  # sums taken from one end or from the other may round differently
+        _mirror(D, run)  # sums taken from one end or from the other may round differently
         return D
     here = np.empty(n, dtype=np.int32)
     here[roads.place] = np.arange(n, dtype=np.int32)
@@ -111,10 +112,8 @@ def _walk(roads: Roads, begin: np.ndarray, row: np.ndarray, D: np.ndarray, run: 
     width = roads.length.dtype.type(roads.width)
 
     def piece(first: int) -> int:
-        own = begin[first : first + step]
-        out = np.empty((len(own), n), dtype=D.dtype)
-        kernels.paths_from(roads.start, roads.to, roads.length, own, roads.place, width, lanes, out)
-        D[row[first : first + step]] = out
+        own, rows = begin[first : first + step], row[first : first + step]
+        kernels.paths_from(roads.start, roads.to, roads.length, own, roads.place, width, lanes, D, rows)
         return len(own)
 
     with run.stage("geodesic distances", m) as stage:
@@ -150,8 +149,16 @@ def _by_points_between(graph: NeighborGraph, run: Run, dtype: np.dtype) -> np.nd
         for first in range(0, n, _THROUGH):
             kernels.paths_through(D, first, min(first + _THROUGH, n))
             stage.advance(min(_THROUGH, n - first))
-    kernels.mirror(D, 0, n)
+    _mirror(D, run)
     return D
+
+
+def _mirror(D: np.ndarray, run: Run) -> None:
+    """Take the smaller of the two numbers of each pair."""
+    pieces = range(0, len(D), _TOGETHER)
+    for _ in _on_threads(lambda first: kernels.mirror(D, first, min(first + _TOGETHER, len(D))), pieces,
+                         run.settings.thread_count):  # fmt: skip
+        pass
 
 
 def symmetric_part(D: np.ndarray, marks: np.ndarray) -> np.ndarray:

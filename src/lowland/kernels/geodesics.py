@@ -6,13 +6,13 @@ from lowland.kernels.compile import kernel
 
 
 @kernel
-def paths_from(start, to, length, sources, place, width, lanes, out):
-    """Write the length of the shortest path from each source to every point into ``out`` (m, n); inf where none is.
+def paths_from(start, to, length, sources, place, width, lanes, D, rows):
+    """Write the length of the shortest path from each source to every point into its row of D; inf where none is.
 
     ``lanes`` sources are carried at a time: ``dist`` (n, lanes) holds the shortest path from each so far. Points wait
     in a ring of buckets, one for every ``width`` of distance, until their paths are passed on to their neighbours, all
     lanes at once; they wait again if a path to them becomes shorter. What remains is the least of all sums from the
-    source on, whatever the order in which they were met. Point v of the graph is column ``place[v]`` of ``out``.
+    source on, whatever the order in which they were met. Point v of the graph is column ``place[v]`` of D.
     """
     n, m = len(start) - 1, len(sources)
     per_width = length.dtype.type(1.0 / width)
@@ -69,7 +69,7 @@ def paths_from(start, to, length, sources, place, width, lanes, out):
                         _take(v, mask, head, chain, where)
                         _lay(v, bucket, mask, head, chain, where)
         for s in range(count):
-            row = out[first + s]
+            row = D[rows[first + s]]
             for v in range(n):
                 row[place[v]] = dist[v, s]
 

@@ -67,9 +67,9 @@ class Isomap(GraphMap):
     --------
     >>> from lowland import Isomap
     >>> from lowland.data import swiss_roll
-    >>> isomap = Isomap(2, n_neighbors=12).fit(swiss_roll(500, seed=0).X)
+    >>> isomap = Isomap(2, n_neighbors=8).fit(swiss_roll(800, seed=0).X)
     >>> isomap.embedding_.shape, isomap.n_parts_, isomap.elbow_
-    ((500, 2), 1, 2)
+    ((800, 2), 1, 2)
     """
 
     verb: ClassVar[str] = "isomap"
@@ -118,7 +118,8 @@ class Isomap(GraphMap):
         D = geodesic_distances(
             graph, here, sources=marks, method=self.path_method, dtype=np.float64 if double else np.float32
         )  # (n, n) or (m, n)
-        close_gaps(D)
+        if self.disconnected == "ignore" and self.n_parts_ > 1:
+            close_gaps(D)
         scaling = classical_scaling(
             D if marks is None else symmetric_part(D, marks), self.n_components, here,
             whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter, fewer=True,
