@@ -28,7 +28,9 @@ roll = swiss_roll(n, seed=0)
 warm = swiss_roll(500, seed=0).X
 if which == "tapkee":
     import tapkee
-    fit = lambda X: tapkee.embed(X, method="l-isomap", num_neighbors=12, target_dimension=2, landmark_ratio=m / len(X))
+    def fit(X):  # columns are points
+        F = np.asfortranarray(X.T)
+        return tapkee.embed(F, method="l-isomap", num_neighbors=12, target_dimension=2, landmark_ratio=m / len(X))
 elif which == "sklearn":
     from sklearn.manifold import Isomap
     fit = lambda X: Isomap(n_components=2, n_neighbors=12).fit(X).embedding_
