@@ -82,7 +82,7 @@ class Isomap(GraphMap):
         "auto", "'dense': all eigenvalues; 'auto' and 'arpack': the leading ones by iteration, beyond 1,000 rows."
     )
     tol: float = param(
-        0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0
+        0.0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0
     )
     max_iter: int | None = param(None, "Most iterations for the eigenpairs; None: as many as it takes.", at_least=1)
     path_method: PathMethod = param(
@@ -95,7 +95,7 @@ class Isomap(GraphMap):
     metric: str | Callable[..., float] = param(
         "minkowski", "How rows are apart, or 'precomputed': X holds distances of all pairs, or is a sparse graph."
     )
-    p: float = param(2, "Power of the Minkowski metric; 2: straight lines.", at_least=1)
+    p: float = param(2.0, "Power of the Minkowski metric; 2: straight lines.", at_least=1)
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
     n_landmarks: int | None = param(
         None, "Rows whose geodesics are scaled, all others being placed by them; None: all, which is exact.", at_least=2
