@@ -78,7 +78,7 @@ def test_a_circle_is_a_circle_whatever_its_density():
 
 
 def test_an_interval_has_the_modes_of_a_string_with_free_ends():
-    x = np.linspace(0, 1, 300)
+    x = np.linspace(0, 1, 500)
     model = DiffusionMap(4, epsilon=5e-4).fit(x[:, None])
     rates = -np.log(model.eigenvalues_)
     np.testing.assert_allclose(rates / rates[0], np.arange(1, 5) ** 2, rtol=5e-3)
