@@ -61,12 +61,15 @@ def parts_of(graph: NeighborGraph) -> np.ndarray:
     return rank[label]
 
 
-def connected(graph: NeighborGraph, policy: Policy, shortest: ShortestLinks, *, owner: str) -> Parts:
-    """Return the symmetric graph with the policy applied; never silently where there is more than one part.
+def connected(
+    graph: NeighborGraph, policy: Policy, shortest: ShortestLinks, *, owner: str, symmetric: bool = True
+) -> Parts:
+    """Return the graph with the policy applied; never silently where there is more than one part.
 
-    ``shortest(a, b)`` gives the shortest link between two sets of points: its ends and its length.
+    ``shortest(a, b)`` gives the shortest link between two sets of points: its ends and its length. Links go in both
+    directions, or, if not ``symmetric``, from each point to its own neighbours and along the links that were added.
     """
-    graph = graph.symmetric()
+    graph = graph.symmetric() if symmetric else graph
     label = parts_of(graph)
     count = int(label.max()) + 1
     everyone = np.ones(graph.n, dtype=bool)

@@ -60,11 +60,14 @@ class GraphMap(PointMap):
 
     # --- the graph ---
 
-    def _graph(self, X: Array, run: Run) -> NeighborGraph:
-        """The graph of neighbours, links in both directions, with the policy on its parts applied and told."""
+    def _graph(self, X: Array, run: Run, *, symmetric: bool = True) -> NeighborGraph:
+        """The graph of neighbours, links in both directions, with the policy on its parts applied and told.
+
+        Not ``symmetric``: the neighbours of each point alone, and the links added to join parts.
+        """
         graph = self._neighbors(X, run)
         links = ShortestLinks(X, *self._measure())
-        parts = connected(graph, self.disconnected, links, owner=type(self).__name__)
+        parts = connected(graph, self.disconnected, links, owner=type(self).__name__, symmetric=symmetric)
         self.n_parts_, self.part_ = parts.count, parts.label
         self.kept_, self.n_left_out_ = parts.kept, int(np.sum(~parts.kept))
         self.links_added_, self.recall_ = parts.links, graph.recall
