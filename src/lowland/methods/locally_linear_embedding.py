@@ -143,21 +143,29 @@ class LocallyLinearEmbedding(GraphMap):
         counts = np.diff(graph.start)
         if counts.min() < counts.max():
             self._check_enough(int(counts.min()), f" for row {np.flatnonzero(self.kept_)[counts.argmin()]}")
-        if self.disconnected == "ignore":
-            return graph
         if self.method in ("ltsa", "hessian"):
             apart = points_apart(graph)
             return graph_with_points(graph, apart) if apart.any() else graph
+        return self._with_ways_out(graph) if self.n_parts_ == 1 or self.disconnected != "ignore" else graph
+
+    def _with_ways_out(self, graph: NeighborGraph) -> NeighborGraph:
+        """The graph with ways out of groups that no link leaves, if the policy says so; a graph of one part."""
         count, cut_off = closed_groups(graph)
         if count == 1:
             return graph
         fact = (
-            f"LocallyLinearEmbedding: {count} groups of points have all their neighbours among themselves, and would each "
+            f"LocallyLinearEmbedding: {count} groups of points have all their neighbours among themselves and would each "
             "shrink to a point"
         )
         if self.disconnected == "error":
             raise DataError(f"{fact}. Raise n_neighbors, or say disconnected='connect' or 'ignore'.")
-        warn(f"{fact}. Their points also see those whose neighbours they are. Raise n_neighbors to be rid of this.", DataWarning)
+        if self.disconnected == "ignore":
+            warn(f"{fact}. They were left as they are. Raise n_neighbors, or say disconnected='connect'.", DataWarning)
+            return graph
+        warn(
+            f"{fact}. The points whose neighbours they are were made theirs, too. Raise n_neighbors to be rid of this.",
+            DataWarning,
+        )
         return with_ways_out(graph, cut_off)
 
     # --- new rows ---
