@@ -75,9 +75,7 @@ def tangent_alignment(
     return LocalMatrices(graph.start, graph.to, values)
 
 
-def modified_alignment(
-    X: np.ndarray, graph: NeighborGraph, k: int, run: Run, *, reg: float = 1e-3
-) -> LocalMatrices:
+def modified_alignment(X: np.ndarray, graph: NeighborGraph, k: int, run: Run, *, reg: float = 1e-3) -> LocalMatrices:
     """Return the matrices of modified weights (Zhang and Wang 2006): several independent weights for each point.
 
     How many: the directions beyond the k-th have, in the median neighbourhood, the share eta of the squares of the

@@ -14,7 +14,7 @@ from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.blocks.neighbors import NearestAmong, NeighborGraph
 from lowland.kernels.neighborhoods import reconstruct
 from lowland.run.local import blas_on_one_thread
-from lowland.run.run import Run
+from lowland.run.run import Run, all_finite
 
 BLOCK = 4096  # neighbourhoods a thread works on at a time
 
@@ -39,9 +39,7 @@ def weight_matrix(X: np.ndarray, graph: NeighborGraph, run: Run, *, reg: float =
 
     def work(first: int, last: int) -> None:
         a, b = graph.start[first], graph.start[last]
-        values[a:b] = reconstruction_weights(
-            X[first:last], X, graph.start[first : last + 1] - a, graph.to[a:b], reg
-        )
+        values[a:b] = reconstruction_weights(X[first:last], X, graph.start[first : last + 1] - a, graph.to[a:b], reg)
 
     in_blocks(graph.n, work, run, "weighing neighbours")
     return graph.matrix(values)
@@ -63,6 +61,8 @@ class Weighing:
 
     def __call__(self, X: Array) -> Array:
         """Return coordinates, (m, k)."""
+        if not all_finite(X):  # the run tells where
+            return like(np.full((X.shape[0], self.Z.shape[1]), np.nan), X)
         indices, _ = self.nearest(X)
         m, k = indices.shape
         start, to = np.arange(m + 1) * k, indices.ravel().astype(np.int32)

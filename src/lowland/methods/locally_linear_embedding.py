@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, like, to_numpy
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.blocks.alignment import graph_with_points, modified_alignment, tangent_alignment
 from lowland.blocks.axes import SolverChoice
 from lowland.blocks.neighbors import NeighborGraph
@@ -65,7 +65,9 @@ class LocallyLinearEmbedding(GraphMap):
 
     n_components: int = param(2, "Dimensions of the embedding.", at_least=1, positional=True)
     n_neighbors: int = param(5, "Neighbours of each point.", at_least=1)
-    reg: float = param(1e-3, "Regularises the weights: a share of the trace of each neighbourhood's products.", at_least=0)
+    reg: float = param(
+        1e-3, "Regularises the weights: a share of the trace of each neighbourhood's products.", at_least=0
+    )
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
         "auto", "How the eigenvectors are found: by factors of the matrix and ARPACK, or all of them by LAPACK."
     )
@@ -87,6 +89,7 @@ class LocallyLinearEmbedding(GraphMap):
         X = run.to_array(rows, "LocallyLinearEmbedding")
         run = run_for(ArrayRows(X))
         self._check_choices(X)
+        self._require(X.shape[0], run)
         graph = self._neighborhoods(X, run)
         self.points_ = self._kept_rows(X)
         M = self._matrix(to_numpy(self.points_), graph, run)  # (n, n)
@@ -95,8 +98,10 @@ class LocallyLinearEmbedding(GraphMap):
             M, self.n_components, run, rng=rng, skip=1, solver=solver, tol=self.tol or None, max_iter=self.max_iter
         )
         self.embedding_ = self._with_left_out(like(pairs.vectors, X))
-        self.eigenvalues_ = pairs.values
+        self.eigenvalues_ = like(pairs.values, X)
         self.reconstruction_error_ = float(pairs.values.sum())
+        xp = xp_of(X)
+        self.part_, self.kept_ = like(self.part_, X, xp.int64), like(self.kept_, X, xp.bool)
         self._tell_of_course(
             SolverChoice(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
         )
@@ -109,6 +114,12 @@ class LocallyLinearEmbedding(GraphMap):
         if self.method == "modified":
             return modified_alignment(X, graph, k, run, reg=self.reg).sum(graph.n, run)
         return tangent_alignment(X, graph, k, run, kind=self.method).sum(graph.n, run)
+
+    def _require(self, n: int, run: Run) -> None:
+        """Refuse what the neighbours and the matrix alone would not leave room for."""
+        m = self.n_neighbors
+        each = 20 * m + 12 * 4 * m + (0 if self.method == "standard" else 8 * (m + 1) ** 2)  # 4 m entries a row, or so
+        run.require(n * each, f"The neighbourhoods of {n} points", "Use fewer neighbours or rows")
 
     # --- neighbourhoods ---
 
@@ -171,7 +182,7 @@ class LocallyLinearEmbedding(GraphMap):
     # --- new rows ---
 
     def _placing(self) -> Weighing:
-        Z = to_numpy(self.embedding_)[self.kept_]
+        Z = to_numpy(self.embedding_)[to_numpy(self.kept_)]
         k = min(self.n_neighbors, len(Z))
         return Weighing(self._nearest_among(self.points_, k), Z, self.reg)
 
