@@ -1,7 +1,7 @@
 """Neighbours that are not mutual: what keeps a connected graph from saying where all of its points lie.
 
-A point is placed by its own neighbours, not by those whose neighbour it is. So a graph in one part may still leave groups
-of points to themselves.
+A point is placed by its own neighbours, not by those whose neighbour it is. So a graph in one part may still leave
+groups of points to themselves.
 """
 
 from __future__ import annotations

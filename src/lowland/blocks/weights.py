@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,8 @@ class Weighing:
 
 
 def in_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> None:
-    """Call ``work(first, last)`` for blocks of n neighbourhoods, on the run's threads; each writes to a place of its own."""
-    borders = [*range(0, n, BLOCK), n]
+    """Call ``work(first, last)`` for blocks of n points, on the run's threads; each writes to a place of its own."""
+    blocks = list(pairwise([*range(0, n, BLOCK), n]))
     if n <= BLOCK:
         work(0, n)
         return
@@ -82,11 +83,11 @@ def in_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> N
         blas_on_one_thread(),
         ThreadPoolExecutor(max(1, run.settings.thread_count)) as pool,
     ):
-        jobs = [pool.submit(work, a, b) for a, b in zip(borders[:-1], borders[1:], strict=True)]
+        jobs = [pool.submit(work, first, last) for first, last in blocks]
         try:
-            for job, a, b in zip(jobs, borders[:-1], borders[1:], strict=True):
+            for job, (first, last) in zip(jobs, blocks, strict=True):
                 job.result()
-                stage.advance(b - a)
+                stage.advance(last - first)
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise

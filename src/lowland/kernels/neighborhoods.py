@@ -41,14 +41,14 @@ def _gram(x, P, members, C, G):
     m, d = members.size, x.size
     trace = 0.0
     for j in range(m):
-        p, c = P[members[j]], C[j]
+        p, own = P[members[j]], C[j]
         for e in range(d):
-            c[e] = np.float64(p[e]) - np.float64(x[e])
-        for l in range(j + 1):
-            b, total = C[l], 0.0
+            own[e] = np.float64(p[e]) - np.float64(x[e])
+        for i in range(j + 1):
+            other, total = C[i], 0.0
             for e in range(d):
-                total += c[e] * b[e]
-            G[j, l] = G[l, j] = total
+                total += own[e] * other[e]
+            G[j, i] = G[i, j] = total
         trace += G[j, j]
     return trace
 
@@ -117,19 +117,19 @@ def _principal(x, P, members, centered):
     if d > m:
         G = np.zeros((m, m))
         for j in range(m):
-            for l in range(j + 1):
+            for c in range(j + 1):
                 total = 0.0
                 for e in range(d):
-                    total += A[e, j] * A[e, l]
-                G[j, l] = G[l, j] = total
+                    total += A[e, j] * A[e, c]
+                G[j, c] = G[c, j] = total
         A = G
     squares = _orthogonal_rows(A)
     order = np.argsort(-squares)
     U = np.zeros(A.shape)
     least = (m * 1e-15) ** 2 * squares[order[0]]
-    for l in range(order.size):
-        if squares[order[l]] > least:
-            U[l] = A[order[l]] / np.sqrt(squares[order[l]])
+    for c in range(order.size):
+        if squares[order[c]] > least:
+            U[c] = A[order[c]] / np.sqrt(squares[order[c]])
     squares = squares[order]
     return U, np.sqrt(squares) if d > m else squares
 
@@ -188,8 +188,8 @@ def modified_matrices(start, vectors, values, reg, eta, bases, L):
         s = m - r
         w = _weights_from(U, values[i], reg)
         u = np.ones(m)
-        for l in range(r):
-            u -= U[l] * U[l].sum()
+        for c in range(r):
+            u -= U[c] * U[c].sum()
         length = np.sqrt(np.sum(u * u))
         if length > 1e-12 * np.sqrt(m):
             u /= length
@@ -204,8 +204,8 @@ def modified_matrices(start, vectors, values, reg, eta, bases, L):
                 total = f[a] * f[b]
                 if a > 0 and b > 0:
                     total -= u[a - 1] * u[b - 1]
-                    for l in range(r):
-                        total -= U[l, a - 1] * U[l, b - 1]
+                    for c in range(r):
+                        total -= U[c, a - 1] * U[c, b - 1]
                     if a == b:
                         total += 1.0
                 M[a, b] = total
@@ -215,12 +215,12 @@ def modified_matrices(start, vectors, values, reg, eta, bases, L):
 def _extent(values, m, eta):
     """Return in how many directions a neighbourhood extends: what the others sum to is small beside these, by eta."""
     seen = 0.0
-    for l in range(values.size):
-        if values[l] <= (m * 1e-15) ** 2 * values[0]:
-            return l
-        if l > 0 and values[l:].sum() / seen < eta:
-            return l
-        seen += values[l]
+    for c in range(values.size):
+        if values[c] <= (m * 1e-15) ** 2 * values[0]:
+            return c
+        if c > 0 and values[c:].sum() / seen < eta:
+            return c
+        seen += values[c]
     return values.size
 
 
@@ -230,11 +230,11 @@ def _weights_from(U, values, reg):
     m = U.shape[1]
     more, least = reg * values.sum(), 1e-14 * m * values[0]
     rest, w = np.ones(m), np.zeros(m)
-    for l in range(values.size):
-        if values[l] + more > least:
-            share = U[l].sum()
-            rest -= share * U[l]
-            w += share / (values[l] + more) * U[l]
+    for c in range(values.size):
+        if values[c] + more > least:
+            share = U[c].sum()
+            rest -= share * U[c]
+            w += share / (values[c] + more) * U[c]
     if np.sum(rest * rest) > 1e-20 * m:  # part of the ones lies where nothing extends
         w = w + rest / more if more > least else rest
     return w / w.sum()
@@ -246,7 +246,7 @@ def tangent_matrices(X, first, start, to, k, hessian, bases, L):
 
     Tangent spaces: I - BB', B an orthonormal basis of the functions linear in the k local coordinates. Hessian: QQ', Q
     an orthonormal basis of the quadratic ones that are orthogonal to the linear ones. Columns that add nothing,
-    since the neighbourhood has fewer dimensions or members, are left out.
+    since the neighbourhood has fewer dimensions or members, are left out. Members that coincide must agree.
     """
     for i in range(start.size - 1):
         members = to[start[i] : start[i + 1]]
@@ -256,23 +256,24 @@ def tangent_matrices(X, first, start, to, k, hessian, bases, L):
         B = np.empty((1 + k + k * (k + 1) // 2, m))  # a basis in its rows
         B[0] = 1.0 / np.sqrt(m)
         width = 1
-        for l in range(min(k, squares.size)):
-            if squares[l] > least * squares[0]:
-                width += _joined(B, width, U[l])
+        for c in range(min(k, squares.size)):
+            if squares[c] > least * squares[0]:
+                width += _joined(B, width, U[c])
         linear = width
         M = L[bases[i] : bases[i] + m * m].reshape(m, m)
         M[:] = 0.0
         if not hessian:
             for a in range(m):
                 M[a, a] = 1.0
-            for l in range(width):
-                _add_outer(M, B[l], -1.0)
+            for c in range(width):
+                _add_outer(M, B[c], -1.0)
         else:
             for a in range(1, linear):
                 for b in range(a, linear):
                     width += _joined(B, width, B[a] * B[b])
-            for l in range(linear, width):
-                _add_outer(M, B[l], 1.0)
+            for c in range(linear, width):
+                _add_outer(M, B[c], 1.0)
+            _add_twins(X, members, M)
 
 
 @vector_kernel
@@ -285,13 +286,34 @@ def _joined(B, width, v):
     row = B[width]
     row[:] = v
     for _ in range(2):  # twice is enough to be orthogonal to rounding
-        for l in range(width):
-            row -= np.sum(B[l] * row) * B[l]
+        for c in range(width):
+            row -= np.sum(B[c] * row) * B[c]
     left = np.sqrt(np.sum(row * row))
     if left <= 1e-9 * whole or left == 0.0:
         return 0
     row /= left
     return 1
+
+
+@vector_kernel
+def _add_twins(X, members, M):
+    """Add what functions differ by at members that coincide, which no derivative tells: I - 11'/g for g of them."""
+    m = members.size
+    seen = np.zeros(m, dtype=np.bool_)
+    for a in range(m):
+        if seen[a]:
+            continue
+        group = np.zeros(m)
+        group[a] = 1.0
+        for b in range(a + 1, m):
+            if X[members[a], 0] == X[members[b], 0] and np.all(X[members[a]] == X[members[b]]):
+                group[b] = 1.0
+                seen[b] = True
+        size = group.sum()
+        if size > 1.0:
+            for b in range(m):
+                M[b, b] += group[b]
+            _add_outer(M, group, -1.0 / size)
 
 
 @vector_kernel

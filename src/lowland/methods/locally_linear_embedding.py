@@ -37,16 +37,15 @@ class LocallyLinearEmbedding(GraphMap):
     3. Find the eigenvectors of the smallest eigenvalues (``blocks.trailing``).
 
     Cost: the neighbours, n m (d m + m²) operations for m neighbours, and a sparse eigenproblem.
-    Prefer ``Isomap`` where distances along the sheet matter: here only shapes of neighbourhoods do. Prefer ``method="ltsa"``
-    or ``"modified"`` to the standard one where rows are dense enough.
+    Prefer ``Isomap`` where distances along the sheet matter: here only the shapes of neighbourhoods do.
 
     Attributes: ``embedding_`` (n, k), ``reconstruction_error_`` tr Z'MZ, ``eigenvalues_`` (k,), ``kept_``, ``part_``,
     ``n_parts_``, ``n_left_out_``, ``links_added_`` of the graph, ``points_`` (the rows that were kept), ``recall_``,
     ``solver_``, ``n_iter_``.
 
-    Reference: Roweis and Saul 2000, doi:10.1126/science.290.5500.2323; modified: Zhang and Wang 2006, Advances in Neural
-    Information Processing Systems 19; hessian: Donoho and Grimes 2003, doi:10.1073/pnas.1031596100; ltsa: Zhang and
-    Zha 2004, doi:10.1137/S1064827502419154.
+    Reference: Roweis and Saul 2000, doi:10.1126/science.290.5500.2323; modified: Zhang and Wang 2006, Advances in
+    Neural Information Processing Systems 19; hessian: Donoho and Grimes 2003, doi:10.1073/pnas.1031596100; ltsa: Zhang
+    and Zha 2004, doi:10.1137/S1064827502419154.
 
     Examples
     --------
@@ -98,6 +97,7 @@ class LocallyLinearEmbedding(GraphMap):
             M, self.n_components, run, rng=rng, skip=1, solver=solver, tol=self.tol or None, max_iter=self.max_iter
         )
         self.embedding_ = self._with_left_out(like(pairs.vectors, X))
+        self._tell_of_lone_points(pairs.vectors)
         self.eigenvalues_ = like(pairs.values, X)
         self.reconstruction_error_ = float(pairs.values.sum())
         xp = xp_of(X)
@@ -144,8 +144,8 @@ class LocallyLinearEmbedding(GraphMap):
         needed = {"hessian": k * (k + 3) // 2 + 1, "modified": k, "ltsa": k + 1}.get(self.method, 1)
         if m < needed:
             raise ParameterError(
-                f"LocallyLinearEmbedding(method={self.method!r}, n_components={k}): n_neighbors must be at least {needed}"
-                f"{_BOUNDS.get(self.method, '')}, and is {m}{where}."
+                f"LocallyLinearEmbedding(method={self.method!r}, n_components={k}): n_neighbors must be at least "
+                f"{needed}{_BOUNDS.get(self.method, '')}, and is {m}{where}."
             )
 
     def _neighborhoods(self, X: Array, run: Run) -> NeighborGraph:
@@ -165,8 +165,8 @@ class LocallyLinearEmbedding(GraphMap):
         if count == 1:
             return graph
         fact = (
-            f"LocallyLinearEmbedding: {count} groups of points have all their neighbours among themselves and would each "
-            "shrink to a point"
+            f"LocallyLinearEmbedding: {count} groups of points have all their neighbours among themselves and would "
+            "each shrink to a point"
         )
         if self.disconnected == "error":
             raise DataError(f"{fact}. Raise n_neighbors, or say disconnected='connect' or 'ignore'.")
@@ -179,6 +179,18 @@ class LocallyLinearEmbedding(GraphMap):
         )
         return with_ways_out(graph, cut_off)
 
+    def _tell_of_lone_points(self, Z: np.ndarray) -> None:
+        """Warn where a coordinate is spent on one point: its neighbours do not say where it lies."""
+        largest = np.abs(Z).argmax(axis=0)
+        lone = np.abs(Z[largest, np.arange(Z.shape[1])]) > _ALONE
+        if lone.any() and len(Z) > _FEW:
+            rows = np.flatnonzero(self.kept_)[np.unique(largest[lone])]
+            warn(
+                f"LocallyLinearEmbedding: a coordinate tells row {', '.join(map(str, rows))} from all others and little "
+                "else. Its neighbours do not say where it lies. Raise n_neighbors or reg, or leave the row out.",
+                DataWarning,
+            )
+
     # --- new rows ---
 
     def _placing(self) -> Weighing:
@@ -190,4 +202,5 @@ class LocallyLinearEmbedding(GraphMap):
         return {**super()._facts(), "reconstruction error": self.reconstruction_error_}
 
 
+_ALONE, _FEW = 0.95, 20  # a coordinate of unit length that is nearly all one point's, unless there are few
 _BOUNDS = {"hessian": " (more than n_components * (n_components + 3) / 2)"}
