@@ -98,7 +98,7 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
     def fit(policy):
         return LocallyLinearEmbedding(2, n_neighbors=12, disconnected=policy).fit(iris.X)
 
-    with pytest.warns(DataWarning, match="falls into 2 parts, of 100, 50 points"):
+    with pytest.warns(DataWarning, match="falls into 2 parts, of 100 and 50 points"):
         collapsed = fit("ignore").embedding_
     setosa = iris.y == 0
     assert collapsed[setosa].std(axis=0).max() < 1e-6 * collapsed.std()  # a third of the flowers in one point

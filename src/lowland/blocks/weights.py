@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,8 @@ import scipy.sparse
 
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.blocks.neighbors import NearestAmong, NeighborGraph
+from lowland.blocks.searching import blocks, over_blocks
 from lowland.kernels.neighborhoods import reconstruct
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run, all_finite
 
 BLOCK = 4096  # neighbourhoods a thread works on at a time
@@ -74,20 +72,7 @@ class Weighing:
 
 def in_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> None:
     """Call ``work(first, last)`` for blocks of n points, on the run's threads; each writes to a place of its own."""
-    blocks = list(pairwise([*range(0, n, BLOCK), n]))
     if n <= BLOCK:
         work(0, n)
-        return
-    with (
-        run.stage(name, n) as stage,
-        blas_on_one_thread(),
-        ThreadPoolExecutor(max(1, run.settings.thread_count)) as pool,
-    ):
-        jobs = [pool.submit(work, first, last) for first, last in blocks]
-        try:
-            for job, (first, last) in zip(jobs, blocks, strict=True):
-                job.result()
-                stage.advance(last - first)
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    else:
+        over_blocks(run, name, blocks(n, BLOCK), lambda part: work(part.start, part.stop))
