@@ -526,6 +526,30 @@ def _distances(X: np.ndarray) -> np.ndarray:
 
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
+def locally_linear_embedding() -> Any:
+    """Iris by weights of 12 neighbours, left in two parts and joined; a swiss roll by weights and by tangent spaces."""
+    from lowland import LocallyLinearEmbedding
+    from lowland.errors import DataWarning
+
+    iris, roll = load("iris"), load("swiss_roll", n=1000)
+    figure, axes = _panels(4, (13.0, 3.4))
+    panels = (
+        (iris.X, iris.y, {"disconnected": "ignore"}, "iris, left in two parts: an artefact"),
+        (iris.X, iris.y, {"disconnected": "connect"}, "iris, joined by one link"),
+        (roll.X, roll.truth[:, 0], {"method": "standard"}, "swiss roll, by weights"),
+        (roll.X, roll.truth[:, 0], {"method": "ltsa"}, "swiss roll, by tangent spaces"),
+    )
+    for ax, (X, colour, options, words) in zip(axes, panels, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the picture is about it
+            Z = LocallyLinearEmbedding(2, n_neighbors=12, **options).fit_transform(X)
+        ax.scatter(Z[:, 0], Z[:, 1], c=colour, s=7, cmap="viridis", linewidths=0)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _title(ax, words)
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -546,6 +570,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         kernel_pca,
         mds,
         sammon_mapping,
+        locally_linear_embedding,
     )
 }
 
