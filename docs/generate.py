@@ -526,6 +526,8 @@ def _distances(X: np.ndarray) -> np.ndarray:
 
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
+
+
 def locally_linear_embedding() -> Any:
     """Iris by weights of 12 neighbours, left in two parts and joined; a swiss roll by weights and by tangent spaces."""
     from lowland import LocallyLinearEmbedding
