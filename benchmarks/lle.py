@@ -62,7 +62,7 @@ def lle(plan: Plan) -> Iterator[Line]:
 def lle_many(plan: Plan) -> Iterator[Line]:
     result = fresh(fit_once, plan.size(500_000, 5_000), "standard")
     if not result["off"] <= _NEAR:
-        raise WrongAnswer(f"the weights of the neighbours are off by {result['off']:.1e}, allowed {_NEAR:.0e}")
+        raise WrongAnswer(f"the eigenvectors' residual is {result['off']:.1e} of λ, allowed {_NEAR:.0e}")
     yield Line(
         "fit", result["seconds"], memory=result["peak"], required=(Bar("ours", 900.0), Bar("memory", 12e9)),
         remark=f"memory: the whole process; residual |Mz - λz| / λ {result['off']:.0e}; the sheet's coordinates "

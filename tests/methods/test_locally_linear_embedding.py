@@ -242,3 +242,12 @@ def test_quiet_where_nothing_is_wrong(roll):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
+
+
+def test_a_coordinate_spent_on_one_row_is_told():
+    model = LocallyLinearEmbedding(2)
+    model.kept_ = np.ones(50, dtype=bool)
+    Z = np.full((50, 2), 0.02)
+    Z[7, 1] = 0.99
+    with pytest.warns(DataWarning, match="tells row 7 from all others"):
+        model._tell_of_lone_points(Z)

@@ -186,8 +186,8 @@ class LocallyLinearEmbedding(GraphMap):
         if lone.any() and len(Z) > _FEW:
             rows = np.flatnonzero(self.kept_)[np.unique(largest[lone])]
             warn(
-                f"LocallyLinearEmbedding: a coordinate tells row {', '.join(map(str, rows))} from all others and little "
-                "else. Its neighbours do not say where it lies. Raise n_neighbors or reg, or leave the row out.",
+                f"LocallyLinearEmbedding: a coordinate tells row {', '.join(map(str, rows))} from all others and "
+                "little else: its neighbours do not say where it lies. Raise n_neighbors or reg, or leave the row out.",
                 DataWarning,
             )
 
