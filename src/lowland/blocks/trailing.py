@@ -1,6 +1,6 @@
 """The bottom of the spectrum: the smallest eigenpairs of a sparse positive semi-definite matrix, residuals checked.
 
-Two routes, and a prediction of what each costs, chooses. Shift-invert factorises A + εI and iterates with its inverse:
+Two routes, and a prediction of what each costs decides. Shift-invert factorises A + εI and iterates with its inverse:
 a few solves, however small the eigenvalues are, but a factor that fills up where the graph has no small separators.
 A Chebyshev filter damps the rest of the spectrum by products with A alone: no memory, but about √(λ_max/λ) products.
 """
@@ -18,10 +18,11 @@ from lowland.arrays.linalg import orthonormal
 from lowland.blocks.spectral import Eigenpairs, fix_signs, leading_eigenpairs
 from lowland.errors import DataError, ParameterError
 from lowland.kernels.graphs import filter_step, level_shape
+from lowland.run.local import blas_on_one_thread
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
-Solver = Literal["auto", "dense", "arpack", "lobpcg", "amg", "filter"]
+Solver = Literal["auto", "dense", "arpack", "filter", "flip", "lobpcg", "amg"]
 
 _DENSE_UP_TO = 500  # up to this size LAPACK is as fast as anything
 _SHIFT = 1e-14  # of the norm: below the eigenvalues of LLE, which are 1e-13 of it at 50,000 points on a surface
@@ -31,11 +32,13 @@ _NULL_STEPS = 3
 _ROUNDING = 4e-15  # of the norm: a residual within it cannot be improved upon
 _TOL = 1e-8  # residuals, beside the largest of the wanted eigenvalues
 _BAD = 1e-4  # a residual above this would be a wrong picture
+_INNER_TOL = 1e-7  # of the inverse's residuals; the last solve brings those of A well below
 _GUARDS = 8  # columns of a filtered block beyond those wanted: convergence depends on the first eigenvalue outside
 _SHARP = 4.0  # degree of the filter over √(λ_max/a); it lifts the wanted end by about cosh(2 · sharp) each time
-_STEPS = 60  # filters at most
+_STEPS = 60  # blocks of solves, or filters, at most
 _MOST_PRODUCTS = 100_000  # with the block, where no other route could take over
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
+_HOPELESS = 4 * 3600.0  # seconds predicted: only a factor would do, and more memory for it is the remedy
 _INT32 = 2**31 - 1  # what SuperLU can count
 
 
@@ -56,7 +59,8 @@ def trailing_eigenpairs(
     They ascend. ``A`` is a sparse matrix, or a small dense one. ``skip`` leaves out as many of the smallest: 1 where a
     constant vector of eigenvalue zero is known to be there. ``largest`` is a bound on the eigenvalues, 2 for a
     normalised Laplacian, and tells the cost of iterating apart from that of a squared operator, as LLE's is.
-    ``solver`` is "dense" (LAPACK), "arpack" (shift-invert) or "filter", which "lobpcg" and "amg" stand for too.
+    ``solver`` is "dense" (LAPACK), "arpack" (shift-invert) or "filter" (products alone; "flip", scikit-learn's
+    "lobpcg" and "amg" mean it too).
     ``tol`` bounds the residuals |Av - λv| beside the largest eigenvalue asked for. Where one solver fails "auto" tries
     the other; a residual that is bad in the end is an error.
     """
@@ -70,12 +74,8 @@ def trailing_eigenpairs(
     if solver == "dense" or (solver == "auto" and (not sparse.issparse(A) or n <= _DENSE_UP_TO)) or 4 * m >= n:
         return _finished(_dense(A, m, run), A, skip)
     problem = Problem.of(A, m, largest, tol or _TOL, max_iter)
-    if solver == "auto":
-        return _finished(_cheapest_first(problem, run, rng), problem.A, skip)
-    pairs = _by_factor(problem, run, rng) if solver == "arpack" else _by_filter(problem, run, rng)
-    if pairs is None or problem.is_bad(pairs):
-        raise problem.failure(pairs)
-    return _finished(pairs, problem.A, skip)
+    with blas_on_one_thread():  # blocks are a few columns wide, where more threads only wait for each other
+        return _finished(_solved(problem, solver, run, rng), problem.A, skip)
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,17 @@ class Problem:
         from scipy import sparse
 
         A = sparse.csr_array(A, dtype=np.float64)
+        if not A.has_canonical_format:  # scipy would sort it in place, and it shares its arrays with the caller's
+            A = A.copy()
+            A.sum_duplicates()
         if A.indices.dtype != np.int32 and A.nnz < _INT32:
             A = sparse.csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=A.shape)
-        return cls(A, m, float(abs(A).sum(axis=1).max()), largest, tol, max_iter)
+        norm = float(abs(A).sum(axis=1).max())
+        if norm == 0:
+            raise DataError(
+                "The matrix of the graph holds only zeros, and any vector would do. Look for repeated rows."
+            )
+        return cls(A, m, norm, largest, tol, max_iter)
 
     @property
     def width(self) -> int:
@@ -110,8 +118,9 @@ class Problem:
         The levels of a breadth-first search are separators. The widest, w, becomes a full block of the factor; in two
         dimensions the many small ones make n log n. The number of levels is about the diameter ℓ, and the smallest
         eigenvalues of a Laplacian go like ℓ⁻², those of LLE, which is of fourth order, like ℓ⁻⁴. The constants are
-        measured: SuperLU on graphs of surfaces (2,000 to 500,000 points) and of 3 to 784 dimensions fills 0.5 to 1
-        times what is said here and, on surfaces, takes 0.5 to 1.2 times as long; a filter takes what is said within 3.
+        measured, on graphs of surfaces (2,000 to 500,000 points) and of 3 to 784 dimensions: SuperLU fills 0.15 to 1
+        times what is said here, and takes 0.3 to 1 times as long; a filter is as long as is said, within 5. Between
+        the routes there are mostly factors of 10 and more.
         """
         n, nnz = self.A.shape[0], self.A.nnz
         w, levels = level_shape(self.A.indices, self.A.indptr)
@@ -121,12 +130,18 @@ class Problem:
         size = 2 * 8 * fill if fill < _INT32 else np.inf  # SuperLU copies what it has when it grows
         return 2e-7 * fill + 7e-10 * float(w) ** 3, size + 64 * nnz, filter_seconds
 
+    def require_factor(self, run: Run) -> None:
+        """Refuse a factor beyond the budget."""
+        what = f"The factor of the graph's matrix (size {self.A.shape[0]})"
+        run.require(self.costs()[1], what, "Use fewer neighbors or rows")
+
     def excess(self, pairs: Eigenpairs) -> float:
         """The largest residual beside the largest wanted eigenvalue; one within rounding counts as none."""
         r = np.where(pairs.residuals <= _ROUNDING * self.norm, 0.0, pairs.residuals)
         return float(r.max() / max(float(pairs.values.max()), np.finfo(np.float64).tiny))
 
     def is_bad(self, pairs: Eigenpairs) -> bool:
+        """Whether the vectors would show a wrong picture."""
         return not self.excess(pairs) <= max(_BAD, self.tol)
 
     def failure(self, pairs: Eigenpairs | None) -> DataError:
@@ -142,10 +157,22 @@ class Problem:
         )
 
 
+def _solved(problem: Problem, solver: Solver, run: Run, rng: np.random.Generator) -> Eigenpairs:
+    """By the solver asked for, or an error."""
+    if solver == "auto":
+        return _cheapest_first(problem, run, rng)
+    pairs = _by_factor(problem, run, rng) if solver == "arpack" else _by_filter(problem, run, rng)
+    if pairs is None or problem.is_bad(pairs):
+        raise problem.failure(pairs)
+    return pairs
+
+
 def _cheapest_first(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpairs:
     """The cheaper route by prediction; the other one if it fails."""
     factor_seconds, factor_bytes, filter_seconds = problem.costs()
     fits = factor_bytes <= run.budget
+    if not fits and filter_seconds > _HOPELESS:
+        problem.require_factor(run)
     if fits and factor_seconds <= filter_seconds:
         pairs = _by_factor(problem, run, rng)
         if pairs is not None and not problem.is_bad(pairs):
@@ -234,8 +261,7 @@ class _Inverse:
 def _by_factor(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpairs | None:
     """Block Krylov with the inverse; None where no factor can be made."""
     A, m, n = problem.A, problem.m, problem.A.shape[0]
-    _, size, _ = problem.costs()
-    run.require(size, f"The factor of the graph's matrix of size {n}", 'Use eigen_solver="auto"')
+    problem.require_factor(run)
     shift, solve = _factor(problem, run)
     if solve is None:
         return None
@@ -243,18 +269,19 @@ def _by_factor(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpai
     with run.stage("null vectors"):
         U = _null_vectors(inverse, shift, rng.standard_normal((n, m + 2)))[:, :m]
     inverse = replace(inverse, U=U)
-    values, V, steps, trace = np.zeros(U.shape[1]), U, _NULL_STEPS, ()
+    values, V, steps, converged = np.zeros(U.shape[1]), U, _NULL_STEPS, True
+    trace: tuple[float, ...] = ()
     if (rest := m - U.shape[1]) > 0:
         inner = leading_eigenpairs(
-            inverse, rest, run=run, solver="krylov", rng=rng, tol=min(problem.tol, 1e-7), max_iter=problem.max_iter or 12,
-            oversamples=4, like_array=np.zeros((1, 1)),
+            inverse, rest, run=run, solver="krylov", rng=rng, tol=max(problem.tol, _INNER_TOL),
+            max_iter=problem.max_iter or _STEPS, oversamples=4, like_array=np.zeros((1, 1)),
         )  # fmt: skip
         # Ritz vectors hold a little of the rough vectors they began from, which A would magnify: one more solve
         V = orthonormal(np.hstack([U, inverse @ inner.vectors]))
         values = np.concatenate([values, 1 / np.maximum(inner.values, 1 / problem.norm) - shift])
-        steps, trace = steps + inner.iterations, inner.trace
+        steps, trace, converged = steps + inner.iterations, inner.trace, inner.converged
     pairs = _told(A, np.maximum(values, 0.0), V, "arpack", steps, trace)
-    return replace(pairs, converged=problem.excess(pairs) <= max(problem.tol, 1e-6))
+    return replace(pairs, converged=converged or problem.excess(pairs) <= problem.tol)
 
 
 def _factor(problem: Problem, run: Run) -> tuple[float, Callable[[np.ndarray], np.ndarray] | None]:
@@ -313,7 +340,7 @@ def _by_filter(problem: Problem, run: Run, rng: np.random.Generator, most_produc
     A, m = problem.A, problem.m
     X = np.ascontiguousarray(orthonormal(rng.standard_normal((A.shape[0], problem.width))))
     values, X, residuals = _ritz(A, X)
-    top = problem.largest or _upper_bound(A, X[:, -1], problem.norm)
+    top = _upper_bound(A, X[:, -1], min(problem.norm, problem.largest or np.inf))
     trace: list[float] = []
     products = 0
     with ThreadPoolExecutor(max(1, run.settings.thread_count)) as pool:
@@ -341,22 +368,26 @@ def _ritz(A: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return values, V, np.linalg.norm(AX @ W - V * values, axis=0)
 
 
-def _upper_bound(A: Any, v: np.ndarray, norm: float, steps: int = 12) -> float:
-    """A bound on the largest eigenvalue from a few Lanczos steps (Zhou and Li 2011), or the norm if that is less."""
+def _upper_bound(A: Any, v: np.ndarray, bound: float, steps: int = 12) -> float:
+    """A bound on the largest eigenvalue from a few Lanczos steps (Zhou and Li 2011); the known one if that is less."""
     v = v / np.linalg.norm(v)
     before, beta = np.zeros_like(v), 0.0
-    alphas, betas = [], []
-    for _ in range(min(steps, len(v))):
+    alphas: list[float] = []
+    betas: list[float] = []
+    for _ in range(steps):
         w = A @ v - beta * before
         alphas.append(float(w @ v))
         w -= alphas[-1] * v
         beta = float(np.linalg.norm(w))
         betas.append(beta)
-        if beta <= 1e-12 * norm:
-            return norm
+        if beta <= _TOL * bound:
+            return bound
         before, v = v, w / beta
     T = np.diag(alphas) + np.diag(betas[:-1], 1) + np.diag(betas[:-1], -1)
-    return min(norm, float(np.linalg.eigvalsh(T)[-1]) + beta)
+    reached = float(np.linalg.eigvalsh(T)[-1])
+    if reached > (1 + _TOL) * bound:
+        raise ParameterError(f"An eigenvalue of {reached:.4g} lies above largest={bound:.4g}. Give a larger bound.")
+    return min(bound, reached + beta)
 
 
 def _filtered(
