@@ -31,7 +31,7 @@ class Job:
 
 _WITH_JOBS = (
     "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
-    "neighbors", "laplacian", "growth",
+    "neighbors", "laplacian", "lle", "growth",
     "neighbors",
 )  # fmt: skip
 _declared: dict[str, Job] = {}

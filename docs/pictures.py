@@ -456,6 +456,30 @@ def _title(ax: Any, words: str) -> None:
     ax.set_title(words, fontsize="medium", color=INK, loc="left")
 
 
+def locally_linear_embedding() -> Any:
+    """Iris by weights of 12 neighbours, left in two parts and joined; a swiss roll by weights and by tangent spaces."""
+    from lowland import LocallyLinearEmbedding
+    from lowland.errors import DataWarning
+
+    iris, roll = load("iris"), load("swiss_roll", n=1000)
+    figure, axes = _panels(4, (13.0, 3.4))
+    panels = (
+        (iris.X, iris.y, {"disconnected": "ignore"}, "iris, left in two parts: an artefact"),
+        (iris.X, iris.y, {"disconnected": "connect"}, "iris, joined by one link"),
+        (roll.X, roll.truth[:, 0], {"method": "standard"}, "swiss roll, by weights"),
+        (roll.X, roll.truth[:, 0], {"method": "ltsa"}, "swiss roll, by tangent spaces"),
+    )
+    for ax, (X, colour, options, words) in zip(axes, panels, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the picture is about it
+            Z = LocallyLinearEmbedding(2, n_neighbors=12, **options).fit_transform(X)
+        ax.scatter(Z[:, 0], Z[:, 1], c=colour, s=7, cmap="viridis", linewidths=0)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _title(ax, words)
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -478,5 +502,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         sammon_mapping,
         spectral_embedding,
         diffusion_map,
+        locally_linear_embedding,
     )
 }
