@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.blocks.alignment import graph_with_points, modified_alignment, tangent_alignment
 from lowland.blocks.axes import SolverChoice
 from lowland.blocks.neighbors import NeighborGraph
@@ -100,7 +100,6 @@ class LocallyLinearEmbedding(GraphMap):
         self._tell_of_lone_points(pairs.vectors)
         self.eigenvalues_ = like(pairs.values, X)
         self.reconstruction_error_ = float(pairs.values.sum())
-        xp = xp_of(X)
         self._tell_of_course(
             SolverChoice(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
         )
