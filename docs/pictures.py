@@ -480,6 +480,28 @@ def locally_linear_embedding() -> Any:
     return figure
 
 
+def isomap() -> Any:
+    """A swiss roll unrolled, one that short-circuits, and the residual variances of both."""
+    figure, axes = _panels(3, (9, 2.9))
+    for ax, seed, words in zip(axes, (0, 5), ("unrolled: k = 12, seed 0", "a shortcut: k = 12, seed 5"), strict=False):
+        roll = load("swiss_roll", n=1024, seed=seed)
+        model = lowland.Isomap(2, n_neighbors=12).fit(roll.X)
+        Z = model.embedding_
+        ax.scatter(Z[:, 0], Z[:, 1], c=roll.y, s=5, cmap="viridis")
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _title(ax, words)
+        left = model.residual_variances_
+        axes[2].plot(range(1, 11), left, "o-", color=STRONG if seed == 0 else MARK, markersize=4, label=f"seed {seed}")
+        axes[2].axvline(model.elbow_, color=WEAK, linewidth=1, zorder=0)
+    axes[2].set_xlabel("dimensions")
+    axes[2].set_yscale("log")
+    axes[2].legend(frameon=False)
+    _title(axes[2], "residual variance")
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -503,5 +525,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         spectral_embedding,
         diffusion_map,
         locally_linear_embedding,
+        isomap,
     )
 }

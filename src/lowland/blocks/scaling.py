@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.axes import Axes, SolverChoice, principal_axes
-from lowland.blocks.distances import DistancesTo, check_new_distances
+from lowland.blocks.distances import check_new_distances
 from lowland.blocks.operators import DoubleCentered
 from lowland.blocks.rules import Rule
 from lowland.blocks.spectral import Eigenpairs, all_eigenvalues, leading_eigenpairs
@@ -106,17 +107,28 @@ class Scaling:
         return self.Z / like(2 * np.where(leading > 0, leading, 1.0), self.Z)[None, :]
 
 
-def classical_scaling(D: Array, k: int, run: Run, *, constant: float = 0.0, whole: bool = False) -> Scaling:
+def classical_scaling(
+    D: Array,
+    k: int,
+    run: Run,
+    *,
+    constant: float = 0.0,
+    whole: bool = False,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    fewer: bool = False,
+) -> Scaling:
     """Return k coordinates Z = V Λ^½ of points with distances D, (n, n), from the leading eigenpairs of -½ J(D∘D)J.
 
     ``constant`` is added to the distances of different points. ``whole`` asks for all eigenvalues; of up to a thousand
-    points they are always found.
+    points they are always found. ``tol`` and ``max_iter`` stop the iteration for the leading ones. ``fewer``:
+    coordinates without a positive eigenvalue are zero; otherwise they are refused.
     """
     n = D.shape[0]
     whole = whole or n <= SMALL
     B = DoubleCentered(ArrayRows(D), run, True, constant)
     means = B.row_means(D)
-    pairs, known = _whole_spectrum(B, D, min(k, n), run) if whole else _leading(B, D, min(k, n), run)
+    pairs, known = _whole_spectrum(B, D, min(k, n), run) if whole else _leading(B, D, min(k, n), run, tol, max_iter)
     found = Eigenvalues(
         leading=to_numpy(pairs.values),
         known=known,
@@ -124,10 +136,11 @@ def classical_scaling(D: Array, k: int, run: Run, *, constant: float = 0.0, whol
         trace=float(xp_of(means).sum(means)) / 2,
         rounding=max(_ROUNDING, 32 * eps_of(D)),
     )
-    found.check(k)
+    if not fewer or k > n:
+        found.check(k)
     why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, the matrix not formed"
     solver = SolverChoice(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
-    sizes = np.zeros(k) if found.one_point else np.sqrt(found.leading)
+    sizes = np.zeros(k) if found.one_point else np.sqrt(np.where(found.leading > found.least, found.leading, 0))
     return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, solver)
 
 
@@ -142,10 +155,12 @@ def _whole_spectrum(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eige
     return leading_eigenpairs(full, k, run=run, definite=False, tol=_TOL), to_numpy(all_eigenvalues(full))
 
 
-def _leading(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:
+def _leading(
+    B: DoubleCentered, D: Array, k: int, run: Run, tol: float | None, max_iter: int | None
+) -> tuple[Eigenpairs, np.ndarray]:
     """The leading pairs and the Ritz values of the iteration."""
-    tol = _TOL if eps_of(D) < _TOL else _TOL_SINGLE
-    pairs = leading_eigenpairs(B, k, run=run, like_array=D, definite=False, tol=tol)
+    tol = tol or (_TOL if eps_of(D) < _TOL else _TOL_SINGLE)
+    pairs = leading_eigenpairs(B, k, run=run, like_array=D, definite=False, tol=tol, max_iter=max_iter)
     return pairs, to_numpy(pairs.values) if pairs.ritz is None else pairs.ritz
 
 
@@ -283,15 +298,15 @@ class Placement:
 
     weights: Array  # (m, k)
     means: Array  # (m,)
-    measure: DistancesTo | None = None
+    measure: Callable[[Array], Array] | None = None
     columns: np.ndarray | None = None
     constant: float = 0.0
     unit: float = 1.0
 
     def __call__(self, X: Array) -> Array:
         """Place one slab of rows, (rows, k), in its precision."""
-        xp = xp_of(X)
         D = as_double(self._distances(X))
+        xp = xp_of(D)  # the rows may be links in a sparse matrix
         D = D if self.unit == 1 else D / self.unit
         S = D * D  # δ
         if self.constant:

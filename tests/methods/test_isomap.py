@@ -1,0 +1,214 @@
+"""Isomap: what is true of it alone."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.manifold import Isomap as Theirs
+
+import lowland
+from lowland import Isomap
+from lowland.data import load, swiss_roll
+from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
+
+
+def r2(Z, truth):
+    """Squared Procrustes correlation: 1 where Z is the truth, turned, mirrored and resized."""
+    Z, truth = Z - Z.mean(axis=0), truth - truth.mean(axis=0)
+    overlap = np.linalg.svd(Z.T @ truth, compute_uv=False).sum()
+    return overlap**2 / ((Z**2).sum() * (truth**2).sum())
+
+
+@pytest.fixture(scope="module")
+def roll():
+    return swiss_roll(600, seed=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(roll):
+    return Isomap(2, n_neighbors=9).fit(roll.X)
+
+
+# --- unrolling --------------------------------------------------------------------------------------------------------
+
+
+def test_a_roll_of_1024_points_unrolls():
+    roll = swiss_roll(1024, seed=0)
+    assert r2(Isomap(2, n_neighbors=12).fit_transform(roll.X), roll.truth) > 0.99
+
+
+@pytest.mark.skipif("LOWLAND_DATA" not in os.environ, reason="needs the data folder")
+def test_the_fixed_roll_unrolls():
+    roll = load("swiss_roll_fixed")
+    assert r2(Isomap(2, n_neighbors=10).fit_transform(roll.X), roll.truth) > 0.99
+
+
+@pytest.mark.skipif("LOWLAND_DATA" not in os.environ, reason="needs the data folder")
+def test_the_faces_have_three_dimensions():
+    with np.load(os.path.join(os.environ["LOWLAND_DATA"], "isomap_faces32.npz")) as faces:
+        X = faces["X"].reshape(698, -1)
+    assert Isomap(3, n_neighbors=6).fit(X).elbow_ == 3
+
+
+def test_the_elbow_of_a_roll_is_its_dimension(fitted):
+    assert fitted.elbow_ == 2
+    left = fitted.residual_variances_
+    assert len(left) == 10
+    Z = fitted.embedding_
+    i, j = np.tril_indices(len(Z), -1)
+    straight = np.linalg.norm(Z[i] - Z[j], axis=1)
+    assert left[1] == pytest.approx(1 - np.corrcoef(fitted.dist_matrix_[i, j], straight)[0, 1] ** 2, rel=1e-6)
+
+
+def test_a_curve_has_one_dimension():
+    t = np.linspace(0, 5, 200)
+    assert Isomap(1, n_neighbors=2).fit(np.column_stack([np.cos(t), np.sin(t), t])).elbow_ == 1
+
+
+def test_points_of_a_plane_with_all_neighbours_are_classical_scaling():
+    X = np.random.default_rng(0).random((40, 2))
+    Z = Isomap(2, n_neighbors=39).fit_transform(X)
+    np.testing.assert_allclose(np.abs(Z), np.abs(lowland.ClassicalMDS(2).fit_transform(X)), atol=1e-10)
+
+
+# --- beside scikit-learn ----------------------------------------------------------------------------------------------
+
+
+def test_scikit_learn_gives_the_same(roll, fitted):
+    theirs = Theirs(n_components=2, n_neighbors=9).fit(roll.X)
+    np.testing.assert_allclose(fitted.dist_matrix_, theirs.dist_matrix_, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(fitted.embedding_), np.abs(theirs.embedding_), atol=1e-7)
+    assert fitted.reconstruction_error() == pytest.approx(theirs.reconstruction_error(), rel=1e-9)
+    new = swiss_roll(50, seed=8).X
+    np.testing.assert_allclose(np.abs(fitted.transform(new)), np.abs(theirs.transform(new)), atol=1e-6)
+
+
+@pytest.mark.parametrize("choice", [{"path_method": "FW"}, {"path_method": "D"}, {"eigen_solver": "dense"}])
+def test_choices_of_how_do_not_change_what(roll, fitted, choice):
+    Z = Isomap(2, n_neighbors=9, **choice).fit_transform(roll.X)
+    np.testing.assert_allclose(Z, fitted.embedding_, atol=1e-7)
+
+
+def test_radius_against_scikit_learn(roll):
+    ours = Isomap(2, n_neighbors=None, radius=6.0).fit(roll.X)
+    theirs = Theirs(n_components=2, n_neighbors=None, radius=6.0).fit(roll.X)
+    np.testing.assert_allclose(ours.dist_matrix_, theirs.dist_matrix_, rtol=1e-12)
+    new = roll.X[:30] + 0.1
+    np.testing.assert_allclose(np.abs(ours.transform(new)), np.abs(theirs.transform(new)), atol=1e-6)
+
+
+def test_given_distances_and_graphs(roll, fitted):
+    D = np.linalg.norm(roll.X[:, None] - roll.X[None, :], axis=2)
+    whole = Isomap(2, n_neighbors=9, metric="precomputed").fit(D)
+    np.testing.assert_allclose(whole.embedding_, fitted.embedding_, atol=1e-7)
+    np.testing.assert_allclose(whole.transform(D[:5]), fitted.embedding_[:5], atol=1e-7)
+    nearest = np.sort(D, axis=1)[:, 9:10]
+    graph = scipy.sparse.csr_array(np.where(nearest >= D, D, 0))
+    np.testing.assert_allclose(Isomap(2).fit(roll.X, graph=graph).embedding_, fitted.embedding_, atol=1e-7)
+    sparse = Isomap(2, metric="precomputed").fit(graph)
+    np.testing.assert_allclose(sparse.embedding_, fitted.embedding_, atol=1e-7)
+    new = scipy.sparse.csr_array(([0.0], ([0], [3])), shape=(1, 600))  # one that lies on point 3
+    np.testing.assert_allclose(sparse.transform(new), fitted.embedding_[3:4], atol=1e-7)
+
+
+# --- landmarks --------------------------------------------------------------------------------------------------------
+
+
+def test_landmarks_come_near_the_exact_map(roll, fitted):
+    few = Isomap(2, n_neighbors=9, n_landmarks=80, random_state=0).fit(roll.X)
+    assert few.dist_matrix_.shape == (80, 600)
+    np.testing.assert_array_equal(few.dist_matrix_[:, few.landmarks_[7]], few.dist_matrix_[7, few.landmarks_])
+    assert r2(few.embedding_, fitted.embedding_) > 0.995
+    np.testing.assert_allclose(few.transform(roll.X), few.embedding_, atol=1e-9)
+    assert few.elbow_ == 2
+    assert few.reconstruction_error() > 0
+
+
+def test_landmarks_are_found_in_every_part():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.random((500, 2)), rng.random((6, 2)) + 50])
+    with pytest.warns(DataWarning, match="2 parts"):
+        model = Isomap(2, n_landmarks=5, disconnected="ignore").fit(X)
+    assert len(np.unique(model.part_[model.landmarks_])) == 2
+    assert np.isfinite(model.embedding_).all()
+
+
+def test_too_many_landmarks_are_told(roll):
+    with pytest.warns(DataWarning, match="exactly"):
+        assert Isomap(2, n_neighbors=9, n_landmarks=600).fit(roll.X).landmarks_ is None
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def test_iris_with_12_neighbours_splits_and_every_policy_says_so():
+    X = load("iris").X
+    fits = {}
+    for policy, words in (("connect", "joined by 1 link"), ("largest", "50 rows are NaN"), ("ignore", "mean nothing")):
+        with pytest.warns(DataWarning, match=f"2 parts, of 100 and 50 points.*{words}"):
+            fits[policy] = Isomap(2, n_neighbors=12, disconnected=policy).fit(X)
+    with pytest.raises(DataError, match="2 parts, of 100 and 50 points"):
+        Isomap(2, n_neighbors=12, disconnected="error").fit(X)
+    assert fits["connect"].links_added_ == 1
+    assert np.isfinite(fits["connect"].embedding_).all()
+    lost = np.isnan(fits["largest"].embedding_).all(axis=1)
+    assert lost.sum() == fits["largest"].n_left_out_ == 50
+    assert fits["largest"].dist_matrix_.shape == (100, 100)
+    assert np.isfinite(fits["largest"].transform(X)).all()
+    D = fits["ignore"].dist_matrix_
+    part = fits["ignore"].part_
+    assert (D[part[:, None] != part[None, :]] == D.max()).all()
+    assert np.isfinite(fits["ignore"].embedding_).all()
+
+
+def test_iris_with_51_neighbours_is_whole():
+    model = Isomap(2, n_neighbors=51, disconnected="error").fit(load("iris").X)
+    assert model.n_parts_ == 1
+
+
+def test_the_sweep_of_iris_shows_the_split():
+    steps = Isomap(2).neighbors_sweep(load("iris").X, (12, 51))
+    assert [(s.split, s.sizes) for s in steps] == [(True, (100, 50)), (False, (150,))]
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+def test_bad_input(roll):
+    X = roll.X[:50]
+    with pytest.raises(ParameterError, match=r"n_neighbors=50\): the data has 50 rows"):
+        Isomap(2, n_neighbors=50).fit(X)
+    with pytest.raises(ParameterError, match="Both n_neighbors and radius"):
+        Isomap(2, radius=3.0).fit(X)
+    with pytest.raises(DataError, match="without a neighbour"):
+        Isomap(2, n_neighbors=None, radius=1e-6).fit(X)
+    with pytest.raises(DataError, match=r"[Aa]ll (rows|points)"):
+        Isomap(2).fit(np.ones((30, 3)))
+    with pytest.raises(DataError, match="negative"):
+        Isomap(2).fit(X, graph=-scipy.sparse.eye_array(50, k=1))
+    with pytest.raises(DataError, match="joins 7 points"):
+        Isomap(2).fit(X, graph=scipy.sparse.eye_array(7, k=1))
+    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="n_landmarks"):
+        Isomap(2, n_neighbors=9).fit(roll.X)
+
+
+def test_points_that_coincide_do_no_harm(roll):
+    X = np.repeat(roll.X[:200], 2, axis=0)
+    Z = Isomap(2, n_neighbors=18).fit_transform(X)
+    np.testing.assert_allclose(Z[::2], Z[1::2], atol=1e-8)
+
+
+def test_beyond_4096_rows_paths_are_summed_in_float32(monkeypatch, roll, fitted):
+    monkeypatch.setattr("lowland.methods.isomap.IN_DOUBLE", 100)
+    single = Isomap(2, n_neighbors=9).fit(roll.X)
+    assert single.dist_matrix_.dtype == np.float32
+    assert single.embedding_.dtype == np.float64
+    np.testing.assert_allclose(single.embedding_, fitted.embedding_, atol=1e-3)
+
+
+def test_a_saved_model_places_new_rows(tmp_path, roll, fitted):
+    lowland.save(fitted, tmp_path / "m.lowland")
+    again = lowland.load(tmp_path / "m.lowland")
+    np.testing.assert_array_equal(again.transform(roll.X[:9] + 0.1), fitted.transform(roll.X[:9] + 0.1))
+    assert again.elbow_ == 2
