@@ -72,27 +72,27 @@ def test_ten_in_a_ball_of_ten(n, seed):
     assert quality.intrinsic_dimension(ball(n, 10, np.random.default_rng(seed)), "mle").value < 9
 
 
-@pytest.mark.parametrize(
-    ("make", "d"),
-    [
-        (helix, 1),
-        (torus, 2),
-        (moebius, 2),
-        (lambda n, rng: load("sphere", n=n, d=3, seed=rng).X, 2),
-        (lambda n, rng: load("sphere", n=n, d=6, seed=rng).X, 5),
-        (lambda n, rng: load("sphere", n=n, d=11, seed=rng).X, 10),
-        (lambda n, rng: load("s_curve", n=n, seed=rng).X, 2),
-        (lambda n, rng: load("swiss_roll", n=n, seed=rng, noise=0.3).X, 2),
-        (lambda n, rng: rng.random((n, 3)), 3),
-        (lambda n, rng: rng.random((n, 10)), 10),
-        (lambda n, rng: rng.random((n, 20)), 20),
-        (lambda n, rng: turned(rng.standard_normal((n, 5)), 50, rng), 5),
-        (lambda n, rng: rng.standard_normal((n, 50)), 50),
-    ],
-    ids="helix torus moebius sphere2 sphere5 sphere10 s_curve noisy_roll cube3 cube10 cube20 gauss5_in_50 gauss50".split(),
-)
-def test_sane_on_other_spaces(make, d, rng):
+SPACES = {
+    "helix": (1, helix),
+    "torus": (2, torus),
+    "moebius": (2, moebius),
+    "sphere of 2": (2, lambda n, rng: load("sphere", n=n, d=3, seed=rng).X),
+    "sphere of 5": (5, lambda n, rng: load("sphere", n=n, d=6, seed=rng).X),
+    "sphere of 10": (10, lambda n, rng: load("sphere", n=n, d=11, seed=rng).X),
+    "s curve": (2, lambda n, rng: load("s_curve", n=n, seed=rng).X),
+    "noisy roll": (2, lambda n, rng: load("swiss_roll", n=n, seed=rng, noise=0.3).X),
+    "cube of 3": (3, lambda n, rng: rng.random((n, 3))),
+    "cube of 10": (10, lambda n, rng: rng.random((n, 10))),
+    "cube of 20": (20, lambda n, rng: rng.random((n, 20))),
+    "Gaussian of 5 in 50": (5, lambda n, rng: turned(rng.standard_normal((n, 5)), 50, rng)),
+    "Gaussian of 50": (50, lambda n, rng: rng.standard_normal((n, 50))),
+}
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_sane_on_other_spaces(name, rng):
     """Borders, closed surfaces, uneven density, noise: none of them was chosen to be like a ball."""
+    d, make = SPACES[name]
     assert quality.intrinsic_dimension(make(1500, rng)).value == pytest.approx(d, rel=0.14)
 
 

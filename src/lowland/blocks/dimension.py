@@ -157,8 +157,7 @@ def over_scales(at_scale: np.ndarray, covariance: np.ndarray, radius: np.ndarray
     The logarithm of the dimension is taken to be linear in radius², which is how curvature adds to it: where it rises,
     the line is followed towards zero, but no farther below the smallest radius² than half of what the radii span. Noise
     adds to the smallest scales: where it falls, the line is read at the largest, but not below every value. Without a
-    trend all scales count. Between these the slope is shrunk by 1 - (2/t)², t being its standard errors, so that nothing
-    jumps.
+    trend all scales count. Between these the slope is shrunk by 1 - (2/t)², t being its standard errors: nothing jumps.
     """
     w = weights / weights.sum()
     x = radius**2 / radius[-1] ** 2
@@ -173,7 +172,10 @@ def over_scales(at_scale: np.ndarray, covariance: np.ndarray, radius: np.ndarray
     target = max(0.0, x[0] - (x[-1] - x[0]) / 2) if slope > 0 else x[-1]
     coefficients = w + kept * (target - centre) * tilt
     value = math.exp(float(coefficients @ y))
-    error = value * math.sqrt(max(float(coefficients @ covariance @ coefficients), 0.0))
+    variance = max(float(coefficients @ covariance @ coefficients), 0.0)
+    if slope > 0:  # half of what the line adds beyond the smallest scale counts as error: it need not be straight there
+        variance += (kept * slope * (x[0] - target) / 2) ** 2
+    error = value * math.sqrt(variance)
     if not kept:
         return Trend(value, error, radius, at_scale, t, "all scales")
     if slope > 0:
