@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+import threading
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, to_numpy
-from lowland.blocks.distances import DistancesTo, Metric
-from lowland.data.rows import ArrayRows
-from lowland.errors import DataError, ParameterError
+from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
+from lowland.blocks.distances import Metric, check_distances
+from lowland.blocks.products import Products
+from lowland.blocks.searching import Comparisons, Searcher, Space, Tree
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.kernels import neighbors as kernels
 from lowland.run.run import Run
 
 Search = Literal["auto", "tree", "products", "approximate"]
 
-_TREE_COLUMNS = 16  # beyond this many a tree visits most of its leaves
-_BY_DIFFERENCES = {"euclidean": 2, "l2": 2, "manhattan": 1, "cityblock": 1, "l1": 1, "chebyshev": np.inf}
+_TREE_COLUMNS = 32  # beyond this many a tree is not tried
+_TREE_SHARE = 0.05  # of all points: where a tree measures more for each row, products are faster
+_TREE_POINTS = 500  # which it may always
+_building = threading.Lock()  # several threads may ask the same object first
 
 
 @dataclass(frozen=True)
@@ -57,17 +63,21 @@ class NeighborGraph:
 
     def symmetric(self) -> Self:
         """Return the graph with every link in both directions, once; of two lengths the shorter."""
-        i = np.concatenate([self.sources, self.to])
-        j = np.concatenate([self.to, self.sources])
-        return self._of_links(i, j, np.concatenate([self.length, self.length]))
+        start, links = np.empty(self.n + 1, dtype=np.int64), 2 * len(self.to)
+        to, length = np.empty(links, dtype=np.int32), np.empty(links, dtype=self.length.dtype)
+        kept = kernels.both_directions(self.start, self.to, self.length, start, to, length)
+        return replace(self, start=start, to=to[:kept].copy(), length=length[:kept].copy())
 
     def with_links(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:
         """Return the graph with further links, in both directions."""
-        return self._of_links(
-            np.concatenate([self.sources, i, j]),
-            np.concatenate([self.to, j, i]),
-            np.concatenate([self.length, length, length]).astype(self.length.dtype),
-        )
+        i, j = (np.concatenate([self.sources, i, j]), np.concatenate([self.to, j, i]))
+        length = np.concatenate([self.length, length, length]).astype(self.length.dtype)
+        order = np.lexsort((length, j, i))
+        i, j, length = i[order], j[order], length[order]
+        first = np.ones(len(i), dtype=bool)
+        first[1:] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
+        start = np.concatenate([[0], np.cumsum(np.bincount(i[first], minlength=self.n))])
+        return replace(self, start=start, to=j[first].astype(np.int32), length=length[first])
 
     def among(self, kept: np.ndarray) -> Self:
         """Return the links among the marked points, numbered anew."""
@@ -82,14 +92,6 @@ class NeighborGraph:
         values = self.length if values is None else values
         return scipy.sparse.csr_array((values, self.to, self.start), shape=(self.n, self.n))
 
-    def _of_links(self, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> Self:
-        order = np.lexsort((length, j, i))
-        i, j, length = i[order], j[order], length[order]
-        first = np.ones(len(i), dtype=bool)
-        first[1:] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
-        start = np.concatenate([[0], np.cumsum(np.bincount(i[first], minlength=self.n))])
-        return type(self)(start, j[first].astype(np.int32), length[first], self.search, self.recall)
-
 
 @dataclass(frozen=True)
 class NearestAmong:
@@ -103,26 +105,30 @@ class NearestAmong:
 
     def __call__(self, X: Array) -> tuple[np.ndarray, np.ndarray]:
         """Return indices and distances, both (m, k), nearest first; of equally near ones the lower index."""
-        if self._by_tree:
-            distances, indices = self._tree.query(to_numpy(X), self.k, p=self._power)
-            return indices.reshape(-1, self.k), distances.reshape(-1, self.k)
-        D = X if self.metric == "precomputed" else DistancesTo(self.points, self.metric, self.params)(X)
-        return _smallest(to_numpy(D), self.k)
-
-    @property
-    def _power(self) -> float:
-        return float(self.params.get("p", 2)) if self.metric == "minkowski" else _BY_DIFFERENCES[str(self.metric)]
-
-    @property
-    def _by_tree(self) -> bool:
-        fits = self.metric == "minkowski" or self.metric in _BY_DIFFERENCES
-        return fits and self.search != "products" and (self.search == "tree" or self.points.shape[1] <= _TREE_COLUMNS)
+        n = X.shape[1] if self.metric == "precomputed" else self.points.shape[0]
+        if self.k > n:
+            raise ParameterError(f"n_neighbors={self.k}: there are {n} points. Choose at most {n}.")
+        with _building:
+            searcher = self._searcher
+        return searcher.nearest_to(X, self.k)
 
     @cached_property
-    def _tree(self) -> Any:
-        from scipy.spatial import cKDTree
+    def _searcher(self) -> Searcher:
+        return searcher_of(self.points, self.metric, self.params, self.search, self.k)
 
-        return cKDTree(to_numpy(self.points))
+
+def searcher_of(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
+    """Choose how neighbours are searched for: a tree where it spares enough of the pairs, products, or comparisons."""
+    space = Space.of(metric, params)
+    if space is None:
+        return Comparisons(X, metric, params)
+    by_products: Searcher = Products(X, space) if space.p == 2 else Comparisons(X, metric, params)
+    if search == "tree":
+        return Tree(X, space)
+    if search == "products" or on_accelerator(X) or X.shape[1] > _TREE_COLUMNS:
+        return by_products
+    tree = Tree(X, space)
+    return tree if tree.points_measured(k) < max(_TREE_POINTS, _TREE_SHARE * X.shape[0]) else by_products
 
 
 def nearest_neighbors(
@@ -135,20 +141,19 @@ def nearest_neighbors(
     search: Search = "auto",
     rng: np.random.Generator | None = None,
 ) -> NeighborGraph:
-    """Return the k nearest neighbours of every row, itself left out; metric "precomputed": X holds the distances."""
+    """Return the k nearest neighbours of every row, itself left out; metric "precomputed": X holds the distances.
+
+    Of equally near ones the lower index. Nothing of n x n numbers is made.
+    """
     n = X.shape[0]
     if k >= n:
         raise ParameterError(f"n_neighbors={k}: the data has {n} rows. Choose at most {n - 1}.")
-    if metric == "precomputed":
-        indices, distances = _smallest(to_numpy(X), k + 1)
-        name = "given distances"
-    else:
-        nearest = NearestAmong(X, k + 1, metric, params or {}, search)
-        found = [nearest(chunk) for chunk in ArrayRows(X).chunks()]
-        indices, distances = (np.concatenate(part) for part in zip(*found, strict=True))
-        name = "tree" if nearest._by_tree else "products"
-    indices, distances = _without_itself(indices, distances)
-    return NeighborGraph.of_table(indices, distances.astype(to_numpy(X[:1, :1]).dtype), name)
+    X = check_distances(X) if metric == "precomputed" else X
+    run.require(40 * n * k, f"A graph of {k} neighbours for each of {n:,} rows", "Choose fewer neighbours")
+    searcher = searcher_of(X, metric, params or {}, search, k)
+    indices, distances = searcher.nearest(k, run)
+    _refuse_if_equal(X, distances, metric)
+    return NeighborGraph.of_table(indices, distances.astype(to_numpy(X[:1, :1]).dtype), searcher.name)
 
 
 def neighbors_within(
@@ -160,39 +165,81 @@ def neighbors_within(
     params: dict[str, Any] | None = None,
     search: Search = "auto",
 ) -> NeighborGraph:
-    """Return, for every row, all others no farther than ``radius``, nearest first."""
-    D = to_numpy(X) if metric == "precomputed" else to_numpy(DistancesTo(X, metric, params or {})(X))
-    near = radius >= D
-    np.fill_diagonal(near, False)
-    i, j = np.nonzero(near)
-    order = np.lexsort((D[i, j], i))
-    start = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
-    return NeighborGraph(start, j[order].astype(np.int32), D[i, j][order], "products")
+    """Return, for every row, all others no farther than ``radius``, nearest first; those left alone are told of."""
+    X = check_distances(X) if metric == "precomputed" else X
+    searcher = searcher_of(X, metric, params or {}, "auto" if search == "approximate" else search, 10)
+    start, to, length = searcher.within(radius, run)
+    _refuse_if_equal(X, length, metric)
+    alone = np.flatnonzero(np.diff(start) == 0)
+    if len(alone):
+        _tell_of_loners(searcher, alone, X.shape[0], radius, run)
+    return NeighborGraph(start, to, length.astype(to_numpy(X[:1, :1]).dtype), searcher.name)
+
+
+def _tell_of_loners(searcher: Searcher, alone: np.ndarray, n: int, radius: float, run: Run) -> None:
+    _, nearest = searcher.nearest(1, run, rows=alone)
+    enough = _rounded_up(float(nearest.max()))
+    if len(alone) == n:
+        raise DataError(
+            f"radius={radius:g} leaves every row without a neighbour; with radius={enough:g} every row has one. "
+            "Choose a larger radius, or n_neighbors."
+        )
+    rows = "1 row" if len(alone) == 1 else f"{len(alone)} rows"
+    warn(
+        f"radius={radius:g} leaves {rows} of {n} without a neighbour; with radius={enough:g} every row has one. "
+        "Choose a larger radius, or n_neighbors.",
+        DataWarning,
+    )
+
+
+def _rounded_up(x: float) -> float:
+    """A number of three digits that is not smaller."""
+    if x == 0:
+        return x
+    step = 10.0 ** (math.floor(math.log10(x)) - 2)
+    return float(f"{math.ceil(x / step) * step:.3g}")
+
+
+def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric) -> None:
+    """Refuse rows that do not differ at all: there is nothing to draw."""
+    if len(lengths) and lengths.max(initial=0) > 0:
+        return
+    if bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all()):
+        raise DataError("All rows are equal: none is nearer than another. Check the columns that were chosen.")
 
 
 def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
-    """Return a graph that the user has made, a sparse matrix of lengths; refuse what is none, saying why."""
-    G = scipy.sparse.csr_array(G)
-    if G.shape[0] != G.shape[1]:
+    """Return a graph that the user has made, a sparse matrix of lengths; refuse what is none, saying why.
+
+    What is stored is a link, also a zero; in a dense matrix a zero, or infinity, stands for none. The diagonal is left
+    out. A link stored in one direction counts for both once a method makes it symmetric.
+    """
+    if not is_sparse(G):
+        G = np.asarray(to_numpy(G))
+        if G.ndim == 2:
+            G = scipy.sparse.csr_array(np.where(np.isposinf(G), 0, G) if G.dtype.kind == "f" else G)
+    if G.ndim != 2 or G.shape[0] != G.shape[1]:
         raise DataError(f"The graph has shape {G.shape}. It must be square, with one row and one column a point.")
     if n is not None and G.shape[0] != n:
         raise DataError(f"The graph joins {G.shape[0]} points, and there are {n} rows. Give one node for each row.")
-    if len(G.data) and not np.all(G.data >= 0):
-        raise DataError("The graph has a link of negative or missing length. Lengths are distances: zero or more.")
-    return NeighborGraph(G.indptr.astype(np.int64), G.indices.astype(np.int32), G.data)
+    G = scipy.sparse.coo_array(G)
+    if G.data.dtype.kind not in "fiub":
+        raise DataError(f"The graph holds {G.data.dtype}. Lengths are distances: real numbers, zero or more.")
+    length = G.data.astype(np.float32 if G.data.dtype == np.float32 else np.float64)
+    bad = np.flatnonzero(~((length >= 0) & np.isfinite(length)))
+    if len(bad):
+        i, j, value = int(G.coords[0][bad[0]]), int(G.coords[1][bad[0]]), length[bad[0]]
+        words = "negative" if value < 0 else "infinite" if np.isinf(value) else "missing (NaN)"
+        raise DataError(
+            f"The graph has a link of {words} length: {value:g} at [{i}, {j}]. Lengths are distances, zero or more; "
+            "leave out a link that is not there."
+        )
+    return _without_loops(G.coords[0], G.coords[1], length, G.shape[0])
 
 
-def _smallest(D: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places and values of the k smallest in each row, smallest first."""
-    part = np.argpartition(D, k - 1, axis=1)[:, :k] if k < D.shape[1] else np.broadcast_to(np.arange(k), D.shape)
-    values = np.take_along_axis(D, part, axis=1)
-    order = np.lexsort((part, values), axis=1)
-    return np.take_along_axis(part, order, axis=1), np.take_along_axis(values, order, axis=1)
-
-
-def _without_itself(indices: np.ndarray, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Leave each point out of its own neighbours; where twins crowd it out, the last one goes instead."""
-    n, k = indices.shape
-    own = indices == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True
-    return indices[~own].reshape(n, k - 1), distances[~own].reshape(n, k - 1)
+def _without_loops(i: np.ndarray, j: np.ndarray, length: np.ndarray, n: int) -> NeighborGraph:
+    other = i != j
+    i, j, length = i[other], j[other], length[other]
+    order = np.lexsort((j, length, i))
+    start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=n))])
+    return NeighborGraph(start, j[order].astype(np.int32), length[order])

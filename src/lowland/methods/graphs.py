@@ -64,11 +64,19 @@ class GraphMap(PointMap):
         """The graph of neighbours, links in both directions, with the policy on its parts applied and told."""
         graph = self._neighbors(X, run)
         links = ShortestLinks(X, *self._measure())
-        parts = connected(graph, self.disconnected, links, owner=type(self).__name__)
+        parts = connected(
+            graph, self.disconnected, links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph)
+        )
         self.n_parts_, self.part_ = parts.count, parts.label
         self.kept_, self.n_left_out_ = parts.kept, int(np.sum(~parts.kept))
         self.links_added_, self.recall_ = parts.links, graph.recall
         return parts.graph
+
+    def _remedy_for_parts(self, graph: NeighborGraph) -> str:
+        """What would make the graph hang together."""
+        if graph.search == "given":
+            return "Add links to the graph"
+        return "Raise radius" if getattr(self, "radius", None) is not None else "Raise n_neighbors"
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
         """The neighbours of each row, as searched for or given."""
