@@ -13,7 +13,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.blocks import dimension as blocks
 from lowland.blocks.distances import distance_matrix
-from lowland.blocks.neighbors import NearestAmong, nearest_neighbors
+from lowland.blocks.neighbors import searcher_of
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.run import Run
 
@@ -23,7 +23,6 @@ MAPPED = ("auto", "mle", "twonn", "pca")  # those that speak of single points
 _PAIRED = 2000  # rows of which all pairs are compared: 32 MB of distances
 _NEIGHBOURHOODS = 1000  # taken apart by local PCA, unless a map is asked for
 _MAPPED_BY_ISOMAP = 1000
-_BLOCK = 1 << 23  # distances of rows asked to all rows, at a time
 _PARTS = 5  # of the rows, each left out once to see whether Isomap's elbow stays
 
 
@@ -105,18 +104,10 @@ class Work:
 
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest of all rows to each row that is asked, nearest first, (m, k)."""
-        if self.most >= self.n:
-            return nearest_neighbors(self.X, self.k, self.run).table()
-        nearest = NearestAmong(self.X, self.k + 1)
-        step = max(1, min(self.most, _BLOCK // self.n))
-        parts = [
-            nearest(self.taken(self.asked[start * step : (start + 1) * step]))
-            for start in self.run.iterate("searching neighbours", math.ceil(self.most / step))
-        ]
-        indices, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
-        own = indices == self.asked[:, None]
-        own[~own.any(axis=1), -1] = True  # crowded out by twins
-        return indices[~own].reshape(-1, self.k), distances[~own].reshape(-1, self.k)
+        searcher = searcher_of(self.X, "euclidean", {}, "auto", self.k)
+        rows = None if self.most >= self.n else self.asked
+        indices, distances = searcher.nearest(self.k, self.run, rows=rows)
+        return indices, distances.astype(np.float64)
 
     @property
     def asked(self) -> np.ndarray:
@@ -260,7 +251,7 @@ def _isomap(work: Work) -> IntrinsicDimension:
     k = min(work.k, 10)
 
     def fitted(places: np.ndarray) -> Any:
-        return Isomap(min(10, len(places) - 1), n_neighbors=k).fit(to_numpy(work.taken(places)))
+        return Isomap(2, n_neighbors=k).fit(to_numpy(work.taken(places)))
 
     whole = fitted(rows)
     left_out = work.order[: len(rows)] % _PARTS
