@@ -22,7 +22,7 @@ MAPPED = ("auto", "mle", "twonn", "pca")  # those that speak of single points
 
 _PAIRED = 2000  # rows of which all pairs are compared: 32 MB of distances
 _NEIGHBOURHOODS = 1000  # taken apart by local PCA, unless a map is asked for
-_MAPPED_BY_ISOMAP = 1000
+_MAPPED_BY_ISOMAP = 500
 _PARTS = 5  # of the rows, each left out once to see whether Isomap's elbow stays
 
 
