@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.axes import Axes, SolverChoice
-from lowland.blocks.distances import DistancesTo
 from lowland.blocks.operators import DoubleCentered
 from lowland.blocks.spectral import Eigenpairs, all_eigenvalues, leading_eigenpairs
 from lowland.data.rows import ArrayRows
@@ -97,17 +97,26 @@ class Scaling:
         return self.Z / like(2 * self.eigenvalues.leading, self.Z)[None, :]
 
 
-def classical_scaling(D: Array, k: int, run: Run, *, constant: float = 0.0, whole: bool = False) -> Scaling:
+def classical_scaling(
+    D: Array,
+    k: int,
+    run: Run,
+    *,
+    constant: float = 0.0,
+    whole: bool = False,
+    tol: float | None = None,
+    max_iter: int | None = None,
+) -> Scaling:
     """Return k coordinates Z = V Λ^½ of points with distances D, (n, n), from the leading eigenpairs of -½ J(D∘D)J.
 
     ``constant`` is added to the distances of different points. ``whole`` asks for all eigenvalues; of up to a thousand
-    points they are always found.
+    points they are always found. ``tol`` and ``max_iter`` stop the iteration for the leading ones.
     """
     n = D.shape[0]
     whole = whole or n <= SMALL
     B = DoubleCentered(ArrayRows(D), run, True, constant)
     means = B.row_means(D)
-    pairs, known = _whole_spectrum(B, D, min(k, n), run) if whole else _leading(B, D, min(k, n), run)
+    pairs, known = _whole_spectrum(B, D, min(k, n), run) if whole else _leading(B, D, min(k, n), run, tol, max_iter)
     found = Eigenvalues(
         leading=to_numpy(pairs.values),
         known=known,
@@ -132,10 +141,12 @@ def _whole_spectrum(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eige
     return leading_eigenpairs(full, k, run=run, definite=False, tol=_TOL), to_numpy(all_eigenvalues(full))
 
 
-def _leading(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:
+def _leading(
+    B: DoubleCentered, D: Array, k: int, run: Run, tol: float | None, max_iter: int | None
+) -> tuple[Eigenpairs, np.ndarray]:
     """The leading pairs and the Ritz values of the iteration."""
-    tol = _TOL if eps_of(D) < _TOL else _TOL_SINGLE
-    pairs = leading_eigenpairs(B, k, run=run, like_array=D, definite=False, tol=tol)
+    tol = tol or (_TOL if eps_of(D) < _TOL else _TOL_SINGLE)
+    pairs = leading_eigenpairs(B, k, run=run, like_array=D, definite=False, tol=tol, max_iter=max_iter)
     return pairs, to_numpy(pairs.values) if pairs.ritz is None else pairs.ritz
 
 
@@ -238,7 +249,7 @@ class Placement:
 
     weights: Array  # (m, k)
     means: Array  # (m,)
-    measure: DistancesTo | None = None
+    measure: Callable[[Array], Array] | None = None
     columns: np.ndarray | None = None
     constant: float = 0.0
 

@@ -132,18 +132,28 @@ def in_balls(start, to, seeds, size, reach, out):
 
 
 @kernel
-def all_paths(D):
-    """Turn D (n, n), lengths of links or inf, into the lengths of shortest paths, in place (Floyd and Warshall)."""
-    n = len(D)
-    for k in range(n):
-        through = D[k]
-        for i in range(n):
-            first = D[i, k]
-            if first < np.inf:
-                row = D[i]
-                for j in range(n):
-                    new, old = first + through[j], row[j]
-                    row[j] = new if new < old else old
+def paths_through(D, first, last):
+    """Let the paths of D (n, n), lengths or inf, also lead through points ``first`` to ``last`` (Floyd and Warshall).
+
+    First those of these points themselves; any other row then meets their rows, which stay in the cache, one by one.
+    """
+    for k in range(first, last):
+        through = D[k].copy()
+        for i in range(first, last):
+            _through(D, i, D[i, k], through)
+    ready = D[first:last].copy()
+    for i in range(len(D)):
+        if i < first or i >= last:
+            for k in range(first, last):
+                _through(D, i, D[i, k], ready[k - first])
+
+
+@kernel
+def _through(D, i, so_far, through):
+    if so_far < np.inf:
+        for j in range(len(through)):
+            new, old = so_far + through[j], D[i, j]
+            D[i, j] = new if new < old else old
 
 
 @kernel
@@ -157,3 +167,18 @@ def mirror(D, first, last):
                     d = min(D[i, j], D[j, i])
                     D[i, j] = d
                     D[j, i] = d
+
+
+@kernel
+def by_way_of(start, to, length, D, by_columns, out):
+    """Write min over a row's neighbours of its distance to them plus theirs in D to all others, out (rows, m).
+
+    D is (n, m); ``by_columns``: (m, n).
+    """
+    for r in range(len(start) - 1):
+        out[r] = np.inf
+        for e in range(start[r], start[r + 1]):
+            v, w = to[e], length[e]
+            for j in range(out.shape[1]):
+                d = w + (D[j, v] if by_columns else D[v, j])
+                out[r, j] = min(out[r, j], d)

@@ -1,0 +1,231 @@
+"""Isomap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array, is_sparse, like
+from lowland.blocks.geodesics import (
+    IN_DOUBLE,
+    ByWayOfNeighbors,
+    PathMethod,
+    close_gaps,
+    geodesic_distances,
+    placed,
+    residual_variances,
+    sampled,
+    strain,
+)
+from lowland.blocks.landmarks import evenly_spread
+from lowland.blocks.neighbors import NeighborGraph
+from lowland.blocks.rules import ANY, Knee, Spectrum
+from lowland.blocks.scaling import Placement, Scaling, bytes_to_solve, classical_scaling
+from lowland.blocks.sweeps import SweepStep, sweep_neighbors
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataWarning, ParameterError, warn
+from lowland.methods.base import RandomState, param
+from lowland.methods.graphs import GraphMap
+from lowland.run.run import Run, run_for
+
+_STRAIGHT = 1e-3  # residual variance below which one dimension leaves nothing to explain
+
+
+class Isomap(GraphMap):
+    """Isomap: a map that keeps distances along the surface on which the rows lie.
+
+    Problem: points z_1 … z_n in k dimensions whose straight distances come closest, as in classical scaling, to the
+    geodesic distances of the rows: the lengths of the shortest paths through neighbouring rows.
+
+    1. Join each row to its neighbours, and join or leave out parts that hang apart (``blocks.neighbors``,
+       ``components``).
+    2. Find the shortest paths between all rows, or from landmarks to all (``blocks.geodesics``).
+    3. Scale the geodesic distances classically: Z = V Λ^½ of -½ J(D∘D)J (``blocks.scaling``).
+    4. With landmarks, and for new rows: reach a row by way of its neighbours, and place it by Gower's formula.
+
+    Cost: with l links, some n l operations for the paths of all pairs, n² numbers of memory (float32 beyond 4,096 rows)
+    and some 20 n² (k + 10) for the eigenpairs; with m landmarks m l and m n. Prefer ``PCA`` where the surface is flat.
+    One link across a gap spoils the map: look at ``neighbors_sweep``.
+
+    Attributes: ``embedding_`` (n, k), ``dist_matrix_`` (n, n) (with landmarks (m, n), from them), ``eigenvalues_`` (k,),
+    ``lowest_eigenvalue_``, ``residual_variances_`` (1 - r² of geodesic and straight distances in 1, 2, … 10 dimensions,
+    of at most 1,000 rows; computed when read), ``elbow_`` (the dimension at which they bend), ``landmarks_`` (row
+    numbers, or None), ``n_parts_``, ``part_`` (n,), ``kept_`` (n,), ``n_left_out_``, ``links_added_``, ``recall_``,
+    ``n_samples_``, ``solver_``, ``n_iter_``; for new rows ``points_``, ``weights_`` and ``mean_squares_``.
+
+    Reference: Tenenbaum, de Silva and Langford 2000, doi:10.1126/science.290.5500.2319; de Silva and Tenenbaum 2004,
+    Sparse multidimensional scaling using landmark points.
+
+    Examples
+    --------
+    >>> from lowland import Isomap
+    >>> from lowland.data import swiss_roll
+    >>> isomap = Isomap(2, n_neighbors=12).fit(swiss_roll(500, seed=0).X)
+    >>> isomap.embedding_.shape, isomap.n_parts_, isomap.elbow_
+    ((500, 2), 1, 2)
+    """
+
+    verb: ClassVar[str] = "isomap"
+    agrees_to: ClassVar[float] = 1e-7
+
+    n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
+    n_neighbors: int | None = param(5, "Neighbours joined to each row; None with a radius.", at_least=1)
+    radius: float | None = param(None, "Join all rows no farther apart than this, instead of n_neighbors.", above=0)
+    eigen_solver: Literal["auto", "arpack", "dense"] = param(
+        "auto", "'dense': all eigenvalues; 'auto' and 'arpack': the leading ones by iteration, beyond 1,000 rows."
+    )
+    tol: float = param(0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0)
+    max_iter: int | None = param(None, "Most iterations for the eigenpairs; None: as many as it takes.", at_least=1)
+    path_method: PathMethod = param(
+        "auto", "How shortest paths are found: 'D' (Dijkstra), 'FW' (Floyd and Warshall), or the quicker one."
+    )
+    neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
+        "auto", "How neighbours are searched for."
+    )
+    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    metric: str | Callable[..., float] = param(
+        "minkowski", "How rows are apart, or 'precomputed': X holds distances of all pairs, or is a sparse graph."
+    )
+    p: float = param(2, "Power of the Minkowski metric; 2: straight lines.", at_least=1)
+    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
+    n_landmarks: int | None = param(
+        None, "Rows whose geodesics are scaled, all others being placed by them; None: all, which is exact.", at_least=2
+    )
+    random_state: RandomState = param(None, "Seed of the choice of landmarks.", at_least=0)
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Neighbours, geodesics, classical scaling, placement."""
+        if self.n_neighbors is not None and self.radius is not None and self._given is None:
+            raise ParameterError(
+                f"Both n_neighbors and radius are provided. Use Isomap(radius={self.radius}, n_neighbors=None) "
+                "to join all rows within the radius."
+            )
+        X = rows.to_array() if rows.is_sparse else run.to_array(rows, "Isomap")  # (n, d)
+        here = run_for(ArrayRows(X))
+        graph = self._graph(X, here)
+        marks = self._landmarks(graph)  # (m,) among the points that were kept, or None
+        self._require(graph.n, marks, here)
+        double = graph.n <= IN_DOUBLE and rows.dtype == np.float64
+        D = geodesic_distances(
+            graph, here, sources=marks, method=self.path_method, dtype=np.float64 if double else np.float32
+        )  # (n, n) or (m, n)
+        close_gaps(D)
+        scaling = classical_scaling(
+            D if marks is None else D[:, marks], self.n_components, run_for(ArrayRows(D)),
+            whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter,
+        )  # fmt: skip
+        Z = scaling.Z if marks is None else placed(D, scaling)
+        self.dist_matrix_ = D
+        self.landmarks_ = None if marks is None else np.flatnonzero(self.kept_)[marks]
+        self.points_ = None if self._measure()[0] == "precomputed" else self._kept_rows(X)
+        self._keep(like(Z, X.data if is_sparse(X) else X), scaling)
+
+    def _landmarks(self, graph: NeighborGraph) -> np.ndarray | None:
+        """Rows spread evenly over all, and one of each part that would have none."""
+        m, n = self.n_landmarks, graph.n
+        if m is None:
+            return None
+        if m >= n:
+            warn(
+                f"Isomap(n_landmarks={m}): there are {n} rows, so all of them are scaled, exactly. "
+                f"Choose fewer than {n}, or None.",
+                DataWarning,
+            )
+            return None
+        mark = evenly_spread(n, m, self._generator())
+        part = self.part_[self.kept_]
+        without = np.setdiff1d(part, part[mark])
+        mark[[int(np.argmax(part == p)) for p in without]] = True
+        return np.flatnonzero(mark)
+
+    def _require(self, n: int, marks: np.ndarray | None, run: Run) -> None:
+        """Refuse work beyond the budget before it is begun."""
+        m = n if marks is None else len(marks)
+        needed = m * n * (8 if n <= IN_DOUBLE else 4)
+        needed += bytes_to_solve(m, self.n_components, whole=self.eigen_solver == "dense")
+        remedy = "Choose n_landmarks" if marks is None else "Choose fewer landmarks"
+        run.require(needed, f"Isomap of {n:,} rows, {m:,} of them scaled,", remedy)
+
+    def _keep(self, Z: Array, scaling: Scaling) -> None:
+        self.weights_, self.mean_squares_ = scaling.weights, scaling.means
+        self.eigenvalues_, self.lowest_eigenvalue_ = scaling.eigenvalues.leading, scaling.eigenvalues.lowest
+        self.embedding_ = self._with_left_out(Z)
+        self.n_samples_ = int(self.embedding_.shape[0])
+        self._tell_of_course(scaling.solver, "Raise tol or max_iter, or say eigen_solver='dense'.")
+
+    # --- what it tells ---
+
+    @property
+    def residual_variances_(self) -> np.ndarray:
+        """1 - r² of geodesic and straight distances on maps of 1 to 10 dimensions, computed when this is read."""
+        check_is_fitted(self)
+        return residual_variances(self._sample())
+
+    @property
+    def elbow_(self) -> int:
+        """The dimension at which the residual variances bend: what further ones explain is little."""
+        left = self.residual_variances_
+        if left[0] < _STRAIGHT or left[0] <= left[-1] or len(left) < 3:
+            return 1
+        choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), self.n_samples_, len(left), ANY))
+        assert choice is not None  # it is told of all values there are
+        return choice.n_components + 1  # it counts what stands before the bend
+
+    def _sample(self) -> np.ndarray:
+        """The geodesics among all rows, (s, s), or among 1,000 of them; with landmarks, among these."""
+        D = self.dist_matrix_
+        if self.landmarks_ is None:
+            some = sampled(len(D))
+            return D if len(some) == len(D) else D[np.ix_(some, some)]
+        marks = np.searchsorted(np.flatnonzero(self.kept_), self.landmarks_)
+        some = sampled(len(marks))
+        return D[np.ix_(some, marks[some])]
+
+    def reconstruction_error(self) -> float:
+        """Return |B - ZZ'| / n, B the scalar products that the geodesics stand for; with landmarks, of these."""
+        check_is_fitted(self)
+        D = self.dist_matrix_
+        if self.landmarks_ is not None:
+            D = D[:, np.searchsorted(np.flatnonzero(self.kept_), self.landmarks_)]
+        return strain(D, self.mean_squares_, self.eigenvalues_)
+
+    def neighbors_sweep(self, X: Any, n_neighbors: Any = (5, 6, 8, 10, 12, 15, 20)) -> tuple[SweepStep, ...]:
+        """Return what the graph becomes with each number of neighbours: parts, paths, and links that cut across.
+
+        Nothing is fitted. X must fit in memory; beyond 1,000 rows, geodesics are those from 1,000 of them.
+        """
+        rows, _ = self._open(X, None)
+        run = run_for(rows)
+        X = run.to_array(rows, "Isomap.neighbors_sweep")
+        metric, params = self._measure()
+        return sweep_neighbors(
+            X, n_neighbors, run_for(ArrayRows(X)), n_components=self.n_components, metric=metric, params=params,
+            search=self._search(),
+        )  # fmt: skip
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            **super()._facts(),
+            "eigenvalues": self.eigenvalues_,
+            "residual variance by dimensions": self.residual_variances_.round(4),
+            "elbow": self.elbow_,
+            "reconstruction error": self.reconstruction_error(),
+        }
+
+    # --- new rows ---
+
+    def _placing(self) -> Placement:
+        points, given = self.points_, self.points_ is None
+        kept = None if self.kept_.all() or not given else np.flatnonzero(self.kept_)
+        measure = self._distances_to(points)
+        measure = measure and replace(measure, params=self._measure()[1])
+        near = self._nearest_among(points, min(self.n_neighbors or 1, self.dist_matrix_.shape[1]))
+        through = ByWayOfNeighbors(self.dist_matrix_, near, measure, self.radius, kept)
+        return Placement(self.weights_, self.mean_squares_, through)
+
+    def _kept_points(self) -> int:
+        return int(self.dist_matrix_.shape[1])
