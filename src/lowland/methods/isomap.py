@@ -78,7 +78,9 @@ class Isomap(GraphMap):
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
         "auto", "'dense': all eigenvalues; 'auto' and 'arpack': the leading ones by iteration, beyond 1,000 rows."
     )
-    tol: float = param(0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0)
+    tol: float = param(
+        0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0
+    )
     max_iter: int | None = param(None, "Most iterations for the eigenpairs; None: as many as it takes.", at_least=1)
     path_method: PathMethod = param(
         "auto", "How shortest paths are found: 'D' (Dijkstra), 'FW' (Floyd and Warshall), or the quicker one."

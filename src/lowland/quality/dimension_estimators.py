@@ -22,7 +22,7 @@ MAPPED = ("auto", "mle", "twonn", "pca")  # those that speak of single points
 
 _PAIRED = 2000  # rows of which all pairs are compared: 32 MB of distances
 _NEIGHBOURHOODS = 1000  # taken apart by local PCA, unless a map is asked for
-_MAPPED_BY_ISOMAP = 500
+_MAPPED_BY_ISOMAP = 1000
 _PARTS = 5  # of the rows, each left out once to see whether Isomap's elbow stays
 
 
@@ -294,7 +294,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "isomap": (
         "Isomap's elbow",
-        "a whole number read off a curve; one high on closed surfaces, and high where the graph has short cuts.",
+        "a whole number: low where dimensions are many or unequal, high on closed surfaces and where the graph has short cuts.",
     ),
 }
 ESTIMATORS: dict[str, Callable[[Work], IntrinsicDimension]] = {
