@@ -16,7 +16,7 @@ from lowland.blocks.landmarks import evenly_spread
 from lowland.blocks.neighbors import NearestAmong, NeighborGraph
 from lowland.blocks.operators import DoubleCentered
 from lowland.blocks.scaling import Scaling, formed
-from lowland.blocks.spectral import leading_eigenpairs
+from lowland.blocks.spectral import Solver, leading_eigenpairs
 from lowland.data.rows import ArrayRows
 from lowland.kernels import geodesics as kernels
 from lowland.run.run import Run, run_for
@@ -31,6 +31,7 @@ _FINE = 0.25  # width of a bucket, in mean links: narrower ones are empty, wider
 _MOST_BUCKETS = 4096
 _DENSE = 1 / 8  # share of all pairs that are linked from which Floyd and Warshall's way is the shorter
 _DENSE_POINTS = 2048
+_FEW, _TOL = 400, 1e-7  # points up to which all eigenpairs are found; residual of the leading ones of more
 _THROUGH = 64  # points that paths are led through at a time, whose rows fit the cache
 
 
@@ -178,7 +179,8 @@ class ByWayOfNeighbors:
     """
 
     D: np.ndarray  # (n, n) between the points, or (m, n) from landmarks
-    nearest: NearestAmong
+    nearest: NearestAmong | None  # None: the rows are distances, of which the ``k`` smallest count
+    k: int = 1
     measure: DistancesTo | None = None
     radius: float | None = None
     kept: np.ndarray | None = None  # the columns of given distances that belong to the points; None: all
@@ -198,7 +200,7 @@ class ByWayOfNeighbors:
         if self.kept is not None:
             X = xp_of(X).take(X, like(self.kept, X, xp_of(X).int64), axis=1)
         if self.radius is None:
-            to, length = self.nearest(X)
+            to, length = smallest(to_numpy(X), self.k) if self.nearest is None else self.nearest(X)
             start = np.arange(len(to) + 1) * to.shape[1]
             return start, to.ravel().astype(np.int64), length.ravel().astype(np.float64)
         S = to_numpy(X if self.measure is None else self.measure(X)).astype(np.float64)  # (rows, n)
@@ -218,6 +220,12 @@ def placed(D: np.ndarray, scaling: Scaling) -> np.ndarray:
     return Z
 
 
+def smallest(D: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places and values of the k smallest numbers in each row, both (rows, k); of equal ones the first."""
+    to = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return to, np.take_along_axis(D, to, axis=1)
+
+
 # --- what geodesics tell ----------------------------------------------------------------------------------------------
 
 
@@ -229,7 +237,8 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
     s = len(D)
     run = run_for(ArrayRows(D))
     B = formed(DoubleCentered(ArrayRows(D), run, True), D)
-    pairs = leading_eigenpairs(B, min(most, s - 1), run=run, definite=False)
+    solver: Solver = "eigh" if s <= _FEW else "krylov"
+    pairs = leading_eigenpairs(B, min(most, s - 1), run=run, definite=False, solver=solver, tol=_TOL)
     Z = pairs.vectors * np.sqrt(np.maximum(pairs.values, 0))[None, :]
     below = np.tril_indices(s, -1)
     given = D[below].astype(np.float64)

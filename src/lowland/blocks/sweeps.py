@@ -16,9 +16,10 @@ from lowland.blocks.neighbors import NeighborGraph, Search, nearest_neighbors
 from lowland.errors import ParameterError
 from lowland.run.run import Run
 
-_FAR = 0.3  # share of the longest geodesic: ends of a link that were as far apart are not neighbours on the surface
+_FAR = 0.5  # share of the longest geodesic: ends of a link that were as far apart are not neighbours on the surface
 _AROUND = 4.0  # times its length that the way around a link must be
 _FEWER = 2 / 3  # share of the first number of neighbours whose graph the first one is compared with
+_EXACT = 2000  # points up to which all geodesics are found
 _AT_ONCE = 1 << 24  # differences taken at a time
 
 
@@ -51,9 +52,10 @@ def sweep_neighbors(
 ) -> tuple[SweepStep, ...]:
     """Return a step for every number of neighbours, ascending.
 
-    A link is a shortcut if, in the graph of fewer neighbours and without shortcuts, its ends lay apart by ``_FAR`` of
-    the longest geodesic, and by ``_AROUND`` times its own length. The first number is compared with two thirds of it.
-    Beyond a thousand points, geodesics are those from a thousand of them, and bound distances between others from below.
+    A link is a shortcut if its ends lay far apart in the graph of fewer neighbours, shortcuts left out, and do so in this
+    one without it and its like: by ``_FAR`` of the longest geodesic, and by ``_AROUND`` times its own length. The first
+    number is compared with two thirds of it.
+    Beyond 2,000 points, geodesics are those from 2,000 of them, and bound distances between others from below.
     """
     ks = _checked(counts, X.shape[0])
     fewer = round(_FEWER * ks[0])
@@ -62,11 +64,17 @@ def sweep_neighbors(
     mean_before, steps = np.nan, []
     for k in ks:
         graph = _nearest(all_links, k)
-        D = _geodesics(graph, run)
+        D = before_next = _geodesics(graph, run)
         cut = _shortcuts(graph, before)
+        while cut.any():
+            before_next = _geodesics(_without(graph, cut), run)
+            still = cut & _shortcuts(graph, before_next)
+            if (still == cut).all():
+                break
+            cut, before_next = still, D  # other links of this graph lead around a hole that fewer had left open
         mean = _mean(D)
         steps.append(_step(k, graph, D, cut, 1 - mean / mean_before, n_components))
-        before, mean_before = D if not cut.any() else _geodesics(_without(graph, cut), run), mean
+        before, mean_before = before_next, mean
     return tuple(steps)
 
 
@@ -85,7 +93,7 @@ def _nearest(graph: NeighborGraph, k: int) -> NeighborGraph:
 
 def _geodesics(graph: NeighborGraph, run: Run) -> np.ndarray:
     """Between all points, (n, n), or from a sample of them, (s, n)."""
-    some = sampled(graph.n)
+    some = sampled(graph.n, _EXACT)
     return geodesic_distances(graph, run, sources=None if len(some) == graph.n else some)
 
 
@@ -127,8 +135,9 @@ def _step(
 ) -> SweepStep:
     sizes = np.bincount(parts_of(graph))
     once = cut & (graph.sources < graph.to)
-    some = sampled(graph.n)
-    among = D.copy() if len(some) == graph.n else D[:, some]
+    of = np.arange(graph.n) if len(D) == graph.n else sampled(graph.n, _EXACT)  # the points that the rows of D belong to
+    some = sampled(len(of))
+    among = D[np.ix_(some, of[some])]
     close_gaps(among)
     return SweepStep(
         n_neighbors=k,

@@ -78,9 +78,7 @@ class Isomap(GraphMap):
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
         "auto", "'dense': all eigenvalues; 'auto' and 'arpack': the leading ones by iteration, beyond 1,000 rows."
     )
-    tol: float = param(
-        0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0
-    )
+    tol: float = param(0, "Residual at which the iteration for eigenpairs stops; 0: 1e-9, or 1e-8 in float32.", at_least=0)
     max_iter: int | None = param(None, "Most iterations for the eigenpairs; None: as many as it takes.", at_least=1)
     path_method: PathMethod = param(
         "auto", "How shortest paths are found: 'D' (Dijkstra), 'FW' (Floyd and Warshall), or the quicker one."
@@ -198,7 +196,7 @@ class Isomap(GraphMap):
     def neighbors_sweep(self, X: Any, n_neighbors: Any = (5, 6, 8, 10, 12, 15, 20)) -> tuple[SweepStep, ...]:
         """Return what the graph becomes with each number of neighbours: parts, paths, and links that cut across.
 
-        Nothing is fitted. X must fit in memory; beyond 1,000 rows, geodesics are those from 1,000 of them.
+        Nothing is fitted. X must fit in memory; beyond 2,000 rows, geodesics are those from 2,000 of them.
         """
         rows, _ = self._open(X, None)
         run = run_for(rows)
@@ -225,8 +223,9 @@ class Isomap(GraphMap):
         kept = None if self.kept_.all() or not given else np.flatnonzero(self.kept_)
         measure = self._distances_to(points)
         measure = measure and replace(measure, params=self._measure()[1])
-        near = self._nearest_among(points, min(self.n_neighbors or 1, self.dist_matrix_.shape[1]))
-        through = ByWayOfNeighbors(self.dist_matrix_, near, measure, self.radius, kept)
+        k = min(self.n_neighbors or 1, self.dist_matrix_.shape[1])
+        near = None if given else self._nearest_among(points, k)
+        through = ByWayOfNeighbors(self.dist_matrix_, near, k, measure, self.radius, kept)
         return Placement(self.weights_, self.mean_squares_, through)
 
     def _kept_points(self) -> int:

@@ -294,7 +294,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "isomap": (
         "Isomap's elbow",
-        "a whole number: low where dimensions are many or unequal, high on closed surfaces and where the graph has short cuts.",
+        "a whole number: low where dimensions are unequal, high on closed surfaces and where the graph has short cuts.",
     ),
 }
 ESTIMATORS: dict[str, Callable[[Work], IntrinsicDimension]] = {
