@@ -48,7 +48,7 @@ def intrinsic_dimension(
     >>> from lowland.data import load
     >>> roll = quality.intrinsic_dimension(load("swiss_roll").X)
     >>> f"{roll.value:.2f}, from {roll.low:.2f} to {roll.high:.2f}"
-    '1.96, from 1.93 to 2.00'
+    '1.96, from 1.92 to 2.00'
     """
     _check(method, n_neighbors, per_point, confidence, sample)
     rows = open_rows(X)

@@ -245,8 +245,9 @@ def _global_pca(work: Work) -> IntrinsicDimension:
 
 
 def _isomap(work: Work) -> IntrinsicDimension:
-    from lowland.methods.isomap import Isomap
+    from lowland.methods.registry import load_method
 
+    Isomap = load_method("Isomap")
     rows = work.drawn(_MAPPED_BY_ISOMAP)
     k = min(work.k, 10)
 
