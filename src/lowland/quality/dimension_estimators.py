@@ -23,7 +23,7 @@ MAPPED = ("auto", "mle", "twonn", "pca")  # those that speak of single points
 _PAIRED = 2000  # rows of which all pairs are compared: 32 MB of distances
 _NEIGHBOURHOODS = 1000  # taken apart by local PCA, unless a map is asked for
 _MAPPED_BY_ISOMAP = 1000
-_PARTS = 5  # of the rows, each left out once to see whether Isomap's elbow stays
+_REPEATS = 3  # of Isomap's map, each without another tenth of the rows, to see whether its elbow stays
 
 
 @dataclass(frozen=True, eq=False)  # eq: two arrays do not compare to one truth
@@ -255,12 +255,12 @@ def _isomap(work: Work) -> IntrinsicDimension:
         return Isomap(2, n_neighbors=k).fit(to_numpy(work.taken(places)))
 
     whole = fitted(rows)
-    left_out = work.order[: len(rows)] % _PARTS
-    parts = [int(fitted(rows[left_out != part]).elbow_) for part in work.run.iterate("mapping parts", _PARTS)]
+    left_out = work.order[: len(rows)] % 10
+    parts = [int(fitted(rows[left_out != part]).elbow_) for part in work.run.iterate("mapping parts", _REPEATS)]
     found = work.found(
         "isomap", float(whole.elbow_), 0.0,
         f"Residual variance {whole.residual_variances_[int(whole.elbow_) - 1]:.2g} at the elbow, of {len(rows)} rows.",
-        interval=f"the range of elbows with each fifth of the rows left out once, {parts}",
+        interval=f"the range of elbows, {parts} where another tenth of the rows was left out each time",
         details={"rows": len(rows), "neighbours": k, "residual variances": np.asarray(whole.residual_variances_)},
     )  # fmt: skip
     low, high = min(*parts, found.value), max(*parts, found.value)
