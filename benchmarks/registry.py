@@ -31,8 +31,7 @@ class Job:
 
 _WITH_JOBS = (
     "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
-    "neighbors", "laplacian", "lle", "growth",
-    "neighbors",
+    "neighbors", "isomap", "lle", "laplacian", "dimension", "growth",
 )  # fmt: skip
 _declared: dict[str, Job] = {}
 

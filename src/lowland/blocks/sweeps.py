@@ -10,8 +10,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array
 from lowland.blocks.components import parts_of
-from lowland.blocks.distances import Metric
 from lowland.blocks.geodesics import close_gaps, geodesic_distances, residual_variances, sampled
+from lowland.blocks.metrics import Metric
 from lowland.blocks.neighbors import NeighborGraph, Search, nearest_neighbors
 from lowland.errors import ParameterError
 from lowland.run.run import Run
