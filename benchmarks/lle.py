@@ -17,7 +17,6 @@ from benchmarks.registry import Plan, job
 _NEIGHBORS = 12
 _BARS = {"standard": 3.0, "modified": 15.0, "ltsa": 15.0}
 _NEAR = 1e-3  # sine of the angle between two embeddings: the eigenvalues are 1e-12, the rounding of their matrix 1e-16
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
 def roll(n: int) -> np.ndarray:
@@ -68,14 +67,6 @@ def lle_many(plan: Plan) -> Iterator[Line]:
         remark=f"memory: the whole process; residual |Mz - λz| / λ {result['off']:.0e}; the sheet's coordinates "
         f"explained to {result['explained']:.4f}",
     )  # fmt: skip
-
-
-@job("LocallyLinearEmbedding: time and memory against the number of points")
-def lle_growth(plan: Plan) -> Iterator[Line]:
-    for method in ("standard", "modified", "hessian", "ltsa"):
-        for n in SIZES[:2] if plan.quick else SIZES:
-            result = fresh(fit_once, n, method)
-            yield Line(f"{method}, n = {n:,}", result["seconds"], memory=result["peak"], remark="a fresh process")
 
 
 def fit_once(n: int, method: str) -> dict[str, Any]:
