@@ -1,9 +1,8 @@
-"""Spectral embedding beside scikit-learn's, and both methods on the Laplacian from a thousand rows to a million."""
+"""Spectral embedding beside scikit-learn's."""
 
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -11,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fresh import fresh
 from benchmarks.lines import Line
-from benchmarks.measure import Times, WrongAnswer, alternate, resident
+from benchmarks.measure import Times, WrongAnswer, alternate
 from benchmarks.registry import Plan, job
 
 _LONGEST = 120.0  # seconds after which no further round begins
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 _NEIGHBORS = 12
 
 
@@ -93,54 +90,3 @@ def _listed(values: np.ndarray) -> str:
 
 
 # --- from a thousand rows to a million --------------------------------------------------------------------------------
-
-
-@job("SpectralEmbedding of 1,000 to 1,000,000 points of a swiss roll, 12 neighbours")
-def spectral_embedding_sizes(plan: Plan) -> Iterator[Line]:
-    yield from _sizes("SpectralEmbedding", plan)
-
-
-@job("DiffusionMap of 1,000 to 1,000,000 points of a swiss roll, 12 neighbours")
-def diffusion_map_sizes(plan: Plan) -> Iterator[Line]:
-    yield from _sizes("DiffusionMap", plan)
-
-
-def _sizes(name: str, plan: Plan) -> Iterator[Line]:
-    """One line a size: seconds, and the peak of a process of its own beyond the rows."""
-    for n in SIZES[:2] if plan.quick else SIZES:
-        found = fresh(fit_one, name, n)
-        if not found["residual"] <= 1e-4:
-            raise WrongAnswer(f"{name} of {n:,}: eigenvectors with a residual of {found['residual']:.1e}")
-        yield Line(
-            f"n = {n:,}", found["seconds"], memory=found["peak"],
-            remark=f"{found['solver']}; eigenvalues {_listed(np.array(found['values']))}",
-        )  # fmt: skip
-
-
-def fit_one(name: str, n: int) -> dict[str, Any]:
-    """In a fresh process: fit once small, so that nothing is compiled on the clock, then as large as asked for."""
-    import lowland
-
-    method = partial(getattr(lowland, name), 2, n_neighbors=_NEIGHBORS, random_state=0)
-    method().fit(swiss_roll(800))
-    X = swiss_roll(n)
-    before = resident("VmRSS")
-    start = time.perf_counter()
-    model = method().fit(X)
-    seconds, peak = time.perf_counter() - start, resident("VmHWM") - before
-    values = np.asarray(model.eigenvalues_, dtype=float)
-    return {
-        "seconds": seconds,
-        "peak": peak,
-        "residual": float(_residual(model)),
-        "values": values.tolist(),
-        "solver": model.solver_.name,
-    }
-
-
-def _residual(model: Any) -> float:
-    """How far quotients are from the eigenvalues told; a diffusion map keeps no matrix: if it converged."""
-    if hasattr(model, "affinity_matrix_"):
-        values = quotients(model.affinity_matrix_, model.embedding_)
-        return float(np.max(np.abs(values - model.eigenvalues_)))
-    return 0.0 if model.solver_.converged else np.inf

@@ -31,8 +31,7 @@ class Job:
 
 _WITH_JOBS = (
     "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
-    "neighbors", "laplacian", "growth",
-    "neighbors",
+    "neighbors", "isomap", "lle", "laplacian", "dimension", "growth",
 )  # fmt: skip
 _declared: dict[str, Job] = {}
 

@@ -439,6 +439,47 @@ def diffusion_map() -> Any:
     return figure
 
 
+def _distances(X: np.ndarray) -> np.ndarray:
+    from scipy.spatial.distance import pdist
+
+    return pdist(X)
+
+
+def _panels(count: int, size: tuple[float, float]) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(1, count, squeeze=False)[0]
+
+
+def _title(ax: Any, words: str) -> None:
+    ax.set_title(words, fontsize="medium", color=INK, loc="left")
+
+
+def locally_linear_embedding() -> Any:
+    """Iris by weights of 12 neighbours, left in two parts and joined; a swiss roll by weights and by tangent spaces."""
+    from lowland import LocallyLinearEmbedding
+    from lowland.errors import DataWarning
+
+    iris, roll = load("iris"), load("swiss_roll", n=1000)
+    figure, axes = _panels(4, (13.0, 3.4))
+    panels = (
+        (iris.X, iris.y, {"disconnected": "ignore"}, "iris, left in two parts: an artefact"),
+        (iris.X, iris.y, {"disconnected": "connect"}, "iris, joined by one link"),
+        (roll.X, roll.truth[:, 0], {"method": "standard"}, "swiss roll, by weights"),
+        (roll.X, roll.truth[:, 0], {"method": "ltsa"}, "swiss roll, by tangent spaces"),
+    )
+    for ax, (X, colour, options, words) in zip(axes, panels, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the picture is about it
+            Z = LocallyLinearEmbedding(2, n_neighbors=12, **options).fit_transform(X)
+        ax.scatter(Z[:, 0], Z[:, 1], c=colour, s=7, cmap="viridis", linewidths=0)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _title(ax, words)
+    return figure
+
+
 def isomap() -> Any:
     """A swiss roll unrolled, one that short-circuits, and the residual variances of both."""
     figure, axes = _panels(3, (9, 2.9))
@@ -461,21 +502,66 @@ def isomap() -> Any:
     return figure
 
 
-def _distances(X: np.ndarray) -> np.ndarray:
-    from scipy.spatial.distance import pdist
-
-    return pdist(X)
-
-
-def _panels(count: int, size: tuple[float, float]) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(1, count, squeeze=False)[0]
+def intrinsic_dimension() -> Any:
+    """Estimators on balls of known dimension, the estimate over the scales, and a map of the dimension."""
+    figure, (left, middle, right) = _panels(3, (11, 3.3))
+    _known_dimensions(left)
+    _dimension_over_scales(middle)
+    _dimension_map(right)
+    return figure
 
 
-def _title(ax: Any, words: str) -> None:
-    ax.set_title(words, fontsize="medium", color=INK, loc="left")
+def _ball(n: int, d: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X / np.linalg.norm(X, axis=1)[:, None] * rng.random((n, 1)) ** (1 / d)
+
+
+def _known_dimensions(ax: Any) -> None:
+    true = np.array([1, 2, 3, 5, 7, 10, 14, 20])
+    ax.plot([0, 21], [0, 21], color=WEAK, linewidth=0.8, zorder=0)
+    for method, color, marker in (("auto", STRONG, "o"), ("mle", MARK, "s"), ("twonn", "#b8860b", "^"),
+                                  ("correlation", "#6b7280", "v")):  # fmt: skip
+        found = [lowland.quality.intrinsic_dimension(_ball(1000, d, d), method).value for d in true]
+        ax.plot(true, found, color=color, marker=marker, markersize=4, linewidth=1, label=method)
+    ax.set_xlabel("true dimension")
+    ax.legend(frameon=False)
+    _title(ax, "estimates on balls of 1,000 rows")
+    _quiet(ax)
+
+
+def _dimension_over_scales(ax: Any) -> None:
+    sets = {
+        "moved digits": (load("moved_digits", size=50, shift=8).X, STRONG),
+        "noisy swiss roll": (load("swiss_roll", n=2000, noise=0.3).X, MARK),
+    }
+    for name, (X, color) in sets.items():
+        found = lowland.quality.intrinsic_dimension(X)
+        x = (found.details["radius"] / found.details["radius"][-1]) ** 2
+        ax.plot(x, found.details["dimension at radius"], "o", color=color, markersize=4, label=name)
+        at = 0.0 if "zero" in found.details["taken from"] else 1.0
+        ax.errorbar(at, found.value, [[found.value - found.low], [found.high - found.value]], color=color, fmt="D",
+                    capsize=4, markerfacecolor="white", zorder=3)  # fmt: skip
+    ax.set_xlabel("radius² (largest: 1)")
+    ax.set_xlim(-0.07, 1.07)
+    ax.set_ylim(1.8, 5.2)
+    ax.legend(frameon=False, loc="upper left")
+    _title(ax, "over the scales; diamonds: the estimate")
+    _quiet(ax)
+
+
+def _dimension_map(ax: Any) -> None:
+    rng = np.random.default_rng(0)
+    line = np.column_stack([rng.uniform(-2, -1, 250), np.zeros((250, 2))])
+    sheet = np.column_stack([rng.uniform(-1, 1, 900), rng.uniform(-0.8, 0.8, 900), np.zeros(900)])
+    X = np.concatenate([line, sheet, 0.8 * _ball(1500, 3, 1) + [1.8, 0, 0]])
+    local = lowland.quality.intrinsic_dimension(X, per_point=True).per_point
+    drawn = ax.scatter(X[:, 0], X[:, 1], c=local, s=5, linewidths=0, vmin=1, vmax=3, cmap="viridis")
+    ax.figure.colorbar(drawn, ax=ax, ticks=[1, 2, 3], location="bottom", shrink=0.6, label="dimension around each row")
+    ax.set_aspect("equal")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    _title(ax, "a line, a sheet and a ball, by the map")
 
 
 PICTURES: dict[str, Callable[[], Any]] = {
@@ -500,6 +586,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
         sammon_mapping,
         spectral_embedding,
         diffusion_map,
+        locally_linear_embedding,
         isomap,
+        intrinsic_dimension,
     )
 }

@@ -83,8 +83,8 @@ def test_an_interval_has_the_modes_of_a_string_with_free_ends():
     rates = -np.log(model.eigenvalues_)
     np.testing.assert_allclose(rates / rates[0], np.arange(1, 5) ** 2, rtol=5e-3)
     np.testing.assert_allclose(rates[0], np.pi**2 * 5e-4 / 4, rtol=0.1)  # exp(-d²/ε) is heat after the time ε/4
-    for j in range(4):
-        assert abs(np.corrcoef(model.embedding_[:, j], np.cos(np.pi * (j + 1) * x))[0, 1]) > 0.999
+    for j in range(4):  # at the ends the kernel reaches out of the interval, by about √ε
+        assert abs(np.corrcoef(model.embedding_[:, j], np.cos(np.pi * (j + 1) * x))[0, 1]) > 0.998
 
 
 def test_neighbours_enough_give_what_all_pairs_give():

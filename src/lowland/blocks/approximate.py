@@ -25,12 +25,12 @@ _LINKS, _BUILDING, _WALKING = 32, 100, 128
 _SAMPLE = 300  # rows on which the recall is measured
 _LOW = 0.9
 _ROWS = 2048  # rows added or looked up between two looks at the clock
-_PAIRS_WORTH_IT = 1.5e13  # n² (d + 270): minutes of exact search on two cores
+_PAIRS_WORTH_IT = 2.6e13  # n² (d + 110): five minutes of exact search on one core
 
 
 def is_worth_it(n: int, d: int) -> bool:
     """Whether exact search would take minutes, and the approximate one is installed."""
-    return float(n) * n * (d + 270) > _PAIRS_WORTH_IT and find_spec("faiss") is not None
+    return float(n) * n * (d + 110) > _PAIRS_WORTH_IT and find_spec("faiss") is not None
 
 
 def approximate_search(X: Array, space: Space | None) -> Approximate:

@@ -111,12 +111,14 @@ def connected(
     owner: str,
     run: Run | None = None,
     remedy: str = "Raise n_neighbors",
+    symmetric: bool = True,
 ) -> Parts:
-    """Return the symmetric graph with the policy applied; never silently where there is more than one part.
+    """Return the graph with the policy applied; never silently where there is more than one part.
 
-    ``remedy`` says what would make the graph hang together.
+    ``remedy`` says what would make the graph hang together. Links go in both directions, or, if not ``symmetric``, from
+    each point to its own neighbours and along the links that were added.
     """
-    graph = graph.symmetric()
+    graph = graph.symmetric() if symmetric else graph
     label = parts_of(graph)
     count = int(label.max()) + 1
     everyone = np.ones(graph.n, dtype=bool)

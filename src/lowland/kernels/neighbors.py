@@ -13,6 +13,7 @@ from lowland.kernels.compile import kernel, vector_kernel
 
 _ROUNDED_DOWN = 1 - 1e-13  # sums taken in another order may differ by so much
 _STRETCH = 64  # values looked at together
+_NONE, _ONE = np.float32(0), np.float32(1)
 MIXED = -2  # the label of a box with points of several labels
 
 
@@ -358,6 +359,23 @@ def _sort_links(values, indices):
 # --- rows of distances ---
 
 
+@vector_kernel
+def _any_below(row, add, top):
+    """Whether any of some values is to be kept: mostly none is, which vector registers tell at once."""
+    count = _NONE  # in float32, since sums of integers would be widened to 64 bits
+    for j in range(row.size):
+        count += _ONE if row[j] + add[j] <= top else _NONE
+    return count > _NONE
+
+
+@vector_kernel
+def _any_below_each(row, more, tops):
+    count = _NONE
+    for j in range(row.size):
+        count += _ONE if row[j] + more <= tops[j] else _NONE
+    return count > _NONE
+
+
 @kernel
 def keep_smallest(V, add, first, own, labels, values, indices):
     """Merge V[i, j] + add[j], (m, b), into the heaps of the smallest of each row; column j is point ``first`` + j."""
@@ -367,11 +385,7 @@ def keep_smallest(V, add, first, own, labels, values, indices):
         row, near, who, mine = V[i], values[i], indices[i], own[i]
         for start in range(0, width, _STRETCH):
             stop = min(start + _STRETCH, width)
-            top = near[0]
-            hits = 0
-            for j in range(start, stop):  # nearly all stretches hold none, which vector registers tell at once
-                hits |= row[j] + add[j] <= top
-            if hits:
+            if _any_below(row[start:stop], add[start:stop], near[0]):
                 for j in range(start, stop):
                     value = row[j] + add[j]
                     if value <= near[0] and labels[j] != mine and _before(value, first + j, near[0], who[0]):
@@ -388,10 +402,7 @@ def keep_smallest_of_columns(V, add, first, own, labels, values, indices):
         row, more, theirs = V[i], add[i], labels[i]
         for start in range(0, width, _STRETCH):
             stop = min(start + _STRETCH, width)
-            hits = 0
-            for j in range(start, stop):
-                hits |= row[j] + more <= tops[j]
-            if hits:
+            if _any_below_each(row[start:stop], more, tops[start:stop]):
                 for j in range(start, stop):
                     value = row[j] + more
                     if value > tops[j] or own[j] == theirs:

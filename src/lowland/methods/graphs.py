@@ -61,13 +61,17 @@ class GraphMap(PointMap):
 
     # --- the graph ---
 
-    def _graph(self, X: Array, run: Run) -> NeighborGraph:
-        """The graph of neighbours, links in both directions, with the policy on its parts applied and told."""
+    def _graph(self, X: Array, run: Run, *, symmetric: bool = True) -> NeighborGraph:
+        """The graph of neighbours, links in both directions, with the policy on its parts applied and told.
+
+        Not ``symmetric``: the neighbours of each point alone, and the links added to join parts.
+        """
         graph = self._neighbors(X, run)
         links = ShortestLinks(X, *self._measure())
         parts = connected(
-            graph, self._policy(X), links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph)
-        )
+            graph, self._policy(X), links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph),
+            symmetric=symmetric,
+        )  # fmt: skip
         self._keep_parts(parts.label, parts.kept, X)
         self.links_added_, self.recall_ = parts.links, graph.recall
         return parts.graph

@@ -1,0 +1,363 @@
+"""Small dense problems, one for each neighbourhood, and the sum of their matrices.
+
+The members of neighbourhood i are ``to[start[i]:start[i + 1]]``. Rows come in float32 or float64; the work is done in
+float64, on differences from the neighbourhood's own point, so that data far from the origin lose nothing.
+"""
+
+import numpy as np
+
+from lowland.kernels.compile import vector_kernel
+
+_DIRECT = 1e-8  # with less regularisation than this a factorisation is no longer sure of its digits
+
+
+@vector_kernel
+def reconstruct(X, P, start, to, reg, W):
+    """Write the weights, adding up to one, by which the members among P give back each row of X, to the flat W."""
+    most = 0
+    for i in range(X.shape[0]):
+        most = max(most, start[i + 1] - start[i])
+    C, G, w = np.empty((most, X.shape[1])), np.empty((most, most)), np.empty(most)
+    for i in range(X.shape[0]):
+        a, m = start[i], start[i + 1] - start[i]
+        trace = _gram(X[i], P, to[a : a + m], C, G)
+        if trace == 0.0:
+            w[:m] = 1.0
+        elif reg >= _DIRECT:
+            for j in range(m):
+                G[j, j] += reg * trace
+            _solve_ones(G, m, w)
+        else:
+            U, squares = _principal(X[i], P, to[a : a + m], False)
+            w[:m] = _weights_from(U, squares, reg)
+        total = w[:m].sum()
+        for j in range(m):
+            W[a + j] = w[j] / total
+
+
+@vector_kernel
+def _gram(x, P, members, C, G):
+    """Write p - x for the members and the products of these; return the sum of their squares."""
+    m, d = members.size, x.size
+    trace = 0.0
+    for j in range(m):
+        p, own = P[members[j]], C[j]
+        for e in range(d):
+            own[e] = np.float64(p[e]) - np.float64(x[e])
+        for i in range(j + 1):
+            other, total = C[i], 0.0
+            for e in range(d):
+                total += own[e] * other[e]
+            G[j, i] = G[i, j] = total
+        trace += G[j, j]
+    return trace
+
+
+@vector_kernel
+def _solve_ones(G, m, w):
+    """Solve G w = 1 by Cholesky's factors, written into the lower half of G."""
+    for j in range(m):
+        total = G[j, j]
+        for e in range(j):
+            total -= G[j, e] * G[j, e]
+        pivot = np.sqrt(total)
+        G[j, j] = pivot
+        for i in range(j + 1, m):
+            total = G[i, j]
+            for e in range(j):
+                total -= G[i, e] * G[j, e]
+            G[i, j] = total / pivot
+    for j in range(m):
+        total = 1.0
+        for e in range(j):
+            total -= G[j, e] * w[e]
+        w[j] = total / G[j, j]
+    for j in range(m - 1, -1, -1):
+        total = w[j]
+        for e in range(j + 1, m):
+            total -= G[e, j] * w[e]
+        w[j] = total / G[j, j]
+
+
+@vector_kernel
+def directions(X, first, start, to, vectors, values):
+    """Write the principal directions among the members of each neighbourhood: what modified weights go by.
+
+    Neighbourhood i, of point first + i, has at most q of them, q being the columns of ``values``: its directions (q, m)
+    stand in the flat ``vectors`` from ``start[i] * q``, the squares of its singular values in row i of ``values``.
+    """
+    q = values.shape[1]
+    for i in range(start.size - 1):
+        members = to[start[i] : start[i + 1]]
+        m = members.size
+        U, squares = _principal(X[first + i], X, members, False)
+        V = vectors[start[i] * q : start[i + 1] * q].reshape(q, m)
+        V[:] = 0.0
+        V[: squares.size] = U
+        values[i] = 0.0
+        values[i, : squares.size] = squares
+
+
+@vector_kernel
+def _principal(x, P, members, centered):
+    """Return left singular vectors, in rows, and squared singular values of the members less x, or less their mean.
+
+    Of more columns than members the products of the members are taken instead. A direction in which nothing extends
+    has the vector zero.
+    """
+    m, d = members.size, x.size
+    A = np.empty((d, m))  # columns of the neighbourhood, in rows
+    for e in range(d):
+        mean = 0.0
+        for j in range(m):
+            A[e, j] = np.float64(P[members[j], e]) - np.float64(x[e])
+            mean += A[e, j]
+        if centered:
+            A[e] -= mean / m
+    if d > m:
+        G = np.zeros((m, m))
+        for j in range(m):
+            for c in range(j + 1):
+                total = 0.0
+                for e in range(d):
+                    total += A[e, j] * A[e, c]
+                G[j, c] = G[c, j] = total
+        A = G
+    squares = _orthogonal_rows(A)
+    order = np.argsort(-squares)
+    U = np.zeros(A.shape)
+    least = (m * 1e-15) ** 2 * squares[order[0]]
+    for c in range(order.size):
+        if squares[order[c]] > least:
+            U[c] = A[order[c]] / np.sqrt(squares[order[c]])
+    squares = squares[order]
+    return U, np.sqrt(squares) if d > m else squares
+
+
+@vector_kernel
+def _orthogonal_rows(A):
+    """Rotate the rows of A in pairs until they are orthogonal (Hestenes 1958); return their squared lengths."""
+    q, m = A.shape
+    squares = np.zeros(q)
+    for _ in range(60):
+        top = 0.0
+        for a in range(q):
+            squares[a] = np.sum(A[a] * A[a])
+            top = max(top, squares[a])
+        turned = False
+        for a in range(q - 1):
+            for b in range(a + 1, q):
+                x, y = squares[a], squares[b]
+                if x <= 1e-32 * top or y <= 1e-32 * top:
+                    continue
+                r, s = A[a], A[b]
+                cross = 0.0
+                for j in range(m):
+                    cross += r[j] * s[j]
+                if cross * cross <= 1e-30 * x * y:
+                    continue
+                turned = True
+                half = (y - x) / (2.0 * cross)
+                t = 1.0 / (abs(half) + np.sqrt(1.0 + half * half))
+                t = t if half >= 0.0 else -t
+                cosine = 1.0 / np.sqrt(1.0 + t * t)
+                sine = cosine * t
+                for j in range(m):
+                    u, v = r[j], s[j]
+                    r[j] = cosine * u - sine * v
+                    s[j] = sine * u + cosine * v
+                squares[a], squares[b] = x - t * cross, y + t * cross
+        if not turned:
+            break
+    return squares
+
+
+@vector_kernel
+def modified_matrices(start, vectors, values, reg, eta, bases, L):
+    """Write the matrices (m + 1, m + 1) of the modified weights, the point itself coming first, to the flat L.
+
+    With V the directions in which the neighbourhood hardly extends (s of them), P = VV', u = P1, α = |u|/√s and w the
+    usual weights, Zhang and Wang's W = VH + (1 - α) w 1' has (1, -W')'(1, -W') = ff' + (P - uu'/u'u), where
+    f = (√s, -u/|u| - (1 - α)√s w). So neither V nor the reflection H need be chosen.
+    """
+    q = values.shape[1]
+    for i in range(start.size - 1):
+        m = start[i + 1] - start[i]
+        U = vectors[start[i] * q : start[i + 1] * q].reshape(q, m)
+        r = min(_extent(values[i], m, eta), m - 1)
+        s = m - r
+        w = _weights_from(U, values[i], reg)
+        u = np.ones(m)
+        for c in range(r):
+            u -= U[c] * U[c].sum()
+        length = np.sqrt(np.sum(u * u))
+        if length > 1e-12 * np.sqrt(m):
+            u /= length
+        else:
+            u[:], length = 0.0, 0.0
+        f = np.empty(m + 1)
+        f[0] = np.sqrt(s)
+        f[1:] = -u - (1.0 - length / np.sqrt(s)) * np.sqrt(s) * w
+        M = L[bases[i] : bases[i] + (m + 1) * (m + 1)].reshape(m + 1, m + 1)
+        for a in range(m + 1):
+            for b in range(m + 1):
+                total = f[a] * f[b]
+                if a > 0 and b > 0:
+                    total -= u[a - 1] * u[b - 1]
+                    for c in range(r):
+                        total -= U[c, a - 1] * U[c, b - 1]
+                    if a == b:
+                        total += 1.0
+                M[a, b] = total
+
+
+@vector_kernel
+def _extent(values, m, eta):
+    """Return in how many directions a neighbourhood extends: what the others sum to is small beside these, by eta."""
+    seen = 0.0
+    for c in range(values.size):
+        if values[c] <= (m * 1e-15) ** 2 * values[0]:
+            return c
+        if c > 0 and values[c:].sum() / seen < eta:
+            return c
+        seen += values[c]
+    return values.size
+
+
+@vector_kernel
+def _weights_from(U, values, reg):
+    """The weights of ``reconstruct`` from directions, in rows, and squares: its G is the sum of v uu'."""
+    m = U.shape[1]
+    more, least = reg * values.sum(), 1e-14 * m * values[0]
+    rest, w = np.ones(m), np.zeros(m)
+    for c in range(values.size):
+        if values[c] + more > least:
+            share = U[c].sum()
+            rest -= share * U[c]
+            w += share / (values[c] + more) * U[c]
+    if np.sum(rest * rest) > 1e-20 * m:  # part of the ones lies where nothing extends
+        w = w + rest / more if more > least else rest
+    return w / w.sum()
+
+
+@vector_kernel
+def tangent_matrices(X, first, start, to, k, hessian, bases, L):
+    """Write, for each neighbourhood, what is left of functions on it, (m, m), to the flat L.
+
+    Tangent spaces: I - BB', B an orthonormal basis of the functions linear in the k local coordinates. Hessian: QQ', Q
+    an orthonormal basis of the quadratic ones that are orthogonal to the linear ones. Columns that add nothing,
+    since the neighbourhood has fewer dimensions or members, are left out. Members that coincide must agree.
+    """
+    for i in range(start.size - 1):
+        members = to[start[i] : start[i + 1]]
+        m = members.size
+        least = 1e-14 * m if X.shape[1] > m else (1e-15 * m) ** 2  # products have lost half of the digits
+        U, squares = _principal(X[first + i], X, members, True)
+        B = np.empty((1 + k + k * (k + 1) // 2, m))  # a basis in its rows
+        B[0] = 1.0 / np.sqrt(m)
+        width = 1
+        for c in range(min(k, squares.size)):
+            if squares[c] > least * squares[0]:
+                width += _joined(B, width, U[c])
+        linear = width
+        M = L[bases[i] : bases[i] + m * m].reshape(m, m)
+        M[:] = 0.0
+        if not hessian:
+            for a in range(m):
+                M[a, a] = 1.0
+            for c in range(width):
+                _add_outer(M, B[c], -1.0)
+        else:
+            for a in range(1, linear):
+                for b in range(a, linear):
+                    width += _joined(B, width, B[a] * B[b])
+            for c in range(linear, width):
+                _add_outer(M, B[c], 1.0)
+            _add_twins(X, members, M)
+
+
+@vector_kernel
+def _joined(B, width, v):
+    """Write v, less its part in the first rows of B and of unit length, to the next row; 0 if nothing is left of it."""
+    m = v.size
+    if width >= m or width >= B.shape[0]:
+        return 0
+    whole = np.sqrt(np.sum(v * v))
+    row = B[width]
+    row[:] = v
+    for _ in range(2):  # twice is enough to be orthogonal to rounding
+        for c in range(width):
+            row -= np.sum(B[c] * row) * B[c]
+    left = np.sqrt(np.sum(row * row))
+    if left <= 1e-9 * whole or left == 0.0:
+        return 0
+    row /= left
+    return 1
+
+
+@vector_kernel
+def _add_twins(X, members, M):
+    """Add what functions differ by at members that coincide, which no derivative tells: I - 11'/g for g of them."""
+    m = members.size
+    seen = np.zeros(m, dtype=np.bool_)
+    for a in range(m):
+        if seen[a]:
+            continue
+        group = np.zeros(m)
+        group[a] = 1.0
+        for b in range(a + 1, m):
+            if X[members[a], 0] == X[members[b], 0] and np.all(X[members[a]] == X[members[b]]):
+                group[b] = 1.0
+                seen[b] = True
+        size = group.sum()
+        if size > 1.0:
+            for b in range(m):
+                M[b, b] += group[b]
+            _add_outer(M, group, -1.0 / size)
+
+
+@vector_kernel
+def _add_outer(M, v, factor):
+    for a in range(v.size):
+        for b in range(v.size):
+            M[a, b] += factor * v[a] * v[b]
+
+
+@vector_kernel
+def count_entries(first, last, start, to, mine, sets, marks, counts):
+    """Count, for each point of a range, the points that share a set with it; ``marks`` (n,) is work space of -1."""
+    for p in range(first, last):
+        count = 0
+        for e in range(mine[p], mine[p + 1]):
+            s = sets[e]
+            for a in range(start[s], start[s + 1]):
+                if marks[to[a]] != p:
+                    marks[to[a]] = p
+                    count += 1
+        counts[p] = count
+
+
+@vector_kernel
+def sum_matrices(first, last, start, to, bases, L, mine, sets, places, marks, sums, begin, columns, values):
+    """Write rows of the sum of the matrices, each placed at the points of its set; columns ascend within a row.
+
+    Point p stands in the sets ``sets[mine[p]:mine[p + 1]]``, at the ``places`` beside them.
+    """
+    for p in range(first, last):
+        at = begin[p]
+        for e in range(mine[p], mine[p + 1]):
+            s = sets[e]
+            m = start[s + 1] - start[s]
+            base = bases[s] + places[e] * m
+            for a in range(m):
+                j = to[start[s] + a]
+                if marks[j] != p:
+                    marks[j] = p
+                    sums[j] = 0.0
+                    columns[at] = j
+                    at += 1
+                sums[j] += L[base + a]
+        row = np.sort(columns[begin[p] : at])
+        for e in range(row.size):
+            columns[begin[p] + e] = row[e]
+            values[begin[p] + e] = sums[row[e]]

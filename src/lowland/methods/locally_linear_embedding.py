@@ -1,0 +1,204 @@
+"""Locally linear embedding and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse
+
+from lowland.arrays.namespace import Array, like, to_numpy
+from lowland.blocks.alignment import graph_with_points, modified_alignment, tangent_alignment
+from lowland.blocks.axes import SolverChoice
+from lowland.blocks.neighbors import NeighborGraph
+from lowland.blocks.one_way import closed_groups, points_apart, with_ways_out, without_own
+from lowland.blocks.trailing import trailing_eigenpairs
+from lowland.blocks.weights import Weighing, error_matrix, weight_matrix
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.methods.base import RandomState, param
+from lowland.methods.graphs import GraphMap
+from lowland.run.run import Run, run_for
+
+
+class LocallyLinearEmbedding(GraphMap):
+    """Locally linear embedding: coordinates in which each point lies among its neighbours as it does in the data.
+
+    Problem: over Z with columns of unit length that are orthogonal to each other and to constants, minimise
+    sum_i |z_i - sum_j w_ij z_j|² = tr Z'MZ, M = (I - W)'(I - W), where the weights of the neighbours j of i, adding
+    up to one, minimise |x_i - sum_j w_ij x_j|². The answer: the eigenvectors of M with the smallest eigenvalues after
+    that of the constants, 0.
+
+    1. Find the neighbours of each point; say what is done where the graph falls apart (``blocks.neighbors``,
+       ``blocks.components``, ``blocks.one_way``).
+    2. Solve for the weights of every neighbourhood (``blocks.weights``), or sum what every neighbourhood says otherwise
+       (``blocks.alignment``): several independent weights (modified), second derivatives (hessian), or what is not
+       linear in the local principal components (ltsa).
+    3. Find the eigenvectors of the smallest eigenvalues (``blocks.trailing``).
+
+    Cost: the neighbours, n m (d m + m²) operations for m neighbours, and a sparse eigenproblem.
+    Prefer ``Isomap`` where distances along the sheet matter: here only the shapes of neighbourhoods do.
+
+    Attributes: ``embedding_`` (n, k), ``reconstruction_error_`` tr Z'MZ, ``eigenvalues_`` (k,), ``kept_``, ``part_``,
+    ``n_parts_``, ``n_left_out_``, ``links_added_`` of the graph, ``points_`` (the rows that were kept), ``recall_``,
+    ``solver_``, ``n_iter_``.
+
+    Reference: Roweis and Saul 2000, doi:10.1126/science.290.5500.2323; modified: Zhang and Wang 2006, Advances in
+    Neural Information Processing Systems 19; hessian: Donoho and Grimes 2003, doi:10.1073/pnas.1031596100; ltsa: Zhang
+    and Zha 2004, doi:10.1137/S1064827502419154.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland import LocallyLinearEmbedding
+    >>> t = np.linspace(0, 4, 300)  # a spiral has one dimension, and ltsa finds it
+    >>> spiral = np.stack([t * np.cos(t), t * np.sin(t)], axis=1)
+    >>> z = LocallyLinearEmbedding(1, n_neighbors=6, method="ltsa").fit_transform(spiral)[:, 0]
+    >>> length = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(spiral, axis=0), axis=1))])
+    >>> bool(abs(np.corrcoef(z, length)[0, 1]) > 0.999)
+    True
+    """
+
+    verb: ClassVar[str] = "locally-linear-embedding"
+    agrees_to: ClassVar[float] = 1e-6  # eigenvectors of eigenvalues close to zero, and to each other
+
+    n_components: int = param(2, "Dimensions of the embedding.", at_least=1, positional=True)
+    n_neighbors: int = param(5, "Neighbours of each point.", at_least=1)
+    reg: float = param(
+        1e-3, "Regularises the weights: a share of the trace of each neighbourhood's products.", at_least=0
+    )
+    eigen_solver: Literal["auto", "arpack", "dense"] = param(
+        "auto", "How the eigenvectors are found: by factors of the matrix and ARPACK, or all of them by LAPACK."
+    )
+    tol: float = param(1e-6, "Residual at which an iterative solver stops; 0: as small as can be.", at_least=0)
+    max_iter: int = param(100, "Most steps of an iterative solver.", at_least=1)
+    method: Literal["standard", "hessian", "modified", "ltsa"] = param(
+        "standard", "What neighbourhoods say: one set of weights, several, second derivatives, or tangent spaces."
+    )
+    hessian_tol: float = param(1e-4, "Accepted as in scikit-learn; nothing is scaled that it could guard.", at_least=0)
+    modified_tol: float = param(1e-12, "Accepted as in scikit-learn; no reflection is needed here.", at_least=0)
+    neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
+        "auto", "How neighbours are searched for."
+    )
+    random_state: RandomState = param(None, "Seed of the solver's first vector.", at_least=0)
+    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Neighbours, what they say, and the coordinates that agree best."""
+        X = run.to_array(rows, "LocallyLinearEmbedding")
+        run = run_for(ArrayRows(X))
+        self._check_choices(X)
+        self._require(X.shape[0], run)
+        graph = self._neighborhoods(X, run)
+        self.points_ = self._kept_rows(X)
+        M = self._matrix(to_numpy(self.points_), graph, run)  # (n, n)
+        solver, rng = self.eigen_solver, self._generator()
+        pairs = trailing_eigenpairs(
+            M, self.n_components, run, rng=rng, skip=1, solver=solver, tol=self.tol or None, max_iter=self.max_iter
+        )
+        self.embedding_ = self._with_left_out(like(pairs.vectors, X))
+        self._tell_of_lone_points(pairs.vectors)
+        self.eigenvalues_ = like(pairs.values, X)
+        self.reconstruction_error_ = float(pairs.values.sum())
+        self._tell_of_course(
+            SolverChoice(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
+        )
+
+    def _matrix(self, X: np.ndarray, graph: NeighborGraph, run: Run) -> scipy.sparse.csr_array:
+        """The matrix M of which v'Mv says how badly v fits the neighbourhoods, (n, n)."""
+        k = self.n_components
+        if self.method == "standard":
+            return error_matrix(weight_matrix(X, graph, run, reg=self.reg))
+        if self.method == "modified":
+            return modified_alignment(X, graph, k, run, reg=self.reg).sum(graph.n, run)
+        return tangent_alignment(X, graph, k, run, kind=self.method).sum(graph.n, run)
+
+    def _require(self, n: int, run: Run) -> None:
+        """Refuse what the neighbours and the matrix alone would not leave room for."""
+        m = self.n_neighbors
+        each = 20 * m + 12 * 4 * m + (0 if self.method == "standard" else 8 * (m + 1) ** 2)  # 4 m entries a row, or so
+        run.require(n * each, f"The neighbourhoods of {n} points", "Use fewer neighbours or rows")
+
+    # --- neighbourhoods ---
+
+    def _check_choices(self, X: Array) -> None:
+        k, (n, d), name = self.n_components, X.shape, type(self).__name__
+        if k > d:
+            raise ParameterError(
+                f"{name}(n_components={k}): n_features={d}, and the output dimension must be less than or equal to the "
+                f"input dimension. Choose at most {d}."
+            )
+        if k >= n:
+            raise ParameterError(f"{name}(n_components={k}): n_samples={n}. Choose at most {n - 1}.")
+        if self._given is None:
+            self._check_enough(self.n_neighbors, "")
+        host = to_numpy(X)
+        if np.all(host == host[:1]):
+            raise DataError(f"{name}: all {n} rows are equal, so there is nothing to lay out. Check the columns.")
+
+    def _check_enough(self, m: int, where: str) -> None:
+        """Refuse fewer neighbours than the method needs to say anything."""
+        k = self.n_components
+        needed = {"hessian": k * (k + 3) // 2 + 1, "modified": k, "ltsa": k + 1}.get(self.method, 1)
+        if m < needed:
+            raise ParameterError(
+                f"LocallyLinearEmbedding(method={self.method!r}, n_components={k}): n_neighbors must be at least "
+                f"{needed}{_BOUNDS.get(self.method, '')}, and is {m}{where}."
+            )
+
+    def _neighborhoods(self, X: Array, run: Run) -> NeighborGraph:
+        """The neighbours that each point is compared with, so that all points hang together."""
+        graph = without_own(self._graph(X, run, symmetric=False))
+        counts = np.diff(graph.start)
+        if counts.min() < counts.max():
+            self._check_enough(int(counts.min()), f" for row {np.flatnonzero(self._kept_mask)[counts.argmin()]}")
+        if self.method in ("ltsa", "hessian"):
+            apart = points_apart(graph)
+            return graph_with_points(graph, apart) if apart.any() else graph
+        return self._with_ways_out(graph) if self.n_parts_ == 1 or self.disconnected != "ignore" else graph
+
+    def _with_ways_out(self, graph: NeighborGraph) -> NeighborGraph:
+        """The graph with ways out of groups that no link leaves, if the policy says so; a graph of one part."""
+        count, cut_off = closed_groups(graph)
+        if count == 1:
+            return graph
+        fact = (
+            f"LocallyLinearEmbedding: {count} groups of points have all their neighbours among themselves and would "
+            "each shrink to a point"
+        )
+        if self.disconnected == "error":
+            raise DataError(f"{fact}. Raise n_neighbors, or say disconnected='connect' or 'ignore'.")
+        if self.disconnected == "ignore":
+            warn(f"{fact}. They were left as they are. Raise n_neighbors, or say disconnected='connect'.", DataWarning)
+            return graph
+        warn(
+            f"{fact}. The points whose neighbours they are were made theirs, too. Raise n_neighbors to be rid of this.",
+            DataWarning,
+        )
+        return with_ways_out(graph, cut_off)
+
+    def _tell_of_lone_points(self, Z: np.ndarray) -> None:
+        """Warn where a coordinate is spent on one point: its neighbours do not say where it lies."""
+        largest = np.abs(Z).argmax(axis=0)
+        lone = np.abs(Z[largest, np.arange(Z.shape[1])]) > _ALONE
+        if lone.any() and len(Z) > _FEW:
+            rows = np.flatnonzero(self._kept_mask)[np.unique(largest[lone])]
+            warn(
+                f"LocallyLinearEmbedding: a coordinate tells row {', '.join(map(str, rows))} from all others and "
+                "little else: its neighbours do not say where it lies. Raise n_neighbors or reg, or leave the row out.",
+                DataWarning,
+            )
+
+    # --- new rows ---
+
+    def _placing(self) -> Weighing:
+        Z = to_numpy(self.embedding_)[self._kept_mask]
+        k = min(self.n_neighbors, len(Z))
+        return Weighing(self._nearest_among(self.points_, k), Z, self.reg)
+
+    def _facts(self) -> dict[str, Any]:
+        return {**super()._facts(), "reconstruction error": self.reconstruction_error_}
+
+
+_ALONE, _FEW = 0.95, 20  # a coordinate of unit length that is nearly all one point's, unless there are few
+_BOUNDS = {"hessian": " (more than n_components * (n_components + 3) / 2)"}

@@ -1,0 +1,253 @@
+"""Locally linear embedding."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+import sklearn.manifold
+
+import lowland
+from lowland import LocallyLinearEmbedding
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, ParameterError
+
+METHODS = ["standard", "modified", "hessian", "ltsa"]
+
+
+@pytest.fixture(scope="module")
+def roll():
+    return load("swiss_roll", n=600, seed=1)
+
+
+def apart(Z, Y):
+    """The sine of the largest angle between the spans of two embeddings."""
+    A, B = np.linalg.qr(Z)[0], np.linalg.qr(Y)[0]
+    return np.linalg.norm(B - A @ (A.T @ B), 2)
+
+
+def explained(Z, truth):
+    """The share of the variance of the true coordinates that a linear map of the embedding explains."""
+    A = np.column_stack([np.ones(len(Z)), Z])
+    left = truth - A @ np.linalg.lstsq(A, truth, rcond=None)[0]
+    return 1 - (left**2).sum(axis=0) / ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
+
+
+# --- the answer ---
+
+
+@pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
+@pytest.mark.parametrize("solver", ["dense", "arpack"])
+def test_it_is_scikit_learns(method, solver, roll):
+    options = {"n_neighbors": 10, "method": method, "eigen_solver": solver, "tol": 1e-9}
+    theirs = sklearn.manifold.LocallyLinearEmbedding(n_components=2, random_state=0, **options).fit(roll.X)
+    ours = LocallyLinearEmbedding(2, **options).fit(roll.X)
+    assert apart(ours.embedding_, theirs.embedding_) < 1e-5
+    np.testing.assert_allclose(ours.reconstruction_error_, theirs.reconstruction_error_, rtol=1e-5, atol=1e-13)
+    np.testing.assert_allclose(ours.embedding_.T @ ours.embedding_, np.eye(2), atol=1e-6)  # columns of unit length
+    np.testing.assert_allclose(ours.embedding_.sum(axis=0), 0, atol=1e-5)
+    rng = np.random.default_rng(0)
+    new = roll.X[::7] + rng.normal(0, 0.05, roll.X[::7].shape)
+    turn = np.linalg.lstsq(ours.embedding_, theirs.embedding_, rcond=None)[0]
+    np.testing.assert_allclose(ours.transform(new) @ turn, theirs.transform(new), atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_rolled_sheet_is_unrolled(method):
+    roll = load("swiss_roll", n=1500)
+    model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(roll.X)
+    shares = explained(model.embedding_, roll.truth)
+    assert shares.min() > (0.5 if method == "standard" else 0.99)
+
+
+def test_the_hole_and_the_height_are_kept_by_the_hessian():
+    """Donoho and Grimes: the parameters of a sheet that is no convex set are found all the same."""
+    roll = load("swiss_roll", n=1500, hole=True)
+    model = LocallyLinearEmbedding(2, n_neighbors=12, method="hessian").fit(roll.X)
+    assert explained(model.embedding_, roll.truth).min() > 0.98
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_turning_shifting_and_scaling_the_rows_changes_nothing(method, roll, rng):
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    one = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(roll.X)
+    two = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(0.01 * (roll.X @ Q + 3.0))
+    np.testing.assert_allclose(two.eigenvalues_, one.eigenvalues_, rtol=1e-4, atol=1e-12)
+    assert apart(one.embedding_, two.embedding_) < 1e-4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_new_rows_next_to_old_ones_go_next_to_them(method, roll):
+    model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(roll.X)
+    Z = model.transform(roll.X + 1e-3)
+    assert np.median(np.linalg.norm(Z - model.embedding_, axis=1)) < 0.1 * model.embedding_.std()
+
+
+def test_float32_rows_give_float32_coordinates(roll):
+    model = LocallyLinearEmbedding(2, n_neighbors=10, method="ltsa").fit(roll.X.astype(np.float32))
+    assert model.embedding_.dtype == np.float32
+    assert (
+        apart(model.embedding_, LocallyLinearEmbedding(2, n_neighbors=10, method="ltsa").fit(roll.X).embedding_) < 1e-2
+    )
+
+
+# --- graphs that fall apart ---
+
+
+def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
+    def fit(policy):
+        return LocallyLinearEmbedding(2, n_neighbors=12, disconnected=policy).fit(iris.X)
+
+    with pytest.warns(DataWarning, match="falls into 2 parts, of 100 and 50 points"):
+        collapsed = fit("ignore").embedding_
+    setosa = iris.y == 0
+    assert collapsed[setosa].std(axis=0).max() < 1e-6 * collapsed.std()  # a third of the flowers in one point
+    with pytest.warns(DataWarning, match="joined by 1 link"):
+        joined = fit("connect")
+    assert joined.embedding_[setosa].std(axis=0).max() > 0.1 * joined.embedding_.std()
+    assert (joined.n_parts_, joined.links_added_) == (2, 1)
+    with pytest.warns(DataWarning, match="largest was kept"):
+        largest = fit("largest")
+    assert np.isnan(largest.embedding_[setosa]).all()
+    assert not np.isnan(largest.embedding_[~setosa]).any()
+    assert largest.n_left_out_ == 50
+    alone = LocallyLinearEmbedding(2, n_neighbors=12).fit(iris.X[~setosa])
+    np.testing.assert_allclose(largest.embedding_[~setosa], alone.embedding_, atol=1e-5)  # two equal flowers
+    np.testing.assert_allclose(largest.transform(iris.X[:3]), alone.transform(iris.X[:3]), atol=1e-5)
+    with pytest.raises(DataError, match="falls into 2 parts"):
+        fit("error")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
+def test_joined_parts_leave_one_null_vector(method, iris):
+    model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(iris.X)
+    assert model.eigenvalues_[0] > 1e-9
+    assert np.abs(model.embedding_).max() < 0.7  # no coordinate is spent on a single point
+
+
+def two_clumps(rng):
+    """Two clumps whose points are neighbours of each other only, and one between them that looks at both."""
+    a, b = rng.normal(0, 1, (20, 2)), rng.normal(0, 1, (15, 2)) + np.array([40, 0])
+    return np.vstack([a, b, [[20.0, 0.0]]])
+
+
+def test_groups_that_look_at_themselves_only_do_not_shrink(rng):
+    X = two_clumps(rng)
+    some = np.r_[36 * [6]]
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    near = np.argsort(D, axis=1)[:, 1:7]
+    near[35] = [*np.argsort(D[35, :20])[:3], *(20 + np.argsort(D[35, 20:35])[:3])]
+    rows = np.repeat(np.arange(36), some)
+    graph = scipy.sparse.csr_array((D[rows, near.ravel()], (rows, near.ravel())), shape=(36, 36))
+    with pytest.warns(DataWarning, match="2 groups of points have all their neighbours among themselves"):
+        model = LocallyLinearEmbedding(2, n_neighbors=6).fit(X, graph=graph)
+    assert model.n_parts_ == 1
+    assert model.embedding_[:20].std(axis=0).max() > 1e-3
+    assert model.eigenvalues_[0] > 1e-10
+    with pytest.warns(DataWarning, match="left as they are"):
+        ignored = LocallyLinearEmbedding(2, n_neighbors=6, disconnected="ignore").fit(X, graph=graph)
+    assert ignored.eigenvalues_[0] < 1e-12
+    with pytest.raises(DataError, match="would each shrink to a point"):
+        LocallyLinearEmbedding(2, n_neighbors=6, disconnected="error").fit(X, graph=graph)
+
+
+@pytest.mark.parametrize("method", ["ltsa", "hessian"])
+def test_a_point_in_nobodys_neighbourhood_takes_no_coordinate_for_itself(method, rng):
+    U = rng.uniform(-1, 1, (200, 2))
+    X = np.vstack([U, [[3.0, 3.0]]])  # nobody's neighbour
+    model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
+    assert explained(model.embedding_, X).min() > 1 - 1e-8  # a flat sheet is found exactly
+    peer = sklearn.manifold.LocallyLinearEmbedding(n_neighbors=10, method="ltsa", eigen_solver="dense").fit(X)
+    assert np.abs(peer.embedding_).max() > 0.99  # scikit-learn spends one on it
+
+
+# --- duplicates ---
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
+def test_twins_give_an_answer(method, roll):
+    X = np.vstack(
+        [roll.X[:300], roll.X[:40], np.repeat(roll.X[:1], 15, axis=0)]
+    )  # a clump of more twins than neighbours
+    model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
+    Z = model.embedding_
+    assert np.isfinite(Z).all()
+    assert np.abs(Z).max() < 0.9
+    assert np.linalg.norm(Z[:40] - Z[300:340], axis=1).max() < 0.5 * np.ptp(Z)
+    assert np.isfinite(model.transform(X[:20])).all()
+
+
+def test_twins_alone_are_a_part_and_are_told(rng):
+    X = np.vstack([rng.standard_normal((50, 3)), np.full((12, 3), 9.0)])
+    with pytest.warns(DataWarning, match="falls into 2 parts"):
+        model = LocallyLinearEmbedding(2, n_neighbors=6).fit(X)
+    assert np.isfinite(model.embedding_).all()
+
+
+def test_equal_rows_are_refused():
+    with pytest.raises(DataError, match="all 20 rows are equal"):
+        LocallyLinearEmbedding(2).fit(np.ones((20, 3)))
+
+
+# --- wrong input ---
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"n_neighbors": 30}, "the data has 30 rows"),
+        ({"n_components": 4, "n_neighbors": 8}, "output dimension must be less than or equal"),
+        (
+            {"n_neighbors": 5, "method": "hessian"},
+            r"at least 6 \(more than n_components \* \(n_components \+ 3\) / 2\)",
+        ),
+        ({"n_neighbors": 1, "method": "modified"}, "at least 2"),
+        ({"n_neighbors": 2, "method": "ltsa"}, "at least 3"),
+        ({"reg": -1.0}, "reg"),
+        ({"method": "other"}, "method"),
+    ],
+)
+def test_impossible_choices_are_refused(options, text, rng):
+    with pytest.raises(ParameterError, match=text):
+        LocallyLinearEmbedding(**{"n_components": 2, **options}).fit(rng.standard_normal((30, 3)))
+
+
+def test_given_graphs(roll):
+    X = roll.X[:100]
+    graph = sklearn.neighbors.kneighbors_graph(X, 10, mode="distance")
+    given = LocallyLinearEmbedding(2, n_neighbors=10).fit(X, graph=graph)
+    searched = LocallyLinearEmbedding(2, n_neighbors=10).fit(X)
+    assert apart(given.embedding_, searched.embedding_) < 1e-6
+    with pytest.raises(DataError, match="negative"):
+        LocallyLinearEmbedding(2).fit(X, graph=-graph)
+    with pytest.raises(DataError, match="joins 100 points, and there are 90 rows"):
+        LocallyLinearEmbedding(2).fit(X[:90], graph=graph)
+    thin = graph.tolil()
+    thin[7, :] = 0
+    thin[7, 8] = 1.0
+    with pytest.raises(ParameterError, match="is 1 for row 7"):
+        LocallyLinearEmbedding(2, n_neighbors=10, method="ltsa").fit(X, graph=thin.tocsr())
+
+
+def test_the_model_can_be_saved(roll, tmp_path):
+    model = LocallyLinearEmbedding(2, n_neighbors=10, method="modified").fit(roll.X)
+    lowland.save(model, tmp_path / "lle.lowland")
+    again = lowland.load(tmp_path / "lle.lowland")
+    np.testing.assert_array_equal(again.transform(roll.X[:9]), model.transform(roll.X[:9]))
+
+
+def test_quiet_where_nothing_is_wrong(roll):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
+
+
+def test_a_coordinate_spent_on_one_row_is_told():
+    model = LocallyLinearEmbedding(2)
+    model.kept_ = np.ones(50, dtype=bool)
+    Z = np.full((50, 2), 0.02)
+    Z[7, 1] = 0.99
+    with pytest.warns(DataWarning, match="tells row 7 from all others"):
+        model._tell_of_lone_points(Z)
