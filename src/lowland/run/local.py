@@ -164,6 +164,8 @@ def _hold() -> None:
             import threadpoolctl
 
             _controller = threadpoolctl.ThreadpoolController()
+            # faiss has a BLAS for itself, whose OpenMP only the thread that set a limit could set free again
+            _controller.lib_controllers = [lib for lib in _controller.lib_controllers if "faiss" not in lib.filepath]
         if _runs_inside == 0:
             _limit = _controller.limit(limits=1, user_api="blas")
             _leave_control()
