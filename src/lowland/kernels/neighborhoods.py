@@ -102,8 +102,8 @@ def directions(X, first, start, to, vectors, values):
 def _principal(x, P, members, centered):
     """Return left singular vectors, in rows, and squared singular values of the members less x, or less their mean.
 
-    The values are in a unit of the neighbourhood's own, lest fourth powers leave the floats. Of more columns than members the products of the members are taken instead. A direction in which nothing extends
-    has the vector zero.
+    The values are in a unit of the neighbourhood's own, lest fourth powers leave the floats. Of more columns than
+    members the products of the members are taken instead. A direction in which nothing extends has the vector zero.
     """
     m, d, top = members.size, x.size, 0.0
     A = np.empty((d, m))  # columns of the neighbourhood, in rows

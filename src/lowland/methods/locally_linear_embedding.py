@@ -221,7 +221,7 @@ class LocallyLinearEmbedding(GraphMap):
 
 def _is_shrunken(X: np.ndarray, Z: np.ndarray, whole: float) -> bool:
     """Whether rows that differ have all but one place."""
-    return bool(np.linalg.norm(Z - Z.mean(axis=0)) < _POINT * whole * np.sqrt(len(Z)) and np.any(X != X[:1]))
+    return bool(np.linalg.norm(Z - Z.mean(axis=0)) < _POINT * whole * np.sqrt(len(Z)) and np.any(X[:1] != X))
 
 
 _POINT = 0.01  # spread of a part, beside that of the whole, that looks like a point
