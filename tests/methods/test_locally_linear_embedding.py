@@ -218,6 +218,11 @@ def test_the_unit_of_the_columns_does_not_matter(method, unit, roll):
     assert apart(one, other) < 1e-6
 
 
+def test_fitted_rows_keep_their_places(roll):
+    model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
+    np.testing.assert_array_equal(model.transform(roll.X), model.embedding_)
+
+
 def test_what_it_tells_of_itself(roll):
     model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
     assert list(model._facts())[:2] == ["eigenvalues", "reconstruction error"]
