@@ -411,6 +411,7 @@ def spectral_embedding() -> Any:
     _title(middle, "its two slowest coordinates")
     right.scatter(length, Z[:, 0], **style)
     right.set_xlabel("length along the spiral")
+    right.set_ylabel("first coordinate")
     right.set_yticks([])
     _title(right, "the first follows the spiral")
     _quiet(right)
@@ -465,7 +466,7 @@ def locally_linear_embedding() -> Any:
     figure, axes = _panels(4, (13.0, 3.4))
     panels = (
         (iris.X, iris.y, {"disconnected": "ignore"}, "iris, left in two parts: an artefact"),
-        (iris.X, iris.y, {"disconnected": "connect"}, "iris, joined by one link"),
+        (iris.X, iris.y, {"disconnected": "connect"}, "iris, the parts joined"),
         (roll.X, roll.truth[:, 0], {"method": "standard"}, "swiss roll, by weights"),
         (roll.X, roll.truth[:, 0], {"method": "ltsa"}, "swiss roll, by tangent spaces"),
     )
@@ -476,6 +477,7 @@ def locally_linear_embedding() -> Any:
         ax.scatter(Z[:, 0], Z[:, 1], c=colour, s=7, cmap="viridis", linewidths=0)
         ax.set_xticks([])
         ax.set_yticks([])
+        ax.set_xlabel("colours: species" if X is iris.X else "colours: place along the spiral")
         _title(ax, words)
     return figure
 

@@ -193,6 +193,32 @@ def test_parts():
     np.testing.assert_allclose(model.embedding_[:40], DiffusionMap(2, epsilon=1.0).fit(X[:40]).embedding_, atol=1e-9)
 
 
+def test_joined_parts_are_no_points(iris):
+    with pytest.warns(DataWarning, match="joined by 1 link"):
+        model = DiffusionMap(2, n_neighbors=12).fit(iris.X)
+    Z = model.embedding_
+    assert np.all(Z[iris.y == 0].std(axis=0) > 0.01 * Z.std(axis=0))
+
+
+def test_kernel_values_that_vanish_in_rounding_are_no_links(rng):
+    X = rng.normal(size=(200, 3))
+    X[100:] += 8
+    order = rng.permutation(200)
+    with pytest.warns(DataWarning, match="beyond rounding links the 2 parts"):
+        one = DiffusionMap(2).fit(X)
+    with pytest.warns(DataWarning, match="beyond rounding links the 2 parts"):
+        other = DiffusionMap(2).fit(X[order])
+    assert one.n_parts_ == 2
+    np.testing.assert_allclose(np.abs(other.embedding_), np.abs(one.embedding_[order]), atol=1e-9)
+
+
+def test_new_distances_are_not_negative():
+    D = cdist(cloud(), cloud())
+    model = DiffusionMap(2, metric="precomputed").fit(D)
+    with pytest.raises(DataError, match=r"Row 1 of the 2 .* negative distance"):
+        model.transform(np.stack([D[0], D[1] - 5]))
+
+
 def test_a_graph_of_your_own():
     X = cloud(60, 2)
     D = cdist(X, X)

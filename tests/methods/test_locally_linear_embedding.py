@@ -191,6 +191,43 @@ def test_equal_rows_are_refused():
         LocallyLinearEmbedding(2).fit(np.ones((20, 3)))
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_three_parts_that_are_joined_do_not_shrink(method):
+    X = np.vstack([np.random.default_rng(s).standard_normal((60, 3)) + 20 * s for s in range(3)])
+    with pytest.warns(DataWarning, match="joined by 2 links") as told:
+        model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
+    assert len(told) == 1
+    spread = [np.linalg.norm(model.embedding_[model.part_ == part].std(axis=0)) for part in range(3)]
+    in_the_data = np.linalg.norm(X[:60].std(axis=0)) / np.linalg.norm(X.std(axis=0))
+    assert min(spread) > in_the_data / 4 * np.linalg.norm(model.embedding_.std(axis=0))
+
+
+@pytest.mark.filterwarnings("ignore:.*falls into 8 parts")
+def test_parts_drawn_as_points_are_told():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((7, 3)) + 300 * center for center in rng.standard_normal((8, 3))])
+    with pytest.warns(DataWarning, match="parts are drawn smaller than a hundredth of the whole"):
+        LocallyLinearEmbedding(2, method="ltsa").fit(X)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("unit", [1e-140, 1e-90, 1e90, 1e140])
+def test_the_unit_of_the_columns_does_not_matter(method, unit, roll):
+    X = roll.X[:200]
+    one, other = (LocallyLinearEmbedding(2, n_neighbors=8, method=method).fit(s * X).embedding_ for s in (1.0, unit))
+    assert apart(one, other) < 1e-6
+
+
+def test_fitted_rows_keep_their_places(roll):
+    model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
+    np.testing.assert_array_equal(model.transform(roll.X), model.embedding_)
+
+
+def test_what_it_tells_of_itself(roll):
+    model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
+    assert list(model._facts())[:2] == ["eigenvalues", "reconstruction error"]
+
+
 # --- wrong input ---
 
 

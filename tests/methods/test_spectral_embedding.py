@@ -46,6 +46,14 @@ OPTIONS = {
     "affinities": ({"affinity": "precomputed"}, rbf_kernel(roll(), gamma=0.02)),
     "sparse affinities": ({"affinity": "precomputed"}, ((GRAPH + GRAPH.T) > 0).astype(float)),
     "neighbours given": ({"affinity": "precomputed_nearest_neighbors", "n_neighbors": 10}, GRAPH),
+    "distances given": (
+        {"affinity": "precomputed_nearest_neighbors", "n_neighbors": 9},
+        np.sqrt(np.sum((roll()[:, None] - roll()[None]) ** 2, axis=-1)),
+    ),
+    "neighbours given, and each itself": (
+        {"affinity": "precomputed_nearest_neighbors", "n_neighbors": 9},
+        kneighbors_graph(roll(), 12, mode="distance", include_self=True),
+    ),
     "a function": ({"affinity": pairs_of}, roll()),
 }
 
@@ -198,6 +206,31 @@ def test_parts_of_neighbours_given():
         agree(model.embedding_, SpectralEmbedding(2, n_neighbors=9).fit(X).embedding_)
 
 
+@pytest.mark.parametrize(
+    ("laplacian", "shift", "count"), [("normalized", 8, 1), ("unnormalized", 8, 1), ("normalized", 9, 2)]
+)
+def test_links_that_vanish_in_rounding_are_told_and_mix_nothing(laplacian, shift, count, rng):
+    X = rng.normal(size=(200, 3))
+    X[100:] += shift
+    order = rng.permutation(200)
+    places = []
+    for rows in (X, X[order]):
+        model = SpectralEmbedding(2, affinity="rbf", laplacian=laplacian)
+        with pytest.warns(DataWarning, match="hardly to be told from zero" if count == 1 else "beyond rounding"):
+            places.append(model.fit_transform(rows))
+        assert model.n_parts_ == count
+    agree(places[1], places[0][order])
+    first = places[0][:, 0]
+    assert np.ptp(first[:100]) + np.ptp(first[100:]) < 1e-6 * np.ptp(first)
+
+
+def test_heat_weighs_an_added_link_like_others():
+    with pytest.warns(DataWarning, match="joined by 1 link"):
+        model = SpectralEmbedding(2, n_neighbors=8, weights="heat").fit(two_clouds())
+    W = model.affinity_matrix_ - scipy.sparse.eye_array(60)
+    assert W[:40, 40:].data == pytest.approx(np.median(W.data), rel=0.05)
+
+
 # --- new rows ---------------------------------------------------------------------------------------------------------
 
 
@@ -217,6 +250,21 @@ def test_given_affinities_are_extended_exactly():
     model = SpectralEmbedding(3, affinity="precomputed").fit(A - np.eye(100))
     with pytest.raises(DataError, match="no affinity with any of the fitted points"):
         model.transform(np.zeros((1, 100)))
+
+
+def test_new_rows_without_a_place_are_refused():
+    A = rbf_kernel(roll(100), gamma=0.01)
+    for W in (A, scipy.sparse.csr_array(A)):
+        model = SpectralEmbedding(2, affinity="precomputed").fit(W)
+        new = A[:5].copy()
+        new[3] = 0
+        with pytest.raises(DataError, match=r"Row 3 of the 5 .* no affinity with any of the fitted"):
+            model.transform(new if W is A else scipy.sparse.csr_array(new))
+        with pytest.raises(DataError, match=r"Row 0 .* negative affinity"):
+            model.transform(-new if W is A else scipy.sparse.csr_array(-new))
+    X = roll(100) / 10
+    with pytest.raises(DataError, match=r"Row 1 of the 2 .* no affinity"):
+        SpectralEmbedding(2, affinity="rbf").fit(X).transform(X[:2] + np.array([[0], [1000]]))
 
 
 def test_the_kernel_extends_without_a_jump():

@@ -126,6 +126,8 @@ class HeatTo:
     def __call__(self, X: Array) -> Array:
         """Of one slab, in its precision."""
         xp = xp_of(X)
+        if self.distances is None:
+            _refuse_rows(xp.any(X < 0, axis=1), "has a negative distance. Distances are zero or more.")
         D = X if self.distances is None else self.distances(X)
         D2 = as_double(D) ** 2
         if self.relative:
@@ -152,6 +154,10 @@ class GivenWith:
 
     def __call__(self, X: Any) -> Any:
         """They are the rows."""
+        negative = (X < 0).sum(axis=1) > 0 if is_sparse(X) else xp_of(X).any(X < 0, axis=1)
+        _refuse_rows(
+            negative, "has a negative affinity. An affinity says how strongly points are linked: zero or more."
+        )
         return X
 
 
@@ -232,10 +238,16 @@ class NystromNearest:
 def _divided(sums: Array, degrees: Array, offset: Array, slope: Array, flat: float = _FLAT) -> Array:
     """sums / (offset + slope degrees); where an eigenvalue leaves nothing to divide by, the mean of the neighbours."""
     xp = xp_of(sums)
+    _refuse_rows(
+        degrees[:, 0] <= _FLAT * float(xp.max(xp.abs(offset))),
+        "has no affinity with any of the fitted points, so it has no place among them. Leave such rows out.",
+    )
     by = offset[None, :] + slope[None, :] * degrees
-    by = xp.where(xp.abs(by) > flat * degrees, by, degrees)
-    if bool(xp.any(by == 0)):
-        raise DataError(
-            "A row has no affinity with any of the fitted points, so it has no place among them. Leave such rows out."
-        )
-    return sums / by
+    return sums / xp.where(xp.abs(by) > flat * degrees, by, degrees)
+
+
+def _refuse_rows(fault: Array, words: str) -> None:
+    """Refuse the first row of a slab that is at fault, (m,) bool."""
+    if bool(xp_of(fault).any(fault)):
+        i = int(np.argmax(to_numpy(fault)))
+        raise DataError(f"Row {i} of the {fault.shape[0]} placed at a time {words}")

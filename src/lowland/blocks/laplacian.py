@@ -27,8 +27,11 @@ Weights = Literal["average", "binary", "heat"]
 
 _SMALL = 1200  # dense affinities up to this size go to LAPACK: it beats every iteration
 _STEPS, _SURE = 40, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
-_LEAST = 1e-6  # weight of the longest links: one that joins two parts must not vanish
+_LEAST = 1e-6  # weight of the longest links, which must not vanish
 _ROUNDINGS = 1e4  # by which an affinity may differ from its mirror image
+_EPS = 2.0**-52  # the rounding of float64, in which eigenvectors are found whatever the affinities come in
+_WEAK = 1e-12  # an eigenvalue that is all but zero, of eigenvalues up to 2
+_MIXED = 1e-8  # of the constant in other eigenvectors: more, and it must be taken out of them
 _PORTION = 256  # rows of a dense matrix that are searched for links at a time
 
 
@@ -36,16 +39,25 @@ _PORTION = 256  # rows of a dense matrix that are searched for links at a time
 
 
 def link_weights(
-    graph: NeighborGraph, weights: Weights, *, found: NeighborGraph | None = None, t: float | None = None
+    graph: NeighborGraph,
+    weights: Weights,
+    *,
+    found: NeighborGraph | None = None,
+    t: float | None = None,
+    label: np.ndarray | None = None,
 ) -> scipy.sparse.csr_array:
     """Return the affinities of a graph with its links in both directions, (n, n), zero on the diagonal.
 
     binary: 1 for every link; average: ½ where only one of the two ends ``found`` the other among its neighbours; heat:
-    exp(-length²/t) (Belkin and Niyogi 2003), never below a millionth, lest parts that were joined fall apart again.
+    exp(-length²/t) (Belkin and Niyogi 2003), never below a millionth. A link between parts, (n,) ``label``, was added
+    to join them: it weighs as much as the median link, since by its own length it would join nothing.
     """
     if weights == "heat":
         t = median_squared(graph.length) if t is None else t
         values = np.maximum(np.exp(-(graph.length.astype(np.float64) ** 2) / t), _LEAST)
+        if label is not None:
+            added = label[graph.sources] != label[graph.to]
+            values[added] = np.median(values[~added])
     else:
         values = np.ones(len(graph.to))
     W = graph.matrix(values)
@@ -107,23 +119,42 @@ def check_affinities(W: Any, source: str = "The affinity matrix") -> None:
         )
 
 
-def affinity_parts(W: Any) -> np.ndarray:
-    """Return the part of each point, (n,), the largest being 0; affinity zero is no link."""
+def affinity_parts(W: Any, *, loops: bool = False) -> np.ndarray:
+    """Return the part of each point, (n,), the largest being 0.
+
+    Affinity zero is no link, nor is one that vanishes in rounding beside its ends' degrees, in which a point's affinity
+    with itself counts if ``loops``: no eigenvector could tell.
+    """
+    degree = _degrees(W, loops)  # (n,)
+    root = np.sqrt(np.maximum(degree, 0))
     if is_sparse(W):
-        links = scipy.sparse.csr_array(W)
-        links.eliminate_zeros()
+        links = scipy.sparse.coo_array(W)
+        i, j = links.coords
+        real = links.data > _EPS * root[i] * root[j]
+        links = scipy.sparse.coo_array((links.data[real], (i[real], j[real])), shape=W.shape)
         label = connected_components(links, directed=False)[1]
     else:
-        label = _dense_parts(W)
-    order = np.argsort(-np.bincount(label), kind="stable")
+        label = _dense_parts(W, root)
+    volume = np.bincount(label, degree).astype(np.float32)  # of parts as large, whatever the order of rows
+    order = np.lexsort((-volume, -np.bincount(label)))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return rank[label]
 
 
-def _dense_parts(W: Array) -> np.ndarray:
+def _degrees(W: Any, loops: bool) -> np.ndarray:
+    """The sum of each point's affinities, (n,), on the host in float64; that with itself if ``loops``."""
+    if is_sparse(W):
+        return W @ np.ones(W.shape[0]) - (0 if loops else W.diagonal())
+    xp = xp_of(W)
+    degree = to_numpy(xp.sum(W, axis=1, dtype=xp.float64))
+    return degree if loops else degree - to_numpy(xp.linalg.diagonal(W))
+
+
+def _dense_parts(W: Array, root: np.ndarray) -> np.ndarray:
     """Parts by spreading from a point; where most pairs are linked a few rows tell all."""
     n, xp = W.shape[0], xp_of(W)
+    bar = like(_EPS * root, W, xp.float64)
     label = np.full(n, -1)
     for part in range(n):
         if not (label < 0).any():
@@ -132,8 +163,9 @@ def _dense_parts(W: Array) -> np.ndarray:
         label[frontier] = part
         while frontier.size and (label < 0).any():
             now, frontier = frontier[:_PORTION], frontier[_PORTION:]
-            rows = xp.take(W, like(now, W, xp.int64), axis=0)
-            reached = np.flatnonzero(to_numpy(xp.any(rows != 0, axis=0)) & (label < 0))
+            rows = as_double(xp.take(W, like(now, W, xp.int64), axis=0))
+            linked = xp.any(rows > like(root[now], W, xp.float64)[:, None] * bar[None, :], axis=0)
+            reached = np.flatnonzero(to_numpy(linked) & (label < 0))
             label[reached] = part
             frontier = np.concatenate([frontier, reached])
     return label
@@ -149,7 +181,7 @@ def kept_parts(label: np.ndarray, policy: Policy, owner: str, remedy: str) -> np
         return np.ones(len(label), dtype=bool)
     sizes = np.bincount(label)
     told = ", ".join(map(str, sizes[:5])) + (", …" if count > 5 else "")
-    fact = f"{owner}: no affinity links the {count} parts that the points fall into, of {told} points"
+    fact = f"{owner}: no affinity beyond rounding links the {count} parts that the points fall into, of {told} points"
     if policy == "error":
         raise DataError(f"{fact}. {remedy}, or say disconnected='largest' or 'ignore'.")
     if policy == "largest":
@@ -302,14 +334,43 @@ def slowest_modes(
     if not left:
         return Modes(np.zeros(k), null[:, :k], SolverChoice("parts", f"{N.shape[1]} parts, each marked by one vector"))
     values, vectors, chosen = _pairs(L, left + N.shape[1], run, rng, solver, tol)
-    if N.shape[1] == 1:
+    if N.shape[1] == 1 and np.linalg.norm(N.T @ vectors[:, 1:]) <= _MIXED:
         values, vectors = values[1:], vectors[:, 1:]
-    else:  # an iteration may have found fewer of the equal eigenvalues than there are
-        beyond = vectors - N @ (N.T @ vectors)
-        new = np.flatnonzero(np.linalg.norm(beyond, axis=0) > 0.5)[:left]
-        values, vectors = values[new], beyond[:, new] / np.linalg.norm(beyond[:, new], axis=0)
+    else:
+        values, vectors = _without_null(values, vectors, N)
+        values, vectors = values[:left], vectors[:, :left]
+    _tell_of_weak_links(values, L)
     values = np.concatenate([np.zeros(null.shape[1]), values])
     return Modes(values, np.hstack([null, vectors]), chosen)
+
+
+def _tell_of_weak_links(values: np.ndarray, L: Laplacian) -> None:
+    """Warn of coordinates that do no more than tell clumps apart."""
+    count = int(np.sum(values < _WEAK * (1.0 if L.normalized else float(xp_of(L.degree).max(L.degree)))))
+    if count:
+        which = (
+            "The first coordinate has an eigenvalue"
+            if count == 1
+            else f"The first {count} coordinates have eigenvalues"
+        )
+        warn(
+            f"{which} hardly to be told from zero: next to nothing links some points with the others, and it only "
+            "marks them. Link them by more neighbours, or by a wider kernel.",
+            DataWarning,
+        )
+
+
+def _without_null(values: np.ndarray, V: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs orthogonal to the null vectors N, from V that may mix them with others as slow.
+
+    An iteration may have found fewer null vectors than there are: then more pairs are left.
+    """
+    _, sizes, right = np.linalg.svd(N.T @ V)
+    Q = right[int(np.sum(sizes > 0.5)) :].T  # what of V is beyond N
+    within, turn = np.linalg.eigh(Q.T @ (values[:, None] * Q))
+    beyond = V @ (Q @ turn)
+    beyond = beyond - N @ (N.T @ beyond)
+    return within, beyond / np.linalg.norm(beyond, axis=0)
 
 
 def _pairs(

@@ -62,6 +62,26 @@ def with_ways_out(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGraph:
     return graph.with_links(i, j, graph.length[back])
 
 
+def with_firm_joins(graph: NeighborGraph, label: np.ndarray) -> NeighborGraph:
+    """Return the graph with each link between parts, (n,) ``label``, made one between the neighbourhoods at its ends.
+
+    One link alone leaves constants on each part all but free: it is then a dimension of its own neighbourhood. So each
+    end, and half of its own neighbours, the nearest, see those of the other end. They take the length of the link.
+    """
+    joins = np.flatnonzero((label[graph.sources] != label[graph.to]) & (graph.sources < graph.to))
+    ends = [(*(_around(graph, label, int(e)) for e in (graph.sources[a], graph.to[a])), graph.length[a]) for a in joins]
+    i = np.concatenate([np.repeat(p, len(q)) for p, q, _ in ends])
+    j = np.concatenate([np.tile(q, len(p)) for p, q, _ in ends])
+    return graph.with_links(i, j, np.concatenate([np.full(len(p) * len(q), length) for p, q, length in ends]))
+
+
+def _around(graph: NeighborGraph, label: np.ndarray, i: int) -> np.ndarray:
+    """Point i and the nearer half of its neighbours in its own part."""
+    to, length = (each[graph.start[i] : graph.start[i + 1]] for each in (graph.to, graph.length))
+    to, length = to[label[to] == label[i]], length[label[to] == label[i]]
+    return np.append(to[np.argsort(length, kind="stable")][: (len(to) - 1) // 2], i).astype(np.int64)
+
+
 def points_apart(graph: NeighborGraph) -> np.ndarray:
     """Mark the points, (n,), that must be members of their own neighbourhoods so that these hang together.
 

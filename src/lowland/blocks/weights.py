@@ -52,7 +52,10 @@ def error_matrix(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
 
 @dataclass(frozen=True)
 class Weighing:
-    """Places new rows where the weights of their neighbours put them; an object that can travel to a worker."""
+    """Places new rows where the weights of their neighbours put them; an object that can travel to a worker.
+
+    A row that was fitted keeps its place, which regularised weights would blur.
+    """
 
     nearest: NearestAmong
     Z: Array  # (n, k) places of the points
@@ -66,8 +69,12 @@ class Weighing:
         m, k = indices.shape
         start, to = np.arange(m + 1) * k, indices.ravel().astype(np.int32)
         points, Z = to_numpy(self.nearest.points), to_numpy(self.Z)
-        w = reconstruction_weights(to_numpy(X), points, start, to, self.reg).reshape(m, k)
-        return like(np.einsum("mk,mkc->mc", w, Z[indices].astype(np.float64)), X)
+        rows = to_numpy(X)
+        w = reconstruction_weights(rows, points, start, to, self.reg).reshape(m, k)
+        placed = np.einsum("mk,mkc->mc", w, Z[indices].astype(np.float64))
+        fitted = np.all(points[indices[:, 0]] == rows, axis=1)
+        placed[fitted] = Z[indices[fitted, 0]]
+        return like(placed, X)
 
 
 def in_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> None:

@@ -102,10 +102,10 @@ def directions(X, first, start, to, vectors, values):
 def _principal(x, P, members, centered):
     """Return left singular vectors, in rows, and squared singular values of the members less x, or less their mean.
 
-    Of more columns than members the products of the members are taken instead. A direction in which nothing extends
-    has the vector zero.
+    The values are in a unit of the neighbourhood's own, lest fourth powers leave the floats. Of more columns than
+    members the products of the members are taken instead. A direction in which nothing extends has the vector zero.
     """
-    m, d = members.size, x.size
+    m, d, top = members.size, x.size, 0.0
     A = np.empty((d, m))  # columns of the neighbourhood, in rows
     for e in range(d):
         mean = 0.0
@@ -114,6 +114,9 @@ def _principal(x, P, members, centered):
             mean += A[e, j]
         if centered:
             A[e] -= mean / m
+        top = max(top, np.abs(A[e]).max())
+    if top > 0.0:
+        A /= 2.0 ** np.floor(np.log2(top))  # a power of two: no digit is lost
     if d > m:
         G = np.zeros((m, m))
         for j in range(m):

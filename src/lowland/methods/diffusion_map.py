@@ -115,7 +115,9 @@ class DiffusionMap(GraphMap):
         g = self._flattening(K, run)  # (m,)
         L = Laplacian.of(K, run, loops=True, density=g)  # I - D^(-1/2) K D^(-1/2)
         more = int(self.t == "auto" and self.n_components < K.shape[0] - 1)  # the first that is left out
-        modes = slowest_modes(L, self.n_components + more, run, label=affinity_parts(K), rng=self._generator())
+        modes = slowest_modes(
+            L, self.n_components + more, run, label=affinity_parts(K, loops=True), rng=self._generator()
+        )
         self._keep(1 - modes.values, coordinates(modes, L.root), to_numpy(L.degree), X)
         self.density_ = like(g, X, xp_of(self.embedding_).float64)
         self._tell_of_course(modes.solver, "Set n_neighbors, or a larger epsilon.")
@@ -149,7 +151,7 @@ class DiffusionMap(GraphMap):
         self.reach_ = like(found.table()[1][self._kept_mask, -1], X) if searched and found is not None else None
         self.points_ = self._kept_rows(X) if searched and self.metric != "precomputed" else None
         self._choose_width(np.concatenate([graph.length, np.zeros(graph.n, graph.length.dtype)]))
-        K = link_weights(graph, "heat", t=self.epsilon_)
+        K = link_weights(graph, "heat", t=self.epsilon_, label=to_numpy(self.part_)[self._kept_mask])
         return scipy.sparse.csr_array(K + scipy.sparse.eye_array(K.shape[0]))
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
@@ -164,7 +166,7 @@ class DiffusionMap(GraphMap):
         self._choose_width(sampled_distances(X, *self._measure()))
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
         K = _heat(D, self.epsilon_)
-        label = affinity_parts(K)
+        label = affinity_parts(K, loops=True)
         kept = kept_parts(label, self.disconnected, "DiffusionMap", "Raise epsilon")
         self._keep_parts(label, kept, X)
         self.links_added_, self.recall_, self.reach_ = 0, 1.0, None

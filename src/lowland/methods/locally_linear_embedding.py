@@ -11,7 +11,7 @@ from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.blocks.alignment import graph_with_points, modified_alignment, tangent_alignment
 from lowland.blocks.axes import SolverChoice
 from lowland.blocks.neighbors import NeighborGraph
-from lowland.blocks.one_way import closed_groups, points_apart, with_ways_out, without_own
+from lowland.blocks.one_way import closed_groups, points_apart, with_firm_joins, with_ways_out, without_own
 from lowland.blocks.trailing import trailing_eigenpairs
 from lowland.blocks.weights import Weighing, error_matrix, weight_matrix
 from lowland.data.rows import ArrayRows, Rows
@@ -98,6 +98,7 @@ class LocallyLinearEmbedding(GraphMap):
         )
         self.embedding_ = self._with_left_out(like(pairs.vectors, X))
         self._tell_of_lone_points(pairs.vectors)
+        self._tell_of_shrunken_parts(to_numpy(self.points_), pairs.vectors)
         self.eigenvalues_ = like(pairs.values, X)
         self.reconstruction_error_ = float(pairs.values.sum())
         self._tell_of_course(
@@ -152,6 +153,8 @@ class LocallyLinearEmbedding(GraphMap):
         counts = np.diff(graph.start)
         if counts.min() < counts.max():
             self._check_enough(int(counts.min()), f" for row {np.flatnonzero(self._kept_mask)[counts.argmin()]}")
+        if self.links_added_:
+            graph = with_firm_joins(graph, to_numpy(self.part_))
         if self.method in ("ltsa", "hessian"):
             apart = points_apart(graph)
             return graph_with_points(graph, apart) if apart.any() else graph
@@ -189,6 +192,21 @@ class LocallyLinearEmbedding(GraphMap):
                 DataWarning,
             )
 
+    def _tell_of_shrunken_parts(self, X: np.ndarray, Z: np.ndarray) -> None:
+        """Warn where parts that were joined are points all the same."""
+        if not self.links_added_:
+            return
+        label, whole = to_numpy(self.part_), np.linalg.norm(Z) / np.sqrt(len(Z))
+        shrunken = [part for part in range(self.n_parts_) if _is_shrunken(X[label == part], Z[label == part], whole)]
+        if shrunken:
+            parts = "1 part is" if len(shrunken) == 1 else f"{len(shrunken)} parts are"
+            warn(
+                f"LocallyLinearEmbedding: {parts} drawn smaller than a hundredth of the whole (see part_): far from "
+                "the others, or shrunken since the links that join parts say too little of them. Raise n_neighbors, "
+                "say disconnected='largest', or embed each part for itself.",
+                DataWarning,
+            )
+
     # --- new rows ---
 
     def _placing(self) -> Weighing:
@@ -197,8 +215,15 @@ class LocallyLinearEmbedding(GraphMap):
         return Weighing(self._nearest_among(self.points_, k), Z, self.reg)
 
     def _facts(self) -> dict[str, Any]:
-        return {**super()._facts(), "reconstruction error": self.reconstruction_error_}
+        told = {"eigenvalues": self.eigenvalues_[:10], "reconstruction error": self.reconstruction_error_}
+        return {**told, **super()._facts()}
 
 
+def _is_shrunken(X: np.ndarray, Z: np.ndarray, whole: float) -> bool:
+    """Whether rows that differ have all but one place."""
+    return bool(np.linalg.norm(Z - Z.mean(axis=0)) < _POINT * whole * np.sqrt(len(Z)) and np.any(X[:1] != X))
+
+
+_POINT = 0.01  # spread of a part, beside that of the whole, that looks like a point
 _ALONE, _FEW = 0.95, 20  # a coordinate of unit length that is nearly all one point's, unless there are few
 _BOUNDS = {"hessian": " (more than n_components * (n_components + 3) / 2)"}

@@ -77,8 +77,8 @@ class SpectralEmbedding(GraphMap):
         Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"] | Callable[..., Any]
     ) = param(
         "nearest_neighbors",
-        "What links points: neighbours, the kernel rbf, or what is given: affinities, distances of neighbours, a "
-        "function that makes the affinities of all rows.",
+        "What links points: neighbours, the kernel rbf, or what is given: affinities, distances of neighbours, "
+        "or, in Python, what makes the affinities of all rows.",
     )
     gamma: float | None = param(None, "Factor of the rbf kernel exp(-gamma d²); None: 1 / columns.", at_least=0)
     random_state: RandomState = param(None, "Seed of the solver's start and of an approximate search.", at_least=0)
@@ -118,7 +118,7 @@ class SpectralEmbedding(GraphMap):
         self.embedding_ = self._with_left_out(Z)
         self.eigenvalues_ = like(modes.values, Z)
         self.n_samples_ = int(X.shape[0])
-        self._keep_loops()
+        self._keep_loops(X)
         self._tell_of_course(modes.solver, "Raise eigen_tol, or leave eigen_solver at None.")
 
     # --- affinities ---
@@ -145,14 +145,14 @@ class SpectralEmbedding(GraphMap):
             self.reach_ = like(found.table()[1][kept, -1], X)
         if found is not None and not kept.all():
             found = found.among(kept)
-        return link_weights(graph, self.weights, found=found, t=self.t_)
+        return link_weights(graph, self.weights, found=found, t=self.t_, label=to_numpy(self.part_)[kept])
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
         if is_sparse(X) and self._given is None:
             graph = given_graph(X)
             k = self.n_neighbors or graph.n
             self.n_neighbors_ = int(min(k, np.diff(graph.start).max(initial=0)))
-            found = _nearest_stored(graph, k)
+            found = _nearest_stored(graph, k - _has_loop(X))
         else:
             found = super()._neighbors(X, run)
         self._found = found
@@ -186,11 +186,12 @@ class SpectralEmbedding(GraphMap):
             raise DataError("All rows are equal: every pair has the same affinity. Check the data.")
         return KernelMatrix.of(X, KernelWith(X, "rbf", self.gamma_), run, hold=True).held
 
-    def _keep_loops(self) -> None:
+    def _keep_loops(self, X: Array) -> None:
         """A point counts itself among its neighbours in scikit-learn's matrix, though the Laplacian leaves that out."""
-        if self.affinity == "nearest_neighbors" and self._given is None:
+        if self._by_neighbors() and self._given is None:
+            loops = (_has_loop(X) if is_sparse(X) else np.ones(X.shape[0]))[self._kept_mask]
             W = self.affinity_matrix_
-            self.affinity_matrix_ = scipy.sparse.csr_array(W + scipy.sparse.eye_array(W.shape[0]))
+            self.affinity_matrix_ = scipy.sparse.csr_array(W + scipy.sparse.diags_array(loops.astype(np.float64)))
 
     # --- choices ---
 
@@ -266,11 +267,17 @@ def _diagonal(W: Any) -> np.ndarray:
     return W.diagonal() if is_sparse(W) else to_numpy(xp_of(W).linalg.diagonal(W))
 
 
-def _nearest_stored(graph: NeighborGraph, k: int) -> NeighborGraph:
-    """The k shortest links of each point, of those that are stored."""
+def _has_loop(G: Any) -> np.ndarray:
+    """Whether each point of a sparse graph is stored as its own neighbour, (n,): one of them, as in scikit-learn."""
+    i, j = scipy.sparse.coo_array(G).coords
+    return np.bincount(i[i == j], minlength=G.shape[0]) > 0
+
+
+def _nearest_stored(graph: NeighborGraph, k: np.ndarray) -> NeighborGraph:
+    """The k shortest links, (n,), of each point, of those that are stored."""
     order = np.lexsort((graph.length, graph.sources))
     place = np.arange(len(order)) - graph.start[graph.sources[order]]
-    chosen = order[place < k]
+    chosen = order[place < k[graph.sources[order]]]
     counts = np.bincount(graph.sources[chosen], minlength=graph.n)
     start = np.concatenate([[0], np.cumsum(counts)])
     return NeighborGraph(start, graph.to[chosen], graph.length[chosen], graph.search)
