@@ -48,8 +48,8 @@ def shell_means(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 def come_in_steps(values: np.ndarray, n: int) -> bool:
     """Whether the mean spacings, of (m, k - 1) values among n points, jump from one neighbour to the next.
 
-    They change slowly with j wherever points are spread by chance, be it on curved sheets, under noise, or rounded. On a
-    grid they are near zero within a ring of neighbours and large between rings, whatever d is.
+    They change slowly with j wherever points are spread by chance, be it on curved sheets, under noise, or rounded. On
+    a grid they are near zero within a ring of neighbours and large between rings, whatever d is.
     """
     m = len(values)
     means = values[:, : max(2, n // 3)].mean(axis=0)  # farther out the border of all points shows

@@ -18,8 +18,9 @@ COLUMN = "dimension"
 
 
 def run(
-    file: Path, columns: Any, drop: Any, label: str | None, method: Any, n_neighbors: int | None,
-    confidence: float, sample: int, random_state: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any, as_json: bool,
+    file: Path, columns: Any, drop: Any, label: str | None, method: Any, n_neighbors: int | None, confidence: float,
+    sample: int, random_state: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Open, estimate, write the map, tell."""
     from lowland.cli import show
@@ -78,6 +79,7 @@ def _number(flags: str, default: Any, kind: Any, text: str, metavar: str = "N") 
 
 dimension = options.Command(
     "dimension",
+    python="intrinsic_dimension",
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
