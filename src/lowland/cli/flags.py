@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowland.cli.options import Option
+from lowland.cli.options import Command, Option
 from lowland.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,13 +60,13 @@ def spoken(doc: str) -> str:
     return doc
 
 
-def in_flags(text: str, command: click.Command | None) -> str:
+def in_flags(text: str, command: click.Command) -> str:
     """Return a message of the library with the flags of a command where it names parameters of Python.
 
     ``Isomap(radius=0.1, n_neighbors=None)`` becomes ``--radius 0.1 --n-neighbors none``, ``n_neighbors`` alone
     ``--n-neighbors``. Names without an underscore are words as well, so alone they stay.
     """
-    if getattr(command, "python", None) is None:
+    if not isinstance(command, Command) or command.python is None:
         return text
     options = {p.name: p for p in command.params if isinstance(p, click.Option) and p.name}
     pair = rf"({'|'.join(options)})=({_QUOTED}(?:(?:, | or ){_QUOTED})*|(?:[-+\w]|\.(?=\w))+)"
