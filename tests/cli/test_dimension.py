@@ -38,6 +38,7 @@ def test_a_table(lowland, roll):
 
 def test_json(lowland, roll):
     result = lowland("dimension", roll, "--drop", "way", "--method", "mle", "--neighbors", 10, "--json")
+    assert lowland("dimension", roll, "--drop", "way", "--method", "mle", "--n-neighbors", 10).exit_code == 0
     facts = json.loads(result.stdout)
     found = quality.intrinsic_dimension(load("swiss_roll", n=400).X, "mle", n_neighbors=10)
     (told,) = facts["estimates"]
@@ -45,6 +46,23 @@ def test_json(lowland, roll):
     assert (facts["rows"], facts["columns"], facts["map"], told["method"]) == (400, 3, None, "mle")
     assert told["details"] == {"rows asked": 400, "neighbours": 10}
     assert told["bias"] == found.bias
+
+
+def test_few_rows_and_equal_ones(lowland):
+    write_chunks([np.random.default_rng(0).random((15, 2))], "few.csv", ["a", "b"])
+    result = lowland("dimension", "few.csv", "--random-state", 1)
+    assert result.exit_code == 0
+    assert "15 rows to compare, so 14 neighbours" in result.stderr
+    write_chunks([np.ones((10, 2))], "same.csv", ["a", "b"])
+    assert "All rows are the same" in lowland("dimension", "same.csv").stderr
+
+
+def test_a_table_of_all_warns_once_of_groups(lowland):
+    write_chunks([load("iris").X], "iris.csv", list("abcd"))
+    result = lowland("dimension", "iris.csv", "--method", "all")
+    assert result.exit_code == 0
+    assert len(result.stderr.splitlines()) == 2  # of rows that repeat others, and of groups
+    assert "Isomap" not in result.stderr
 
 
 def test_the_map_is_written(lowland, roll):
@@ -60,6 +78,7 @@ def test_the_map_is_written(lowland, roll):
         (("--method", "best"), 2, "is not one of"),
         (("--neighbors", 500), 1, "the data has 400 rows. Choose at most 399."),
         (("--confidence", 2), 1, "between 0 and 1"),
+        (("--seed", -1), 2, "-1 is not in the range x>=0"),
         (("--method", "correlation", "--to", "map.csv"), 1, "--to writes a map"),
         (("--to", "roll.csv"), 1, "is read, so it cannot be written"),
     ],

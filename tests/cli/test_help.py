@@ -112,3 +112,11 @@ def test_the_entry_of_the_module(process):
     done = process("--version")
     assert done.returncode == 0
     assert done.stdout.startswith("lowland ")
+
+
+def test_only_methods_whose_landmarks_stream_say_so(lowland):
+    def told(verb):
+        return " ".join(lowland("fit", verb, "--help").stdout.split())
+
+    said = {e.verb for e in entries().values() if "unless --n-landmarks of them stand for all" in told(e.verb)}
+    assert said == {"kernel-pca"}  # classical-mds streams without them

@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+import scipy.sparse
+from sklearn.neighbors import kneighbors_graph
 
 import lowland as ll
 from lowland.data import load
@@ -111,3 +113,32 @@ def test_a_covariance_has_no_rows(lowland, table):
         assert f"leave out {words[0]}" in result.stderr
     assert "as many rows as columns" in lowland("fit", "factor-analysis", table, "-k", 1, "--covariance-of", 60).stderr
     assert lowland("fit", "pca", table, "--covariance-of", 60).exit_code == 2
+
+
+@pytest.mark.parametrize("affinity", ["precomputed", "precomputed_nearest_neighbors"])
+def test_names_of_points_of_affinities(lowland, airports, affinity):
+    words = ("--affinity", affinity, "--n-neighbors", 4, "--to", "z.csv")
+    result = lowland("fit", "spectral-embedding", "distances.csv", *words)
+    assert result.exit_code == 0, result.stderr
+    assert pyarrow.csv.read_csv("z.csv")["point"].to_pylist() == airports
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_a_sparse_graph_comes_as_scipy_writes_it(lowland, form):
+    X = load("swiss_roll", n=300).X
+    graph = kneighbors_graph(X, 8, mode="distance").asformat(form)
+    scipy.sparse.save_npz("graph.npz", graph)
+    result = lowland("fit", "isomap", "graph.npz", "--metric", "precomputed", "--to", "z.npy")
+    assert result.exit_code == 0, result.stderr
+    Z = ll.Isomap(2, metric="precomputed").fit_transform(graph)
+    np.testing.assert_allclose(np.load("z.npy"), Z, atol=1e-6 * np.abs(Z).max())
+
+
+@pytest.mark.parametrize("verb", ["pca", "truncated-svd"])
+def test_sparse_rows_come_as_scipy_writes_them(lowland, verb):
+    S = scipy.sparse.random_array((60, 12), density=0.3, rng=np.random.default_rng(0), format="csr")
+    scipy.sparse.save_npz("rows.npz", S)
+    np.save("rows.npy", S.toarray())
+    for name in ("rows.npz", "rows.npy"):
+        assert lowland("fit", verb, name, "-k", 2, "--to", f"{name}.z.npy").exit_code == 0
+    np.testing.assert_allclose(np.load("rows.npz.z.npy"), np.load("rows.npy.z.npy"), atol=1e-6)

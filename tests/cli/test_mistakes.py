@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from lowland.cli.main import one_line
+from lowland.cli.flags import in_flags
+from lowland.cli.main import cli, one_line
 from lowland.data.write import write_chunks
 
 
@@ -193,6 +194,40 @@ def test_a_damaged_part_is_found_while_writing_and_nothing_is_left(lowland, fold
     assert result.exit_code == 1
     assert "'cut.parquet' is damaged" in result.stderr
     assert set(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize(
+    ("verb", "python", "here"),
+    [
+        ("isomap", "Isomap(n_neighbors=5): the data has 3 rows.", "--n-neighbors 5: the data has 3 rows."),
+        ("isomap", "Use Isomap(radius=0.1, n_neighbors=None) to", "Use --radius 0.1 --n-neighbors none to"),
+        ("isomap", "Raise n_neighbors, disconnected='connect'.", "Raise --n-neighbors, --disconnected connect."),
+        ("isomap", "say disconnected='largest' or 'ignore'.", "say --disconnected largest or ignore."),
+        ("isomap", "Raise tol or max_iter.", "Raise tol or --max-iter."),
+        ("isomap", "There is no file 'n_neighbors.csv', nor column 'max_iter'.", None),
+        ("isomap", "the tol of n_iter_ and n_components(3), of PCA(n_components=2)", None),
+        ("kernel-pca", "or remove_zero_eig=True to", "or --remove-zero-eig to"),
+        ("pca", "fell below tol=1e-05.", "fell below --tol 1e-05."),
+        ("lda", "LinearDiscriminantAnalysis(n_components=9): at most 2.", "--n-components 9: at most 2."),
+        ("incremental-pca", "Use PCA(svd_solver='randomized').", None),
+    ],
+)  # fmt: skip
+def test_parameters_of_python_become_flags(verb, python, here):
+    assert in_flags(python, cli.named(["fit", verb, "--json", "file.csv"])) == (here or python)
+
+
+def test_what_is_said_on_the_command_line_is_said_in_flags(lowland, table):
+    assert "lowland: --n-neighbors 500: the data has 60 rows." in lowland("dimension", table, "--neighbors", 500).stderr
+    result = lowland("fit", "isomap", table, "--n-neighbors", 1)
+    assert "Raise --n-neighbors" in result.stderr
+    assert "Use --radius 0.1 --n-neighbors none" in lowland("fit", "isomap", table, "--radius", 0.1).stderr
+    assert "Python" not in lowland("transform", "no", table, "--to", "z.csv").stderr
+
+
+@pytest.mark.parametrize("verb", ["isomap", "mds", "diffusion-map", "spectral-embedding", "pca"])
+def test_a_file_of_one_row(lowland, verb):
+    Path("one.csv").write_text("a,b\n1,2\n")
+    assert "n_samples=1" in lowland("fit", verb, "one.csv").stderr
 
 
 def test_messages_become_one_line():

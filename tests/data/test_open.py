@@ -386,3 +386,18 @@ def test_numbers_that_are_names(tmp_path):
     for header in ("0,1,2", "2019,2020,2021", "400,410,420"):
         (tmp_path / "x.csv").write_text(f"{header}\n1,2,3\n4,5,6\n")
         assert open_rows(tmp_path / "x.csv").names == tuple(header.split(","))
+
+
+def test_a_sparse_file_that_is_damaged_is_refused(tmp_path):
+    S = sp.eye_array(5).tocsr()
+    parts = {"format": b"csr", "shape": S.shape, "data": S.data, "indptr": S.indptr}
+    np.savez(tmp_path / "beyond.npz", indices=S.indices + 3, **parts)
+    np.savez(tmp_path / "part.npz", **parts)
+    for name in ("beyond.npz", "part.npz"):
+        with pytest.raises(FileProblem, match=r"not a whole \.npz file"):
+            open_rows(tmp_path / name)
+
+
+def test_images_are_made_rows():
+    with pytest.raises(DataError, match=r"got 3D array instead. Reshape your data: X.reshape\(len\(X\), -1\)"):
+        open_rows(np.zeros((4, 3, 3)))

@@ -1,7 +1,9 @@
 """Intrinsic dimension against spaces whose dimension is known, and against the theory written out another way."""
 
+import contextlib
 import math
 import pickle
+import warnings
 from typing import get_args
 
 import numpy as np
@@ -319,8 +321,9 @@ def test_a_sample_of_rows_is_asked_for_neighbours_among_all(rng):
     ("X", "options", "error", "words"),
     [
         (np.zeros((30, 3)), {}, DataError, "All rows are the same"),
-        (np.arange(40.0).reshape(20, 2), {}, ParameterError, "the data has 20 rows. Choose at most 19"),
-        (np.repeat(np.arange(10.0), 5)[:, None], {}, ParameterError, "10 distinct rows. Choose at most 9"),
+        (np.ones((10, 3)), {}, DataError, "All rows are the same"),
+        (np.arange(40.0).reshape(20, 2), {"n_neighbors": 20}, ParameterError, "has 20 rows. Choose at most 19"),
+        (np.repeat(np.arange(10.0), 5)[:, None], {"n_neighbors": 10}, ParameterError, "10 distinct rows. Choose at"),
         (np.arange(4.0).reshape(2, 2), {"n_neighbors": 2}, DataError, "too few"),
         (np.array([[0.0, np.nan]] * 30), {}, DataError, "NaN"),
         (np.array([["a"]] * 30), {}, DataError, "not numbers"),
@@ -329,6 +332,9 @@ def test_a_sample_of_rows_is_asked_for_neighbours_among_all(rng):
         (np.eye(30), {"n_neighbors": 1}, ParameterError, "at least 2"),
         (np.eye(30), {"n_neighbors": 2.5}, ParameterError, "whole number"),
         (np.eye(30), {"confidence": 95}, ParameterError, "between 0 and 1"),
+        (np.eye(30), {"confidence": "x"}, ParameterError, "between 0 and 1"),
+        (np.eye(30), {"random_state": -1}, ParameterError, "at least 0"),
+        (np.eye(30), {"random_state": "x"}, ParameterError, "at least 0"),
         (np.eye(30), {"sample": 0}, ParameterError, "at least 20"),
         (np.eye(30), {"method": "correlation", "per_point": True}, ParameterError, "For a map choose"),
         (np.eye(30), {"method": "mle"}, DataError, "as on a grid"),
@@ -341,10 +347,69 @@ def test_what_cannot_be_estimated_is_said(X, options, error, words):
     assert str(caught.value).endswith(".")
 
 
-def test_rows_on_a_grid_do_not_break_it():
-    X = np.stack(np.meshgrid(np.arange(25.0), np.arange(25.0)), axis=-1).reshape(-1, 2)
-    found = quality.intrinsic_dimension(X)
-    assert 0 < found.low <= found.value <= found.high < math.inf
+def grid(n, d):
+    return np.stack(np.meshgrid(*[np.arange(float(n))] * d), axis=-1).reshape(-1, d)
+
+
+@pytest.mark.parametrize("method", ["auto", "mle", "twonn"])
+@pytest.mark.parametrize("k", [10, 20])
+@pytest.mark.parametrize(("n", "d", "noise"), [(30, 2, 0), (30, 2, 0.001), (25, 2, 0.05), (8, 3, 0), (200, 1, 0.01)])
+def test_estimates_of_a_grid_are_said_to_be_worthless(method, k, n, d, noise, rng):
+    X = grid(n, d) + noise * rng.standard_normal((n**d, d))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with contextlib.suppress(DataError):  # where all ratios are one
+            found = quality.intrinsic_dimension(X, method, n_neighbors=k)
+            assert 0 < found.low <= found.value <= found.high < math.inf
+    assert ["come in steps, as on a grid" in str(each.message) for each in told] == [True]
+    assert quality.intrinsic_dimension(X, "pca").value == pytest.approx(d, abs=0.1)  # as the warning advises
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2])
+def test_rounded_rows_are_no_grid(digits):
+    """Ties alone do no harm, and raise no warning."""
+    X = np.unique(load("swiss_roll").X.round(digits), axis=0)
+    assert quality.intrinsic_dimension(X).value == pytest.approx(2, abs=0.1)
+
+
+@pytest.mark.parametrize("method", get_args(Estimator))
+@pytest.mark.parametrize("power", [-1000, -300, 300, 1000])
+def test_units_far_from_one_do_not_matter(method, power):
+    X = load("swiss_roll", n=200).X
+    here, there = (quality.intrinsic_dimension(each, method) for each in (X, X * 2.0**power))
+    assert (there.value, there.low, there.high) == pytest.approx((here.value, here.low, here.high))
+    if "radius" in here.details:
+        np.testing.assert_allclose(there.details["radius"], here.details["radius"] * 2.0**power)
+
+
+def test_the_number_of_neighbours_shrinks_with_the_rows_unless_it_was_given(rng):
+    X = rng.random((15, 2))
+    with pytest.warns(DataWarning, match="15 rows to compare, so 14 neighbours"):
+        found = quality.intrinsic_dimension(X)
+    assert found.details["neighbours"] == 14
+    with pytest.warns(DataWarning) as told:
+        assert quality.intrinsic_dimension(np.repeat(X, 3, axis=0)).value == found.value
+    assert [str(each.message)[:30] for each in told] == [
+        "intrinsic_dimension: 30 of 45 ",
+        "intrinsic_dimension: there are",
+    ]
+
+
+def test_of_groups_apart_isomap_tells_once():
+    X = load("iris").X
+    with pytest.warns(DataWarning) as told:
+        found = quality.intrinsic_dimension(X, "isomap")
+    (parts,) = (str(each.message) for each in told if "repeat another" not in str(each.message))
+    assert "fall into 2 groups" in parts
+    assert found.high <= 4
+
+
+def test_the_elbow_is_never_beyond_the_columns(rng):
+    """On a closed curve Isomap needs more dimensions than there are columns."""
+    angle = rng.random(300) * 2 * np.pi
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    found = quality.intrinsic_dimension(circle, "isomap")
+    assert found.low <= found.value <= found.high <= 2
 
 
 @pytest.mark.parametrize("n", [21, 25, 40])

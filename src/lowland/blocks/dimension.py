@@ -19,6 +19,7 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 
 MOST = 1000.0  # dimensions told apart: beyond it all distances are alike
 _BELIEVED = 2.0  # standard errors from which a trend counts
+_JUMP = 2.5  # ratio of neighbouring mean spacings beyond which they come in steps
 _BLOCK = 1 << 22  # numbers in a block of neighbourhoods
 _SPACE = 0.05  # share of the largest eigenvalue below which a direction is not counted (Fukunaga and Olsen 1971)
 
@@ -42,6 +43,18 @@ def spacings(distances: np.ndarray) -> np.ndarray:
 def shell_means(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return the means of (m, k - 1) values over the shells, (m, shells)."""
     return np.add.reduceat(values, edges[:-1] - 1, axis=1) / np.diff(edges)
+
+
+def come_in_steps(values: np.ndarray, n: int) -> bool:
+    """Whether the mean spacings, of (m, k - 1) values among n points, jump from one neighbour to the next.
+
+    They change slowly with j wherever points are spread by chance, be it on curved sheets, under noise, or rounded. On
+    a grid they are near zero within a ring of neighbours and large between rings, whatever d is.
+    """
+    m = len(values)
+    means = values[:, : max(2, n // 3)].mean(axis=0)  # farther out the border of all points shows
+    jumps = means[:-1] / np.maximum(means[1:], 1e-9)
+    return bool(np.any(jumps > max(_JUMP, math.exp(5 * math.sqrt(2 / m)))))  # beyond five standard errors
 
 
 def covariance_of_means(values: np.ndarray, indices: np.ndarray, asked: np.ndarray) -> np.ndarray:

@@ -18,8 +18,9 @@ COLUMN = "dimension"
 
 
 def run(
-    file: Path, columns: Any, drop: Any, label: str | None, method: Any, neighbors: int, confidence: float,
-    sample: int, seed: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any, as_json: bool,
+    file: Path, columns: Any, drop: Any, label: str | None, method: Any, n_neighbors: int | None, confidence: float,
+    sample: int, random_state: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Open, estimate, write the map, tell."""
     from lowland.cli import show
@@ -35,8 +36,8 @@ def run(
     with options.working(memory, threads, progress):
         rows = options.open_file(file, columns, drop, label)
         found = intrinsic_dimension(
-            rows, method, n_neighbors=neighbors, confidence=confidence, sample=sample, per_point=to is not None,
-            random_state=seed,
+            rows, method, n_neighbors=n_neighbors, confidence=confidence, sample=sample, per_point=to is not None,
+            random_state=random_state,
         )  # fmt: skip
     written = None if to is None or found.per_point is None else write_table([found.per_point[:, None]], to, [COLUMN])
     facts = _facts(file, rows, found, written, time.perf_counter() - started)
@@ -72,14 +73,13 @@ def _print(facts: dict[str, Any]) -> None:
         click.echo(f"\nWritten  {show.printable(facts['map']['file'])}, the dimension around each row")
 
 
-def _number(flag: str, default: Any, kind: Any, text: str, metavar: str = "N") -> click.Option:
-    return options.Option(
-        [flag], section="Estimate", type=kind, default=default, metavar=metavar, help=f"{text} [default: {default}]"
-    )
+def _number(flags: str, default: Any, kind: Any, text: str, metavar: str = "N") -> click.Option:
+    return options.Option(flags.split(), section="Estimate", type=kind, default=default, metavar=metavar, help=text)
 
 
 dimension = options.Command(
     "dimension",
+    python="intrinsic_dimension",
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
@@ -88,10 +88,12 @@ dimension = options.Command(
             ["--method"], section="Estimate", type=click.Choice(METHODS), default="auto",
             help="The estimator; all: a table of every one. [default: auto]",
         ),
-        _number("--neighbors", 20, int, "Neighbours of a row that are looked at."),
-        _number("--confidence", 0.95, float, "Confidence of the interval.", "SHARE"),
-        _number("--sample", 5000, int, "Rows that are asked for their neighbours among all rows."),
-        _number("--seed", 0, int, "Seed of what is drawn."),
+        _number("--n-neighbors --neighbors n_neighbors", None, click.IntRange(min=2),
+                "Neighbours of a row that are looked at. [default: 20, or all others]"),
+        _number("--confidence", 0.95, float, "Confidence of the interval. [default: 0.95]", "SHARE"),
+        _number("--sample", 5000, int, "Rows that are asked for their neighbours among all rows. [default: 5000]"),
+        _number("--random-state --seed random_state", 0, click.IntRange(min=0),
+                "Seed of what is drawn. [default: 0]"),
         options.to_option("Write the dimension around each row here; every row is then asked."),
         options.force_option(),
         *options.work_options(),

@@ -56,10 +56,12 @@ def command_of(entry: Entry) -> click.Command:
     reads = "The rows must fit in memory."
     if entry.streams:
         reads = "The file is read in slabs and may be larger than memory."
-    elif any(flag.name == "n_landmarks" for flag in entry.flags):
+    elif entry.streams_with_landmarks:
         reads = "The rows must fit in memory, unless --n-landmarks of them stand for all: then they are read in slabs."
     text = f"{entry.summary}\n\nFILE is a table: .parquet (or a folder of parts), .csv, .tsv, .npy or .npz. {reads}"
-    return options.Command(entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary)
+    return options.Command(
+        entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary, python=entry.name
+    )
 
 
 def run(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowland.cli.options import Option
+from lowland.cli.options import Command, Option
 from lowland.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,13 +25,14 @@ RULES = {
 }
 PYTHON_ONLY = {"downstream": "it needs an estimator, which only Python can give"}
 _IN_PYTHON = (  # what a sentence says to Python, and what it says here
-    (r",? or a function[^,.;]*|, a function of two rows(?=,)", ""),
+    (r",? or a function[^,.;]*|, a function (?:of two rows(?=,)|that[^,.;]*)", ""),
     (r"a rule such as \w+\(\)", "a rule"),
     (r"lowland\.config\((\w+)=[^)]*\)", r"--\1"),
     (r"\bNone\b", "none"),
     (r"\bX holds\b", "FILE holds"),
     (r"([a-z])_(?!\w)", r"\1"),  # the name of an attribute
 )
+_QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
@@ -57,6 +58,36 @@ def spoken(doc: str) -> str:
     for python, here in _IN_PYTHON:
         doc = re.sub(python, here, doc)
     return doc
+
+
+def in_flags(text: str, command: click.Command) -> str:
+    """Return a message of the library with the flags of a command where it names parameters of Python.
+
+    ``Isomap(radius=0.1, n_neighbors=None)`` becomes ``--radius 0.1 --n-neighbors none``, ``n_neighbors`` alone
+    ``--n-neighbors``. Names without an underscore are words as well, so alone they stay.
+    """
+    if not isinstance(command, Command) or command.python is None:
+        return text
+    options = {p.name: p for p in command.params if isinstance(p, click.Option) and p.name}
+    pair = rf"({'|'.join(options)})=({_QUOTED}(?:(?:, | or ){_QUOTED})*|(?:[-+\w]|\.(?=\w))+)"
+
+    def flag(name: str) -> str:
+        own = f"--{name.replace('_', '-')}"
+        return own if own in options[name].opts else options[name].opts[-1]
+
+    def given(found: re.Match[str]) -> str:
+        name, value = found[1], found[2].replace("'", "").replace('"', "")
+        if options[name].secondary_opts and value in ("True", "False"):
+            return flag(name) if value == "True" else options[name].secondary_opts[-1]
+        return f"{flag(name)} {'none' if value == 'None' else value}"
+
+    def call(found: re.Match[str]) -> str:
+        return " ".join(re.sub(pair, given, found[1]).split(", "))
+
+    text = re.sub(rf"\b{command.python}\(({pair}(?:, {pair})*)\)", call, text)
+    text = re.sub(rf"(?<![\w(.]){pair}", given, text)
+    bare = "|".join(name for name in options if "_" in name)
+    return re.sub(rf"(?<![\w'\"./-])({bare})(?![\w(='\"/])", lambda found: flag(found[1]), text) if bare else text
 
 
 def is_settable(flag: Flag) -> bool:

@@ -16,6 +16,7 @@ import click
 from lowland.cli import options
 from lowland.cli.dimension import dimension
 from lowland.cli.fit import fit
+from lowland.cli.flags import in_flags
 from lowland.cli.inspect import inspect
 from lowland.cli.inverse import inverse
 from lowland.cli.methods import methods
@@ -49,13 +50,27 @@ class Lowland(options.Verbs):
             with self.make_context("lowland", words, **extra) as ctx:
                 self.invoke(ctx)
 
-        sys.exit(ended(call, as_json="--json" in flags, debug="--debug" in flags))
+        def spoken(text: str) -> str:
+            return in_flags(text, self.named(words))
+
+        sys.exit(ended(call, as_json="--json" in flags, debug="--debug" in flags, spoken=spoken))
+
+    def named(self, words: Sequence[str]) -> click.Command:
+        """Return the command that is called."""
+        command: click.Command = self
+        for word in words:
+            if isinstance(command, click.Group) and not word.startswith("-"):
+                command = command.get_command(click.Context(command), word) or command
+        return command
 
 
-def ended(call: Callable[[], None], *, as_json: bool, debug: bool) -> int:
-    """Make the call; say what went wrong, if anything did; return the exit code."""
+def ended(call: Callable[[], None], *, as_json: bool, debug: bool, spoken: Callable[[str], str] = str) -> int:
+    """Make the call; say what went wrong, if anything did; return the exit code.
+
+    ``spoken`` puts messages of the library, which name parameters of Python, into the words of the command line.
+    """
     try:
-        with warnings_in_one_line():
+        with warnings_in_one_line(spoken):
             call()
         sys.stdout.flush()
         return GOOD
@@ -73,7 +88,7 @@ def ended(call: Callable[[], None], *, as_json: bool, debug: bool) -> int:
         hint = f" (See {error.ctx.command_path} --help.)" if error.ctx is not None else ""
         return said(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
     except (LowlandError, click.ClickException) as error:
-        return said(error, str(error), FAILED, as_json, debug)
+        return said(error, spoken(str(error)), FAILED, as_json, debug)
     except MemoryError as error:
         text = f"The machine has too little memory ({error}). Use fewer rows or columns, or a method that streams."
         return said(error, text, FAILED, as_json, debug)
@@ -106,12 +121,12 @@ def one_line(text: str) -> str:
 
 
 @contextlib.contextmanager
-def warnings_in_one_line() -> Iterator[None]:
+def warnings_in_one_line(spoken: Callable[[str], str]) -> Iterator[None]:
     """Show every warning once, as one line on stderr."""
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        line = one_line(str(message))
+        line = one_line(spoken(str(message)))
         if line not in seen:
             seen.add(line)
             click.echo(f"lowland: warning: {line}", err=True)

@@ -27,7 +27,14 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help groups its options by section."""
+    """A command whose help groups its options by section.
+
+    ``python`` names the class or function whose parameters its flags are: in_flags tells its messages in flags.
+    """
+
+    def __init__(self, *args: Any, python: str | None = None, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.python = python
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections in the order of their first options."""
@@ -206,11 +213,12 @@ def working(memory: int | None, threads: int | None, progress: bool | None) -> A
 
 
 def names_of_points(est: Any, file: Path, columns: Any, drop: Any, *, square: bool = False) -> str | None:
-    """Return the first column of a file of distances or kernel values, if it holds text: the names of the points.
+    """Return the first column of a file of distances, kernel values or affinities, if it holds text: names of points.
 
-    ``square``: the file is such a matrix, whatever the method's metric or kernel.
+    ``square``: the file is such a matrix, whatever the method's metric, kernel or affinity.
     """
-    square = square or "precomputed" in (getattr(est, name, None) for name in ("metric", "dissimilarity", "kernel"))
+    said = (str(getattr(est, name, None)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
+    square = square or any(word.startswith("precomputed") for word in said)
     if not square or columns is not None or _is_nameless(file):
         return None
     from lowland.data.files import text_at_the_start

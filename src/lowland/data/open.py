@@ -131,6 +131,11 @@ def _no_complex(X: Any) -> Any:
 
 
 def _two_dimensional(X: Any) -> Any:
+    if X.ndim > 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: X.reshape(len(X), -1) makes one row "
+            "of each image or block."
+        )
     if X.ndim != 2:
         raise DataError(
             f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: array.reshape(-1, 1) for a single "
@@ -227,7 +232,10 @@ def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -
         return _not_empty(open_table(path, columns, drop))
     if columns is not None or drop:
         raise ParameterError(f"{str(path)!r} has no column names, so columns cannot be chosen or dropped by name.")
-    return _open_array(load_numpy(path), source=repr(str(path)))
+    found, name = load_numpy(path), repr(str(path))
+    if is_sparse(found):
+        return _not_empty(SparseRows(_two_dimensional(_no_complex(found)), name))
+    return _open_array(found, source=name)
 
 
 def read_column(source: Any, name: str) -> np.ndarray:

@@ -33,6 +33,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     verb: ClassVar[str] = ""  # the name on the command line; a class without one is not a method of its own
     streams: ClassVar[bool] = False  # whether files are read in slabs and never held whole
+    streams_with_landmarks: ClassVar[bool] = False  # whether they are where n_landmarks rows stand for all
     order_free: ClassVar[bool] = True  # whether permuting the rows only permutes the result
     takes_sparse: ClassVar[bool] = False
     reads_y: ClassVar[bool] = False  # whether y must be one label a row; else it is accepted and left alone

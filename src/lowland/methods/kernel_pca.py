@@ -89,6 +89,7 @@ class KernelPCA(PointMap):
 
     verb: ClassVar[str] = "kernel-pca"
     takes_sparse: ClassVar[bool] = True
+    streams_with_landmarks: ClassVar[bool] = True
 
     n_components: int | None = param(
         None, "How many to keep; None keeps all of a positive eigenvalue.", at_least=1, positional=True

@@ -39,6 +39,7 @@ class Entry:
     module: str
     summary: str
     streams: bool
+    streams_with_landmarks: bool
     takes_sparse: bool
     order_free: bool
     needs_y: bool  # whether it cannot do without labels
@@ -91,8 +92,10 @@ def _entry_of(cls: Any) -> Entry:
     from lowland.methods.parameters import parameters_of
 
     summary = (cls.__doc__ or "").strip().splitlines()[0]
-    traits = (cls.streams, cls.takes_sparse, cls.order_free, cls.needs_y, hasattr(cls, "fit_covariance"))
-    return Entry(cls.__name__, cls.verb, cls.__module__, summary, *traits, [_flag_of(p) for p in parameters_of(cls)])
+    traits = (cls.takes_sparse, cls.order_free, cls.needs_y, hasattr(cls, "fit_covariance"))
+    streams = (cls.streams, cls.streams_with_landmarks)
+    named = (cls.__name__, cls.verb, cls.__module__, summary)
+    return Entry(*named, *streams, *traits, [_flag_of(p) for p in parameters_of(cls)])
 
 
 def _flag_of(p: Any) -> Flag:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
@@ -14,12 +15,15 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.blocks import dimension as blocks
 from lowland.blocks.distances import distance_matrix
 from lowland.blocks.neighbors import searcher_of
+from lowland.blocks.units import unit_of
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.run import Run
 
 Estimator = Literal["auto", "mle", "twonn", "correlation", "pca", "global_pca", "isomap"]
+BY_SPACINGS = ("auto", "mle", "twonn")  # those that read the spacings of distances
 MAPPED = ("auto", "mle", "twonn", "pca")  # those that speak of single points
 
+_NEIGHBOURS = 20  # unless told otherwise
 _PAIRED = 2000  # rows of which all pairs are compared: 32 MB of distances
 _NEIGHBOURHOODS = 1000  # taken apart by local PCA, unless a map is asked for
 _MAPPED_BY_ISOMAP = 1000
@@ -56,10 +60,12 @@ class Work:
     """The rows, each counted once, and what the estimators share: neighbours, samples, the words of the interval."""
 
     def __init__(
-        self, X: Array, run: Run, k: int, per_point: bool, confidence: float, sample: int | None,
+        self, X: Array, run: Run, k: int | None, per_point: bool, confidence: float, sample: int | None,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        self.X, self.run, self.k, self.per_point, self.confidence = X, run, k, per_point, confidence
+        self.unit = unit_of(X)  # squares of distances are taken: of numbers of order one
+        self.X = X if self.unit == 1 else X / self.unit
+        self.run, self.asked_k, self.per_point, self.confidence = run, k, per_point, confidence
         self.most = X.shape[0] if per_point or sample is None else sample
         self.place = np.arange(X.shape[0])  # (rows given,) which distinct row each is
         self._demand_rows()
@@ -69,6 +75,9 @@ class Work:
             self._drop_repeated()
             self.order = rng.permutation(self.n)
             self.indices, self.distances = self._neighbours()
+        if self.k < _NEIGHBOURS and k is None:
+            warn(f"intrinsic_dimension: there are {self.n} rows to compare, so {self.k} neighbours of each are looked "
+                 f"at in place of {_NEIGHBOURS}. Few rows say little.", DataWarning)  # fmt: skip
         positive = self.distances[self.distances > 0]
         self.distances = np.maximum(self.distances, positive.min())  # of distinct rows that rounding has made meet
 
@@ -77,17 +86,30 @@ class Work:
         """How many distinct rows there are."""
         return int(self.X.shape[0])
 
+    @property
+    def k(self) -> int:
+        """How many neighbours are looked at."""
+        return self.asked_k or min(_NEIGHBOURS, self.n - 1)
+
     def _demand_rows(self) -> None:
-        if self.n > self.k:
-            return
-        if self.n == 1:
+        if self.n == 1 < len(self.place):
             raise DataError("All rows are the same: there is no dimension to estimate. Pass other rows.")
         told = "rows" if self.n == len(self.place) else "distinct rows"
         if self.n < 3:
             raise DataError(f"The data has {self.n} {told}: too few for a dimension. Pass at least 3, better hundreds.")
-        raise ParameterError(
-            f"intrinsic_dimension(n_neighbors={self.k}): the data has {self.n} {told}. Choose at most {self.n - 1}."
-        )
+        if self.n <= self.k:
+            raise ParameterError(
+                f"intrinsic_dimension(n_neighbors={self.k}): the data has {self.n} {told}. Choose at most {self.n - 1}."
+            )
+
+    def warn_of_steps(self) -> None:
+        """Say so where spacings are of no use: a ball is no model of rows on a grid, or in groups of near twins."""
+        if blocks.come_in_steps(blocks.spacings(self.distances), self.n):
+            warn(
+                "intrinsic_dimension: the distances to neighbours come in steps, as on a grid or in groups of nearly "
+                "equal rows, so estimates from their spacings are not to be trusted. Choose method='pca'.",
+                DataWarning,
+            )
 
     def _drop_repeated(self) -> None:
         """Count repeated rows once: a distance of zero has no logarithm."""
@@ -164,7 +186,8 @@ class Work:
 def _auto(work: Work) -> IntrinsicDimension:
     trend, curve = blocks.calibrated_dimension(work.distances, work.indices, work.asked, work.n)
     first, last = trend.at_scale[0], trend.at_scale[-1]
-    course = f"from {first:.3g} at radius {trend.scale[0]:.3g} to {last:.3g} at {trend.scale[-1]:.3g}"
+    radius = trend.scale * work.unit
+    course = f"from {first:.3g} at radius {radius[0]:.3g} to {last:.3g} at {radius[-1]:.3g}"
     about = {
         "all scales": f"There is no trend over the scales, {course}, so all count.",
         "towards scale zero": f"It rises with the scale, {course}, as on curved sheets: it was carried towards zero.",
@@ -177,7 +200,7 @@ def _auto(work: Work) -> IntrinsicDimension:
     details = {
         "rows asked": len(work.asked),
         "neighbours": work.k,
-        "radius": trend.scale,
+        "radius": radius,
         "dimension at radius": trend.at_scale,
         "slope in standard errors": trend.slope,
         "taken from": trend.taken,
@@ -216,11 +239,12 @@ def _correlation(work: Work) -> IntrinsicDimension:
     high = min(max(0.03, 10 * low), 0.5)
     D = to_numpy(distance_matrix(work.taken(rows), work.run))
     found = blocks.correlation_sum(D, low, high)
+    radius = found.radius * work.unit
     about = (
-        f"Slope over radii from {found.radius[0]:.3g} to {found.radius[-1]:.3g}, within which lie "
+        f"Slope over radii from {radius[0]:.3g} to {radius[-1]:.3g}, within which lie "
         f"{found.share[0]:.2%} to {found.share[-1]:.2%} of the pairs of {m} rows."
     )
-    details = {"rows": m, "radius": found.radius, "share of pairs": found.share}
+    details = {"rows": m, "radius": radius, "share of pairs": found.share}
     interval = "normal, from how much the shares of single rows differ"
     return work.found("correlation", found.slope, found.error, about, interval=interval, details=details)
 
@@ -252,14 +276,23 @@ def _isomap(work: Work) -> IntrinsicDimension:
     k = min(work.k, 10)
 
     def fitted(places: np.ndarray) -> Any:
-        return Isomap(2, n_neighbors=k).fit(to_numpy(work.taken(places)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # it speaks of its map; what counts here is said below
+            return Isomap(2, n_neighbors=k).fit(to_numpy(work.taken(places)))
+
+    def elbow(map_: Any) -> int:
+        return min(int(map_.elbow_), work.X.shape[1])  # rows have no more dimensions than columns
 
     whole = fitted(rows)
+    if whole.n_parts_ > 1:
+        warn(f"intrinsic_dimension(method='isomap'): with {k} neighbours the rows fall into {whole.n_parts_} groups, "
+             "which were joined by their shortest links. Ask for the dimension of each group by itself.",
+             DataWarning)  # fmt: skip
     left_out = work.order[: len(rows)] % 10
-    parts = [int(fitted(rows[left_out != part]).elbow_) for part in work.run.iterate("mapping parts", _REPEATS)]
+    parts = [elbow(fitted(rows[left_out != part])) for part in work.run.iterate("mapping parts", _REPEATS)]
     found = work.found(
-        "isomap", float(whole.elbow_), 0.0,
-        f"Residual variance {whole.residual_variances_[int(whole.elbow_) - 1]:.2g} at the elbow, of {len(rows)} rows.",
+        "isomap", float(elbow(whole)), 0.0,
+        f"Residual variance {whole.residual_variances_[elbow(whole) - 1]:.2g} at the elbow, of {len(rows)} rows.",
         interval=f"the range of elbows, {parts} where another tenth of the rows was left out each time",
         details={"rows": len(rows), "neighbours": k, "residual variances": np.asarray(whole.residual_variances_)},
     )  # fmt: skip

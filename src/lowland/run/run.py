@@ -10,6 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.data.rows import Rows
+from lowland.errors import DataError
 from lowland.run import memory, progress
 from lowland.run.settings import Settings, settings
 
@@ -88,6 +89,11 @@ class Run:
                 2 * rows.n * rows.d * rows.dtype.itemsize, f"{why} needs all rows in memory and", "Use fewer rows"
             )
         X = rows.to_array()
+        if rows.n is None and X.shape[0] < 2:  # what does not know its number of rows could not be refused before
+            raise DataError(
+                f"Found array with {X.shape[0]} sample(s) (n_samples={X.shape[0]}) while a minimum of 2 is required. "
+                f"One point has no spread to describe: write more rows into {rows.source}."
+            )
         if not all_finite(X):
             raise rows.non_finite_error()
         return X
