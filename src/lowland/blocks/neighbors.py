@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.blocks.approximate import Approximate, approximate_search, is_worth_it
 from lowland.blocks.distances import check_distances
 from lowland.blocks.metrics import Metric
@@ -19,13 +19,14 @@ from lowland.blocks.on_device import OnDevice
 from lowland.blocks.products import Products
 from lowland.blocks.searching import Comparisons, Searcher, Space, Tree
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.run.run import Run
+from lowland.run.run import Run, all_finite
 
 Search = Literal["auto", "tree", "products", "approximate"]
 
 _TREE_COLUMNS = 32  # beyond this many a tree is not tried
 _TREE_SHARE = 0.05  # of all points: where a tree measures more for each row, products are faster
 _TREE_POINTS = 500  # which it may always
+_SMALL = 1e-150  # distances of which none is longer may have lost their digits
 _building = threading.Lock()  # several threads may ask the same object first
 
 
@@ -123,7 +124,17 @@ class NearestAmong:
             raise ParameterError(f"n_neighbors={self.k}: there are {n} points. Choose at most {n}.")
         with _building:
             searcher = self._searcher
-        return searcher.nearest_to(X, self.k)
+        space = Space.of(self.metric, self.params)
+        if space is not None:
+            space.check(X)
+        if all_finite(X):
+            return _all_found(*searcher.nearest_to(X, self.k), n)
+        finite = to_numpy(xp_of(X).all(xp_of(X).isfinite(X), axis=1))  # (m,); other rows are near none
+        indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
+        if finite.any():
+            rows = xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
+            indices[finite], distances[finite] = _all_found(*searcher.nearest_to(rows, self.k), n)
+        return indices, distances
 
     @cached_property
     def _searcher(self) -> Searcher:
@@ -133,6 +144,8 @@ class NearestAmong:
 def searcher_of(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
     """Choose how neighbours are searched for: a tree where it spares enough of the pairs, products, or comparisons."""
     space = Space.of(metric, params)
+    if space is not None:
+        space.check(X)
     if search == "approximate":
         return approximate_search(X, space)
     if on_accelerator(X):
@@ -173,12 +186,12 @@ def nearest_neighbors(
     searcher = searcher_of(X, metric, params or {}, search, k)
     if search == "auto" and isinstance(searcher, Products) and is_worth_it(*X.shape):
         searcher = Approximate(X, searcher.space)
-    indices, distances = searcher.nearest(k, run)
-    _refuse_if_equal(X, distances, metric)
+    indices, distances = _all_found(*searcher.nearest(k, run), n)
+    _refuse_if_equal(X, distances, metric, params or {})
     recall = 1.0
     if isinstance(searcher, Approximate):
         recall = searcher.recall(distances, run, rng or np.random.default_rng(0))
-    return NeighborGraph.of_table(indices, distances.astype(to_numpy(X[:1, :1]).dtype), searcher.name, recall)
+    return NeighborGraph.of_table(indices, _in_precision_of(X, distances), searcher.name, recall)
 
 
 def neighbors_within(
@@ -194,11 +207,11 @@ def neighbors_within(
     X = check_distances(X) if metric == "precomputed" else X
     searcher = searcher_of(X, metric, params or {}, "auto" if search == "approximate" else search, 10)
     start, to, length = searcher.within(radius, run)
-    _refuse_if_equal(X, length, metric)
+    _refuse_if_equal(X, length, metric, params or {})
     alone = np.flatnonzero(np.diff(start) == 0)
     if len(alone):
         _tell_of_loners(searcher, alone, X.shape[0], radius, run)
-    return NeighborGraph(start, to, length.astype(to_numpy(X[:1, :1]).dtype), searcher.name)
+    return NeighborGraph(start, to, _in_precision_of(X, length), searcher.name)
 
 
 def _tell_of_loners(searcher: Searcher, alone: np.ndarray, n: int, radius: float, run: Run) -> None:
@@ -225,9 +238,29 @@ def _rounded_up(x: float) -> float:
     return float(f"{math.ceil(x / step) * step:.3g}")
 
 
-def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric) -> None:
-    """Refuse rows that do not differ at all: there is nothing to draw."""
-    if len(lengths) and lengths.max(initial=0) > 0:
+def _all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Refuse an answer in which a neighbour is missing: kernels that walk the graph take every index for a point."""
+    if indices.size and (indices.min() < 0 or indices.max() >= n or not np.isfinite(distances).all()):
+        raise DataError("Some rows are infinitely far from all others. Rescale the columns, or leave such rows out.")
+    return indices, distances
+
+
+def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        found = lengths.astype(to_numpy(X[:1, :1]).dtype)
+    if not np.isfinite(found).all():
+        raise DataError(f"Distances of rows are too large for {found.dtype}. Rescale the columns, or pass float64.")
+    return found
+
+
+def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict[str, Any]) -> None:
+    """Refuse rows that do not differ at all, or too little to be told apart: there is nothing to draw."""
+    if lengths.max(initial=0) > _SMALL:
+        return
+    space = Space.of(metric, params)
+    if space is not None:
+        space.check_differences(X)
+    if lengths.max(initial=0) > 0:
         return
     if bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all()):
         raise DataError("All rows are equal: none is nearer than another. Check the columns that were chosen.")

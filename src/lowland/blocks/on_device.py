@@ -106,7 +106,7 @@ class OnDevice:
         lengths = xp.where(xp.take_along_axis(labels[None, :], places, axis=1) == own[:, None], xp.inf, lengths)
         order = xp.argsort(lengths, axis=1, stable=True)[:, :k]
         places, lengths = (xp.take_along_axis(each, order, axis=1) for each in (places, lengths))
-        kth = lengths[:, -1] / size**2
+        kth = lengths[:, -1] / size / size
         off = rounding(to_numpy(a2), to_numpy(kth), B.shape[1], np.float32)
         sure = to_numpy(as_double(xp.max(values, axis=1)) + a2 - kth) > off
         doubtful = np.flatnonzero(~sure)
