@@ -193,7 +193,11 @@ def test_any_metric_and_given_distances(rng):
     def gap(a, b, weight=1.0):
         return weight * abs(a[0] - b[0]) + abs(a[1] - b[1]) / 8
 
-    for metric, params in (("hamming", {}), ("minkowski", {"p": 3}), (gap, {"weight": 2.0})):
+    w = np.array([1.0, 2, 0, 1, 5, 1])
+    for metric, params in (
+        ("hamming", {}), ("minkowski", {"p": 3}), ("minkowski", {"p": 2, "w": w}), ("seuclidean", {"V": 1 + w}),
+        ("mahalanobis", {"VI": np.linalg.inv(np.cov(X.T))}), (gap, {"weight": 2.0}),
+    ):  # fmt: skip
         D = cdist(X, X, metric, **params)
         order, lengths = brute(D, 4)
         found = nearest_neighbors(X, 4, LocalRun(), metric=metric, params=params).table()

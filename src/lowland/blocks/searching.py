@@ -48,7 +48,7 @@ class Space:
     @classmethod
     def of(cls, metric: Metric, params: dict[str, Any]) -> Space | None:
         """The space of a metric; None for one that only compares pairs."""
-        if metric == "minkowski":
+        if metric == "minkowski" and params.get("w") is None:
             return cls("minkowski", float(params.get("p", 2)))
         return cls(metric, _POWERS[metric]) if isinstance(metric, str) and metric in _POWERS else None
 
@@ -342,6 +342,10 @@ class Comparisons:
         X = to_numpy(self.X)
         return X if self._space is None else self._space.points(X)
 
+    @cached_property
+    def _distances(self) -> DistancesTo:
+        return DistancesTo.of(self._points, self.metric, self.params)
+
     def _lengths(self, powers: np.ndarray) -> np.ndarray:
         return powers if self._space is None else self._space.lengths(powers)
 
@@ -353,7 +357,7 @@ class Comparisons:
         if self.metric == "precomputed":
             yield 0, Q
         elif self._space is None:
-            D = to_numpy(DistancesTo(self._points, self.metric, self.params)(Q.astype(np.float64)))
+            D = to_numpy(self._distances(Q.astype(np.float64)))
             yield 0, np.ascontiguousarray(D)
         else:
             for block in blocks(n, _STRETCH):

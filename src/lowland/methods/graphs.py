@@ -8,6 +8,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.components import Policy, ShortestLinks, connected
+from lowland.blocks.distances import own_array
+from lowland.blocks.metrics import check_metric
 from lowland.blocks.neighbors import (
     NearestAmong,
     NeighborGraph,
@@ -54,10 +56,17 @@ class GraphMap(PointMap):
             return self._fit(X, y)
         finally:
             del self._given
+            self.__dict__.pop("_rows", None)
 
     def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self._present(self.fit(X, y, graph).embedding_, X)
+
+    def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
+        super()._check_rows(rows, reset=reset, least=least)
+        if reset:
+            check_metric(*self._measure())
+            self._rows = rows  # while they are fitted to
 
     # --- the graph ---
 
@@ -83,6 +92,7 @@ class GraphMap(PointMap):
     def _keep_parts(self, label: np.ndarray, kept: np.ndarray, X: Array) -> None:
         """Set what is told of the parts, in the library of the rows."""
         xp = xp_of(X.data if is_sparse(X) else X)
+        self.n_samples_ = len(label)
         self.n_parts_, self.part_ = int(label.max()) + 1, like(label, X, xp.int64)
         self.kept_, self.n_left_out_ = like(kept, X, xp.bool), int(np.sum(~kept))
 
@@ -116,7 +126,8 @@ class GraphMap(PointMap):
 
     def _k(self, X: Array) -> int:
         """How many neighbours each point has, where not all of a radius are taken."""
-        assert self.n_neighbors is not None
+        if self.n_neighbors is None:
+            raise ParameterError(f"{type(self).__name__}(n_neighbors=None): give n_neighbors or radius.")
         return self.n_neighbors
 
     def _measure(self) -> tuple[Any, dict[str, Any]]:
@@ -142,7 +153,13 @@ class GraphMap(PointMap):
     def _kept_rows(self, X: Array) -> Array:
         """The rows that have a place in the embedding."""
         kept = self._kept_mask
-        return X if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
+        return self._own(X) if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
+
+    def _own(self, X: Any) -> Any:
+        """X, or a copy where it may be the caller's: what he writes to his must not change the model."""
+        if "_rows" not in vars(self):  # nothing is being fitted
+            return X
+        return X.copy() if is_sparse(X) else own_array(self._rows, X)
 
     def _with_left_out(self, Z: Array) -> Array:
         """The embedding of all rows: NaN for those that were left out, (n, k)."""
