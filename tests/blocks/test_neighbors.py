@@ -418,6 +418,14 @@ def test_zeros_that_are_stored_are_links_and_the_diagonal_is_none():
     assert links(given_graph(np.array([[False, True], [True, False]]))) == {(0, 1): 1, (1, 0): 1}
 
 
+def test_what_is_stored_twice_is_added_up():
+    G = scipy.sparse.coo_array((np.array([1.0, 2, 0, 0, 3, 3]), ([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 2, 0])), shape=(3, 3))
+    assert links(given_graph(G)) == {(0, 1): 3, (1, 2): 0, (2, 0): 3}
+    assert G.nnz == 6
+    twice = scipy.sparse.csr_array((np.array([1.0, 2]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
+    assert links(given_graph(twice)) == {(0, 1): 3}
+
+
 @pytest.mark.parametrize(
     ("G", "words"),
     [
@@ -428,6 +436,10 @@ def test_zeros_that_are_stored_are_links_and_the_diagonal_is_none():
         (np.array([[0, np.nan], [1, 0]]), r"missing \(NaN\)"),
         (scipy.sparse.csr_array(([np.inf], ([0], [1])), shape=(2, 2)), "infinite"),
         (np.array([[0, 1j], [1j, 0]]), "complex128"),
+        ([[0, 1], [1]], "list and no matrix"),
+        ("rubbish", r"shape \(\)"),
+        ([["a", "b"], ["c", "d"]], "holds <U1"),
+        (np.array([[0, None], [None, 0]]), "holds object"),
     ],
 )
 def test_what_is_no_graph_is_refused(G, words):

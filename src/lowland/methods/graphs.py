@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.components import Policy, ShortestLinks, connected
-from lowland.blocks.distances import own_array
+from lowland.blocks.distances import in_slabs, own_array
 from lowland.blocks.metrics import check_metric
 from lowland.blocks.neighbors import (
+    ByGivenDistances,
     NearestAmong,
     NeighborGraph,
     Search,
@@ -19,7 +21,7 @@ from lowland.blocks.neighbors import (
     neighbors_within,
 )
 from lowland.data.rows import Rows
-from lowland.errors import ParameterError
+from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base import param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
@@ -112,9 +114,9 @@ class GraphMap(PointMap):
         metric, params = self._measure()
         if self._given is not None:
             return given_graph(self._given, X.shape[0])
-        if self._is_given(X):
-            return given_graph(X)
         radius = getattr(self, "radius", None)
+        if self._is_given(X):
+            return self._stored(given_graph(X), radius)
         if radius is not None:
             return neighbors_within(X, radius, run, metric=metric, params=params, search=self._search())
         k, n = self._k(X), X.shape[0]
@@ -123,6 +125,23 @@ class GraphMap(PointMap):
                 f"{type(self).__name__}(n_neighbors={k}): the data has {n} rows. Choose at most {n - 1}."
             )
         return nearest_neighbors(X, k, run, metric=metric, params=params, search=self._search(), rng=self._generator())
+
+    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
+        """Of the distances that a sparse X holds, those within the radius, the shortest of each row, or all."""
+        if radius is not None:
+            return graph.within(radius)
+        k = self.n_neighbors
+        if k is None:
+            return graph
+        short = int(np.sum(np.diff(graph.start) < k))
+        if short:
+            rows = "1 row" if short == 1 else f"{short} rows"
+            warn(
+                f"{type(self).__name__}(n_neighbors={k}): {rows} of the sparse X of {graph.n} hold fewer distances, "
+                "the diagonal not counted; all of these were taken. Store more, or choose fewer neighbours.",
+                DataWarning,
+            )
+        return graph.nearest(k)
 
     def _k(self, X: Array) -> int:
         """How many neighbours each point has, where not all of a radius are taken."""
@@ -169,6 +188,24 @@ class GraphMap(PointMap):
         whole = np.full((len(kept), Z.shape[1]), np.nan)
         whole[kept] = to_numpy(Z)
         return like(whole, Z)
+
+    def transform(self, X: Any) -> Any:
+        """Place the rows of X among those the method was fitted to, (n, k); precomputed: their distances to these."""
+        rows, run = self._rows_to_map(X)
+        rows = in_slabs(rows, self._kept_points())
+        return self._present(run.gather(self._checked_placing(), rows, self._encoding_width(), name="placing rows"), X)
+
+    def transform_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield the coordinates slab by slab, in order: for results larger than memory."""
+        rows, run = self._rows_to_map(X)
+        return run.map_rows(self._checked_placing(), in_slabs(rows, self._kept_points()), name="placing rows")
+
+    def _checked_placing(self) -> Callable[[Array], Array]:
+        place = self._placing()
+        if self._measure()[0] != "precomputed":
+            return place
+        radius = getattr(self, "radius", None)
+        return ByGivenDistances(place, self._kept_mask, None if radius else self.n_neighbors, radius)
 
     def _nearest_among(self, points: Array, k: int) -> NearestAmong:
         """What finds the neighbours of new rows among the points that were kept."""
