@@ -155,3 +155,19 @@ def test_a_new_row_is_placed_by_points_that_have_a_place():
     assert np.isfinite(model.transform(H)).all()
     with pytest.raises(DataError, match="no stored distance"):
         model.transform(scipy.sparse.csr_array(([1.0], ([0], [65])), shape=(1, 70)))
+
+
+@pytest.mark.parametrize("model", [Isomap(2), DiffusionMap(2, n_neighbors=5)], ids=str)
+def test_distances_that_cannot_be_squared_are_refused(model):
+    X = sheet()
+    with pytest.raises(DataError, match="distances of neighbours.*too large to be squared"):
+        clone(model).set_params(metric="manhattan").fit(X * 1e180)
+    with pytest.raises(DataError, match="distances of neighbours.*too large to be squared"):
+        clone(model).set_params(metric="precomputed").fit(cdist(X, X) * 1e180)
+    with pytest.raises(DataError, match="distances of neighbours.*too large to be squared"):
+        clone(model).fit(X, graph=kneighbors_graph(X, 5, mode="distance") * 1e180)
+
+
+def test_the_sweep_knows_its_metrics_too():
+    with pytest.raises(ParameterError, match="There is no metric 'foo'"):
+        Isomap(metric="foo").neighbors_sweep(sheet(), [5, 6])

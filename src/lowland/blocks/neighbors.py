@@ -15,7 +15,7 @@ import scipy.sparse
 from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.blocks.approximate import Approximate, approximate_search, is_worth_it
 from lowland.blocks.distances import check_distances, check_new_distances
-from lowland.blocks.metrics import Metric
+from lowland.blocks.metrics import Metric, check_metric
 from lowland.blocks.on_device import OnDevice
 from lowland.blocks.products import Products
 from lowland.blocks.searching import Comparisons, Searcher, Space, Tree
@@ -156,6 +156,7 @@ class NearestAmong:
 
 def searcher_of(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
     """Choose how neighbours are searched for: a tree where it spares enough of the pairs, products, or comparisons."""
+    check_metric(metric, params)
     space = Space.of(metric, params)
     if space is not None:
         space.check(X)

@@ -21,11 +21,12 @@ from lowland.blocks.neighbors import (
     neighbors_within,
 )
 from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base import param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
 
+_LONGEST = 1e150  # whose square, summed over many links, is a number
 _SEARCHES: dict[str, Search] = {
     "auto": "auto",
     "brute": "products",
@@ -78,6 +79,11 @@ class GraphMap(PointMap):
         Not ``symmetric``: the neighbours of each point alone, and the links added to join parts.
         """
         graph = self._neighbors(X, run)
+        if graph.length.max(initial=0) > _LONGEST:
+            raise DataError(
+                f"{type(self).__name__}: distances of neighbours, up to {graph.length.max():.2g}, are too large to be "
+                "squared. Rescale the columns, or the distances that were given."
+            )
         links = ShortestLinks(X, *self._measure())
         parts = connected(
             graph, self._policy(X), links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph),
