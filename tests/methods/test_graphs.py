@@ -160,11 +160,11 @@ def test_a_new_row_is_placed_by_points_that_have_a_place():
 @pytest.mark.parametrize("model", [Isomap(2), DiffusionMap(2, n_neighbors=5)], ids=str)
 def test_distances_that_cannot_be_squared_are_refused(model):
     X = sheet()
-    with pytest.raises(DataError, match="distances of neighbours.*too large to be squared"):
+    with pytest.raises(DataError, match=r"distances of neighbours.*too large to be squared"):
         clone(model).set_params(metric="manhattan").fit(X * 1e180)
-    with pytest.raises(DataError, match="distances of neighbours.*too large to be squared"):
+    with pytest.raises(DataError, match=r"distances of neighbours.*too large to be squared"):
         clone(model).set_params(metric="precomputed").fit(cdist(X, X) * 1e180)
-    with pytest.raises(DataError, match="distances of neighbours.*too large to be squared"):
+    with pytest.raises(DataError, match=r"distances of neighbours.*too large to be squared"):
         clone(model).fit(X, graph=kneighbors_graph(X, 5, mode="distance") * 1e180)
 
 

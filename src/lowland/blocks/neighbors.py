@@ -269,7 +269,7 @@ def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
 
 def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict[str, Any]) -> None:
     """Refuse rows that do not differ at all, or too little to be told apart: there is nothing to draw."""
-    if lengths.max(initial=0) > _SMALL:
+    if float(lengths.max(initial=0)) > _SMALL:
         return
     space = Space.of(metric, params)
     if space is not None:

@@ -79,7 +79,7 @@ class GraphMap(PointMap):
         Not ``symmetric``: the neighbours of each point alone, and the links added to join parts.
         """
         graph = self._neighbors(X, run)
-        if graph.length.max(initial=0) > _LONGEST:
+        if float(graph.length.max(initial=0)) > _LONGEST:
             raise DataError(
                 f"{type(self).__name__}: distances of neighbours, up to {graph.length.max():.2g}, are too large to be "
                 "squared. Rescale the columns, or the distances that were given."
