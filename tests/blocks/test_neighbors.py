@@ -82,12 +82,72 @@ def test_far_from_the_origin_products_lose_nothing(rng, dtype):
     assert distances.dtype == dtype
 
 
-@pytest.mark.parametrize("scale", [1e-160, 1e150])
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_squares_neither_overflow_nor_vanish(rng, scale):
     X = rng.standard_normal((200, 40))
     one = nearest_neighbors(X, 5, LocalRun(), search="products")
     other = nearest_neighbors(X * scale, 5, LocalRun(), search="products")
     np.testing.assert_array_equal(other.to, one.to)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("d", [3, 40])
+def test_what_cannot_be_squared_is_refused(rng, search, d):
+    X = rng.standard_normal((60, d))
+    one_cell, Y = X.copy(), X[:4].copy()
+    one_cell[5, 1] = Y[2, 0] = 1e200
+    for broken in (one_cell, X * 1e155, X * 1e180):
+        with pytest.raises(DataError, match=r"too large to be squared.*Rescale the columns"):
+            nearest_neighbors(broken, 5, LocalRun(), search=search)
+        with pytest.raises(DataError, match="too large to be squared"):
+            neighbors_within(broken, 1e160, LocalRun(), search=search)
+        with pytest.raises(DataError, match="too large to be squared"):
+            NearestAmong(broken, 5, search=search)(X)
+    with pytest.raises(DataError, match="too large to be squared"):
+        NearestAmong(X, 5, search=search)(Y)
+    for scale in (1e-165, 1e-162):
+        with pytest.raises(DataError, match=r"too small to be squared.*Rescale the columns"):
+            nearest_neighbors(X * scale, 5, LocalRun(), search=search)
+        with pytest.raises(DataError, match="too small to be squared"):
+            neighbors_within(X * scale, scale, LocalRun(), search=search)
+    expected = nearest_neighbors(X, 5, LocalRun(), metric="cosine", search=search)
+    for scale in (1e-165, 1e180):  # angles have no size, and what is only added may be large
+        np.testing.assert_array_equal(
+            nearest_neighbors(X * scale, 5, LocalRun(), metric="cosine", search=search).to, expected.to
+        )
+        nearest_neighbors(X * scale, 5, LocalRun(), metric="manhattan", search=search)
+    with pytest.raises(DataError, match="too large to be raised to the power 3"):
+        nearest_neighbors(X * 1e110, 5, LocalRun(), metric="minkowski", params={"p": 3}, search=search)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_float32_is_squared_in_float64(rng, search, d, metric):
+    X = rng.standard_normal((60, d)).astype(np.float32)
+    one = nearest_neighbors(X, 5, LocalRun(), metric=metric, search=search)
+    for scale in (2.0**-100, 2.0**90):
+        other = nearest_neighbors(X * np.float32(scale), 5, LocalRun(), metric=metric, search=search)
+        np.testing.assert_array_equal(other.to, one.to)
+        np.testing.assert_array_equal(other.length, one.length * np.float32(scale))
+    with pytest.raises(DataError, match="too large for float32"):
+        nearest_neighbors(X * np.float32(2.0**90), 5, LocalRun(), metric="sqeuclidean", search=search)
+
+
+@pytest.mark.parametrize(("points", "rows"), [(1e-100, 1), (1, 1e100), (1e-30, 1e30), (1e-140, 1e140)])
+def test_new_rows_may_lie_in_another_world(rng, points, rows):
+    X, Y = rng.standard_normal((60, 40)) * points, rng.standard_normal((4, 40)) * rows
+    by_tree, by_products = NearestAmong(X, 5, search="tree")(Y), NearestAmong(X, 5, search="products")(Y)
+    np.testing.assert_array_equal(by_products[0], by_tree[0])
+    np.testing.assert_array_equal(by_products[1], by_tree[1])
+
+
+def test_rows_that_are_no_numbers_are_near_none(rng):
+    X, Y = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
+    Y[1, 0], Y[2, 1] = np.nan, np.inf
+    indices, distances = NearestAmong(X, 5)(Y)
+    assert np.isnan(distances).all(axis=1).tolist() == [False, True, True, False]
+    assert indices.min() >= 0
 
 
 @pytest.mark.parametrize("d", [3, 40])
@@ -133,7 +193,11 @@ def test_any_metric_and_given_distances(rng):
     def gap(a, b, weight=1.0):
         return weight * abs(a[0] - b[0]) + abs(a[1] - b[1]) / 8
 
-    for metric, params in (("hamming", {}), ("minkowski", {"p": 3}), (gap, {"weight": 2.0})):
+    w = np.array([1.0, 2, 0, 1, 5, 1])
+    for metric, params in (
+        ("hamming", {}), ("minkowski", {"p": 3}), ("minkowski", {"p": 2, "w": w}), ("seuclidean", {"V": 1 + w}),
+        ("mahalanobis", {"VI": np.linalg.inv(np.cov(X.T))}), (gap, {"weight": 2.0}),
+    ):  # fmt: skip
         D = cdist(X, X, metric, **params)
         order, lengths = brute(D, 4)
         found = nearest_neighbors(X, 4, LocalRun(), metric=metric, params=params).table()
@@ -354,6 +418,14 @@ def test_zeros_that_are_stored_are_links_and_the_diagonal_is_none():
     assert links(given_graph(np.array([[False, True], [True, False]]))) == {(0, 1): 1, (1, 0): 1}
 
 
+def test_what_is_stored_twice_is_added_up():
+    G = scipy.sparse.coo_array((np.array([1.0, 2, 0, 0, 3, 3]), ([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 2, 0])), shape=(3, 3))
+    assert links(given_graph(G)) == {(0, 1): 3, (1, 2): 0, (2, 0): 3}
+    assert G.nnz == 6
+    twice = scipy.sparse.csr_array((np.array([1.0, 2]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
+    assert links(given_graph(twice)) == {(0, 1): 3}
+
+
 @pytest.mark.parametrize(
     ("G", "words"),
     [
@@ -364,6 +436,10 @@ def test_zeros_that_are_stored_are_links_and_the_diagonal_is_none():
         (np.array([[0, np.nan], [1, 0]]), r"missing \(NaN\)"),
         (scipy.sparse.csr_array(([np.inf], ([0], [1])), shape=(2, 2)), "infinite"),
         (np.array([[0, 1j], [1j, 0]]), "complex128"),
+        ([[0, 1], [1]], "list and no matrix"),
+        ("rubbish", r"shape \(\)"),
+        ([["a", "b"], ["c", "d"]], "holds <U1"),
+        (np.array([[0, None], [None, 0]]), "holds object"),
     ],
 )
 def test_what_is_no_graph_is_refused(G, words):

@@ -106,7 +106,7 @@ def test_given_distances_and_graphs(roll, fitted):
     nearest = np.sort(D, axis=1)[:, 9:10]
     graph = scipy.sparse.csr_array(np.where(nearest >= D, D, 0))
     np.testing.assert_allclose(Isomap(2).fit(roll.X, graph=graph).embedding_, fitted.embedding_, atol=1e-7)
-    sparse = Isomap(2, metric="precomputed").fit(graph)
+    sparse = Isomap(2, n_neighbors=9, metric="precomputed").fit(graph)
     np.testing.assert_allclose(sparse.embedding_, fitted.embedding_, atol=1e-7)
     new = scipy.sparse.csr_array(([0.0], ([0], [3])), shape=(1, 600))  # one that lies on point 3
     np.testing.assert_allclose(sparse.transform(new), fitted.embedding_[3:4], atol=1e-7)

@@ -50,6 +50,8 @@ class ShortestLinks:
         to, length = self._searcher.outward(rows, labels, run)
         order = np.lexsort((np.maximum(rows, to), np.minimum(rows, to), length, labels[rows]))
         first = order[np.unique(labels[rows][order], return_index=True)[1]]
+        if to[first].min() < 0:
+            raise DataError("Parts of the graph are infinitely far from each other. Rescale the columns.")
         return rows[first], to[first], length[first]
 
     def joining(self, label: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -11,21 +12,22 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse
 
-from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy
+from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy, xp_of
 from lowland.blocks.approximate import Approximate, approximate_search, is_worth_it
-from lowland.blocks.distances import check_distances
-from lowland.blocks.metrics import Metric
+from lowland.blocks.distances import check_distances, check_new_distances
+from lowland.blocks.metrics import Metric, check_metric
 from lowland.blocks.on_device import OnDevice
 from lowland.blocks.products import Products
 from lowland.blocks.searching import Comparisons, Searcher, Space, Tree
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.run.run import Run
+from lowland.run.run import Run, all_finite
 
 Search = Literal["auto", "tree", "products", "approximate"]
 
 _TREE_COLUMNS = 32  # beyond this many a tree is not tried
 _TREE_SHARE = 0.05  # of all points: where a tree measures more for each row, products are faster
 _TREE_POINTS = 500  # which it may always
+_SMALL = 1e-150  # distances of which none is longer may have lost their digits
 _building = threading.Lock()  # several threads may ask the same object first
 
 
@@ -62,6 +64,18 @@ class NeighborGraph:
         """Return indices and distances as two tables, (n, k), of a graph in which each point has k neighbours."""
         k = int(self.start[1])
         return self.to.reshape(self.n, k), self.length.reshape(self.n, k)
+
+    def nearest(self, k: int) -> Self:
+        """Return the k shortest links of each point, or as many as it has; its nearest must stand first."""
+        return self._chosen(np.arange(len(self.to)) - self.start[self.sources] < k)
+
+    def within(self, radius: float) -> Self:
+        """Return the links no longer than ``radius``."""
+        return self._chosen(self.length <= radius)
+
+    def _chosen(self, links: np.ndarray) -> Self:
+        start = np.concatenate([[0], np.cumsum(np.bincount(self.sources[links], minlength=self.n))])
+        return replace(self, start=start, to=self.to[links], length=self.length[links])
 
     def symmetric(self) -> Self:
         """Return the graph with every link in both directions, once; of two lengths the shorter."""
@@ -123,7 +137,17 @@ class NearestAmong:
             raise ParameterError(f"n_neighbors={self.k}: there are {n} points. Choose at most {n}.")
         with _building:
             searcher = self._searcher
-        return searcher.nearest_to(X, self.k)
+        space = Space.of(self.metric, self.params)
+        if space is not None:
+            space.check(X)
+        if all_finite(X):
+            return _all_found(*searcher.nearest_to(X, self.k), n)
+        finite = to_numpy(xp_of(X).all(xp_of(X).isfinite(X), axis=1))  # (m,); other rows are near none
+        indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
+        if finite.any():
+            rows = xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
+            indices[finite], distances[finite] = _all_found(*searcher.nearest_to(rows, self.k), n)
+        return indices, distances
 
     @cached_property
     def _searcher(self) -> Searcher:
@@ -132,7 +156,10 @@ class NearestAmong:
 
 def searcher_of(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
     """Choose how neighbours are searched for: a tree where it spares enough of the pairs, products, or comparisons."""
+    check_metric(metric, params)
     space = Space.of(metric, params)
+    if space is not None:
+        space.check(X)
     if search == "approximate":
         return approximate_search(X, space)
     if on_accelerator(X):
@@ -173,12 +200,12 @@ def nearest_neighbors(
     searcher = searcher_of(X, metric, params or {}, search, k)
     if search == "auto" and isinstance(searcher, Products) and is_worth_it(*X.shape):
         searcher = Approximate(X, searcher.space)
-    indices, distances = searcher.nearest(k, run)
-    _refuse_if_equal(X, distances, metric)
+    indices, distances = _all_found(*searcher.nearest(k, run), n)
+    _refuse_if_equal(X, distances, metric, params or {})
     recall = 1.0
     if isinstance(searcher, Approximate):
         recall = searcher.recall(distances, run, rng or np.random.default_rng(0))
-    return NeighborGraph.of_table(indices, distances.astype(to_numpy(X[:1, :1]).dtype), searcher.name, recall)
+    return NeighborGraph.of_table(indices, _in_precision_of(X, distances), searcher.name, recall)
 
 
 def neighbors_within(
@@ -194,11 +221,11 @@ def neighbors_within(
     X = check_distances(X) if metric == "precomputed" else X
     searcher = searcher_of(X, metric, params or {}, "auto" if search == "approximate" else search, 10)
     start, to, length = searcher.within(radius, run)
-    _refuse_if_equal(X, length, metric)
+    _refuse_if_equal(X, length, metric, params or {})
     alone = np.flatnonzero(np.diff(start) == 0)
     if len(alone):
         _tell_of_loners(searcher, alone, X.shape[0], radius, run)
-    return NeighborGraph(start, to, length.astype(to_numpy(X[:1, :1]).dtype), searcher.name)
+    return NeighborGraph(start, to, _in_precision_of(X, length), searcher.name)
 
 
 def _tell_of_loners(searcher: Searcher, alone: np.ndarray, n: int, radius: float, run: Run) -> None:
@@ -225,9 +252,29 @@ def _rounded_up(x: float) -> float:
     return float(f"{math.ceil(x / step) * step:.3g}")
 
 
-def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric) -> None:
-    """Refuse rows that do not differ at all: there is nothing to draw."""
-    if len(lengths) and lengths.max(initial=0) > 0:
+def _all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Refuse an answer in which a neighbour is missing: kernels that walk the graph take every index for a point."""
+    if indices.size and (indices.min() < 0 or indices.max() >= n or not np.isfinite(distances).all()):
+        raise DataError("Some rows are infinitely far from all others. Rescale the columns, or leave such rows out.")
+    return indices, distances
+
+
+def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        found = lengths.astype(to_numpy(X[:1, :1]).dtype)
+    if not np.isfinite(found).all():
+        raise DataError(f"Distances of rows are too large for {found.dtype}. Rescale the columns, or pass float64.")
+    return found
+
+
+def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict[str, Any]) -> None:
+    """Refuse rows that do not differ at all, or too little to be told apart: there is nothing to draw."""
+    if float(lengths.max(initial=0)) > _SMALL:
+        return
+    space = Space.of(metric, params)
+    if space is not None:
+        space.check_differences(X)
+    if lengths.max(initial=0) > 0:
         return
     if bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all()):
         raise DataError("All rows are equal: none is nearer than another. Check the columns that were chosen.")
@@ -236,30 +283,81 @@ def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric) -> None:
 def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
     """Return a graph that the user has made, a sparse matrix of lengths; refuse what is none, saying why.
 
-    What is stored is a link, also a zero; in a dense matrix a zero, or infinity, stands for none. The diagonal is left
-    out. A link stored in one direction counts for both once a method makes it symmetric.
+    What is stored is a link, also a zero, and what is stored twice is added up, as scipy does; in a dense matrix a
+    zero, or infinity, stands for none. The diagonal is left out. A link stored in one direction counts for both once a
+    method makes it symmetric.
     """
     if not is_sparse(G):
-        G = np.asarray(to_numpy(G))
-        if G.ndim == 2:
+        try:
+            G = np.asarray(to_numpy(G))
+        except (TypeError, ValueError) as error:  # lists of unequal lengths
+            raise DataError(
+                f"The graph is a {type(G).__name__} and no matrix. Give a sparse (n, n) matrix of distances."
+            ) from error
+        if G.ndim == 2 and G.dtype.kind in "fiub":
             G = scipy.sparse.csr_array(np.where(np.isposinf(G), 0, G) if G.dtype.kind == "f" else G)
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
         raise DataError(f"The graph has shape {G.shape}. It must be square, with one row and one column a point.")
     if n is not None and G.shape[0] != n:
         raise DataError(f"The graph joins {G.shape[0]} points, and there are {n} rows. Give one node for each row.")
+    if G.dtype.kind not in "fiub":
+        raise DataError(f"The graph holds {G.dtype}. Lengths are distances: real numbers, zero or more.")
     G = scipy.sparse.coo_array(G)
-    if G.data.dtype.kind not in "fiub":
-        raise DataError(f"The graph holds {G.data.dtype}. Lengths are distances: real numbers, zero or more.")
+    G.sum_duplicates()  # which makes new arrays; zeros stay
     length = G.data.astype(np.float32 if G.data.dtype == np.float32 else np.float64)
     bad = np.flatnonzero(~((length >= 0) & np.isfinite(length)))
     if len(bad):
-        i, j, value = int(G.coords[0][bad[0]]), int(G.coords[1][bad[0]]), length[bad[0]]
-        words = "negative" if value < 0 else "infinite" if np.isinf(value) else "missing (NaN)"
+        i, j = int(G.coords[0][bad[0]]), int(G.coords[1][bad[0]])
         raise DataError(
-            f"The graph has a link of {words} length: {value:g} at [{i}, {j}]. Lengths are distances, zero or more; "
+            f"The graph has a link of {_fault(length[bad[0]])} at [{i}, {j}]. Lengths are distances, zero or more; "
             "leave out a link that is not there."
         )
     return _without_loops(G.coords[0], G.coords[1], length, G.shape[0])
+
+
+def _fault(value: float) -> str:
+    words = "negative" if value < 0 else "infinite" if np.isinf(value) else "missing (NaN)"
+    return f"{words} length: {value:g}"
+
+
+@dataclass(frozen=True)
+class ByGivenDistances:
+    """Places new rows by their distances to the points, which are checked; an object that can travel to a worker.
+
+    Of sparse rows, what is stored counts: the k shortest, those within the radius, or all.
+    """
+
+    place: Callable[[Array], Array]
+    kept: np.ndarray  # (n,) bool: points that have a place
+    k: int | None = None
+    radius: float | None = None
+
+    def __call__(self, X: Array) -> Array:
+        """Return coordinates, (m, k)."""
+        return self.place(self._chosen(X.tocsr()) if is_sparse(X) else check_new_distances(X))
+
+    def _chosen(self, X: Any) -> Any:
+        bad = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
+        if len(bad):
+            raise DataError(
+                f"A new row has a distance of {_fault(X.data[bad[0]])}, to the fitted point {X.indices[bad[0]]}. "
+                "Distances are zero or more; leave out one that is not known."
+            )
+        rows, here = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), self.kept[X.indices]
+        rows, to, length = rows[here], X.indices[here], X.data[here]
+        order = np.lexsort((to, length, rows))
+        rows, to, length = rows[order], to[order], length[order]
+        counts = np.bincount(rows, minlength=X.shape[0])
+        if not counts.all():
+            raise DataError(
+                "A new row has no stored distance to any fitted point that has a place, so it has none itself. Give "
+                "its nearest ones, or leave the row out."
+            )
+        place = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
+        near = place < (len(self.kept) if self.k is None else self.k)
+        if self.radius is not None:
+            near &= (length <= self.radius) | (place == 0)
+        return scipy.sparse.csr_array((length[near], (rows[near], to[near])), shape=X.shape)
 
 
 def _without_loops(i: np.ndarray, j: np.ndarray, length: np.ndarray, n: int) -> NeighborGraph:

@@ -39,6 +39,10 @@ class OnDevice:
         return self.X if self._space is None else self._space.points(self.X)
 
     @cached_property
+    def _distances(self) -> DistancesTo:
+        return DistancesTo.of(self.X, self.metric, self.params)
+
+    @cached_property
     def _frame(self) -> tuple[Array, Array, Array, float]:
         """Points about their mean in units of their size, in single precision; the squares of their lengths; both."""
         P = as_double(self._points)
@@ -106,7 +110,7 @@ class OnDevice:
         lengths = xp.where(xp.take_along_axis(labels[None, :], places, axis=1) == own[:, None], xp.inf, lengths)
         order = xp.argsort(lengths, axis=1, stable=True)[:, :k]
         places, lengths = (xp.take_along_axis(each, order, axis=1) for each in (places, lengths))
-        kth = lengths[:, -1] / size**2
+        kth = lengths[:, -1] / size / size
         off = rounding(to_numpy(a2), to_numpy(kth), B.shape[1], np.float32)
         sure = to_numpy(as_double(xp.max(values, axis=1)) + a2 - kth) > off
         doubtful = np.flatnonzero(~sure)
@@ -136,7 +140,7 @@ class OnDevice:
 
     def _compared(self, Q: Array, k: int, own: Array, labels: Array) -> tuple[Array, Array]:
         """The k nearest by the metric itself."""
-        D = Q if self.metric == "precomputed" else DistancesTo(self.X, self.metric, self.params)(as_double(Q))
+        D = Q if self.metric == "precomputed" else self._distances(as_double(Q))
         return _smallest(D, k, own, labels)
 
     def within(self, radius: float, run: Run) -> Links:
@@ -145,7 +149,7 @@ class OnDevice:
 
         def look_up(block: slice) -> Links:
             Q = self.X[block, :]
-            D = Q if self.metric == "precomputed" else DistancesTo(self.X, self.metric, self.params)(as_double(Q))
+            D = Q if self.metric == "precomputed" else self._distances(as_double(Q))
             i, j = xp_of(D).nonzero(radius >= D)
             return sorted_links(to_numpy(i), to_numpy(j), to_numpy(as_double(D[i, j])), block)
 

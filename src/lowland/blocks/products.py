@@ -49,8 +49,7 @@ class Products:
         """A centre, (d,), and a size: about it and in its units squares neither overflow nor lose what is shared."""
         P = self._points
         centre = P.mean(axis=0, dtype=np.float64)
-        size = max(float(np.abs(P.max(axis=0) - centre).max()), float(np.abs(P.min(axis=0) - centre).max()))
-        return centre, size if size > 0 else 1.0
+        return centre, _farthest(P, centre) or 1.0
 
     def _framed(self, P: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray]:
         """Points about the centre in units of the size, and the squares of their lengths in float64."""
@@ -93,7 +92,10 @@ class Products:
         n = self._points.shape[0]
         indices, powers = np.empty((len(Q), k), dtype=np.int32), np.empty((len(Q), k))
         open_rows = np.arange(len(Q))
-        for dtype in (np.float32, np.float64):
+        far = _farthest(Q, self._frame[0]) / self._frame[1] if len(Q) and not own_points else 1.0
+        for dtype, most in ((np.float32, 1e15), (np.float64, 1e150)):
+            if far > most:  # from all points: its square would be none
+                continue
             whole = own_points and len(open_rows) == len(Q)
             P, mine = (Q, own) if len(open_rows) == len(Q) else (np.ascontiguousarray(Q[open_rows]), own[open_rows])
             K = min(n, k + max(8, k // 2))
@@ -141,7 +143,7 @@ class Products:
             kernels.measure_candidates(Q[block], self._points, 2.0, indices[block], powers[block])
 
         over_blocks(run, "measuring candidates", blocks(len(Q), _ROWS), measure)
-        kth = powers[:, k - 1] / self._frame[1] ** 2
+        kth = powers[:, k - 1] / self._frame[1] / self._frame[1]
         return indices[:, :k], powers[:, :k], farthest - rounding(a2, kth, B.shape[1], dtype) > kth
 
     def within(self, radius: float, run: Run) -> Links:
@@ -151,7 +153,7 @@ class Products:
         B, b2 = self._single
         n, d = B.shape
         reach = self.space.reach(radius)
-        scaled = reach / self._frame[1] ** 2
+        scaled = reach / self._frame[1] / self._frame[1]
         limit = scaled + rounding(b2, scaled, d, np.float32) - b2  # (n,)
         limit = np.nextafter(limit.astype(np.float32), np.float32(np.inf))
         step = max(1, _TILE // 4)
@@ -176,6 +178,11 @@ class Products:
         """Return for the points at ``rows`` the nearest of another label and its distance."""
         indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
         return indices[:, 0].astype(np.int64), lengths[:, 0]
+
+
+def _farthest(P: np.ndarray, centre: np.ndarray) -> float:
+    """How far any column of any row is from the centre's."""
+    return max(float(np.abs(P.max(axis=0) - centre).max()), float(np.abs(P.min(axis=0) - centre).max()))
 
 
 def rounding(a2: np.ndarray, reach: np.ndarray | float, d: int, dtype: type) -> np.ndarray:

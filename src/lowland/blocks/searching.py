@@ -6,6 +6,7 @@ where labels are row numbers; all ``within`` a radius; and for each part the sho
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,8 @@ from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.distances import DistancesTo
 from lowland.blocks.metrics import Metric
+from lowland.blocks.units import largest_of
+from lowland.errors import DataError
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.run import Run
 
@@ -45,7 +48,7 @@ class Space:
     @classmethod
     def of(cls, metric: Metric, params: dict[str, Any]) -> Space | None:
         """The space of a metric; None for one that only compares pairs."""
-        if metric == "minkowski":
+        if metric == "minkowski" and params.get("w") is None:
             return cls("minkowski", float(params.get("p", 2)))
         return cls(metric, _POWERS[metric]) if isinstance(metric, str) and metric in _POWERS else None
 
@@ -71,13 +74,40 @@ class Space:
             return powers
         return powers ** (1 / self.p) if self.p != 2 else xp_of(powers).sqrt(powers)
 
+    def check(self, X: Array) -> None:
+        """Refuse values whose distances would be infinite."""
+        if self.metric == "cosine":  # rows are scaled first
+            return
+        power = 1.0 if self.metric == "correlation" or self.p == np.inf else self.p
+        widest, d = largest_of(X), X.shape[1]
+        if widest > 0 and power * math.log2(2 * widest) + math.log2(d) >= np.finfo(np.float64).maxexp:
+            raise DataError(
+                f"The values of X are too large to be {self._raised(power)}: distances of rows up to {widest:.2g} are "
+                "no numbers any more. Rescale the columns."
+            )
+
+    def check_differences(self, X: Array) -> None:
+        """Refuse values that do differ, but so little that their distances are lost."""
+        if self.metric in ("cosine", "correlation") or self.p == np.inf:
+            return
+        widest = largest_of(X - X[:1, :])
+        if widest > 0 and self.p * math.log2(widest) + math.log2(X.shape[1]) < np.finfo(np.float64).minexp:
+            raise DataError(
+                f"The values of X are too small to be {self._raised(self.p)}: the differences of rows, of {widest:.2g} "
+                "at most, vanish. Rescale the columns."
+            )
+
+    def _raised(self, power: float) -> str:
+        return {1.0: "added", 2.0: "squared"}.get(power, f"raised to the power {power:g}")
+
     def reach(self, radius: float) -> float:
         """The distance of power p that a radius is."""
         if self.metric in ("cosine", "correlation"):
             return 2 * radius
         if self.metric == "sqeuclidean" or self.p in (1, np.inf):
             return radius
-        return radius**self.p
+        with np.errstate(over="ignore"):
+            return float(np.power(float(radius), self.p))
 
 
 _POWERS: dict[str, float] = {
@@ -312,6 +342,10 @@ class Comparisons:
         X = to_numpy(self.X)
         return X if self._space is None else self._space.points(X)
 
+    @cached_property
+    def _distances(self) -> DistancesTo:
+        return DistancesTo.of(self._points, self.metric, self.params)
+
     def _lengths(self, powers: np.ndarray) -> np.ndarray:
         return powers if self._space is None else self._space.lengths(powers)
 
@@ -323,13 +357,13 @@ class Comparisons:
         if self.metric == "precomputed":
             yield 0, Q
         elif self._space is None:
-            D = to_numpy(DistancesTo(self._points, self.metric, self.params)(Q.astype(np.float64)))
+            D = to_numpy(self._distances(Q.astype(np.float64)))
             yield 0, np.ascontiguousarray(D)
         else:
             for block in blocks(n, _STRETCH):
                 out = np.empty((len(Q), block.stop - block.start))
-                T = np.ascontiguousarray(self._points[block].T)
-                kernels.distances_by_columns(Q, T, self._space.p, out)
+                T = np.ascontiguousarray(self._points[block].T, dtype=np.float64)  # float32 would overflow
+                kernels.distances_by_columns(Q.astype(np.float64, copy=False), T, self._space.p, out)
                 yield block.start, out
 
     def _step(self) -> int:

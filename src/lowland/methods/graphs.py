@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.components import Policy, ShortestLinks, connected
+from lowland.blocks.distances import in_slabs, own_array
+from lowland.blocks.metrics import check_metric
 from lowland.blocks.neighbors import (
+    ByGivenDistances,
     NearestAmong,
     NeighborGraph,
     Search,
@@ -17,11 +21,12 @@ from lowland.blocks.neighbors import (
     neighbors_within,
 )
 from lowland.data.rows import Rows
-from lowland.errors import ParameterError
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base import param
 from lowland.methods.maps import PointMap
 from lowland.run.run import Run
 
+_LONGEST = 1e150  # whose square, summed over many links, is a number
 _SEARCHES: dict[str, Search] = {
     "auto": "auto",
     "brute": "products",
@@ -54,10 +59,17 @@ class GraphMap(PointMap):
             return self._fit(X, y)
         finally:
             del self._given
+            self.__dict__.pop("_rows", None)
 
     def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self._present(self.fit(X, y, graph).embedding_, X)
+
+    def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
+        super()._check_rows(rows, reset=reset, least=least)
+        if reset:
+            check_metric(*self._measure())
+            self._rows = rows  # while they are fitted to
 
     # --- the graph ---
 
@@ -67,6 +79,11 @@ class GraphMap(PointMap):
         Not ``symmetric``: the neighbours of each point alone, and the links added to join parts.
         """
         graph = self._neighbors(X, run)
+        if float(graph.length.max(initial=0)) > _LONGEST:
+            raise DataError(
+                f"{type(self).__name__}: distances of neighbours, up to {graph.length.max():.2g}, are too large to be "
+                "squared. Rescale the columns, or the distances that were given."
+            )
         links = ShortestLinks(X, *self._measure())
         parts = connected(
             graph, self._policy(X), links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph),
@@ -83,6 +100,7 @@ class GraphMap(PointMap):
     def _keep_parts(self, label: np.ndarray, kept: np.ndarray, X: Array) -> None:
         """Set what is told of the parts, in the library of the rows."""
         xp = xp_of(X.data if is_sparse(X) else X)
+        self.n_samples_ = len(label)
         self.n_parts_, self.part_ = int(label.max()) + 1, like(label, X, xp.int64)
         self.kept_, self.n_left_out_ = like(kept, X, xp.bool), int(np.sum(~kept))
 
@@ -102,9 +120,9 @@ class GraphMap(PointMap):
         metric, params = self._measure()
         if self._given is not None:
             return given_graph(self._given, X.shape[0])
-        if self._is_given(X):
-            return given_graph(X)
         radius = getattr(self, "radius", None)
+        if self._is_given(X):
+            return self._stored(given_graph(X), radius)
         if radius is not None:
             return neighbors_within(X, radius, run, metric=metric, params=params, search=self._search())
         k, n = self._k(X), X.shape[0]
@@ -114,9 +132,27 @@ class GraphMap(PointMap):
             )
         return nearest_neighbors(X, k, run, metric=metric, params=params, search=self._search(), rng=self._generator())
 
+    def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
+        """Of the distances that a sparse X holds, those within the radius, the shortest of each row, or all."""
+        if radius is not None:
+            return graph.within(radius)
+        k = self.n_neighbors
+        if k is None:
+            return graph
+        short = int(np.sum(np.diff(graph.start) < k))
+        if short:
+            rows = "1 row" if short == 1 else f"{short} rows"
+            warn(
+                f"{type(self).__name__}(n_neighbors={k}): {rows} of the sparse X of {graph.n} hold fewer distances, "
+                "the diagonal not counted; all of these were taken. Store more, or choose fewer neighbours.",
+                DataWarning,
+            )
+        return graph.nearest(k)
+
     def _k(self, X: Array) -> int:
         """How many neighbours each point has, where not all of a radius are taken."""
-        assert self.n_neighbors is not None
+        if self.n_neighbors is None:
+            raise ParameterError(f"{type(self).__name__}(n_neighbors=None): give n_neighbors or radius.")
         return self.n_neighbors
 
     def _measure(self) -> tuple[Any, dict[str, Any]]:
@@ -142,7 +178,13 @@ class GraphMap(PointMap):
     def _kept_rows(self, X: Array) -> Array:
         """The rows that have a place in the embedding."""
         kept = self._kept_mask
-        return X if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
+        return self._own(X) if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
+
+    def _own(self, X: Any) -> Any:
+        """X, or a copy where it may be the caller's: what he writes to his must not change the model."""
+        if "_rows" not in vars(self):  # nothing is being fitted
+            return X
+        return X.copy() if is_sparse(X) else own_array(self._rows, X)
 
     def _with_left_out(self, Z: Array) -> Array:
         """The embedding of all rows: NaN for those that were left out, (n, k)."""
@@ -152,6 +194,24 @@ class GraphMap(PointMap):
         whole = np.full((len(kept), Z.shape[1]), np.nan)
         whole[kept] = to_numpy(Z)
         return like(whole, Z)
+
+    def transform(self, X: Any) -> Any:
+        """Place the rows of X among those the method was fitted to, (n, k); precomputed: their distances to these."""
+        rows, run = self._rows_to_map(X)
+        rows = in_slabs(rows, self._kept_points())
+        return self._present(run.gather(self._checked_placing(), rows, self._encoding_width(), name="placing rows"), X)
+
+    def transform_chunks(self, X: Any) -> Iterator[Array]:
+        """Yield the coordinates slab by slab, in order: for results larger than memory."""
+        rows, run = self._rows_to_map(X)
+        return run.map_rows(self._checked_placing(), in_slabs(rows, self._kept_points()), name="placing rows")
+
+    def _checked_placing(self) -> Callable[[Array], Array]:
+        place = self._placing()
+        if self._measure()[0] != "precomputed":
+            return place
+        radius = getattr(self, "radius", None)
+        return ByGivenDistances(place, self._kept_mask, None if radius else self.n_neighbors, radius)
 
     def _nearest_among(self, points: Array, k: int) -> NearestAmong:
         """What finds the neighbours of new rows among the points that were kept."""

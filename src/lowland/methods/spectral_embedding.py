@@ -163,7 +163,7 @@ class SpectralEmbedding(GraphMap):
         n = X.shape[0]
         remedy = "Lower gamma" if self.affinity == "rbf" else "Give affinities that link all points"
         if self.affinity == "precomputed":
-            W = X
+            W = self._own(X)
         else:
             size = ArrayRows(X).dtype.itemsize
             run.require(1.5 * size * n * n, f"The {n} x {n} affinities", "Use affinity='nearest_neighbors'")

@@ -1,0 +1,173 @@
+"""What all methods on a graph of neighbours share."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.spatial.distance import cdist
+from sklearn import manifold
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
+
+from lowland import DiffusionMap, Isomap, LocallyLinearEmbedding, SpectralEmbedding
+from lowland.errors import DataError, DataWarning, ParameterError
+
+
+def sheet(n=80, seed=0):
+    t = np.random.default_rng(seed).uniform(0, 1, (n, 2))
+    return np.column_stack([t, t[:, 0] ** 2])
+
+
+MODELS = [
+    Isomap(2, n_neighbors=8),
+    LocallyLinearEmbedding(2, n_neighbors=8),
+    SpectralEmbedding(2, n_neighbors=9),
+    SpectralEmbedding(2, affinity="rbf"),
+    DiffusionMap(2),
+    DiffusionMap(2, n_neighbors=8),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_what_the_caller_does_to_his_rows_later_changes_nothing(model, dtype):
+    X, Y = sheet().astype(dtype), sheet(5, seed=1).astype(dtype)
+    before = model.fit(X).transform(Y)
+    X[:] = 7
+    np.testing.assert_array_equal(model.transform(Y), before)
+    assert not any(name.startswith("_rows") for name in vars(model))
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, scipy.sparse.csr_array])
+def test_nor_what_he_does_to_his_affinities(wrap):
+    X, Y = sheet(), sheet(5, seed=1)
+    W = wrap(np.exp(-cdist(X, X, "sqeuclidean")))
+    A = np.exp(-cdist(Y, X, "sqeuclidean"))
+    model = SpectralEmbedding(2, affinity="precomputed").fit(W)
+    before, held = model.transform(A), model.affinity_matrix_.copy()
+    (W if wrap is np.asarray else W.data)[:] = 7
+    np.testing.assert_array_equal(model.transform(A), before)
+    assert abs(model.affinity_matrix_ - held).max() == 0
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_the_rows_are_counted(model):
+    assert model.fit(sheet()).n_samples_ == 80
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if model.n_neighbors], ids=str)
+@pytest.mark.parametrize("scale", [1e-165, 1e180])
+def test_values_that_cannot_be_squared_are_refused(model, scale):
+    with pytest.raises(DataError, match=r"too (large|small) to be squared.*Rescale"):
+        model.fit(sheet() * scale)
+    with pytest.raises(DataError, match="too large"):
+        model.fit(sheet()).transform(np.full((1, 3), 1e200))
+
+
+def test_neighbours_must_be_asked_for():
+    with pytest.raises(ParameterError, match="give n_neighbors or radius"):
+        Isomap(n_neighbors=None).fit(sheet())
+
+
+@pytest.mark.parametrize("model", [Isomap(metric="foo"), DiffusionMap(n_neighbors=5, metric="foo")])
+def test_a_metric_nobody_knows_is_refused(model):
+    with pytest.raises(ParameterError, match="There is no metric 'foo'"):
+        model.fit(sheet())
+
+
+def test_metrics_that_learn_from_the_rows_find_neighbours():
+    X = sheet()
+    scaled = Isomap(2).fit(X / X.std(axis=0, ddof=1))
+    learned = Isomap(2, metric="seuclidean").fit(X)
+    np.testing.assert_allclose(learned.dist_matrix_, scaled.dist_matrix_)
+    np.testing.assert_allclose(learned.transform(X[:5]), learned.embedding_[:5], atol=1e-8)
+
+
+# --- given distances ---
+
+
+@pytest.mark.parametrize("k", [4, 6, 9])
+def test_a_sparse_matrix_of_distances_is_read_as_scikit_learn_reads_it(k):
+    X, Y = sheet(), sheet(6, seed=1)
+    stored = KNeighborsTransformer(n_neighbors=9, mode="distance").fit(X)  # with the diagonal
+    G, H = stored.transform(X), stored.transform(Y)
+    theirs = manifold.Isomap(n_neighbors=k, metric="precomputed").fit(G)
+    ours = Isomap(n_neighbors=k, metric="precomputed").fit(G)
+    np.testing.assert_allclose(ours.dist_matrix_, theirs.dist_matrix_)
+    signs = np.sign(np.sum(ours.embedding_ * theirs.embedding_, axis=0))
+    np.testing.assert_allclose(ours.embedding_, theirs.embedding_ * signs, atol=1e-9)
+    np.testing.assert_allclose(ours.transform(H), theirs.transform(H) * signs, atol=1e-9)
+    np.testing.assert_allclose(Isomap(n_neighbors=k).fit(X).transform(Y), ours.transform(H), atol=1e-9)
+    without = kneighbors_graph(X, 9, mode="distance")  # scikit-learn would take the nearest for the row itself
+    np.testing.assert_allclose(
+        Isomap(n_neighbors=k, metric="precomputed").fit(without).dist_matrix_, theirs.dist_matrix_
+    )
+
+
+def test_of_a_graph_all_links_count_and_of_distances_those_asked_for():
+    X = sheet()
+    G = kneighbors_graph(X, 9, mode="distance")
+    whole = Isomap(n_neighbors=9).fit(X).dist_matrix_
+    np.testing.assert_allclose(Isomap(n_neighbors=4).fit(X, graph=G).dist_matrix_, whole)
+    np.testing.assert_allclose(Isomap(n_neighbors=None, metric="precomputed").fit(G).dist_matrix_, whole)
+    D = scipy.sparse.csr_array(cdist(X, X))
+    by_radius = Isomap(n_neighbors=None, radius=0.3)
+    np.testing.assert_allclose(
+        clone(by_radius).set_params(metric="precomputed").fit(D).dist_matrix_, by_radius.fit(X).dist_matrix_
+    )
+    with pytest.warns(DataWarning, match=r"80 rows of the sparse X of 80 hold fewer distances"):
+        np.testing.assert_allclose(Isomap(n_neighbors=12, metric="precomputed").fit(G).dist_matrix_, whole)
+
+
+@pytest.mark.parametrize("model", [Isomap(metric="precomputed"), DiffusionMap(metric="precomputed")], ids=str)
+@pytest.mark.parametrize(("broken", "words"), [(-1.0, "negative"), (np.inf, "infinite"), (np.nan, "NaN")])
+def test_distances_of_new_rows_are_checked(model, broken, words):
+    X = sheet()
+    model.fit(cdist(X, X))
+    D = cdist(sheet(5, seed=1), X)
+    D[3, 7] = broken
+    with pytest.raises(DataError, match=f"fitted point 7.*{words}"):
+        model.transform(D)
+    with pytest.raises(DataError, match=f"fitted point 7.*{words}"):
+        list(model.transform_chunks(D))
+
+
+@pytest.mark.parametrize(("broken", "words"), [(-1.0, "negative"), (np.inf, "infinite"), (np.nan, "NaN")])
+def test_distances_of_new_sparse_rows_are_checked(broken, words):
+    X = sheet()
+    model = Isomap(metric="precomputed").fit(kneighbors_graph(X, 5, mode="distance"))
+    H = scipy.sparse.lil_array((3, 80))
+    H[0, 1], H[1, 2], H[2, 4] = 1, 1, 2
+    assert model.transform(H.tocsr()).shape == (3, 2)
+    H[1, 7] = broken
+    with pytest.raises(DataError, match=f"{words}.*fitted point 7"):
+        model.transform(H.tocsr())
+    H[1, 7] = H[1, 2] = 0
+    with pytest.raises(DataError, match="no stored distance"):
+        model.transform(H.tocsr())
+
+
+def test_a_new_row_is_placed_by_points_that_have_a_place():
+    X = np.vstack([sheet(60), sheet(10, seed=2) + 50])
+    model = Isomap(n_neighbors=5, metric="precomputed", disconnected="largest")
+    with pytest.warns(DataWarning, match="largest was kept"):
+        model.fit(kneighbors_graph(X, 5, mode="distance"))
+    H = scipy.sparse.csr_array(([1e-3, 0.1], ([0, 0], [65, 3])), shape=(1, 70))
+    assert np.isfinite(model.transform(H)).all()
+    with pytest.raises(DataError, match="no stored distance"):
+        model.transform(scipy.sparse.csr_array(([1.0], ([0], [65])), shape=(1, 70)))
+
+
+@pytest.mark.parametrize("model", [Isomap(2), DiffusionMap(2, n_neighbors=5)], ids=str)
+def test_distances_that_cannot_be_squared_are_refused(model):
+    X = sheet()
+    with pytest.raises(DataError, match=r"distances of neighbours.*too large to be squared"):
+        clone(model).set_params(metric="manhattan").fit(X * 1e180)
+    with pytest.raises(DataError, match=r"distances of neighbours.*too large to be squared"):
+        clone(model).set_params(metric="precomputed").fit(cdist(X, X) * 1e180)
+    with pytest.raises(DataError, match=r"distances of neighbours.*too large to be squared"):
+        clone(model).fit(X, graph=kneighbors_graph(X, 5, mode="distance") * 1e180)
+
+
+def test_the_sweep_knows_its_metrics_too():
+    with pytest.raises(ParameterError, match="There is no metric 'foo'"):
+        Isomap(metric="foo").neighbors_sweep(sheet(), [5, 6])
