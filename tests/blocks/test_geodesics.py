@@ -161,6 +161,22 @@ def test_the_sweep_flags_rolls_that_short_circuit(seed, cut):
         assert np.linalg.norm(roll.truth[i] - roll.truth[j]) > 3 * length
 
 
+@pytest.mark.parametrize("ks", [(6, 8, 15, 20, 30, 40), (40,), (6, 20)])
+def test_many_shortcuts_stay_shortcuts(ks):  # though they lead around each other
+    roll = swiss_roll(400, seed=0)
+    graph = nearest_neighbors(roll.X, 40, RUN)
+    for step in sweep_neighbors(roll.X, ks, RUN):
+        links = graph.table()[0][:, : step.n_neighbors]
+        i, j = np.repeat(np.arange(400), step.n_neighbors), links.ravel()
+        leaves = np.linalg.norm(roll.truth[i] - roll.truth[j], axis=1) > 3 * np.linalg.norm(
+            roll.X[i] - roll.X[j], axis=1
+        )
+        true = {(min(a, b), max(a, b)) for a, b in zip(i[leaves].tolist(), j[leaves].tolist(), strict=True)}
+        assert step.short_circuit is bool(true) is (step.n_neighbors > 6)
+        assert set(step.shortcuts) <= true
+        assert len(step.shortcuts) >= 0.9 * len(true)
+
+
 def test_the_sweep_flags_parts():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((30, 2)), rng.random((20, 2)) + 5])
