@@ -207,6 +207,17 @@ def test_beyond_4096_rows_paths_are_summed_in_float32(monkeypatch, roll, fitted)
     np.testing.assert_allclose(single.embedding_, fitted.embedding_, atol=1e-3)
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("unit", [1e-100, 1e-40, 1e37, 1e80])
+def test_units_do_not_matter(monkeypatch, roll, fitted, unit):
+    monkeypatch.setattr("lowland.methods.isomap.IN_DOUBLE", 100)
+    other = Isomap(2, n_neighbors=9).fit(roll.X * unit)
+    np.testing.assert_allclose(other.embedding_ / unit, fitted.embedding_, atol=1e-3)
+    np.testing.assert_allclose(other.dist_matrix_ / unit, fitted.dist_matrix_, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(other.residual_variances_, fitted.residual_variances_, atol=1e-5)
+    assert other.reconstruction_error() / unit / unit == pytest.approx(fitted.reconstruction_error(), rel=1e-3)
+
+
 def test_a_saved_model_places_new_rows(tmp_path, roll, fitted):
     lowland.save(fitted, tmp_path / "m.lowland")
     again = lowland.load(tmp_path / "m.lowland")
