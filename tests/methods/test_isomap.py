@@ -128,7 +128,7 @@ def test_landmarks_come_near_the_exact_map(roll, fitted):
 def test_landmarks_are_found_in_every_part():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((500, 2)), rng.random((6, 2)) + 50])
-    with pytest.warns(DataWarning, match="2 parts"):
+    with pytest.warns(DataWarning, match="2 parts, of"), pytest.warns(DataWarning, match="5.: 1 more were taken"):
         model = Isomap(2, n_landmarks=5, disconnected="ignore").fit(X)
     assert len(np.unique(model.part_[model.landmarks_])) == 2
     assert np.isfinite(model.embedding_).all()
@@ -191,6 +191,27 @@ def test_bad_input(roll):
         Isomap(2).fit(X, graph=scipy.sparse.eye_array(7, k=1))
     with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="n_landmarks"):
         Isomap(2, n_neighbors=9).fit(roll.X)
+
+
+@pytest.mark.parametrize("k", [40, 100])
+def test_more_dimensions_than_points_span_are_refused(roll, k):
+    with pytest.raises(ParameterError, match=rf"Isomap\(n_components={k}\): 40 points span.*Choose at most 39\.$"):
+        Isomap(k).fit(roll.X[:40])
+    with pytest.raises(ParameterError, match=r"Isomap\(n_components=2\): 2 landmarks .* at most 1, or more landmarks"):
+        Isomap(2, n_neighbors=9, n_landmarks=2).fit(roll.X)
+
+
+def test_the_elbow_is_no_more_than_the_columns(monkeypatch):
+    model = Isomap(2).fit(np.random.default_rng(0).random((60, 2)))
+    monkeypatch.setattr("lowland.methods.isomap.residual_variances", lambda D: 1 - np.minimum(np.arange(10), 5) / 6)
+    assert model.elbow_ == 2
+
+
+def test_the_sweep_takes_one_number(roll):
+    (step,) = Isomap().neighbors_sweep(roll.X, 5)
+    assert step.n_neighbors == 5
+    with pytest.raises(ParameterError, match="whole numbers from 1 to 599"):
+        Isomap().neighbors_sweep(roll.X, 5.5)
 
 
 def test_points_that_coincide_do_no_harm(roll):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class SweepStep:
 
 def sweep_neighbors(
     X: Array,
-    counts: Iterable[int],
+    counts: int | Iterable[int],
     run: Run,
     *,
     n_components: int = 2,
@@ -134,11 +135,12 @@ def _parts(graph: NeighborGraph, k: int) -> int:
     return int(parts_of(_nearest(graph, k)).max()) + 1
 
 
-def _checked(counts: Iterable[int], n: int) -> list[int]:
-    ks = sorted({int(k) for k in counts})
-    if not ks or ks[0] < 1 or ks[-1] >= n:
-        raise ParameterError(f"n_neighbors={ks}: the data has {n} rows. Give numbers from 1 to {n - 1}.")
-    return ks
+def _checked(counts: int | Iterable[int], n: int) -> list[int]:
+    ks = sorted({*counts} if isinstance(counts, Iterable) else {counts})
+    whole = all(isinstance(k, Integral) for k in ks)
+    if not ks or not whole or ks[0] < 1 or ks[-1] >= n:
+        raise ParameterError(f"n_neighbors={ks}: the data has {n} rows. Give whole numbers from 1 to {n - 1}.")
+    return [int(k) for k in ks]
 
 
 def _nearest(graph: NeighborGraph, k: int) -> NeighborGraph:
