@@ -149,8 +149,8 @@ class Isomap(GraphMap):
         part = to_numpy(self.part_)[self._kept_mask]
         without = np.setdiff1d(part, part[mark])
         if len(without):
-            more = f"Isomap(n_landmarks={m}): {len(without)} more were taken, so that each of {self.n_parts_} parts has one."
-            warn(f"{more} Choose more landmarks, or more neighbours.", DataWarning)
+            more = f"{len(without)} more were taken, so that each of {self.n_parts_} parts has one"
+            warn(f"Isomap(n_landmarks={m}): {more}. Choose more landmarks, or more neighbours.", DataWarning)
         mark[[int(np.argmax(part == p)) for p in without]] = True
         return np.flatnonzero(mark)
 
@@ -222,8 +222,8 @@ class Isomap(GraphMap):
     def neighbors_sweep(self, X: Any, n_neighbors: Any = (5, 6, 8, 10, 12, 15, 20)) -> tuple[SweepStep, ...]:
         """Return what the graph becomes with each number of neighbours: parts, paths, and links that cut across.
 
-        ``n_neighbors``: one number, or several. Nothing is fitted. X must fit in memory; beyond 2,000 rows, geodesics are
-        those from 2,000 of them.
+        ``n_neighbors``: one number, or several. Nothing is fitted. X must fit in memory; beyond 2,000 rows, geodesics
+        are those from 2,000 of them.
         """
         rows, _ = self._open(X, None)
         run = run_for(rows)
