@@ -496,7 +496,7 @@ def isomap() -> Any:
         _title(ax, words)
         left = model.residual_variances_
         axes[2].plot(range(1, 11), left, "o-", color=STRONG if seed == 0 else MARK, markersize=4, label=f"seed {seed}")
-        axes[2].axvline(model.elbow_, color=WEAK, linewidth=1, zorder=0)
+        axes[2].axvline(model.elbow_, color=WEAK, linewidth=1, zorder=0, label="elbow" if seed else None)
     axes[2].set_xlabel("dimensions")
     axes[2].set_yscale("log")
     axes[2].legend(frameon=False)

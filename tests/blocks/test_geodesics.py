@@ -1,5 +1,7 @@
 """Shortest paths by two ways, against scipy, and what they tell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -12,7 +14,7 @@ from lowland.blocks.geodesics import ByWayOfNeighbors, Roads, close_gaps, geodes
 from lowland.blocks.neighbors import NearestAmong, NeighborGraph, given_graph, nearest_neighbors
 from lowland.blocks.sweeps import sweep_neighbors
 from lowland.data import swiss_roll
-from lowland.errors import MemoryBudgetError, ParameterError
+from lowland.errors import DataError, MemoryBudgetError, ParameterError
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
@@ -102,6 +104,33 @@ def test_a_link_beyond_all_measure_does_no_harm():
     assert D[0, 20] == pytest.approx(0.02)
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("power", [-1040, -140, 0, 124, 140, 1010])  # of two, so that nothing rounds
+@pytest.mark.parametrize("method", ["D", "FW"])
+def test_units_do_not_matter(roll, power, method):
+    graph = roll[1]
+    other = replace(graph, length=np.ldexp(graph.length.round(3), power))  # the smallest floats hold few digits
+    graph = replace(graph, length=np.ldexp(other.length, -power))
+    for dtype in (np.float32, np.float64):
+        D = geodesic_distances(graph, RUN, method=method, dtype=dtype)
+        found = geodesic_distances(other, RUN, method=method, dtype=dtype)
+        assert found.dtype == (np.float32 if dtype == np.float32 and power == 0 else np.float64)
+        np.testing.assert_allclose(np.ldexp(found, -power), D, rtol=1e-7 if power > -1000 else 1e-3)
+
+
+def test_single_lengths_stay_single_and_are_refused_beyond_it(roll):
+    graph = replace(roll[1], length=roll[1].length.astype(np.float32))
+    D = geodesic_distances(graph, RUN)
+    for power in (-130, 118):
+        found = geodesic_distances(replace(graph, length=np.ldexp(graph.length, power)), RUN)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(np.ldexp(found, -power), D, rtol=1e-6, atol=1e-5)
+    with pytest.raises(DataError, match="longer than float32 can hold"):
+        geodesic_distances(replace(graph, length=np.ldexp(graph.length, 124)), RUN)
+    with pytest.raises(DataError, match="infinitely long"):
+        geodesic_distances(replace(graph, length=np.full_like(graph.length, np.inf)), RUN)
+
+
 def test_the_layout_is_the_same_graph(roll):
     _, graph = roll
     roads = Roads.of(graph, np.float64)
@@ -147,6 +176,17 @@ def test_residual_variance_of_points_in_a_plane_is_nothing_from_two_dimensions_o
     assert strain(D, means, values[:1]) == pytest.approx(values[1] / 80)
 
 
+@pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e80, 1e150])
+def test_what_geodesics_tell_is_free_of_units(roll, unit):
+    D = geodesic_distances(roll[1], RUN)[:90, :90]
+    np.testing.assert_allclose(residual_variances(D * unit, 3), residual_variances(D, 3), rtol=1e-6)
+    means = (D * D).mean(axis=0)
+    kept = np.array([means.mean()])
+    assert strain(D * unit, means * unit * unit, kept * unit * unit) / unit / unit == pytest.approx(
+        strain(D, means, kept)
+    )
+
+
 # --- the sweep --------------------------------------------------------------------------------------------------------
 
 
@@ -159,6 +199,22 @@ def test_the_sweep_flags_rolls_that_short_circuit(seed, cut):
     for i, j in steps[-1].shortcuts:  # and names the links that do not lie in the sheet
         length = np.linalg.norm(roll.X[i] - roll.X[j])
         assert np.linalg.norm(roll.truth[i] - roll.truth[j]) > 3 * length
+
+
+@pytest.mark.parametrize("ks", [(6, 8, 15, 20, 30, 40), (40,), (6, 20)])
+def test_many_shortcuts_stay_shortcuts(ks):  # though they lead around each other
+    roll = swiss_roll(400, seed=0)
+    graph = nearest_neighbors(roll.X, 40, RUN)
+    for step in sweep_neighbors(roll.X, ks, RUN):
+        links = graph.table()[0][:, : step.n_neighbors]
+        i, j = np.repeat(np.arange(400), step.n_neighbors), links.ravel()
+        leaves = np.linalg.norm(roll.truth[i] - roll.truth[j], axis=1) > 3 * np.linalg.norm(
+            roll.X[i] - roll.X[j], axis=1
+        )
+        true = {(min(a, b), max(a, b)) for a, b in zip(i[leaves].tolist(), j[leaves].tolist(), strict=True)}
+        assert step.short_circuit is bool(true) is (step.n_neighbors > 6)
+        assert set(step.shortcuts) <= true
+        assert len(step.shortcuts) >= 0.9 * len(true)
 
 
 def test_the_sweep_flags_parts():

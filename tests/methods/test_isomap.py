@@ -128,7 +128,7 @@ def test_landmarks_come_near_the_exact_map(roll, fitted):
 def test_landmarks_are_found_in_every_part():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((500, 2)), rng.random((6, 2)) + 50])
-    with pytest.warns(DataWarning, match="2 parts"):
+    with pytest.warns(DataWarning, match="2 parts, of"), pytest.warns(DataWarning, match="5.: 1 more were taken"):
         model = Isomap(2, n_landmarks=5, disconnected="ignore").fit(X)
     assert len(np.unique(model.part_[model.landmarks_])) == 2
     assert np.isfinite(model.embedding_).all()
@@ -193,6 +193,27 @@ def test_bad_input(roll):
         Isomap(2, n_neighbors=9).fit(roll.X)
 
 
+@pytest.mark.parametrize("k", [40, 100])
+def test_more_dimensions_than_points_span_are_refused(roll, k):
+    with pytest.raises(ParameterError, match=rf"Isomap\(n_components={k}\): 40 points span.*Choose at most 39\.$"):
+        Isomap(k).fit(roll.X[:40])
+    with pytest.raises(ParameterError, match=r"Isomap\(n_components=2\): 2 landmarks .* at most 1, or more landmarks"):
+        Isomap(2, n_neighbors=9, n_landmarks=2).fit(roll.X)
+
+
+def test_the_elbow_is_no_more_than_the_columns(monkeypatch):
+    model = Isomap(2).fit(np.random.default_rng(0).random((60, 2)))
+    monkeypatch.setattr("lowland.methods.isomap.residual_variances", lambda D: 1 - np.minimum(np.arange(10), 5) / 6)
+    assert model.elbow_ == 2
+
+
+def test_the_sweep_takes_one_number(roll):
+    (step,) = Isomap().neighbors_sweep(roll.X, 5)
+    assert step.n_neighbors == 5
+    with pytest.raises(ParameterError, match="whole numbers from 1 to 599"):
+        Isomap().neighbors_sweep(roll.X, 5.5)
+
+
 def test_points_that_coincide_do_no_harm(roll):
     X = np.repeat(roll.X[:200], 2, axis=0)
     Z = Isomap(2, n_neighbors=18).fit_transform(X)
@@ -205,6 +226,17 @@ def test_beyond_4096_rows_paths_are_summed_in_float32(monkeypatch, roll, fitted)
     assert single.dist_matrix_.dtype == np.float32
     assert single.embedding_.dtype == np.float64
     np.testing.assert_allclose(single.embedding_, fitted.embedding_, atol=1e-3)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("unit", [1e-100, 1e-40, 1e37, 1e80])
+def test_units_do_not_matter(monkeypatch, roll, fitted, unit):
+    monkeypatch.setattr("lowland.methods.isomap.IN_DOUBLE", 100)
+    other = Isomap(2, n_neighbors=9).fit(roll.X * unit)
+    np.testing.assert_allclose(other.embedding_ / unit, fitted.embedding_, atol=1e-3)
+    np.testing.assert_allclose(other.dist_matrix_ / unit, fitted.dist_matrix_, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(other.residual_variances_, fitted.residual_variances_, atol=1e-5)
+    assert other.reconstruction_error() / unit / unit == pytest.approx(fitted.reconstruction_error(), rel=1e-3)
 
 
 def test_a_saved_model_places_new_rows(tmp_path, roll, fitted):

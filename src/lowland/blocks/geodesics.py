@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,9 @@ from lowland.blocks.neighbors import NearestAmong, NeighborGraph
 from lowland.blocks.operators import DoubleCentered
 from lowland.blocks.scaling import Scaling, formed
 from lowland.blocks.spectral import Solver, leading_eigenpairs
+from lowland.blocks.units import unit_of
 from lowland.data.rows import ArrayRows
+from lowland.errors import DataError
 from lowland.kernels import geodesics as kernels
 from lowland.run.run import Run, run_for
 
@@ -33,6 +36,7 @@ _DENSE = 1 / 8  # share of all pairs that are linked from which Floyd and Warsha
 _DENSE_POINTS = 2048
 _TOGETHER = 512  # rows that are compared with their mirror image in one piece of work
 _FEW, _TOL = 400, 1e-7  # points up to which all eigenpairs are found; residual of the leading ones of more
+_SINGLE = 100  # powers of two that float32 holds with room to spare
 _THROUGH = 64  # points that paths are led through at a time, whose rows fit the cache
 
 
@@ -77,7 +81,8 @@ def geodesic_distances(
 
     The graph has its links in both directions. Where no path leads the length is infinite. "D": Dijkstra's way, by
     buckets and for many sources at once; "FW": Floyd and Warshall's, for dense graphs. Both give the least sum over all
-    paths, to rounding.
+    paths, to rounding. Lengths are summed in units of about their mean, so that sums neither overflow nor vanish; where
+    float32 cannot hold sums of float64 lengths, they are returned in float64.
     """
     n = graph.n
     dtype = np.dtype(dtype or (graph.length.dtype if n <= IN_DOUBLE else np.float32))
@@ -87,9 +92,44 @@ def geodesic_distances(
         method = "FW" if dense else "D"
     size = dtype.itemsize * n * (n if method == "FW" else m)
     run.require(size, f"The geodesic distances of {m:,} to {n:,} points", "Choose n_landmarks, or fewer of them")
+    exponent = _exponent(graph.length)
+    scaled = replace(graph, length=np.ldexp(graph.length.astype(np.float64), -exponent))
+    return _in_units(_paths(scaled, run, sources, method, dtype), exponent, graph.length.dtype, run)
+
+
+def _exponent(length: np.ndarray) -> int:
+    """The power of two next to the mean length, by which lengths are divided without losing a digit."""
+    longest = float(length.max(initial=0))
+    if not math.isfinite(longest):
+        raise DataError(
+            "Links of the graph are infinitely long. Check the distances, or divide the data by a large number."
+        )
+    return math.frexp(longest * float((length / longest).mean(dtype=np.float64)))[1] - 1 if longest else 0
+
+
+def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.ndarray:
+    """D times 2^exponent, in place; in the wider of its own and the ``given`` type where its own would not hold it."""
+    if exponent == 0:
+        return D
+    longest = max(float(row.max(initial=0, where=np.isfinite(row))) for row in D)
+    highest = math.frexp(longest)[1] + exponent
+    if D.dtype == np.float32 and given == np.float64 and not -_SINGLE < exponent <= highest < _SINGLE:
+        run.require(3 * D.nbytes, "Geodesic distances beyond float32", "Multiply or divide the data by a large number")
+        D = D.astype(np.float64)
+    if highest > np.finfo(D.dtype).maxexp:
+        raise DataError(f"Geodesic distances are longer than {D.dtype} can hold. Divide the data by a large number.")
+    D *= D.dtype.type(2.0**exponent)
+    return D
+
+
+def _paths(
+    graph: NeighborGraph, run: Run, sources: np.ndarray | None, method: PathMethod, dtype: np.dtype
+) -> np.ndarray:
     if method == "FW":
         D = _by_points_between(graph, run, dtype)
         return D if sources is None else D[sources]
+    n = graph.n
+    m = n if sources is None else len(sources)
     roads = Roads.of(graph, dtype)
     D = np.empty((m, n), dtype=dtype)
     if sources is None:
@@ -249,7 +289,7 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
 
     D, (s, s), is scaled classically. Dimensions without a positive eigenvalue add nothing.
     """
-    s = len(D)
+    s, D = len(D), D / D.dtype.type(unit_of(D))  # correlations are free of units
     run = run_for(ArrayRows(D))
     B = formed(DoubleCentered(ArrayRows(D), run, True), D)
     solver: Solver = "eigh" if s <= _FEW else "krylov"
@@ -266,19 +306,21 @@ def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
     a, b = a - a.mean(), b - b.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
+    size = float(np.sqrt(a @ a) * np.sqrt(b @ b))
     return float(a @ b) / size if size > 0 else 0.0
 
 
 def strain(D: np.ndarray, means: np.ndarray, kept: np.ndarray) -> float:
     """Return |B - ZZ'| / n, B = -½ J(D∘D)J and ``kept`` the eigenvalues of Z; ``means`` are those of D∘D by row."""
+    unit = unit_of(D)
+    means, kept = means / unit / unit, kept.astype(np.float64) / unit / unit
     total, overall = 0.0, means.mean()
     step = max(1, 2**22 // len(D))
     for first in range(0, len(D), step):
-        part = D[first : first + step].astype(np.float64)
+        part = D[first : first + step].astype(np.float64) / unit
         part = (part * part - means[None, :] - (means[first : first + step] - overall)[:, None]) / -2
         total += float(np.sum(part * part))
-    return max(0.0, total - float(np.sum(kept.astype(np.float64) ** 2))) ** 0.5 / len(D)
+    return max(0.0, total - float(np.sum(kept * kept))) ** 0.5 / len(D) * unit * unit
 
 
 def sampled(n: int, most: int = SAMPLE) -> np.ndarray:

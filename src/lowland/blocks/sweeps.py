@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from lowland.run.run import Run
 _FAR = 0.5  # share of the longest geodesic: ends of a link that were as far apart are not neighbours on the surface
 _AROUND = 4.0  # times its length that the way around a link must be
 _FEWER = 2 / 3  # share of the first number of neighbours whose graph the first one is compared with
+_LASTING = 1.25  # times the neighbours with which it was first seen that a shortcut stays one; holes close sooner
 _EXACT = 2000  # points up to which all geodesics are found
 _AT_ONCE = 1 << 24  # differences taken at a time
 
@@ -42,7 +44,7 @@ class SweepStep:
 
 def sweep_neighbors(
     X: Array,
-    counts: Iterable[int],
+    counts: int | Iterable[int],
     run: Run,
     *,
     n_components: int = 2,
@@ -53,36 +55,92 @@ def sweep_neighbors(
     """Return a step for every number of neighbours, ascending.
 
     A link is a shortcut if its ends lay far apart in the graph of fewer neighbours, shortcuts left out, and do so in
-    this one without it and its like: by ``_FAR`` of the longest geodesic, and by ``_AROUND`` times its own length. The
-    first number is compared with two thirds of it.
+    this one without it and its like: by ``_FAR`` of the longest geodesic, and by ``_AROUND`` times its own length. Once
+    shortcuts are sure, all larger graphs, which hold them too, are compared with the last one without: where there are
+    many, they lead around each other. Between the numbers asked for, and below the first, others are looked at.
     Beyond 2,000 points, geodesics are those from 2,000 of them, and bound distances between others from below.
     """
     ks = _checked(counts, X.shape[0])
-    fewer = round(_FEWER * ks[0])
     all_links = nearest_neighbors(X, ks[-1], run, metric=metric, params=params, search=search)
-    before = _geodesics(_nearest(all_links, fewer), run) if fewer else None
-    mean_before, steps = np.nan, []
-    for k in ks:
+    watch, mean_before, steps = _Watch(run), np.nan, []
+    for k in _ladder(all_links, ks):
+        if k not in ks and watch.sure:
+            continue
         graph = _nearest(all_links, k)
-        D = before_next = _geodesics(graph, run)
-        cut = _shortcuts(graph, before)
-        while cut.any():
-            before_next = _geodesics(_without(graph, cut), run)
-            still = cut & _shortcuts(graph, before_next)
-            if (still == cut).all():
-                break
-            cut, before_next = still, D  # other links of this graph lead around a hole that fewer had left open
-        mean = _mean(D)
-        steps.append(_step(k, graph, D, cut, 1 - mean / mean_before, n_components))
-        before, mean_before = before_next, mean
+        D = _geodesics(graph, run)
+        cut = watch.shortcuts(k, graph, D)
+        if k in ks:
+            mean = _mean(D)
+            steps.append(_step(k, graph, D, cut, 1 - mean / mean_before, n_components))
+            mean_before = mean
     return tuple(steps)
 
 
-def _checked(counts: Iterable[int], n: int) -> list[int]:
-    ks = sorted({int(k) for k in counts})
-    if not ks or ks[0] < 1 or ks[-1] >= n:
-        raise ParameterError(f"n_neighbors={ks}: the data has {n} rows. Give numbers from 1 to {n - 1}.")
-    return ks
+class _Watch:
+    """Looks out for shortcuts in graphs of more and more neighbours."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.before: np.ndarray | None = None  # the geodesics to compare with
+        self.clean: np.ndarray | None = None  # those of the graph in which shortcuts were first seen, without them
+        self.first = 0  # its number of neighbours; 0: none are seen
+        self.quiet = False  # the last graph had nothing that could be one
+        self.sure = False
+
+    def shortcuts(self, k: int, graph: NeighborGraph, D: np.ndarray) -> np.ndarray:
+        """Mark the shortcuts among the links of a graph with geodesics D, (links,)."""
+        may_be = _shortcuts(graph, self.before)
+        if self.sure:
+            return may_be
+        cut, after = self._not_led_around(graph, may_be, D)
+        if cut.any() and not self.first:
+            self.first, self.clean = k, after
+        self.first = self.first if cut.any() else 0
+        if cut.any() and self.quiet:
+            self.sure = True
+            return may_be
+        if cut.any() and k >= _LASTING * self.first:
+            self.sure, self.before = True, self.clean
+            return _shortcuts(graph, self.clean)
+        self.quiet = self.before is not None and not may_be.any()
+        self.before = after
+        return cut
+
+    def _not_led_around(self, graph: NeighborGraph, cut: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Those without which their ends are still far apart, and the geodesics without them."""
+        while cut.any():
+            after = _geodesics(_without(graph, cut), self.run)
+            still = cut & _shortcuts(graph, after)
+            if (still == cut).all():
+                return cut, after
+            cut = still  # other links of this graph lead around a hole that fewer had left open
+        return cut, D
+
+
+def _ladder(graph: NeighborGraph, ks: list[int]) -> list[int]:
+    """The numbers asked for, two thirds of each, and so on down to the one before.
+
+    The first is compared with two thirds of it in any case, and that with fewer, as long as the graph is as whole.
+    """
+    rungs, parts = set(ks), _parts(graph, ks[0])
+    for low, k in zip([0, *ks], ks, strict=False):
+        fewer = round(_FEWER * k)
+        while low < fewer < k and (low or k == ks[0] or _parts(graph, fewer) == parts):
+            rungs.add(fewer)
+            k, fewer = fewer, round(_FEWER * fewer)
+    return sorted(rungs)
+
+
+def _parts(graph: NeighborGraph, k: int) -> int:
+    return int(parts_of(_nearest(graph, k)).max()) + 1
+
+
+def _checked(counts: int | Iterable[int], n: int) -> list[int]:
+    ks = sorted({*counts} if isinstance(counts, Iterable) else {counts})
+    whole = all(isinstance(k, Integral) for k in ks)
+    if not ks or not whole or ks[0] < 1 or ks[-1] >= n:
+        raise ParameterError(f"n_neighbors={ks}: the data has {n} rows. Give whole numbers from 1 to {n - 1}.")
+    return [int(k) for k in ks]
 
 
 def _nearest(graph: NeighborGraph, k: int) -> NeighborGraph:

@@ -148,12 +148,20 @@ class Isomap(GraphMap):
         mark = evenly_spread(n, m, self._generator())
         part = to_numpy(self.part_)[self._kept_mask]
         without = np.setdiff1d(part, part[mark])
+        if len(without):
+            more = f"{len(without)} more were taken, so that each of {self.n_parts_} parts has one"
+            warn(f"Isomap(n_landmarks={m}): {more}. Choose more landmarks, or more neighbours.", DataWarning)
         mark[[int(np.argmax(part == p)) for p in without]] = True
         return np.flatnonzero(mark)
 
     def _require(self, n: int, marks: np.ndarray | None, run: Run) -> None:
-        """Refuse work beyond the budget before it is begun."""
-        m = n if marks is None else len(marks)
+        """Refuse more dimensions than points span, and work beyond the budget, before it is begun."""
+        m, points = (n, "points") if marks is None else (len(marks), "landmarks")
+        if self.n_components >= m:
+            raise ParameterError(
+                f"Isomap(n_components={self.n_components}): {m} {points} span at most {m - 1} dimensions. "
+                f"Choose at most {m - 1}{'' if marks is None else ', or more landmarks'}."
+            )
         needed = m * n * (8 if n <= IN_DOUBLE else 4)
         needed += bytes_to_solve(m, self.n_components, whole=self.eigen_solver == "dense")
         remedy = "Choose n_landmarks" if marks is None else "Choose fewer landmarks"
@@ -183,13 +191,14 @@ class Isomap(GraphMap):
 
     @property
     def elbow_(self) -> int:
-        """The dimension at which the residual variances bend: what further ones explain is little."""
+        """The dimension at which the residual variances bend: what further ones explain is little; columns at most."""
         left = self.residual_variances_
         if left[0] < _STRAIGHT or left[0] <= left[-1] or len(left) < 3:
             return 1
         choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), self.n_samples_, len(left), ANY))
         assert choice is not None  # it is told of all values there are
-        return choice.n_components + 1  # it counts what stands before the bend
+        bend = choice.n_components + 1  # it counts what stands before the bend
+        return bend if self.points_ is None else min(bend, int(self.n_features_in_))
 
     def _sample(self) -> np.ndarray:
         """The geodesics among all rows, (s, s), or among 1,000 of them; with landmarks, among these."""
@@ -213,7 +222,8 @@ class Isomap(GraphMap):
     def neighbors_sweep(self, X: Any, n_neighbors: Any = (5, 6, 8, 10, 12, 15, 20)) -> tuple[SweepStep, ...]:
         """Return what the graph becomes with each number of neighbours: parts, paths, and links that cut across.
 
-        Nothing is fitted. X must fit in memory; beyond 2,000 rows, geodesics are those from 2,000 of them.
+        ``n_neighbors``: one number, or several. Nothing is fitted. X must fit in memory; beyond 2,000 rows, geodesics
+        are those from 2,000 of them.
         """
         rows, _ = self._open(X, None)
         run = run_for(rows)
