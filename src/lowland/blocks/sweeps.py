@@ -22,7 +22,7 @@ _AROUND = 4.0  # times its length that the way around a link must be
 _FEWER = 2 / 3  # share of the first number of neighbours whose graph the first one is compared with
 _LASTING = 1.25  # times the neighbours with which it was first seen that a shortcut stays one; holes close sooner
 _EXACT = 2000  # points up to which all geodesics are found
-_AT_ONCE = 1 << 24  # differences taken at a time
+_AT_ONCE = 1 << 18  # differences taken at a time
 
 
 @dataclass(frozen=True)
@@ -170,11 +170,12 @@ def _apart(D: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         d = D[i, j]
         return np.where(np.isfinite(d), d, 0)
     apart, step = np.zeros(len(i)), max(1, _AT_ONCE // len(D))
+    by_point = np.ascontiguousarray(D.T)  # what is picked lies together
     for first in range(0, len(i), step):
         part = slice(first, first + step)
         with np.errstate(invalid="ignore"):
-            gap = np.abs(D[:, i[part]] - D[:, j[part]])
-        apart[part] = np.where(np.isfinite(gap), gap, 0).max(axis=0)
+            gap = np.abs(by_point[i[part]] - by_point[j[part]])
+        apart[part] = gap.max(axis=1, initial=0, where=np.isfinite(gap))
     return apart
 
 
