@@ -14,7 +14,7 @@ check: .venv/installed  ## format, lint, types, layers
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 test: .venv/installed  ## all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 bench: .venv/installed  ## side by side with scikit-learn, in one run
 	$(BIN)/python -m benchmarks

@@ -215,8 +215,10 @@ def test_kernel_values_that_vanish_in_rounding_are_no_links(rng):
 def test_new_distances_are_not_negative():
     D = cdist(cloud(), cloud())
     model = DiffusionMap(2, metric="precomputed").fit(D)
-    with pytest.raises(DataError, match=r"Row 1 of the 2 .* negative distance"):
+    with pytest.raises(DataError, match="is negative"):
         model.transform(np.stack([D[0], D[1] - 5]))
+    with pytest.raises(DataError, match="dense array"):
+        model.transform(scipy.sparse.csr_array(D[:2]))
 
 
 def test_a_graph_of_your_own():
@@ -263,3 +265,9 @@ def test_twins_share_a_place():
     Z = DiffusionMap(2).fit_transform(X)
     np.testing.assert_allclose(Z[40:], Z[:10], atol=1e-10)
     assert np.isfinite(DiffusionMap(2, n_neighbors=8, disconnected="largest").fit(X).transform(X)).all()
+
+
+@pytest.mark.parametrize(("unit", "words"), [(1e180, "too large to be squared"), (1e-165, "squared distances vanish")])
+def test_units_beyond_squares_are_told(unit, words):
+    with pytest.raises(DataError, match=words):
+        DiffusionMap(2).fit(cloud() * unit)

@@ -23,6 +23,7 @@ _OCTAVES, _PER_OCTAVE = 30, 8  # widths tried: up and down from the median squar
 _BINS = 64  # sizes of squared distances told apart, to a factor of two
 _STRAIGHT = 0.8  # share of the fastest growth of the kernel's sum that counts as growing as on a flat sheet
 _TWIN = 1e-6  # share of the farthest neighbour's distance within which a row is taken to be a fitted one
+_MOST = 1e150  # a longer distance cannot be squared and summed
 _FLAT = 1e-14  # share of the degree below which an eigenvalue is rounding, and not divided by
 _FLAT_NEAREST = 1e-3  # the same where only the nearest points are known, which is not exact
 
@@ -45,11 +46,16 @@ def kernel_sum_width(distances: Array) -> Width:
     (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and Harlim 2016). The range is where it rises at least four
     fifths as fast as it ever does. ``distances`` are those of some rows to all, themselves included, or of all links.
     """
-    squared = np.square(to_numpy(distances).astype(np.float64).ravel())
+    lengths = to_numpy(distances).astype(np.float64).ravel()
+    longest = float(lengths.max(initial=0))
+    if longest > _MOST:
+        raise DataError(f"Distances up to {longest:.2g} are too large to be squared. Rescale the columns.")
+    squared = np.square(lengths)
     apart = squared[squared > 0]
     if not apart.size:
         raise DataError(
-            "All rows are equal: there is no distance that could set the width of a kernel. Check the data."
+            "All rows are equal, or so near to each other that squared distances vanish: nothing sets the width of a "
+            "kernel. Check the data, or rescale the columns."
         )
     middle = float(np.median(apart))
     sizes, counts = _binned(apart / middle)
@@ -125,6 +131,11 @@ class HeatTo:
 
     def __call__(self, X: Array) -> Array:
         """Of one slab, in its precision."""
+        if is_sparse(X):
+            raise DataError(
+                "transform wants the distances of new rows to all fitted rows, and a sparse matrix leaves some out. "
+                "Pass them as a dense array."
+            )
         xp = xp_of(X)
         if self.distances is None:
             _refuse_rows(xp.any(X < 0, axis=1), "has a negative distance. Distances are zero or more.")

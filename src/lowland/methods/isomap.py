@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -248,11 +247,9 @@ class Isomap(GraphMap):
     def _placing(self) -> Placement:
         points, given = self.points_, self.points_ is None
         kept = None if self._kept_mask.all() or not given else np.flatnonzero(self._kept_mask)
-        measure = self._distances_to(points)
-        measure = measure and replace(measure, params=self._measure()[1])
         k = min(self.n_neighbors or 1, self.dist_matrix_.shape[1])
         near = None if given else self._nearest_among(points, k)
-        through = ByWayOfNeighbors(to_numpy(self.dist_matrix_), near, k, measure, self.radius, kept)
+        through = ByWayOfNeighbors(to_numpy(self.dist_matrix_), near, k, self._distances_to(points), self.radius, kept)
         return Placement(self.weights_, self.mean_squares_, through)
 
     def _kept_points(self) -> int:

@@ -130,7 +130,11 @@ class PointMap(Reducer):
                 f"{type(self).__name__} was loaded from a file, which keeps only a description of the function that is "
                 f"its metric: {self.metric.text}. Give it again with set_params(metric=...)."
             )
-        return DistancesTo.of(points, self.metric, self.metric_params)
+        return DistancesTo.of(points, *self._measure())
+
+    def _measure(self) -> tuple[Any, dict[str, Any]]:
+        """The metric and its parameters."""
+        return self.metric, self.metric_params or {}
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         n = getattr(self, "n_features_in_", None)
