@@ -268,8 +268,9 @@ def _by_factor(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpai
     inverse = _Inverse(solve, A.shape, np.empty((n, 0)))
     with run.stage("null vectors"):
         U = _null_vectors(inverse, shift, rng.standard_normal((n, m + 2)))[:, :m]
+    values, U = _told_apart(problem, U)
     inverse = replace(inverse, U=U)
-    values, V, steps, converged = np.zeros(U.shape[1]), U, _NULL_STEPS, True
+    V, steps, converged = U, _NULL_STEPS, True
     trace: tuple[float, ...] = ()
     if (rest := m - U.shape[1]) > 0:
         inner = leading_eigenpairs(
@@ -325,6 +326,12 @@ def _null_vectors(inverse: _Inverse, shift: float, X: np.ndarray) -> np.ndarray:
     c = int(np.sum(theta * shift > 0.5))
     apart = c == len(theta) or theta[c] * _NULL_GAP < 1 / shift
     return orthonormal(Y @ W[:, :c]) if apart else X[:, :0]
+
+
+def _told_apart(problem: Problem, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Zero and what only lies below the shift: the second eigenvalue of LLE does, at 500,000 points on a surface."""
+    values, W = np.linalg.eigh(U.T @ (problem.A @ U))
+    return np.where(values <= _ROUNDING * problem.norm, 0.0, values), U @ W
 
 
 # --- products alone ---------------------------------------------------------------------------------------------------
