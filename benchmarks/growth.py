@@ -50,16 +50,13 @@ def one_fit(method: str, params: dict[str, Any], n: int) -> tuple[float, int | N
     """Return seconds and peak memory of one fit to n points of a swiss roll, after one that compiled the kernels."""
     import warnings
 
-    from sklearn.datasets import make_swiss_roll
-
+    from lowland.data import swiss_roll
     from lowland.methods.registry import load_method
 
     warnings.simplefilter("ignore")  # a split graph is told; here only its cost counts
     cls = load_method(method)
-    cls(2, **{**params, **({"n_landmarks": 50} if "n_landmarks" in params else {})}).fit(
-        make_swiss_roll(400, random_state=1)[0]
-    )
-    X = make_swiss_roll(n, random_state=0)[0]
+    cls(2, **{**params, **({"n_landmarks": 50} if "n_landmarks" in params else {})}).fit(swiss_roll(400, seed=1).X)
+    X = swiss_roll(n, seed=0).X
     seconds: list[float] = []
     memory = peak_beyond(lambda: seconds.append(stopwatch(lambda: cls(2, **params).fit(X))[0]))
     return seconds[0], memory

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,6 +15,7 @@ from lowland.blocks.landmarks import evenly_spread
 from lowland.blocks.neighbors import NearestAmong, NeighborGraph
 from lowland.blocks.operators import DoubleCentered
 from lowland.blocks.scaling import Scaling, formed
+from lowland.blocks.searching import blocks, over_blocks
 from lowland.blocks.spectral import Solver, leading_eigenpairs
 from lowland.blocks.units import unit_of
 from lowland.data.rows import ArrayRows
@@ -148,36 +147,12 @@ def _walk(roads: Roads, begin: np.ndarray, row: np.ndarray, D: np.ndarray, run: 
     """Write the distances from points ``begin`` into rows ``row`` of D, pieces of the work on threads."""
     m, n = D.shape
     lanes = _LANES if 4 * m >= n else 1  # sources far from each other have no steps in common
-    step = _AT_ONCE * lanes
     width = roads.length.dtype.type(roads.width)
 
-    def piece(first: int) -> int:
-        own, rows = begin[first : first + step], row[first : first + step]
-        kernels.paths_from(roads.start, roads.to, roads.length, own, roads.place, width, lanes, D, rows)
-        return len(own)
+    def piece(block: slice) -> None:
+        kernels.paths_from(roads.start, roads.to, roads.length, begin[block], roads.place, width, lanes, D, row[block])
 
-    with run.stage("geodesic distances", m) as stage:
-        for done in _on_threads(piece, range(0, m, step), run.settings.thread_count):
-            stage.advance(done)
-
-
-def _on_threads(work: Any, pieces: range, threads: int) -> Iterator[Any]:
-    """Yield the results of the work as they are done, a bounded number of pieces begun."""
-    if threads == 1 or len(pieces) == 1:
-        yield from map(work, pieces)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: set[Future[Any]] = set()
-        try:
-            for each in pieces:
-                if len(waiting) > threads:
-                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in done)
-                waiting.add(pool.submit(work, each))
-            yield from (future.result() for future in waiting)
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    over_blocks(run, "geodesic distances", blocks(m, _AT_ONCE * lanes), piece)
 
 
 def _by_points_between(graph: NeighborGraph, run: Run, dtype: np.dtype) -> np.ndarray:
@@ -195,10 +170,7 @@ def _by_points_between(graph: NeighborGraph, run: Run, dtype: np.dtype) -> np.nd
 
 def _mirror(D: np.ndarray, run: Run) -> None:
     """Take the smaller of the two numbers of each pair."""
-    pieces = range(0, len(D), _TOGETHER)
-    for _ in _on_threads(lambda first: kernels.mirror(D, first, min(first + _TOGETHER, len(D))), pieces,
-                         run.settings.thread_count):  # fmt: skip
-        pass
+    over_blocks(run, "mirroring", blocks(len(D), _TOGETHER), lambda part: kernels.mirror(D, part.start, part.stop))
 
 
 def symmetric_part(D: np.ndarray, marks: np.ndarray) -> np.ndarray:

@@ -65,15 +65,17 @@ class NeighborGraph:
         k = int(self.start[1])
         return self.to.reshape(self.n, k), self.length.reshape(self.n, k)
 
-    def nearest(self, k: int) -> Self:
-        """Return the k shortest links of each point, or as many as it has; its nearest must stand first."""
-        return self._chosen(np.arange(len(self.to)) - self.start[self.sources] < k)
+    def nearest(self, k: int | np.ndarray) -> Self:
+        """Return the k shortest links of each point, or (n,) numbers of them; its nearest must stand first."""
+        most = np.broadcast_to(k, self.n)[self.sources]
+        return self.chosen(np.arange(len(self.to)) - self.start[self.sources] < most)
 
     def within(self, radius: float) -> Self:
         """Return the links no longer than ``radius``."""
-        return self._chosen(self.length <= radius)
+        return self.chosen(self.length <= radius)
 
-    def _chosen(self, links: np.ndarray) -> Self:
+    def chosen(self, links: np.ndarray) -> Self:
+        """Return the marked links alone."""
         start = np.concatenate([[0], np.cumsum(np.bincount(self.sources[links], minlength=self.n))])
         return replace(self, start=start, to=self.to[links], length=self.length[links])
 
@@ -109,10 +111,9 @@ class NeighborGraph:
     def among(self, kept: np.ndarray) -> Self:
         """Return the links among the marked points, numbered anew."""
         number = np.cumsum(kept) - 1
-        inside = kept[self.sources] & kept[self.to]
-        i, j = number[self.sources[inside]], number[self.to[inside]]
-        start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=int(kept.sum())))])
-        return type(self)(start, j.astype(np.int32), self.length[inside], self.search, self.recall)
+        inner = self.chosen(kept[self.sources] & kept[self.to])
+        start = np.append(inner.start[:-1][kept], len(inner.to))  # a point that is left out has no link
+        return replace(inner, start=start, to=number[inner.to].astype(np.int32))
 
     def matrix(self, values: np.ndarray | None = None) -> scipy.sparse.csr_array:
         """Return the lengths, or other values of the links, as a sparse matrix."""

@@ -6,8 +6,6 @@ groups of points to themselves.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
@@ -18,10 +16,7 @@ from lowland.blocks.neighbors import NeighborGraph
 def without_own(graph: NeighborGraph) -> NeighborGraph:
     """Return the graph without links from a point to itself."""
     other = graph.to != graph.sources
-    if other.all():
-        return graph
-    start = np.concatenate([[0], np.cumsum(np.bincount(graph.sources[other], minlength=graph.n))])
-    return replace(graph, start=start, to=graph.to[other], length=graph.length[other])
+    return graph if other.all() else graph.chosen(other)
 
 
 def closed_groups(graph: NeighborGraph) -> tuple[int, np.ndarray]:

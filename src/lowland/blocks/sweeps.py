@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -66,7 +66,7 @@ def sweep_neighbors(
     for k in _ladder(all_links, ks):
         if k not in ks and watch.sure:
             continue
-        graph = _nearest(all_links, k)
+        graph = all_links.nearest(k).symmetric()
         D = _geodesics(graph, run)
         cut = watch.shortcuts(k, graph, D)
         if k in ks:
@@ -109,7 +109,7 @@ class _Watch:
     def _not_led_around(self, graph: NeighborGraph, cut: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Those without which their ends are still far apart, and the geodesics without them."""
         while cut.any():
-            after = _geodesics(_without(graph, cut), self.run)
+            after = _geodesics(graph.chosen(~cut), self.run)
             still = cut & _shortcuts(graph, after)
             if (still == cut).all():
                 return cut, after
@@ -132,7 +132,7 @@ def _ladder(graph: NeighborGraph, ks: list[int]) -> list[int]:
 
 
 def _parts(graph: NeighborGraph, k: int) -> int:
-    return int(parts_of(_nearest(graph, k)).max()) + 1
+    return int(parts_of(graph.nearest(k).symmetric()).max()) + 1
 
 
 def _checked(counts: int | Iterable[int], n: int) -> list[int]:
@@ -141,12 +141,6 @@ def _checked(counts: int | Iterable[int], n: int) -> list[int]:
     if not ks or not whole or ks[0] < 1 or ks[-1] >= n:
         raise ParameterError(f"n_neighbors={ks}: the data has {n} rows. Give whole numbers from 1 to {n - 1}.")
     return [int(k) for k in ks]
-
-
-def _nearest(graph: NeighborGraph, k: int) -> NeighborGraph:
-    """The links to the k nearest, in both directions."""
-    to, length = graph.table()
-    return NeighborGraph.of_table(to[:, :k], length[:, :k], graph.search, graph.recall).symmetric()
 
 
 def _geodesics(graph: NeighborGraph, run: Run) -> np.ndarray:
@@ -179,11 +173,6 @@ def _apart(D: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return apart
 
 
-def _without(graph: NeighborGraph, cut: np.ndarray) -> NeighborGraph:
-    start = np.concatenate([[0], np.cumsum(np.bincount(graph.sources[~cut], minlength=graph.n))])
-    return replace(graph, start=start, to=graph.to[~cut], length=graph.length[~cut])
-
-
 def _mean(D: np.ndarray) -> float:
     near = np.isfinite(D)
     return float(D[near].mean(dtype=np.float64)) if near.any() else 0.0
@@ -194,9 +183,7 @@ def _step(
 ) -> SweepStep:
     sizes = np.bincount(parts_of(graph))
     once = cut & (graph.sources < graph.to)
-    of = (
-        np.arange(graph.n) if len(D) == graph.n else sampled(graph.n, _EXACT)
-    )  # the points that the rows of D belong to
+    of = sampled(graph.n, _EXACT)  # the points that the rows of D belong to
     some = sampled(len(of))
     among = D[np.ix_(some, of[some])]
     close_gaps(among)

@@ -44,9 +44,8 @@ def _before(value, index, other_value, other_index):
 
 
 @kernel
-def _replace_top(values, indices, value, index, size):
-    """Put a nearer point in the place of the farthest."""
-    at = 0
+def _sink(values, indices, at, value, index, size):
+    """Put a point at a place of a heap that has become free, or below."""
     while True:
         child = 2 * at + 1
         if child >= size:
@@ -58,6 +57,12 @@ def _replace_top(values, indices, value, index, size):
         values[at], indices[at] = values[child], indices[child]
         at = child
     values[at], indices[at] = value, index
+
+
+@kernel
+def _replace_top(values, indices, value, index, size):
+    """Put a nearer point in the place of the farthest."""
+    _sink(values, indices, 0, value, index, size)
 
 
 @kernel
@@ -341,18 +346,7 @@ def _sort_links(values, indices):
     """Sort by value, ties by index: a heap is made, then taken apart."""
     size = values.size
     for at in range(size // 2 - 1, -1, -1):
-        parent, value, index = at, values[at], indices[at]
-        while True:
-            child = 2 * parent + 1
-            if child >= size:
-                break
-            if child + 1 < size and _before(values[child], indices[child], values[child + 1], indices[child + 1]):
-                child += 1
-            if not _before(value, index, values[child], indices[child]):
-                break
-            values[parent], indices[parent] = values[child], indices[child]
-            parent = child
-        values[parent], indices[parent] = value, index
+        _sink(values, indices, at, values[at], indices[at], size)
     _sort_heap(values, indices)
 
 

@@ -32,7 +32,6 @@ from lowland.blocks.laplacian import (
     slowest_modes,
 )
 from lowland.blocks.metrics import check_metric
-from lowland.blocks.neighbors import NeighborGraph
 from lowland.blocks.operators import times_rows
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
@@ -111,13 +110,11 @@ class DiffusionMap(GraphMap):
         X = run.to_array(rows, "DiffusionMap")
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X)
-        K = self._linked(X, run) if self._by_neighbors(X) else self._compared(X, run)  # (m, m) of the rows kept
+        K, label = self._linked(X, run) if self._by_neighbors(X) else self._compared(X, run)  # (m, m), of the rows kept
         g = self._flattening(K, run)  # (m,)
         L = Laplacian.of(K, run, loops=True, density=g)  # I - D^(-1/2) K D^(-1/2)
         more = int(self.t == "auto" and self.n_components < K.shape[0] - 1)  # the first that is left out
-        modes = slowest_modes(
-            L, self.n_components + more, run, label=affinity_parts(K, loops=True), rng=self._generator()
-        )
+        modes = slowest_modes(L, self.n_components + more, run, label=label, rng=self._generator())
         self._keep(1 - modes.values, coordinates(modes, L.root), to_numpy(L.degree), X)
         self.density_ = like(g, X, xp_of(self.embedding_).float64)
         self._tell_of_course(modes.solver, "Set n_neighbors, or a larger epsilon.")
@@ -132,34 +129,29 @@ class DiffusionMap(GraphMap):
         self.embedding_ = self._with_left_out(Z)
         self.eigenvalues_ = like(values[:k], like_array)
         self.stationary_ = like(degree / degree.sum(), like_array, xp_of(Z).float64)
-        self.n_samples_ = int(X.shape[0])
 
     # --- the kernel ---
 
     def _by_neighbors(self, X: Array) -> bool:
         return self.n_neighbors is not None or self._given is not None or self._is_given(X)
 
-    def _linked(self, X: Array, run: Run) -> Any:
-        """The kernel values of neighbours, and of each point with itself: a sparse graph."""
-        self._found: NeighborGraph | None = None
+    def _linked(self, X: Array, run: Run) -> tuple[Any, np.ndarray]:
+        """The kernel values of neighbours, and of each point with itself, a sparse graph, and the parts they leave."""
         require_graph(X.shape[0], self.n_neighbors, self.n_components, run)
-        graph = self._graph(X, run)
-        found, self._found = self._found, None
+        found = self._neighbors(X, run)
+        graph = self._joined(found, X, run)
         if not np.any(graph.length > 0):
             raise DataError("All rows are equal: no neighbour is nearer than another. Check the data.")
-        searched = self._given is None and not self._is_given(X) and found is not None
-        self.reach_ = like(found.table()[1][self._kept_mask, -1], X) if searched and found is not None else None
+        searched = self._given is None and not self._is_given(X)
+        self.reach_ = like(found.table()[1][self._kept_mask, -1], X) if searched else None
         self.points_ = self._kept_rows(X) if searched and self.metric != "precomputed" else None
         self._choose_width(np.concatenate([graph.length, np.zeros(graph.n, graph.length.dtype)]))
         K = link_weights(graph, "heat", t=self.epsilon_, label=to_numpy(self.part_)[self._kept_mask])
-        return scipy.sparse.csr_array(K + scipy.sparse.eye_array(K.shape[0]))
+        K = scipy.sparse.csr_array(K + scipy.sparse.eye_array(K.shape[0]))
+        return K, affinity_parts(K, loops=True)
 
-    def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
-        self._found = super()._neighbors(X, run)
-        return self._found
-
-    def _compared(self, X: Array, run: Run) -> Array:
-        """The kernel values of all pairs."""
+    def _compared(self, X: Array, run: Run) -> tuple[Array, np.ndarray]:
+        """The kernel values of all pairs, and their parts, which are told."""
         n, given = X.shape[0], self.metric == "precomputed"
         size = ArrayRows(X).dtype.itemsize
         run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
@@ -171,7 +163,7 @@ class DiffusionMap(GraphMap):
         self._keep_parts(label, kept, X)
         self.links_added_, self.recall_, self.reach_ = 0, 1.0, None
         self.points_ = None if given else self._kept_rows(X)
-        return K if kept.all() else among(K, kept)
+        return (K if kept.all() else among(K, kept)), label[kept]
 
     def _choose_width(self, distances: Array) -> None:
         """ε by the rule asked for."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.components import Policy, ShortestLinks, connected
-from lowland.blocks.distances import in_slabs, own_array
+from lowland.blocks.distances import own_array
 from lowland.blocks.metrics import check_metric
 from lowland.blocks.neighbors import (
     ByGivenDistances,
@@ -78,7 +78,10 @@ class GraphMap(PointMap):
 
         Not ``symmetric``: the neighbours of each point alone, and the links added to join parts.
         """
-        graph = self._neighbors(X, run)
+        return self._joined(self._neighbors(X, run), X, run, symmetric=symmetric)
+
+    def _joined(self, graph: NeighborGraph, X: Array, run: Run, *, symmetric: bool = True) -> NeighborGraph:
+        """What the policy makes of a graph, told."""
         if float(graph.length.max(initial=0)) > _LONGEST:
             raise DataError(
                 f"{type(self).__name__}: distances of neighbours, up to {graph.length.max():.2g}, are too large to be "
@@ -195,18 +198,7 @@ class GraphMap(PointMap):
         whole[kept] = to_numpy(Z)
         return like(whole, Z)
 
-    def transform(self, X: Any) -> Any:
-        """Place the rows of X among those the method was fitted to, (n, k); precomputed: their distances to these."""
-        rows, run = self._rows_to_map(X)
-        rows = in_slabs(rows, self._kept_points())
-        return self._present(run.gather(self._checked_placing(), rows, self._encoding_width(), name="placing rows"), X)
-
-    def transform_chunks(self, X: Any) -> Iterator[Array]:
-        """Yield the coordinates slab by slab, in order: for results larger than memory."""
-        rows, run = self._rows_to_map(X)
-        return run.map_rows(self._checked_placing(), in_slabs(rows, self._kept_points()), name="placing rows")
-
-    def _checked_placing(self) -> Callable[[Array], Array]:
+    def _encoding(self) -> Callable[[Array], Array]:
         place = self._placing()
         if self._measure()[0] != "precomputed":
             return place

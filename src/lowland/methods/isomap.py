@@ -177,7 +177,6 @@ class Isomap(GraphMap):
         self.weights_, self.mean_squares_ = like(scaling.weights, Z, double), like(scaling.means, Z, double)
         self.eigenvalues_, self.lowest_eigenvalue_ = like(np.ascontiguousarray(found.leading), Z, double), found.lowest
         self.embedding_ = self._with_left_out(Z)
-        self.n_samples_ = int(self.embedding_.shape[0])
         self._tell_of_course(scaling.solver, "Raise tol or max_iter, or say eigen_solver='dense'.")
 
     # --- what it tells ---
@@ -191,7 +190,9 @@ class Isomap(GraphMap):
     @property
     def elbow_(self) -> int:
         """The dimension at which the residual variances bend: what further ones explain is little; columns at most."""
-        left = self.residual_variances_
+        return self._bend(self.residual_variances_)
+
+    def _bend(self, left: np.ndarray) -> int:
         if left[0] < _STRAIGHT or left[0] <= left[-1] or len(left) < 3:
             return 1
         choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), self.n_samples_, len(left), ANY))
@@ -234,11 +235,12 @@ class Isomap(GraphMap):
         )  # fmt: skip
 
     def _facts(self) -> dict[str, Any]:
+        left = self.residual_variances_
         return {
             **super()._facts(),
             "eigenvalues": self.eigenvalues_,
-            "residual variance by dimensions": self.residual_variances_.round(4),
-            "elbow": self.elbow_,
+            "residual variance by dimensions": left.round(4),
+            "elbow": self._bend(left),
             "reconstruction error": self.reconstruction_error(),
         }
 

@@ -117,6 +117,10 @@ class PointMap(Reducer):
         """The map from a slab of rows to coordinates; an object that can travel to a worker."""
         raise NotImplementedError
 
+    def _encoding(self) -> Callable[[Array], Array]:
+        """The same, with what is to be checked of a slab before."""
+        return self._placing()
+
     def _kept_points(self) -> int:
         """How many rows were kept: a slab makes as many numbers for each of its rows."""
         return int(self.embedding_.shape[0])
@@ -162,12 +166,12 @@ class PointMap(Reducer):
         """Place the rows of X among those the method was fitted to, (n, k); precomputed: their distances to these."""
         rows, run = self._rows_to_map(X)
         rows = in_slabs(rows, self._kept_points())
-        return self._present(run.gather(self._placing(), rows, self._encoding_width(), name="placing rows"), X)
+        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="placing rows"), X)
 
     def transform_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the coordinates slab by slab, in order: for results larger than memory."""
         rows, run = self._rows_to_map(X)
-        return run.map_rows(self._placing(), in_slabs(rows, self._kept_points()), name="placing rows")
+        return run.map_rows(self._encoding(), in_slabs(rows, self._kept_points()), name="placing rows")
 
 
 _settling = threading.RLock()  # two threads may read the same model first

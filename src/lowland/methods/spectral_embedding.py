@@ -107,8 +107,8 @@ class SpectralEmbedding(GraphMap):
         X = run.to_array(rows, "SpectralEmbedding")
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X)
-        W = self._linked(X, run) if self._by_neighbors() else self._compared(X, run)  # (m, m) among the rows kept
-        self.affinity_matrix_, label = W, affinity_parts(W)
+        W, label = self._linked(X, run) if self._by_neighbors() else self._compared(X, run)  # (m, m), of the rows kept
+        self.affinity_matrix_ = W
         L = Laplacian.of(W, run, normalized=self.laplacian == "normalized")
         modes = slowest_modes(
             L, self.n_components, run, label=label, rng=self._generator(), drop_first=self.drop_first,
@@ -117,7 +117,6 @@ class SpectralEmbedding(GraphMap):
         Z = like(coordinates(modes, L.root), X if not is_sparse(X) else X.data)
         self.embedding_ = self._with_left_out(Z)
         self.eigenvalues_ = like(modes.values, Z)
-        self.n_samples_ = int(X.shape[0])
         self._keep_loops(X)
         self._tell_of_course(modes.solver, "Raise eigen_tol, or leave eigen_solver at None.")
 
@@ -129,37 +128,31 @@ class SpectralEmbedding(GraphMap):
             or vars(self).get("_given") is not None
         )
 
-    def _linked(self, X: Array, run: Run) -> Any:
-        """The affinities of linked points: a sparse graph."""
-        self._found: NeighborGraph | None = None
+    def _linked(self, X: Array, run: Run) -> tuple[Any, np.ndarray]:
+        """The affinities of linked points, a sparse graph, and the parts they leave."""
         require_graph(X.shape[0], getattr(self, "n_neighbors_", None), self.n_components, run)
-        graph = self._graph(X, run)
+        found = self._neighbors(X, run)
+        graph = self._joined(found, X, run)
         if not graph.length.size or not np.any(graph.length > 0):
             raise DataError("All rows are equal: no neighbour is nearer than another. Check the data.")
         self.t_ = median_squared(graph.length) if self.weights == "heat" else None
         self.points_ = self._kept_rows(X) if self._given is None and self.affinity == "nearest_neighbors" else None
-        found, self._found = self._found, None
         kept = self._kept_mask
-        self.reach_ = None
-        if found is not None and self.points_ is not None:
-            self.reach_ = like(found.table()[1][kept, -1], X)
-        if found is not None and not kept.all():
-            found = found.among(kept)
-        return link_weights(graph, self.weights, found=found, t=self.t_, label=to_numpy(self.part_)[kept])
+        self.reach_ = None if self.points_ is None else like(found.table()[1][kept, -1], X)
+        found = found if kept.all() else found.among(kept)
+        W = link_weights(graph, self.weights, found=found, t=self.t_, label=to_numpy(self.part_)[kept])
+        return W, affinity_parts(W)
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
         if is_sparse(X) and self._given is None:
             graph = given_graph(X)
             k = self.n_neighbors or graph.n
             self.n_neighbors_ = int(min(k, np.diff(graph.start).max(initial=0)))
-            found = _nearest_stored(graph, k - _has_loop(X))
-        else:
-            found = super()._neighbors(X, run)
-        self._found = found
-        return found
+            return graph.nearest(k - _has_loop(X))
+        return super()._neighbors(X, run)
 
-    def _compared(self, X: Array, run: Run) -> Any:
-        """The affinities of all pairs, computed or given; their parts are told."""
+    def _compared(self, X: Array, run: Run) -> tuple[Any, np.ndarray]:
+        """The affinities of all pairs, computed or given, and their parts, which are told."""
         n = X.shape[0]
         remedy = "Lower gamma" if self.affinity == "rbf" else "Give affinities that link all points"
         if self.affinity == "precomputed":
@@ -175,7 +168,7 @@ class SpectralEmbedding(GraphMap):
         self._keep_parts(label, kept, X)
         self.links_added_, self.recall_ = 0, 1.0
         self.points_ = None if self.affinity == "precomputed" else self._kept_rows(X)
-        return W if kept.all() else among(W, kept)
+        return (W if kept.all() else among(W, kept)), label[kept]
 
     def _kernel(self, X: Array, run: Run) -> Any:
         if callable(self.affinity):
@@ -271,13 +264,3 @@ def _has_loop(G: Any) -> np.ndarray:
     """Whether each point of a sparse graph is stored as its own neighbour, (n,): one of them, as in scikit-learn."""
     i, j = scipy.sparse.coo_array(G).coords
     return np.bincount(i[i == j], minlength=G.shape[0]) > 0
-
-
-def _nearest_stored(graph: NeighborGraph, k: np.ndarray) -> NeighborGraph:
-    """The k shortest links, (n,), of each point, of those that are stored."""
-    order = np.lexsort((graph.length, graph.sources))
-    place = np.arange(len(order)) - graph.start[graph.sources[order]]
-    chosen = order[place < k[graph.sources[order]]]
-    counts = np.bincount(graph.sources[chosen], minlength=graph.n)
-    start = np.concatenate([[0], np.cumsum(counts)])
-    return NeighborGraph(start, graph.to[chosen], graph.length[chosen], graph.search)
