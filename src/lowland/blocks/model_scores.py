@@ -17,7 +17,7 @@ from lowland.blocks.axes import SolverChoice
 from lowland.blocks.labels import classes_of
 from lowland.blocks.refitting import Refitted
 from lowland.blocks.selection import SubsetScores
-from lowland.blocks.subset_scores import Discriminants, Folds, LeastSquares, Tally, Wilks
+from lowland.blocks.subset_scores import TIE, Discriminants, Folds, LeastSquares, Tally, Wilks
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 NAMES = ("linear", "discriminant", "logistic", "tree", "neighbors")
@@ -48,7 +48,7 @@ def model_of(name: Any, y: np.ndarray | None, folds: int) -> Any:
     from sklearn import discriminant_analysis, linear_model, neighbors, tree
 
     if name == "linear":
-        return linear_model.LinearRegression()
+        return _least_squares(linear_model.LinearRegression)
     if name == "discriminant":
         return discriminant_analysis.LinearDiscriminantAnalysis()
     if name == "logistic":
@@ -56,6 +56,11 @@ def model_of(name: Any, y: np.ndarray | None, folds: int) -> Any:
     if name == "tree":
         return (tree.DecisionTreeClassifier if classes else tree.DecisionTreeRegressor)(random_state=0)
     return (neighbors.KNeighborsClassifier if classes else neighbors.KNeighborsRegressor)()
+
+
+def _least_squares(cls: Any) -> Any:
+    """Least squares that drops no direction because its columns come in small units: since 1.9 ``tol`` decides that."""
+    return cls(tol=1e-13) if "tol" in inspect.signature(cls).parameters else cls()
 
 
 def scores_for(
@@ -83,12 +88,14 @@ def scores_for(
             "sklearn.metrics.get_scorer_names(), or give a function of the estimator, X and y."
         ) from error
     folds = folds_of(cv, X, y, classifier=is_classifier(model))
-    refit = Refitted(model, scorer, X, y, folds, n_jobs, tally)
+    tie = TIE if least_squares and _is_named(scoring, SQUARES) else 0.0  # the same columns win by either route
+    refit = Refitted(model, scorer, X, y, folds, n_jobs, tally, tie)
     if closed and y is not None and not is_sparse(X):
         if least_squares and codes is None and _is_named(scoring, SQUARES) and _is_plain_least_squares(model):
             return LeastSquares.of(
                 X.astype(np.float64), y, folds, intercept=model.fit_intercept, alpha=float(getattr(model, "alpha", 0)),
-                metric=SQUARES[scoring], refit=refit, tally=tally,
+                cutoff=0.0 if _is(model, "Ridge") else getattr(model, "tol", 0.0), metric=SQUARES[scoring],
+                refit=refit, tally=tally,
             ), SolverChoice("closed form", "least squares, updated by one column")  # fmt: skip
         if discriminant and codes is not None and _is_named(scoring, (None, "accuracy")) and _is_plain(model):
             C = int(codes.max()) + 1
@@ -107,8 +114,8 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool) -> Fold
             folds = list(check_cv(cv, y, classifier=classifier).split(X, y))
     except Exception as error:
         raise DataError(
-            f"cv={cv!r} cannot split the {X.shape[0]} rows: {str(error).splitlines()[0].rstrip('.')}. Choose fewer folds, "
-            "or pass more rows; if y holds numbers and no classes, say so with estimator='linear'."
+            f"cv={cv!r} cannot split the {X.shape[0]} rows: {str(error).splitlines()[0].rstrip('.')}. Choose fewer "
+            "folds, or pass more rows; if y holds numbers and no classes, say so with estimator='linear'."
         ) from error
     for each in told:
         warn(f"{str(each.message).rstrip('.')}. Choose fewer folds (cv).", DataWarning)
@@ -152,7 +159,7 @@ def _is_plain_least_squares(model: Any) -> bool:
     return (
         not model.positive
         and isinstance(alpha, numbers.Real)
-        and alpha >= 0
+        and float(alpha) >= 0
         and getattr(model, "solver", "auto") in _DIRECT
     )
 

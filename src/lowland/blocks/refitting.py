@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -43,41 +44,50 @@ class Refitted:
 
     def many(self, subsets: Any) -> np.ndarray:
         """Return the scores of subsets."""
-        scores = []
+        scores, failures = [], []
         for score in self._one_by_one(subsets):
-            scores.append(score)
+            failures += [score] if isinstance(score, str) else []
+            scores.append(math.nan if isinstance(score, str) else score)
             self.tally(1)
+        if failures and len(failures) == len(scores):
+            raise DataError(failures[0])
+        self.tally.failures.extend(failures)
         return np.array(scores)
 
-    def _one_by_one(self, subsets: Any) -> Iterator[float]:
+    def _one_by_one(self, subsets: Any) -> Iterator[float | str]:
         work = (self.estimator, self.scorer, self.X, self.y, self.folds)
         if self.n_jobs in (None, 1):
             return (mean_score(*work, S) for S in subsets)
         return Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(mean_score)(*work, S) for S in subsets)
 
 
-def mean_score(estimator: Any, scorer: Any, X: Any, y: np.ndarray | None, folds: Folds, S: Sequence[int]) -> float:
-    """Return the mean score of the model over the folds, fitted to the columns S."""
+def mean_score(
+    estimator: Any, scorer: Any, X: Any, y: np.ndarray | None, folds: Folds, S: Sequence[int]
+) -> float | str:
+    """Return the mean score of the model over the folds, fitted to the columns S, or why it could not be fitted."""
     columns = X[:, np.asarray(S)]
     columns = columns.tocsr() if hasattr(columns, "tocsr") else columns
-    return float(np.mean([_score(estimator, scorer, columns, y, train, test) for train, test in folds]))
+    scores = []
+    for train, test in folds:
+        try:
+            fitted = clone(estimator).fit(columns[train], *(() if y is None else (y[train],)))
+        except Exception as error:
+            return (
+                f"{type(estimator).__name__} could not be fitted to {len(train)} rows and {columns.shape[1]} of the "
+                f"columns: {_said(error)} Try it on its own, or choose another estimator or fewer folds."
+            )
+        scores.append(_score(fitted, scorer, columns[test], None if y is None else y[test]))
+    return float(np.mean(scores))
 
 
-def _score(estimator: Any, scorer: Any, X: Any, y: np.ndarray | None, train: np.ndarray, test: np.ndarray) -> float:
-    labels, name = (() if y is None else (y[train],)), type(estimator).__name__
+def _score(fitted: Any, scorer: Any, X: Any, y: np.ndarray | None) -> float:
+    name = type(fitted).__name__
     try:
-        fitted = clone(estimator).fit(X[train], *labels)
-    except Exception as error:
-        raise DataError(
-            f"{name} cannot be fitted to {len(train)} rows and {X.shape[1]} of the columns: {_said(error)} Try it on its "
-            "own, or choose another estimator or fewer folds."
-        ) from error
-    try:
-        value = scorer(fitted, X[test], *(() if y is None else (y[test],)))
+        value = scorer(fitted, X, *(() if y is None else (y,)))
     except Exception as error:
         raise ParameterError(
-            f"The scorer failed on a fitted {name} and {len(test)} rows: {_said(error)} Choose a scoring that suits the "
-            "estimator and y, such as 'r2' for numbers or 'accuracy' for classes."
+            f"The scorer failed on a fitted {name} and {X.shape[0]} rows: {_said(error)} Choose a scoring that "
+            "suits the estimator and y, such as 'r2' for numbers or 'accuracy' for classes."
         ) from error
     if not isinstance(value, numbers.Real):
         raise ParameterError(

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,8 +24,13 @@ _NEAR = 1e-12  # a criterion nearer than this to another is the same: rounding m
 class SubsetScores(Protocol):
     """What scores subsets of columns; higher is better."""
 
-    d: int
-    tie: float  # scores nearer than this are equal, and the first column wins
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+
+    @property
+    def tie(self) -> float:
+        """Scores nearer than this are equal, and the first column wins."""
 
     def with_each(self, S: tuple[int, ...], J: np.ndarray) -> np.ndarray:
         """Return the scores of S with each column of J."""
@@ -162,13 +167,15 @@ def exhaustive(scores: SubsetScores, k: int, least_gain: float | None = None) ->
 
     With ``least_gain`` sizes are tried from 1 on, until the best of a size gains less over that of the size before.
     """
-    best_of_size = branch_and_bound if isinstance(scores, Wilks) and scores.is_regular else every_subset
+    best_of_size: Callable[[Any, int], Iterator[Move]] = every_subset
+    if isinstance(scores, Wilks) and scores.is_regular:
+        best_of_size = branch_and_bound
     if least_gain is None:
-        yield from best_of_size(scores, k)  # type: ignore[operator]
+        yield from best_of_size(scores, k)
         return
     before = -math.inf
     for size in range(1, k + 1):
-        *_, best = best_of_size(scores, size)  # type: ignore[operator]
+        *_, best = best_of_size(scores, size)
         if best.score - before < least_gain:
             return
         before = best.score

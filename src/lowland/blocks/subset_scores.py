@@ -1,9 +1,10 @@
 """Scores of subsets of columns in closed form: the present fit is updated by one column instead of fitted again.
 
-Let A be the scatter of the training rows, S the columns so far and j one more. With K the inverse of A_SS and B = K A_Sj,
-what j has beyond S is u_j = x_j - B'x_S, of scatter s = A_jj - A_jS B. Adding j moves a least-squares fit along u_j
-alone, and a discriminant by u_j u_j'/s; removing j moves them along X_S K_j. So all candidates of a step cost one
-inverse and a few products. Where A is nearly singular the model is refitted, so that both routes agree.
+Let A be the scatter of the training rows, S the columns so far and j one more. With K the inverse of A_SS and
+B = K A_Sj, what j has beyond S is u_j = x_j - B'x_S, of scatter s = A_jj - A_jS B. Adding j moves a least-squares fit
+along u_j alone, and the scores of a discriminant by u_j u_j'/s; removing j moves them along X_S K_j. So all candidates
+of a step cost one inverse and a few products. Where A is nearly singular the model is fitted again, so that both routes
+agree.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 _LEAST = 1e-7  # share of a column's variance that must be its own, or its weight is not known well enough
 _NONE = 1e-9  # share below which nothing of its own is left at all
 _MOST_NUMBERS = 2**22  # held at a time
-_TIE = 1e-11  # closed forms are right to more digits than this
+TIE = 1e-10  # scores of least squares nearer than this are one: rounding must not choose
 
 Folds = Sequence[tuple[np.ndarray, np.ndarray]]
 
@@ -35,6 +36,7 @@ class Tally:
 
     advance: Callable[[float], Any] = field(default=lambda _: None)
     n: int = 0
+    failures: list[str] = field(default_factory=list)  # what was said by models that could not be fitted
 
     def __call__(self, n: int) -> None:
         """Count n more."""
@@ -53,11 +55,13 @@ class LeastSquares:
     squares: np.ndarray  # (F,) of y in the test rows, seen from the training mean
     total: np.ndarray  # (F,) of y in the test rows, seen from their own mean
     rows: np.ndarray  # (F,) test rows
+    scale: np.ndarray  # (d,) what the columns were divided by
+    cutoff: float  # share of the largest singular value below which the model's own solver drops a direction
     metric: str
     ridge: bool
     refit: Refit
     tally: Tally
-    tie: float = _TIE
+    tie: float = TIE
 
     @classmethod
     def of(
@@ -68,6 +72,7 @@ class LeastSquares:
         *,
         intercept: bool,
         alpha: float,
+        cutoff: float,
         metric: str,
         refit: Refit,
         tally: Tally,
@@ -91,7 +96,7 @@ class LeastSquares:
         rows = np.array([len(second) for _, second in folds], dtype=np.float64)
         return cls(
             train[:, :-1, :-1], train[:, :-1, -1], test[:, :-1, :-1], test[:, :-1, -1], test[:, -1, -1], total, rows,
-            metric, alpha > 0, refit, tally,
+            scale, cutoff, metric, alpha > 0, refit, tally,
         )  # fmt: skip
 
     @property
@@ -115,28 +120,36 @@ class LeastSquares:
         g = (self.b[:, J] - _dot(self.A[:, kept[:, None], J].mT, w)) / np.where(thin, 1.0, own)
         g = np.where(thin, 0.0, g)
         values = self._scores(squares[:, None] - 2 * g * e + g * g * uu)
-        return self._amended(values, (thin & ~self._is_nothing(uu, J)).any(axis=0), [(*S, j) for j in J])
+        inverse = self._sizes(self._inverse(kept), kept)[:, None] + np.where(
+            thin, 0.0, (np.sum((B / self.scale[kept, None]) ** 2, axis=1) + self.scale[J] ** -2.0) / own
+        )
+        subsets = np.column_stack([np.tile(kept, (len(J), 1)), J])
+        refit: Any = (thin & ~self._is_nothing(uu, J)) | self._is_cut(inverse, subsets)
+        return self._amended(values, refit.any(axis=0), [(*S, j) for j in J])
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
         kept = self._independent(S)
         if kept is None or len(kept) < len(S):
             return self.many(np.array([S[:i] + S[i + 1 :] for i in range(len(S))]))
-        K = np.linalg.inv(self.A[:, kept[:, None], kept])
+        K = self._inverse(kept)
         w, squares = self._fit(kept)
         T_S = self.T[:, kept[:, None], kept]
         h = w / np.diagonal(K, axis1=1, axis2=2)
         e = _dot(K, self.t[:, kept] - _dot(T_S, w))
         uu = np.sum(K * (T_S @ K), axis=1)
-        self.tally(len(S))
-        return _mean(self._scores(squares[:, None] + 2 * h * e + h * h * uu))
+        values = self._scores(squares[:, None] + 2 * h * e + h * h * uu)
+        own = np.diagonal(K, axis1=1, axis2=2)
+        inverse = self._sizes(K, kept)[:, None] - np.sum((K / self.scale[kept, None]) ** 2, axis=1) / own
+        others = [S[:i] + S[i + 1 :] for i in range(len(S))]
+        return self._amended(values, self._is_cut(inverse, np.array(others, dtype=int)).any(axis=0), others)
 
     def many(self, subsets: np.ndarray) -> np.ndarray:
         """Return the scores of subsets of one size, (B, k)."""
         subsets = np.asarray(subsets)
         B, k = subsets.shape
         step = max(1, _MOST_NUMBERS // (len(self.A) * max(k, 1) ** 2))
-        if B > step:
+        if step < B:
             return np.concatenate([self.many(subsets[i : i + step]) for i in range(0, B, step)])
         A = self.A[:, subsets[:, :, None], subsets[:, None, :]]  # (F, B, k, k)
         fine = _is_regular(A)
@@ -145,12 +158,31 @@ class LeastSquares:
         T = self.T[:, subsets[:, :, None], subsets[:, None, :]]
         squares = self.squares[:, None] + np.sum(w * (_dot(T, w) - 2 * self.t[:, subsets]), axis=-1)
         values = self._scores(squares)
+        inverse = np.zeros((len(A), B))
+        inverse[:, fine] = self._sizes(np.linalg.inv(A[:, fine]), subsets[fine])
+        cut = self._is_cut(inverse, subsets).any(axis=0)
         for i in np.flatnonzero(~fine):  # columns that add nothing are left out
             kept = self._independent(subsets[i])
             if kept is not None:
                 values[:, i] = self._scores(self._fit(kept)[1][:, None])[:, 0]
-                fine[i] = True
-        return self._amended(values, ~fine, subsets)
+                inverse = self._sizes(self._inverse(kept), kept)[:, None]
+                fine[i] = not self._is_cut(inverse, kept[None]).any()
+        return self._amended(values, ~fine | cut, subsets)
+
+    def _inverse(self, S: np.ndarray) -> np.ndarray:
+        return np.linalg.inv(self.A[:, S[:, None], S])
+
+    def _sizes(self, K: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """The sums over the inverse's diagonal, of columns in their own units."""
+        return np.sum(np.diagonal(K, axis1=-2, axis2=-1) / self.scale[S] ** 2, axis=-1)
+
+    def _is_cut(self, inverse: np.ndarray, subsets: np.ndarray) -> Any:
+        """Whether a direction may be too small for the model's own solver, (F, m).
+
+        The squares of the smallest and the largest singular value are at least 1/tr A⁻¹ and at most tr A.
+        """
+        size = np.sum(self.A[:, subsets, subsets] * self.scale[subsets] ** 2, axis=-1)
+        return (4 * self.cutoff) ** 2 * inverse * size >= 1
 
     def _fit(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The weights, (F, k), and the squared residuals of the test rows, (F,)."""
@@ -283,8 +315,8 @@ class Discriminants:
             kept = self._independent(S)
             refit[i] = kept is None
             for f, fold in enumerate(self.folds if kept is not None else ()):
-                nothing = np.zeros((1, 1))
-                shares[i, f] = _right(fold, kept, nothing, nothing, np.zeros(1))[0]
+                U, M = np.zeros((len(fold.X), 1)), np.zeros((len(fold.means), 1))  # no update
+                shares[i, f] = _right(fold, kept, U, M, np.zeros(1))[0]
         return self._amended(shares, refit, subsets)
 
     def _independent(self, S: Any) -> np.ndarray | None:
@@ -305,9 +337,7 @@ class Discriminants:
         return means
 
 
-def _right(
-    fold: FoldOfClasses, S: np.ndarray | None, U: np.ndarray, M: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
+def _right(fold: FoldOfClasses, S: np.ndarray | None, U: np.ndarray, M: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The share of test rows whose class is found, (m,), after each update of the scores by U M' times a weight."""
     Y = np.linalg.solve(fold.W[S[:, None], S], fold.means[:, S].T)  # type: ignore[index]  # (k, C)
     base = fold.X[:, S] @ Y - np.sum(fold.means[:, S].T * Y, axis=0) / 2 + fold.logs  # (rows, C)
@@ -335,7 +365,7 @@ class Wilks:
     W: np.ndarray  # (d, d) scatter that is left: of the residuals, or within the classes
     T: np.ndarray  # (d, d) scatter in total; both divided by the deviations of the columns
     tally: Tally
-    tie: float = _TIE
+    tie: float = TIE
 
     @classmethod
     def of(cls, X: np.ndarray, y: np.ndarray, classes: int | None, tally: Tally) -> Wilks:
@@ -410,7 +440,7 @@ def beyond(A: np.ndarray, S: np.ndarray, J: np.ndarray) -> tuple[np.ndarray, np.
     return B, A[:, J, J] - np.sum(A_SJ * B, axis=1)
 
 
-def _is_regular(A: np.ndarray, least: float = _LEAST) -> np.ndarray:
+def _is_regular(A: np.ndarray, least: float = _LEAST) -> Any:
     """Whether every column of the matrices, (F, B, k, k), has enough of its own in all folds, (B,)."""
     size = np.diagonal(A, axis1=-2, axis2=-1)  # (F, B, k)
     fine = (size > 0).all(axis=(0, 2))

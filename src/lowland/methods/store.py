@@ -21,6 +21,7 @@ from lowland.blocks.classes import ClassMoments
 from lowland.blocks.moments import Moments
 from lowland.blocks.rotations import Rotation
 from lowland.blocks.rules import RULES, Choice
+from lowland.blocks.selection import Step
 from lowland.data.write import whole_or_nothing
 from lowland.errors import MissingFile, ModelFileError
 from lowland.methods.base import _INNER, Reducer
@@ -32,7 +33,7 @@ _CSR = ("data", "indices", "indptr")  # of a sparse matrix
 _PRIVATE = (*_INNER, "_sklearn_output_config")
 _RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
-    for cls in (Choice, SolverChoice, Moments, ClassMoments, Rotation, Adequacy, ChiSquare, *RULES.values())
+    for cls in (Choice, SolverChoice, Moments, ClassMoments, Rotation, Adequacy, ChiSquare, Step, *RULES.values())
 }
 
 
