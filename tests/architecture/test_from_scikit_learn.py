@@ -106,7 +106,9 @@ def test_what_has_no_effect_has_none(name):
     for parameter in quiet:
         other = OTHER_VALUES[parameter]
         assert other != inspect.signature(cls).parameters[parameter].default
-        np.testing.assert_array_equal(cls(**{cls.counts: 2, parameter: other}).fit(X, y).transform(X), plain.transform(X))
+        np.testing.assert_array_equal(
+            cls(**{cls.counts: 2, parameter: other}).fit(X, y).transform(X), plain.transform(X)
+        )
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in ITERATED])

@@ -117,12 +117,11 @@ class LeastSquares:
         e = self.t[:, J] - _dot(T_J.mT, w) - _dot(B.mT, left)  # and with u_j
         uu = self.T[:, J, J] + np.sum(B * (T_S @ B - 2 * T_J), axis=1)
         thin = own <= _LEAST * self.A[:, J, J]
-        g = (self.b[:, J] - _dot(self.A[:, kept[:, None], J].mT, w)) / np.where(thin, 1.0, own)
-        g = np.where(thin, 0.0, g)
+        own = np.where(thin, np.inf, own)
+        g = (self.b[:, J] - _dot(self.A[:, kept[:, None], J].mT, w)) / own
         values = self._scores(squares[:, None] - 2 * g * e + g * g * uu)
-        inverse = self._sizes(self._inverse(kept), kept)[:, None] + np.where(
-            thin, 0.0, (np.sum((B / self.scale[kept, None]) ** 2, axis=1) + self.scale[J] ** -2.0) / own
-        )
+        inverse = self._sizes(self._inverse(kept), kept)[:, None]
+        inverse = inverse + (np.sum((B / self.scale[kept, None]) ** 2, axis=1) + self.scale[J] ** -2.0) / own
         subsets = np.column_stack([np.tile(kept, (len(J), 1)), J])
         refit: Any = (thin & ~self._is_nothing(uu, J)) | self._is_cut(inverse, subsets)
         return self._amended(values, refit.any(axis=0), [(*S, j) for j in J])

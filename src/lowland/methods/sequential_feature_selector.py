@@ -197,14 +197,14 @@ class SequentialFeatureSelector(ColumnMap):
                     f"SequentialFeatureSelector(estimator={self.estimator!r}): the parameter 'estimator' must be an "
                     "estimator such as LinearRegression(), an object with get_params, and no class."
                 )
-            if y is None and not get_tags(self.estimator).target_tags.required:  # it looks at X alone
+            if y is None and not self._tags_of_model().target_tags.required:  # it looks at X alone
                 return open_rows(X), None
         return super()._open(X, y)
 
     def _takes(self, rows: Rows) -> bool:
         if not rows.is_sparse or isinstance(self.estimator, str):
             return not rows.is_sparse or self.estimator not in ("discriminant",)
-        return self.estimator is not None and get_tags(self.estimator).input_tags.sparse
+        return self._tags_of_model().input_tags.sparse
 
     def _rows(self, rows: Rows, run: Run) -> Any:
         """All rows on the host, where models are fitted; sparse ones by columns."""
@@ -230,7 +230,8 @@ class SequentialFeatureSelector(ColumnMap):
                 "selection. Below zero it bounds what a removal may cost."
             )
         if isinstance(k, str):
-            return max(1, d // 2) if self.tol is None else 1 if removes else d
+            half = d - d // 2 if removes else max(1, d // 2)  # scikit-learn takes half of the steps
+            return half if self.tol is None else 1 if removes else d
         if isinstance(k, numbers.Integral):
             if not 1 <= k <= d:
                 raise ParameterError(
@@ -255,9 +256,12 @@ class SequentialFeatureSelector(ColumnMap):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.array_api_support = False  # models are fitted on the host, and support_ stays there
-        if self.estimator is not None and not isinstance(self.estimator, str):
-            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        tags.input_tags.sparse = self._tags_of_model().input_tags.sparse
         return tags
+
+    def _tags_of_model(self) -> Tags:
+        """What the estimator says of itself; of a name, or one that a file does not keep, what every method says."""
+        return get_tags(self.estimator) if hasattr(self.estimator, "__sklearn_tags__") else super().__sklearn_tags__()
 
     # --- out ---
 
