@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 import numbers
 import warnings
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -20,9 +21,25 @@ from lowland.blocks.selection import SubsetScores
 from lowland.blocks.subset_scores import TIE, Discriminants, Folds, LeastSquares, Tally, Wilks
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 
-NAMES = ("linear", "discriminant", "logistic", "tree", "neighbors")
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
 _DIRECT = ("auto", "svd", "cholesky")  # solvers of Ridge that do not stop short of the answer
+_MOST_SUBSETS, _MOST_REFITTED = 2_000_000, 20_000  # of an exhaustive search without bounds
+
+
+@runtime_checkable
+class Estimator(Protocol):
+    """What scikit-learn's estimators offer."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit to rows."""
+
+
+@runtime_checkable
+class Splitter(Protocol):
+    """What scikit-learn's cross-validators offer."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        """Yield training and test rows."""
 
 
 def holds_classes(y: np.ndarray, folds: int) -> bool:
@@ -171,3 +188,34 @@ def _is_plain(model: Any) -> bool:
 def is_instance(model: Any) -> bool:
     """Whether a model is an object that can be cloned, not a class."""
     return not inspect.isclass(model) and hasattr(model, "get_params")
+
+
+def check_exhaustible(scores: SubsetScores, k: int) -> None:
+    """Refuse a search that would not end."""
+    if isinstance(scores, Wilks) and scores.is_regular:
+        return
+    most, n = (_MOST_REFITTED if isinstance(scores, Refitted) else _MOST_SUBSETS), math.comb(scores.d, k)
+    if n > most:
+        raise ParameterError(
+            f"SequentialFeatureSelector(direction='exhaustive'): there are {n:,} subsets of {k} of the {scores.d} "
+            f"columns, and at most {most:,} are looked at one by one. Choose scoring='wilks', whose bounds leave most "
+            "of them out, or direction='floating-forward'."
+        )
+
+
+def tell_of_constants(X: Any, names: list[str]) -> None:
+    """Warn of columns that say nothing."""
+    if is_sparse(X):
+        constant = (X.max(axis=0).toarray() == X.min(axis=0).toarray()).ravel()
+    else:
+        constant = X.max(axis=0) == X.min(axis=0)
+    if constant.any():
+        named = [repr(names[j]) for j in np.flatnonzero(constant)]
+        listed = ", ".join(named[:5]) + ", …" * (len(named) > 5)
+        many = len(named) > 1
+        warn(
+            f"{'Columns' if many else 'Column'} {listed} {'are' if many else 'is'} constant: no model learns from "
+            f"{'them' if many else 'it'}, and {'they are' if many else 'it is'} chosen only where all others do harm. "
+            "Leave constant columns out.",
+            DataWarning,
+        )

@@ -71,6 +71,18 @@ class Step:
         return cls(number, move.action, move.feature, name, move.score, len(move.features), move.features)
 
 
+def path_table(path: Iterable[Step]) -> str:
+    """Return a path as a text: step, what was added or removed, score, number of columns after it."""
+    rows = [("step", "action", "feature", "score", "columns")]
+    rows += [(str(s.number), s.action, s.name, f"{s.score:.6g}", str(s.size)) for s in path]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        f"{step:>{widths[0]}}  {action:<{widths[1]}}  {name:<{widths[2]}}  {score:>{widths[3]}}  {size:>{widths[4]}}"
+        for step, action, name, score, size in rows
+    )
+    return "\n".join(lines)
+
+
 def forward(scores: SubsetScores, k: int, least_gain: float | None = None) -> Iterator[Move]:
     """Add the best column until there are k, or until the best gains less than ``least_gain``."""
     return _greedy(scores, (), best_addition, k, least_gain)

@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils import Tags, get_tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.blocks import selection
-from lowland.blocks.model_scores import is_instance, model_of, scores_for
-from lowland.blocks.refitting import Refitted
-from lowland.blocks.selection import Step, SubsetScores
-from lowland.blocks.subset_scores import Tally, Wilks
+from lowland.blocks.model_scores import (
+    Estimator,
+    Splitter,
+    check_exhaustible,
+    is_instance,
+    model_of,
+    scores_for,
+    tell_of_constants,
+)
+from lowland.blocks.selection import Step, path_table
+from lowland.blocks.subset_scores import Tally
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, Stopped, warn
@@ -30,23 +37,6 @@ SEARCHES: dict[str, Callable[..., Any]] = {
     "floating-backward": selection.floating_backward,
     "exhaustive": selection.exhaustive,
 }
-_MOST_SUBSETS, _MOST_REFITTED = 2_000_000, 20_000  # of an exhaustive search without bounds
-
-
-@runtime_checkable
-class Estimator(Protocol):
-    """What scikit-learn's estimators offer."""
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Fit to rows."""
-
-
-@runtime_checkable
-class Splitter(Protocol):
-    """What scikit-learn's cross-validators offer."""
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
-        """Yield training and test rows."""
 
 
 class SequentialFeatureSelector(ColumnMap):
@@ -267,47 +257,8 @@ class SequentialFeatureSelector(ColumnMap):
 
     def path_table(self) -> str:
         """Return the path as a text: step, what was added or removed, score, number of columns after it."""
-        rows = [("step", "action", "feature", "score", "columns")]
-        rows += [(str(s.number), s.action, s.name, f"{s.score:.6g}", str(s.size)) for s in self.path_]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        left = (False, True, True, False, False)
-        lines = [
-            "  ".join(c.ljust(w) if at_left else c.rjust(w) for c, w, at_left in zip(row, widths, left, strict=True))
-            for row in rows
-        ]
-        return "\n".join(line.rstrip() for line in lines)
+        return path_table(self.path_)
 
     def _facts(self) -> dict[str, Any]:
         moves = [f"{'−' if s.action == 'remove' else '+'} {s.name}: {s.score:.4g}" for s in self.path_]
         return {"score": self.score_, "subsets scored": vars(self).get("n_subsets_"), "path": moves}
-
-
-def check_exhaustible(scores: SubsetScores, k: int) -> None:
-    """Refuse a search that would not end."""
-    if isinstance(scores, Wilks) and scores.is_regular:
-        return
-    most, n = (_MOST_REFITTED if isinstance(scores, Refitted) else _MOST_SUBSETS), math.comb(scores.d, k)
-    if n > most:
-        raise ParameterError(
-            f"SequentialFeatureSelector(direction='exhaustive'): there are {n:,} subsets of {k} of the {scores.d} "
-            f"columns, and at most {most:,} are looked at one by one. Choose scoring='wilks', whose bounds leave most "
-            "of them out, or direction='floating-forward'."
-        )
-
-
-def tell_of_constants(X: Any, names: list[str]) -> None:
-    """Warn of columns that say nothing."""
-    if is_sparse(X):
-        constant = (X.max(axis=0).toarray() == X.min(axis=0).toarray()).ravel()
-    else:
-        constant = X.max(axis=0) == X.min(axis=0)
-    if constant.any():
-        named = [repr(names[j]) for j in np.flatnonzero(constant)]
-        listed = ", ".join(named[:5]) + ", …" * (len(named) > 5)
-        many = len(named) > 1
-        warn(
-            f"{'Columns' if many else 'Column'} {listed} {'are' if many else 'is'} constant: no model learns from "
-            f"{'them' if many else 'it'}, and {'they are' if many else 'it is'} chosen only where all others do harm. "
-            "Leave constant columns out.",
-            DataWarning,
-        )
