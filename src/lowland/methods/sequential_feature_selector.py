@@ -95,7 +95,7 @@ class SequentialFeatureSelector(ColumnMap):
     )
     scoring: str | Callable[..., Any] | None = param(
         None,
-        "Name of a scorer, or a function of estimator, X and y; None: the estimator's; wilks: of all rows, no folds.",
+        "Name of a scorer, or a function of estimator and X and y; None: the estimator's own; wilks: of all rows.",
         wanted="the name of a scorer, a function, or None",
     )
     cv: int | Splitter | Iterable[Any] | None = param(
