@@ -566,6 +566,27 @@ def _dimension_map(ax: Any) -> None:
     _title(ax, "a line, a sheet and a ball, by the map")
 
 
+def sequential_feature_selector() -> Any:
+    """Floating selection of 4 columns of wine, from the whole table down, beside the plain forward one."""
+    import pandas as pd
+
+    from lowland import SequentialFeatureSelector, plots
+    from lowland.data import load
+
+    wine = load("wine")
+    frame = pd.DataFrame(wine.X, columns=[name.partition("/")[0] for name in wine.names])
+    figure, axes = _panels(2, (10, 4.2))
+    for ax, direction, words in (
+        (axes[0], "forward", "forward"),
+        (axes[1], "floating-backward", "floating backward"),
+    ):
+        chosen = SequentialFeatureSelector(n_features_to_select=4, direction=direction).fit(frame, wine.y)
+        plots.selection_path(chosen.path_, ax=ax)
+        ax.set_ylim(0.75, 1.0)
+        _title(ax, f"{words}: 4 columns score {chosen.score_:.3f}")
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -591,5 +612,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         locally_linear_embedding,
         isomap,
         intrinsic_dimension,
+        sequential_feature_selector,
     )
 }

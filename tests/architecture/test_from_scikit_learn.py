@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn.decomposition
 import sklearn.discriminant_analysis
+import sklearn.feature_selection
 import sklearn.manifold
 
 import lowland
@@ -15,7 +16,7 @@ from lowland.data import load
 from lowland.methods.registry import entries
 
 PAGE = Path(__file__).parents[2] / "docs" / "from-scikit-learn.md"
-PLACES = (sklearn.decomposition, sklearn.discriminant_analysis, sklearn.manifold)
+PLACES = (sklearn.decomposition, sklearn.discriminant_analysis, sklearn.feature_selection, sklearn.manifold)
 CLASSES = tuple(name for name in entries() if any(hasattr(place, name) for place in PLACES))
 ITERATED = ("FastICA",)  # theirs agree up to order, signs and tolerance only: compared in the tests of the method
 STATUSES = ("same", "accepted without effect", "left out", "new")
@@ -26,6 +27,9 @@ OTHER_VALUES = {
 }  # fmt: skip
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*graph of neighbours falls:lowland.errors.DataWarning")  # iris does
+
+MODEL = {"estimator": sklearn.discriminant_analysis.LinearDiscriminantAnalysis()}  # without one theirs cannot be made
+
 COURSE = ("loglike_", "n_iter_")  # of an iteration, which is another one here; where it ends is tested elsewhere
 
 
@@ -61,7 +65,8 @@ def frame():
 
 def public(cls):
     """What a class offers: parameters, fitted attributes, methods, and arguments of methods besides rows and labels."""
-    model = cls(**({"init": "classical_mds"} if cls.__name__ == "MDS" else {})).fit(frame(), load("iris").y)
+    needed = {"MDS": {"init": "classical_mds"}, "SequentialFeatureSelector": MODEL}
+    model = cls(**needed.get(cls.__name__, {})).fit(frame(), load("iris").y)
     found = {("parameter", name) for name in inspect.signature(cls).parameters}
     found |= {("attribute", name) for name in dir(model) if name.endswith("_") and not name.startswith("_")}
     for name in dir(cls):
@@ -104,11 +109,13 @@ def test_what_has_no_effect_has_none(name):
         for (kind, parameter), status in table_of(name).items()
         if kind == "parameter" and status == "accepted without effect"
     ]
-    plain = cls(n_components=2).fit(X, y)
+    plain = cls(**{cls.counts: 2}).fit(X, y)
     for parameter in quiet:
         other = OTHER_VALUES[parameter]
         assert other != inspect.signature(cls).parameters[parameter].default
-        np.testing.assert_array_equal(cls(n_components=2, **{parameter: other}).fit(X).transform(X), plain.transform(X))
+        np.testing.assert_array_equal(
+            cls(**{cls.counts: 2, parameter: other}).fit(X, y).transform(X), plain.transform(X)
+        )
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in ITERATED])
@@ -122,8 +129,11 @@ def test_what_is_the_same_is_the_same(name):
         options = {"init": "classical_mds"}
     if name == "TruncatedSVD":
         options = {"algorithm": "arpack"}
-    theirs = theirs_of(name)(n_components=2, **options).fit(X, y)
-    ours = getattr(lowland, name)(n_components=2, **options).fit(X, y)
+    if name == "SequentialFeatureSelector":
+        options = MODEL
+    options = {getattr(lowland, name).counts: 2, **options}
+    theirs = theirs_of(name)(**options).fit(X, y)
+    ours = getattr(lowland, name)(**options).fit(X, y)
     for (kind, attribute), status in table_of(name).items():
         if attribute in COURSE or (name == "MDS" and attribute in ("embedding_", "stress_")):
             continue

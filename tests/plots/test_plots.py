@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import lowland
 from lowland import plots
+from lowland.blocks.selection import Step
 from lowland.data import load
 from lowland.errors import DataError, MissingExtra, ParameterError
 from lowland.plots.canvas import COLORS, STRONG, WEAK
@@ -188,6 +189,7 @@ CALLS = {
     "embedding": lambda ax: plots.embedding(np.eye(3), [0, 1, 2], ax=ax),
     "images": lambda ax: plots.images(np.eye(4), (2, 2), ax=ax),
     "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),
+    "selection_path": lambda ax: plots.selection_path([Step(1, "add", 0, "a", 0.5, 1, (0,))], ax=ax),
 }
 
 
@@ -222,3 +224,20 @@ def test_says_what_to_install_without_matplotlib(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r"lowland\[plot\]"):
         CALLS[name](None)
+
+
+# --- paths
+
+
+def test_selection_path_shows_every_step(tmp_path):
+    wine = load("wine")
+    selector = lowland.SequentialFeatureSelector(n_features_to_select=4, direction="floating-backward")
+    path = selector.fit(wine.X, wine.y).path_
+    ax = drawn(plots.selection_path(path), tmp_path)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [step.score for step in path])
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert labels[0] == f"− {path[0].name}"
+    assert len(labels) == len(path)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["removed", "added"]
+    with pytest.raises(DataError, match="no steps"):
+        plots.selection_path(())

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.methods.maps import RowMap
+from lowland.run.run import all_finite
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,13 @@ class TakeColumns:
     columns: np.ndarray  # (k,)
 
     def __call__(self, X: Any) -> Array:
-        """Of one slab."""
+        """Of one slab; NaN or infinity in a column that is not kept marks its row, and is told as elsewhere."""
         if is_sparse(X):
-            return X[:, self.columns].toarray()
-        return xp_of(X).take(X, like(self.columns, X, xp_of(X).int64), axis=1)
+            Z = X[:, self.columns].toarray()
+            return Z if all_finite(X) else np.full_like(Z, np.nan)
+        xp = xp_of(X)
+        Z = xp.take(X, like(self.columns, X, xp.int64), axis=1)
+        return Z if all_finite(X) else Z + xp.sum(X * 0, axis=1)[:, None]
 
 
 @dataclass(frozen=True)

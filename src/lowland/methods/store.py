@@ -22,6 +22,7 @@ from lowland.blocks.moments import Moments
 from lowland.blocks.neighbors import NeighborGraph
 from lowland.blocks.rotations import Rotation
 from lowland.blocks.rules import RULES, Choice
+from lowland.blocks.selection import Step
 from lowland.data.write import whole_or_nothing
 from lowland.errors import MissingFile, ModelFileError
 from lowland.methods.base import _INNER, Reducer
@@ -42,6 +43,7 @@ _RECORDS: dict[str, type[Any]] = {
         Adequacy,
         ChiSquare,
         NeighborGraph,
+        Step,
         *RULES.values(),
     )
 }

@@ -1,7 +1,8 @@
 """Figures from plain data: each is a matplotlib Figure, drawn into ``ax`` where given; nothing global is changed."""
 
 from lowland.plots.mosaics import components_as_images, images
+from lowland.plots.paths import selection_path
 from lowland.plots.points import embedding
 from lowland.plots.spectra import decay, distortion_curve, scree
 
-__all__ = ["components_as_images", "decay", "distortion_curve", "embedding", "images", "scree"]
+__all__ = ["components_as_images", "decay", "distortion_curve", "embedding", "images", "scree", "selection_path"]

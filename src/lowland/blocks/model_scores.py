@@ -1,0 +1,221 @@
+"""What scores the subsets for a model: its closed form where there is one, else fitting it again."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+import warnings
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+
+from lowland.arrays.namespace import is_sparse
+from lowland.blocks.axes import SolverChoice
+from lowland.blocks.labels import classes_of
+from lowland.blocks.refitting import Refitted
+from lowland.blocks.selection import SubsetScores
+from lowland.blocks.subset_scores import TIE, Discriminants, Folds, LeastSquares, Tally, Wilks
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+
+SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
+_DIRECT = ("auto", "svd", "cholesky")  # solvers of Ridge that do not stop short of the answer
+_MOST_SUBSETS, _MOST_REFITTED = 2_000_000, 20_000  # of an exhaustive search without bounds
+
+
+@runtime_checkable
+class Estimator(Protocol):
+    """What scikit-learn's estimators offer."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit to rows."""
+
+
+@runtime_checkable
+class Splitter(Protocol):
+    """What scikit-learn's cross-validators offer."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        """Yield training and test rows."""
+
+
+def holds_classes(y: np.ndarray, folds: int) -> bool:
+    """Whether y holds classes: texts, truth values, or whole numbers of which one at least is in every fold."""
+    if y.dtype.kind in "bUSO" and not all(isinstance(v, numbers.Number) for v in y[:1000].tolist()):
+        return True
+    values = np.asarray(y, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise DataError("Input y contains NaN or infinity. Give every row a value, or leave those rows out.")
+    if (values != np.floor(values)).any():
+        return False
+    return bool(y.dtype.kind == "b" or np.unique(values, return_counts=True)[1].max() >= folds)
+
+
+def model_of(name: Any, y: np.ndarray | None, folds: int) -> Any:
+    """Return the estimator behind a name; an estimator is returned as it is."""
+    if name is not None and not isinstance(name, str):
+        return name
+    if y is None:
+        raise DataError("The target y is None: pass y, or an estimator that does without.")
+    classes = holds_classes(y, folds)
+    name = name or ("discriminant" if classes else "linear")
+    from sklearn import discriminant_analysis, linear_model, neighbors, tree
+
+    if name == "linear":
+        return _least_squares(linear_model.LinearRegression)
+    if name == "discriminant":
+        return discriminant_analysis.LinearDiscriminantAnalysis()
+    if name == "logistic":
+        return linear_model.LogisticRegression(max_iter=1000)
+    if name == "tree":
+        return (tree.DecisionTreeClassifier if classes else tree.DecisionTreeRegressor)(random_state=0)
+    return (neighbors.KNeighborsClassifier if classes else neighbors.KNeighborsRegressor)()
+
+
+def _least_squares(cls: Any) -> Any:
+    """Least squares that drops no direction because its columns come in small units: since 1.9 ``tol`` decides that."""
+    return cls(tol=1e-13) if "tol" in inspect.signature(cls).parameters else cls()
+
+
+def scores_for(
+    model: Any, X: Any, y: np.ndarray | None, *, scoring: Any, cv: Any, n_jobs: int | None, closed: bool, tally: Tally
+) -> tuple[SubsetScores, SolverChoice]:
+    """Return what scores subsets, and which route that is."""
+    y, codes = _target(model, y)
+    least_squares, discriminant = _is(model, "LinearRegression", "Ridge"), _is(model, "LinearDiscriminantAnalysis")
+    if scoring == "wilks":
+        if not (least_squares or discriminant) or y is None or is_sparse(X):
+            raise ParameterError(
+                "scoring='wilks' is a criterion of least squares and discriminants over dense rows. Choose "
+                f"estimator='linear' or 'discriminant', or another scoring for {type(model).__name__}."
+            )
+        if codes is None and np.ptp(y) == 0:
+            raise DataError("y is constant, so no column explains it. Pass a y that varies.")
+        doubles = X.astype(np.float64)
+        target, classes = (y, None) if codes is None else (codes, int(codes.max()) + 1)
+        return Wilks.of(doubles, target, classes, tally), SolverChoice("closed form", "Wilks' lambda of all rows")
+    try:
+        scorer = check_scoring(model, scoring=scoring)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"scoring={scoring!r} does not suit {type(model).__name__}: {str(error).splitlines()[0]} Name one of "
+            "sklearn.metrics.get_scorer_names(), or give a function of the estimator, X and y."
+        ) from error
+    folds = folds_of(cv, X, y, classifier=is_classifier(model))
+    tie = TIE if least_squares and _is_named(scoring, SQUARES) else 0.0  # the same columns win by either route
+    refit = Refitted(model, scorer, X, y, folds, n_jobs, tally, tie)
+    if closed and y is not None and not is_sparse(X):
+        if least_squares and codes is None and _is_named(scoring, SQUARES) and _is_plain_least_squares(model):
+            return LeastSquares.of(
+                X.astype(np.float64), y, folds, intercept=model.fit_intercept, alpha=float(getattr(model, "alpha", 0)),
+                cutoff=0.0 if _is(model, "Ridge") else getattr(model, "tol", 0.0), metric=SQUARES[scoring],
+                refit=refit, tally=tally,
+            ), SolverChoice("closed form", "least squares, updated by one column")  # fmt: skip
+        if discriminant and codes is not None and _is_named(scoring, (None, "accuracy")) and _is_plain(model):
+            C = int(codes.max()) + 1
+            if all(len(np.unique(codes[train])) == C < len(train) for train, _ in folds):
+                return Discriminants.of(
+                    X.astype(np.float64), codes, folds, C, tol=model.tol, refit=refit, tally=tally
+                ), SolverChoice("closed form", "discriminants, updated by one column")  # fmt: skip
+    return refit, SolverChoice("refitting", f"{type(model).__name__} is fitted to every subset and fold")
+
+
+def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool) -> Folds:
+    """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets."""
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            folds = list(check_cv(cv, y, classifier=classifier).split(X, y))
+    except Exception as error:
+        raise DataError(
+            f"cv={cv!r} cannot split the {X.shape[0]} rows: {str(error).splitlines()[0].rstrip('.')}. Choose fewer "
+            "folds, or pass more rows; if y holds numbers and no classes, say so with estimator='linear'."
+        ) from error
+    for each in told:
+        warn(f"{str(each.message).rstrip('.')}. Choose fewer folds (cv).", DataWarning)
+    if not folds:
+        raise ParameterError(f"cv={cv!r} gives no folds. Give a number of folds, a splitter, or pairs of row numbers.")
+    rows = np.arange(X.shape[0])
+    return [(rows[train], rows[test]) for train, test in folds]
+
+
+def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """y as the model wants it, and the number of each row's class where it is a classifier."""
+    if y is None:
+        return None, None
+    if is_classifier(model):
+        return y, classes_of(y)[1]
+    if not _is(model, "LinearRegression", "Ridge"):
+        return y, None
+    try:
+        values = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"y holds {y.dtype} and {type(model).__name__} wants numbers: {error}. For classes choose "
+            "estimator='discriminant', or another classifier."
+        ) from error
+    if not np.isfinite(values).all():
+        raise DataError("Input y contains NaN or infinity. Give every row a value, or leave those rows out.")
+    return values, None
+
+
+def _is(model: Any, *names: str) -> bool:
+    """Whether a model is of one of these classes itself, scikit-learn's or ours; a subclass may do anything."""
+    return type(model).__name__ in names and type(model).__module__.partition(".")[0] in ("sklearn", "lowland")
+
+
+def _is_named(scoring: Any, names: Any) -> bool:
+    return (scoring is None or isinstance(scoring, str)) and scoring in names
+
+
+def _is_plain_least_squares(model: Any) -> bool:
+    alpha = getattr(model, "alpha", 0.0)
+    return (
+        not model.positive
+        and isinstance(alpha, numbers.Real)
+        and float(alpha) >= 0
+        and getattr(model, "solver", "auto") in _DIRECT
+    )
+
+
+def _is_plain(model: Any) -> bool:
+    return model.priors is None and not model.shrinkage and model.covariance_estimator is None
+
+
+def is_instance(model: Any) -> bool:
+    """Whether a model is an object that can be cloned, not a class."""
+    return not inspect.isclass(model) and hasattr(model, "get_params")
+
+
+def check_exhaustible(scores: SubsetScores, k: int) -> None:
+    """Refuse a search that would not end."""
+    if isinstance(scores, Wilks) and scores.is_regular:
+        return
+    most, n = (_MOST_REFITTED if isinstance(scores, Refitted) else _MOST_SUBSETS), math.comb(scores.d, k)
+    if n > most:
+        raise ParameterError(
+            f"SequentialFeatureSelector(direction='exhaustive'): there are {n:,} subsets of {k} of the {scores.d} "
+            f"columns, and at most {most:,} are looked at one by one. Choose scoring='wilks', whose bounds leave most "
+            "of them out, or direction='floating-forward'."
+        )
+
+
+def tell_of_constants(X: Any, names: list[str]) -> None:
+    """Warn of columns that say nothing."""
+    if is_sparse(X):
+        constant = (X.max(axis=0).toarray() == X.min(axis=0).toarray()).ravel()
+    else:
+        constant = X.max(axis=0) == X.min(axis=0)
+    if constant.any():
+        named = [repr(names[j]) for j in np.flatnonzero(constant)]
+        listed = ", ".join(named[:5]) + ", …" * (len(named) > 5)
+        many = len(named) > 1
+        warn(
+            f"{'Columns' if many else 'Column'} {listed} {'are' if many else 'is'} constant: no model learns from "
+            f"{'them' if many else 'it'}, and {'they are' if many else 'it is'} chosen only where all others do harm. "
+            "Leave constant columns out.",
+            DataWarning,
+        )

@@ -1,0 +1,333 @@
+"""What is true of sequential feature selection alone; its searches and scores are tested with the blocks."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.cluster import KMeans
+from sklearn.feature_selection import SequentialFeatureSelector as Theirs
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeRegressor
+
+import lowland
+from lowland import LinearDiscriminantAnalysis, SequentialFeatureSelector
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load("wine")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Numbers that follow from columns 2, 5 and 7, in falling order."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 9)) + 3
+    return X, X[:, [2, 5, 7]] @ [3.0, 2.0, 1.0] + 0.3 * rng.standard_normal(80)
+
+
+class Interrupted(RegressorMixin, BaseEstimator):
+    """Least squares during which someone presses Ctrl-C."""
+
+    left = 0
+
+    def fit(self, X, y):
+        Interrupted.left -= 1
+        if Interrupted.left < 0:
+            raise KeyboardInterrupt
+        self.model_ = LinearRegression().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+# --- the answer
+
+
+def test_the_columns_that_matter_come_in_their_order(table):
+    X, y = table
+    selector = SequentialFeatureSelector(n_features_to_select=3).fit(X, y)
+    assert [step.feature for step in selector.path_] == [2, 5, 7]
+    assert [step.size for step in selector.path_] == [1, 2, 3]
+    assert selector.path_[-1].features == (2, 5, 7)
+    assert selector.score_ == selector.path_[-1].score > 0.95
+    np.testing.assert_array_equal(selector.transform(X), X[:, [2, 5, 7]])
+    back = SequentialFeatureSelector(n_features_to_select=3, direction="backward").fit(X, y)
+    assert back.get_support(indices=True).tolist() == [2, 5, 7]
+    assert {step.action for step in back.path_} == {"remove"}
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"estimator": LinearRegression(), "n_features_to_select": 4},
+        {"estimator": Ridge(2.0), "n_features_to_select": 0.5, "scoring": "neg_mean_squared_error"},
+        {"estimator": LinearRegression(), "tol": 1e-3, "cv": KFold(3, shuffle=True, random_state=0)},
+        {"estimator": DecisionTreeRegressor(max_depth=2, random_state=0), "n_features_to_select": 2, "cv": 3},
+        {"estimator": LinearRegression(), "scoring": "neg_median_absolute_error", "cv": 2},
+    ],
+)
+def test_the_same_columns_as_scikit_learn(table, direction, options):
+    X, y = table[0][:, :7], table[1]
+    ours = SequentialFeatureSelector(**options, direction=direction).fit(X, y)
+    theirs = Theirs(**options, direction=direction).fit(X, y)
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    assert ours.n_features_to_select_ == theirs.n_features_to_select_
+
+
+def test_the_same_columns_as_scikit_learn_for_classes(wine):
+    X, y = wine.X[:, :8], wine.y
+    for model in (KNeighborsClassifier(3), LinearDiscriminantAnalysis()):
+        ours = SequentialFeatureSelector(model, n_features_to_select=2, cv=3).fit(X, y)
+        theirs = Theirs(model, n_features_to_select=2, cv=3).fit(X, y)
+        np.testing.assert_array_equal(ours.support_, theirs.support_)
+    assert ours.solver_.name == "closed form"
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward", "floating-forward", "floating-backward"])
+def test_both_routes_take_the_same_path(wine, table, direction):
+    for X, y in (table, (wine.X[:, :8], wine.y)):
+        short, long = (
+            SequentialFeatureSelector(n_features_to_select=3, direction=direction, cv=3, closed_form=closed).fit(X, y)
+            for closed in (True, False)
+        )
+        assert (short.solver_.name, long.solver_.name) == ("closed form", "refitting")
+        assert [s.features for s in short.path_] == [s.features for s in long.path_]
+        np.testing.assert_allclose([s.score for s in short.path_], [s.score for s in long.path_], atol=1e-9)
+        assert short.n_subsets_ == long.n_subsets_
+
+
+def test_floating_goes_back_and_keeps_the_best_of_the_size(wine):
+    selector = SequentialFeatureSelector(n_features_to_select=4, direction="floating-backward").fit(wine.X, wine.y)
+    assert {step.action for step in selector.path_} == {"add", "remove"}
+    assert selector.score_ == max(step.score for step in selector.path_ if step.size == 4)
+
+
+def test_exhaustive_is_best_by_its_score(wine):
+    X, y = wine.X[:, :6], wine.y
+    best = SequentialFeatureSelector(n_features_to_select=2, direction="exhaustive", cv=3).fit(X, y)
+    assert best.n_subsets_ == 15
+    for direction in ("forward", "backward", "floating-forward"):
+        other = SequentialFeatureSelector(n_features_to_select=2, direction=direction, cv=3).fit(X, y)
+        assert best.score_ >= other.score_
+    assert best.path_[-1].action == "find"
+    assert best.path_[-1].feature is None
+    bounded = SequentialFeatureSelector("linear", n_features_to_select=3, direction="exhaustive", scoring="wilks")
+    bounded.fit(wine.X, wine.X[:, 2] - 2 * wine.X[:, 7] + 3 * wine.X[:, 9])
+    assert bounded.get_support(indices=True).tolist() == [2, 7, 9]
+    assert bounded.score_ == pytest.approx(1)
+
+
+def test_tol_and_shares_settle_the_number(table):
+    X, y = table
+    assert SequentialFeatureSelector(tol=0.01).fit(X, y).get_support(indices=True).tolist() == [2, 5, 7]
+    removing = SequentialFeatureSelector(tol=-0.01, direction="backward").fit(X, y)
+    assert removing.get_support(indices=True).tolist() == [2, 5, 7]
+    assert SequentialFeatureSelector().fit(X, y).n_features_to_select_ == 4  # half of 9
+    assert SequentialFeatureSelector(n_features_to_select=0.05).fit(X, y).n_features_to_select_ == 1
+    all_of_them = SequentialFeatureSelector(n_features_to_select=9, direction="backward").fit(X, y)
+    assert all_of_them.path_ == ()
+    assert all_of_them.support_.all()
+
+
+def test_the_kind_of_y_chooses_the_model(wine, table):
+    def reason(y, X=wine.X[:, :4], **options):
+        return SequentialFeatureSelector(n_features_to_select=1, **options).fit(X, y).solver_.reason
+
+    assert reason(wine.y).startswith("discriminants")
+    assert reason(np.array(wine.label_names)[wine.y]).startswith("discriminants")
+    assert reason(wine.X[:, 5]).startswith("least squares")
+    assert reason(np.arange(len(wine.y))).startswith("least squares")  # whole numbers of which none comes twice
+    assert reason(wine.y, estimator="linear").startswith("least squares")
+    assert reason(wine.y, estimator="tree", cv=2).startswith("DecisionTreeClassifier")
+    assert reason(wine.X[:, 5], estimator="tree", cv=2).startswith("DecisionTreeRegressor")
+    assert reason(wine.y, estimator=LinearDiscriminantAnalysis("eigen", 0.1), cv=2).startswith("LinearDiscriminant")
+
+
+def test_an_estimator_that_looks_at_the_rows_alone(wine):
+    model = KMeans(3, n_init=1, random_state=0)
+    ours = SequentialFeatureSelector(model, n_features_to_select=1, cv=2).fit(wine.X[:, :4])
+    np.testing.assert_array_equal(
+        ours.support_, Theirs(model, n_features_to_select=1, cv=2).fit(wine.X[:, :4]).support_
+    )
+
+
+def test_sparse_rows_where_the_model_takes_them(table):
+    X, y = table
+    X = np.where(X > 3, X, 0)
+    sparse = SequentialFeatureSelector(Ridge(), n_features_to_select=2, cv=2).fit(scipy.sparse.csr_array(X), y)
+    dense = SequentialFeatureSelector(Ridge(), n_features_to_select=2, cv=2).fit(X, y)
+    np.testing.assert_array_equal(sparse.support_, dense.support_)
+    with pytest.raises(DataError, match="sparse"):
+        SequentialFeatureSelector().fit(scipy.sparse.csr_array(X), y > 5)
+
+
+def test_jobs_change_nothing(table):
+    from joblib import parallel_config
+
+    X, y = table
+    with parallel_config("threading"):
+        two = SequentialFeatureSelector(closed_form=False, n_features_to_select=1, cv=2, n_jobs=2).fit(X, y)
+    one = SequentialFeatureSelector(closed_form=False, n_features_to_select=1, cv=2).fit(X, y)
+    assert one.path_ == two.path_
+
+
+# --- the path
+
+
+def test_the_path_is_told_with_names_and_saved(wine, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y)
+    selector = SequentialFeatureSelector(n_features_to_select=2).fit(frame, "kind")
+    assert selector.path_table().splitlines() == [
+        "step  action  feature        score  columns",
+        "   1  add     flavanoids  0.798571        1",
+        "   2  add     alcohol     0.910476        2",
+    ]
+    assert list(selector.get_feature_names_out()) == ["alcohol", "flavanoids"]
+    lowland.save(selector, tmp_path / "m")
+    loaded = lowland.load(tmp_path / "m")
+    assert loaded.path_ == selector.path_
+    assert loaded.transform(frame).shape == (178, 2)
+    foreign = SequentialFeatureSelector(KNeighborsClassifier(), n_features_to_select=1, cv=2).fit(frame, "kind")
+    lowland.save(foreign, tmp_path / "f")
+    loaded = lowland.load(tmp_path / "f")
+    np.testing.assert_array_equal(loaded.transform(frame), foreign.transform(frame))
+    with pytest.raises(ParameterError, match="estimator"):
+        loaded.fit(frame, "kind")
+
+
+def test_ctrl_c_keeps_the_path_so_far(table):
+    X, y = table
+    whole = SequentialFeatureSelector(LinearRegression(), n_features_to_select=4, cv=2).fit(X, y)
+    Interrupted.left = 2 * (9 + 8) + 3  # in the midst of the third step
+    selector = SequentialFeatureSelector(Interrupted(), n_features_to_select=4, cv=2)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        selector.fit(X, y)
+    assert "path_" in stop.value.__notes__[0]
+    assert selector.interrupted_
+    assert not whole.interrupted_
+    assert [step.feature for step in selector.path_] == [step.feature for step in whole.path_[:2]]
+    assert selector.n_features_to_select_ == 2
+    np.testing.assert_array_equal(selector.transform(X), X[:, [2, 5]])
+    Interrupted.left = 3  # before the first step is done
+    with pytest.raises(KeyboardInterrupt):
+        selector.fit(X, y)
+    assert not hasattr(selector, "path_")
+    assert not hasattr(selector, "_path")
+    Interrupted.left = 10**6
+    assert not selector.fit(X, y).interrupted_
+
+
+def test_a_callback_that_says_no_keeps_the_path_so_far(table, monkeypatch):
+    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0.0)
+    X, y = table
+    selector = SequentialFeatureSelector("linear", n_features_to_select=5)
+    with lowland.config(progress=lambda event: event.done < 9 + 8 + 7), pytest.raises(Stopped, match="kept: path_"):
+        selector.fit(X, y)
+    assert [step.feature for step in selector.path_] == [2, 5]
+    assert selector.interrupted_
+
+
+# --- bad input
+
+
+def failing(estimator, X, y):
+    raise RuntimeError("no luck")
+
+
+BAD = {
+    "no y": ({}, None, DataError, "requires y"),
+    "too many": ({"n_features_to_select": 10}, 0, ParameterError, "at most 9"),
+    "none at all": ({"n_features_to_select": 0}, 0, ParameterError, "at least 1"),
+    "a share above one": ({"n_features_to_select": 1.5}, 0, ParameterError, "share"),
+    "a fall in forward": ({"tol": -1.0}, 0, ParameterError, "strictly positive"),
+    "an unknown scorer": ({"scoring": "nonsense"}, 0, ParameterError, "get_scorer_names"),
+    "a scorer that fails": ({"scoring": failing}, 0, ParameterError, "RuntimeError: no luck. Choose a scoring"),
+    "a scorer without a number": ({"scoring": lambda *_: "good"}, 0, ParameterError, "'good'.*not a number"),
+    "a metric for a scorer": ({"scoring": accuracy_score}, 0, ParameterError, "scoring"),
+    "a scorer for classes": ({"scoring": "accuracy"}, 0, ParameterError, "'r2' for numbers"),
+    "a class": ({"estimator": LinearRegression}, 0, ParameterError, "no class"),
+    "an unknown name": ({"estimator": "magic"}, 0, ParameterError, "'linear'"),
+    "an unknown direction": ({"direction": "sideways"}, 0, ParameterError, "floating-forward"),
+    "one fold": ({"cv": 1}, 0, ParameterError, "2 or more"),
+    "more folds than rows": ({"cv": 100, "estimator": "linear"}, 0, DataError, "fewer folds"),
+    "no folds": ({"cv": []}, 0, (DataError, ParameterError), "folds"),
+    "wilks of another": ({"scoring": "wilks", "estimator": "tree"}, 0, ParameterError, "least squares"),
+    "texts for a line": ({"estimator": "linear"}, np.array(["a", "b"] * 40), DataError, "discriminant"),
+    "one row a test part": ({"cv": 80, "estimator": "linear"}, 0, DataError, "two rows"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_told(table, what):
+    options, y, error, words = BAD[what]
+    X, numbers = table
+    with pytest.raises(error, match=words) as caught:
+        SequentialFeatureSelector(**options).fit(X, numbers if isinstance(y, int) else y)
+    assert str(caught.value).endswith(".")
+
+
+def test_missing_values_of_y_and_a_y_that_does_not_vary(table):
+    X, y = table
+    with pytest.raises(DataError, match="NaN"):
+        SequentialFeatureSelector().fit(X, np.where(y > 10, np.nan, y))
+    with pytest.raises(DataError, match="constant"):
+        SequentialFeatureSelector("linear", scoring="wilks").fit(X, np.ones(80))
+    with pytest.raises(DataError, match="number of classes"):
+        SequentialFeatureSelector("discriminant").fit(X, np.ones(80, dtype=int))
+
+
+def test_constant_columns_are_told_and_come_last(table):
+    X, y = table
+    X = np.column_stack([np.full(80, 7.0), X[:, [2, 5]]])
+    with pytest.warns(DataWarning, match="Column 'x0' is constant"):
+        selector = SequentialFeatureSelector(n_features_to_select=2).fit(X, y)
+    assert selector.get_support().tolist() == [False, True, True]
+
+
+def test_a_column_the_model_cannot_be_fitted_to_is_passed_over(wine):
+    """scikit-learn's discriminants fail on a column of zeros alone."""
+    X = np.column_stack([np.zeros(178), wine.X[:, [0, 6]]])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        selector = SequentialFeatureSelector(n_features_to_select=1, closed_form=False, cv=2).fit(X, wine.y)
+    assert selector.get_support().tolist() == [False, False, True]
+    assert any("passed over" in str(each.message) for each in told)
+
+
+def test_an_exhaustive_search_without_end_is_refused():
+    X = np.random.default_rng(0).standard_normal((60, 40))
+    with pytest.raises(ParameterError, match=r"scoring='wilks'"):
+        SequentialFeatureSelector(n_features_to_select=20, direction="exhaustive").fit(X, X[:, 0])
+
+
+def test_it_clones_with_its_model():
+    selector = clone(SequentialFeatureSelector(Ridge(2.0), n_features_to_select=3))
+    assert selector.set_params(estimator__alpha=5.0).estimator.alpha == 5.0
+
+
+def test_on_the_command_line(wine, tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y).to_csv("wine.csv", index=False)
+    line = "fit select-sequential wine.csv --label kind -k 2 --direction floating-forward --to z.csv --model m"
+    result = CliRunner().invoke(cli, line.split())
+    assert result.exit_code == 0, result.output
+    assert "flavanoids" in result.output
+    assert list(pandas.read_csv("z.csv").columns) == ["alcohol", "flavanoids"]
+    assert CliRunner().invoke(cli, ["transform", "m", "wine.csv", "--to", "again.csv"]).exit_code == 0
+    assert CliRunner().invoke(cli, ["fit", "select-sequential", "wine.csv", "-k", "2"]).exit_code == 2
