@@ -18,6 +18,8 @@ Neighborhood = Literal["gaussian", "bubble"]
 _STRIPE = 1 << 21  # weights of the neighbourhood that are held at a time
 _REACH = {"hexagonal": 1.1, "rectangular": 1.5}  # six neighbours, or eight: those that touch at a side or a corner
 
+_HEIGHT = {"hexagonal": math.sqrt(0.75), "rectangular": 1.0}
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -38,7 +40,12 @@ class Grid:
         row, column = np.divmod(np.arange(self.units), self.columns)
         if self.topology == "rectangular":
             return np.column_stack([column, row]).astype(np.float64)
-        return np.column_stack([column + row % 2 / 2, row * math.sqrt(0.75)])
+        return np.column_stack([column + row % 2 / 2, row * self.height])
+
+    @property
+    def height(self) -> float:
+        """How far two rows of the grid are apart."""
+        return _HEIGHT[self.topology]
 
     @property
     def reach(self) -> float:
@@ -128,7 +135,7 @@ def usual_grid(n: int, variances: np.ndarray, topology: Topology) -> tuple[int, 
     Few rows get one unit for two of them: with more, most units would win none.
     """
     units = min(5 * math.sqrt(n), max(2.0, n / 2))
-    height = math.sqrt(0.75) if topology == "hexagonal" else 1.0
+    height = _HEIGHT[topology]
     first, second = variances[0], variances[1] if len(variances) > 1 else 0.0
     ratio = math.sqrt(first / second) if second > 0 else math.inf if first > 0 else 1.0
     rows = max(1, round(math.sqrt(units / (height * ratio))))

@@ -311,9 +311,10 @@ def train_online(
     """Train with one row after the other, shuffled anew each epoch; return the units and the errors met on the way."""
     from lowland.kernels.self_organizing import learn_rows
 
-    W = frame.seen(np.asarray(start, dtype=np.float64))
+    W = np.ascontiguousarray(frame.seen(np.asarray(start, dtype=np.float64)).T, dtype=start.dtype)  # (d, u)
+    row, column = np.divmod(np.arange(grid.units), grid.columns)
+    halves = 2 * column + (row % 2 if grid.topology == "hexagonal" else 0)
     n, steps = len(X), max(1, len(X) * schedule.epochs - 1)
-    y, distances = np.empty(X.shape[1]), np.empty(len(W))
     bubble, trace = schedule.neighborhood == "bubble", []
     for epoch in run.iterate("training the map", schedule.epochs):
         order, error = rng.permutation(n), 0.0
@@ -323,11 +324,11 @@ def train_online(
                 t = (epoch * n + begin + np.arange(len(some))) / steps
                 radii, rates = (decayed(ends, t, schedule.decay) for ends in (schedule.radius, schedule.rate))
                 error += learn_rows(
-                    X, some, frame.shift, frame.unit, W, grid.places, radii, rates, bubble, y, distances
+                    X, some, frame.shift, frame.unit, W, halves, row, grid.height, radii, rates, bubble
                 )
                 stage.advance(len(some))
         trace.append(error * frame.unit / n)
-    return Codebook(frame, W).units.astype(start.dtype), trace
+    return Codebook(frame, W.T.astype(np.float64)).units.astype(start.dtype), trace
 
 
 def principal_plane(grid: Grid, mean: np.ndarray, axes: np.ndarray, deviations: np.ndarray) -> np.ndarray:
