@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lowland.arrays.namespace import Array, like, to_numpy
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.blocks.axes import Axes, principal_axes
 from lowland.blocks.grids import Grid, asked_grid, usual_grid
 from lowland.blocks.labels import NamedClass
@@ -160,12 +160,14 @@ class SelfOrganizingMap(RowMap):
 
     def _keep(self, found: Training, grid: Grid, axes: Axes) -> None:
         """Set the fitted attributes, the units in the precision and the library of the data."""
-        units = np.asarray(found.units, dtype=np.float64)
-        self.units_ = like(found.units, axes.columns.mean, _same_kind(found.units, axes.columns.mean))
+        mean = axes.columns.mean
+        xp = xp_of(mean)
+        kind = xp.float32 if found.units.dtype == np.float32 else xp.float64
         self.grid_ = (grid.rows, grid.columns)
-        self.places_ = grid.places
-        self.hits_ = found.sums.counts.astype(np.int64).reshape(self.grid_)
-        self.u_matrix_ = grid.u_matrix(units)
+        self.units_ = like(found.units, mean, kind)
+        self.places_ = like(grid.places, mean, kind)
+        self.u_matrix_ = like(grid.u_matrix(np.asarray(found.units, dtype=np.float64)), mean, kind)
+        self.hits_ = like(found.sums.counts.reshape(self.grid_), mean, xp.int64)
         self.n_samples_ = int(found.sums.rows)
         self.quantization_error_ = found.sums.error / found.sums.rows
         self.topographic_error_ = found.sums.astray / found.sums.rows
@@ -199,9 +201,9 @@ class SelfOrganizingMap(RowMap):
         """Return the number of each row's unit, counted row by row of the grid from 0."""
         rows, run = self._rows_to_map(X)
         numbers = run.gather(UnitOf(Codebook.of(self.units_)), rows, 1, name="finding units")[:, 0]
-        return NamedClass(np.arange(len(self.places_)))(numbers)
+        return NamedClass(np.arange(self._grid().units))(numbers)
 
-    def component_plane(self, column: int | str) -> np.ndarray:
+    def component_plane(self, column: int | str) -> Array:
         """Return one column of the prototypes as it lies on the grid, (rows, columns); by number or name."""
         check_is_fitted(self)
         names = list(getattr(self, "feature_names_in_", []))
@@ -210,7 +212,7 @@ class SelfOrganizingMap(RowMap):
         if isinstance(j, bool) or not isinstance(j, int | np.integer) or not -d <= j < d:
             known = f" or a name such as {names[0]!r}" if names else ""
             raise ParameterError(f"component_plane({column!r}): give a number from 0 to {d - 1}{known}.")
-        return to_numpy(self.units_)[:, j].reshape(self.grid_)
+        return xp_of(self.units_).reshape(self.units_[:, int(j)], self.grid_)
 
     def errors(self, X: Any) -> tuple[float, float]:
         """Return quantisation and topographic error of other rows: how far they lie from the map, and how torn it is.
@@ -227,12 +229,5 @@ class SelfOrganizingMap(RowMap):
             "grid": f"{self.grid_[0]} x {self.grid_[1]}, {self.topology}",
             "quantisation error": self.quantization_error_,
             "topographic error": self.topographic_error_,
-            "units that won no row": int(np.sum(self.hits_ == 0)),
+            "units that won no row": int(np.sum(to_numpy(self.hits_) == 0)),
         }
-
-
-def _same_kind(units: np.ndarray, mean: Array) -> Any:
-    from lowland.arrays.namespace import xp_of
-
-    xp = xp_of(mean)
-    return xp.float32 if units.dtype == np.float32 else xp.float64

@@ -3,5 +3,15 @@
 from lowland.plots.mosaics import components_as_images, images
 from lowland.plots.points import embedding
 from lowland.plots.spectra import distortion_curve, scree
+from lowland.plots.unit_maps import component_planes, hit_map, u_matrix
 
-__all__ = ["components_as_images", "distortion_curve", "embedding", "images", "scree"]
+__all__ = [
+    "component_planes",
+    "components_as_images",
+    "distortion_curve",
+    "embedding",
+    "hit_map",
+    "images",
+    "scree",
+    "u_matrix",
+]
