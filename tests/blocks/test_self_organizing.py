@@ -64,7 +64,7 @@ def test_smoothing_is_the_product_with_all_nearnesses(topology, kind, monkeypatc
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-@pytest.mark.parametrize("shape", [(4, 5), (1, 6), (6, 1), (2, 2)])
+@pytest.mark.parametrize("shape", [(4, 5), (1, 6), (2, 2)])
 def test_a_flat_map_is_read_and_laid_out_exactly(topology, shape):
     """Where prototypes depend linearly on their places, smooth coordinates are the places of the rows themselves."""
     grid = Grid(*shape, topology)
@@ -119,7 +119,7 @@ def test_the_nearest_two_are_those_of_all_distances(far, scale):
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
-def test_of_units_equally_far_the_first_wins(library, monkeypatch):
+def test_of_units_equally_far_the_first_wins(library):
     xp = pytest.importorskip(library)
     W = np.array([[5.0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]]) / 3 + 7.1
     X = np.full((300, 2), 7.1)
@@ -139,9 +139,11 @@ def test_one_unit_wins_all():
 def test_a_row_that_is_not_finite_has_no_unit():
     X = rows(6, 3)
     X[2, 1], X[4, 0] = np.nan, np.inf
-    found = UnitOf(Codebook.of(rows(9, 3, seed=1)))(X)[:, 0]
+    with np.errstate(invalid="ignore"):  # as a run does
+        found = UnitOf(Codebook.of(rows(9, 3, seed=1)))(X)[:, 0]
+        total = SumByUnit(Codebook.of(rows(9, 3, seed=1)), Grid(3, 3))(X)
     assert np.flatnonzero(np.isnan(found)).tolist() == [2, 4]
-    assert not SumByUnit(Codebook.of(rows(9, 3, seed=1)), Grid(3, 3))(X).is_finite()
+    assert not total.is_finite()
 
 
 # --- what a pass sums
