@@ -19,6 +19,7 @@ from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_
 from lowland.arrays.precision import as_double
 from lowland.blocks.grids import Grid, Neighborhood
 from lowland.data.rows import ArrayRows, Rows
+from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 Decay = Literal["exponential", "linear", "inverse"]
@@ -132,7 +133,7 @@ class Codebook:
         numbers = xp.arange(len(self.W), device=device_of(Y))[None, :]
         found = []
         for _ in range(2):
-            equal = D <= (xp.min(D, axis=1) + ties)[:, None]
+            equal = (xp.min(D, axis=1) + ties)[:, None] >= D
             best = xp.argmax(xp.astype(equal, xp.int8), axis=1)
             found.append(best)
             D = xp.where(numbers == best[:, None], xp.full_like(D, xp.inf), D)
@@ -226,6 +227,12 @@ def in_low_slabs(rows: Rows) -> Rows:
     return rows
 
 
+def judged(rows: Rows, run: Run, units: Array, grid: Grid) -> UnitSums:
+    """Return what a map sums over rows: what its units win, and how well they stand for it."""
+    with blas_on_one_thread():
+        return run.fold(in_low_slabs(rows), SumByUnit(Codebook.of(units), grid), name="judging the map")
+
+
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
@@ -235,7 +242,7 @@ class Schedule:
 
     epochs: int
     radius: tuple[float, float]
-    rate: tuple[float, float] = (0.5, 0.01)
+    rate: tuple[float, float] = (0.05, 0.01)
     decay: Decay = "exponential"
     neighborhood: Neighborhood = "gaussian"
     settling: int = 0  # further epochs of batch training at the last radius, at most
@@ -266,14 +273,16 @@ def decayed(ends: tuple[float, float], t: Any, decay: Decay) -> Any:
             return first * (last / first) ** t
 
 
-def train_by_batches(
-    rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, schedule: Schedule
-) -> Training:
+def train_by_batches(rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, schedule: Schedule) -> Training:
     """Train with all rows at once: one fold an epoch finds who won what, the grid smooths it.
 
     The fold also tells the quantisation error of the map it began with, so that the last one judges the result.
     """
-    rows = in_low_slabs(rows)
+    with blas_on_one_thread():  # a tile is too small to be shared: threads would wait for each other at every product
+        return _trained(in_low_slabs(rows), run, grid, frame, start, schedule)
+
+
+def _trained(rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, schedule: Schedule) -> Training:
     units, trace, radii = start, [], []
     most = schedule.epochs + schedule.settling
     converged, reason = schedule.settling == 0, "the schedule has ended"
@@ -295,9 +304,7 @@ def train_by_batches(
     return Training(units, sums, tuple(trace), tuple(radii), converged, reason)
 
 
-def smoothed_means(
-    sums: UnitSums, W: np.ndarray, grid: Grid, radius: float, neighborhood: Neighborhood
-) -> np.ndarray:
+def smoothed_means(sums: UnitSums, W: np.ndarray, grid: Grid, radius: float, neighborhood: Neighborhood) -> np.ndarray:
     """Return HS / Hc, (u, d): the mean of the rows won nearby; a unit that none were won near to stays where it is."""
     both = grid.smoothed(np.column_stack([sums.sums, sums.counts]), radius, neighborhood)
     weight = both[:, -1:]
@@ -323,9 +330,7 @@ def train_online(
                 some = order[begin : begin + _STEPS]
                 t = (epoch * n + begin + np.arange(len(some))) / steps
                 radii, rates = (decayed(ends, t, schedule.decay) for ends in (schedule.radius, schedule.rate))
-                error += learn_rows(
-                    X, some, frame.shift, frame.unit, W, halves, row, grid.height, radii, rates, bubble
-                )
+                error += learn_rows(X, some, frame.shift, frame.unit, W, halves, row, grid.height, radii, rates, bubble)
                 stage.advance(len(some))
         trace.append(error * frame.unit / n)
     return Codebook(frame, W.T.astype(np.float64)).units.astype(start.dtype), trace

@@ -20,10 +20,9 @@ from lowland.blocks.self_organizing import (
     FromGrid,
     PlaceOnGrid,
     Schedule,
-    SumByUnit,
     Training,
     UnitOf,
-    in_low_slabs,
+    judged,
     power_of_two,
     principal_plane,
     train_by_batches,
@@ -85,9 +84,13 @@ class SelfOrganizingMap(RowMap):
         "gaussian", "How neighbours take part: by their nearness, or all alike within the radius."
     )
     radius: float | None = param(None, "First radius, in units; None: a quarter of the longer side.", above=0)
-    final_radius: float = param(1.0, "Last radius: the smaller, the nearer to the rows, and the less in order.", above=0)
+    final_radius: float = param(
+        1.0, "Last radius: the smaller, the nearer to the rows, and the less in order.", above=0
+    )
     decay: Literal["exponential", "linear", "inverse"] = param("exponential", "How radius and learning rate fall.")
-    learning_rate: float = param(0.5, "Online: first share of the way to a row that its unit moves.", above=0, at_most=1)
+    learning_rate: float = param(
+        0.05, "Online: first share of the way to a row that its unit moves.", above=0, at_most=1
+    )
     final_learning_rate: float = param(0.01, "Online: last such share.", above=0, at_most=1)
     settling: int = param(
         100, "Batch: further epochs at the last radius, at most, until the map settles; 0: none.", at_least=0
@@ -154,7 +157,7 @@ class SelfOrganizingMap(RowMap):
     ) -> Training:
         X = to_numpy(run.to_array(rows, "Online training"))
         units, trace = train_online(X, run, grid, frame, start, schedule, self._generator())
-        sums = run.fold(in_low_slabs(rows), SumByUnit(Codebook.of(units), grid), name="judging the map")
+        sums = judged(rows, run, units, grid)
         ends = tuple(schedule.radius)
         return Training(units, sums, (*trace, sums.error / sums.rows), ends, True, "the schedule has ended")
 
@@ -221,7 +224,7 @@ class SelfOrganizingMap(RowMap):
         no neighbours on the grid.
         """
         rows, run = self._rows_to_map(X)
-        sums = run.fold(in_low_slabs(rows), SumByUnit(Codebook.of(self.units_), self._grid()), name="judging the map")
+        sums = judged(rows, run, self.units_, self._grid())
         return sums.error / sums.rows, sums.astray / sums.rows
 
     def _facts(self) -> dict[str, Any]:
