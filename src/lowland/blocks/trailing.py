@@ -44,9 +44,7 @@ def trailing_eigenpairs(
     AV = A @ pairs.vectors
     residuals = np.linalg.norm(AV - pairs.vectors * pairs.values, axis=0)
     if residuals.max() > 1e-6 * _norm(A):
-        raise DataError(
-            "The smallest eigenvectors were not found. Use more neighbours, a larger reg or another solver."
-        )
+        raise DataError("The smallest eigenvectors were not found. Use more neighbours, a larger reg or another solver.")
     pairs = replace(pairs, residuals=residuals)
     return Eigenpairs(
         np.maximum(pairs.values[skip:], 0.0), fix_signs(pairs.vectors[:, skip:]), residuals[skip:], pairs.solver,

@@ -103,8 +103,8 @@ predict = options.mapping_command(
     "predict",
     run,
     "Write the class of each row, or its unit on a map.",
-    "It must be one that classifies, such as lda, or a map of units, som. FILE is a table with the columns the model was fitted to; it is read "
-    "in slabs and may be larger than memory.",
+    "It must be one that classifies, such as lda, or a map of units, som. FILE is a table with the columns the model "
+    "was fitted to; it is read in slabs and may be larger than memory.",
     to="Write the classes here.",
     label="A column to leave out; by default the one that was the label when fitting.",
     more=[

@@ -51,10 +51,10 @@ class SelfOrganizingMap(RowMap):
     Cost: 2 n u d operations and one pass over the rows an epoch, some 30 epochs; memory u d, never the table (online:
     the table). Prefer ``PCA`` for a plane that is flat, ``MDS`` to see distances between single rows.
 
-    Attributes: ``units_`` (u, d), ``grid_`` (rows, columns), ``places_`` (u, 2), ``hits_`` (rows, columns), ``u_matrix_``
-    (rows, columns), ``quantization_error_``, ``topographic_error_``, ``trace_`` (quantisation error at the start and
-    after each epoch), ``radii_``, ``n_iter_``, ``converged_``, ``stopped_because_``, ``n_samples_``,
-    ``n_features_in_``, ``feature_names_in_``.
+    Attributes: ``units_`` (u, d), ``grid_`` (rows, columns), ``places_`` (u, 2), ``hits_`` and ``u_matrix_`` (rows,
+    columns), ``quantization_error_``, ``topographic_error_``, ``trace_`` (quantisation error at the start and after
+    each epoch), ``radii_`` (of each epoch; online: the first and the last), ``n_iter_``, ``converged_``,
+    ``stopped_because_``, ``n_samples_``, ``n_features_in_``, ``feature_names_in_``.
 
     Reference: Kohonen 1982, doi:10.1007/BF00337288; Kohonen 2013, doi:10.1016/j.neunet.2012.09.018 (batch).
 
@@ -84,13 +84,9 @@ class SelfOrganizingMap(RowMap):
         "gaussian", "How neighbours take part: by their nearness, or all alike within the radius."
     )
     radius: float | None = param(None, "First radius, in units; None: a quarter of the longer side.", above=0)
-    final_radius: float = param(
-        1.0, "Last radius: the smaller, the nearer to the rows, and the less in order.", above=0
-    )
+    final_radius: float = param(1.0, "Last radius: the smaller, the nearer to the rows and the less in order.", above=0)
     decay: Literal["exponential", "linear", "inverse"] = param("exponential", "How radius and learning rate fall.")
-    learning_rate: float = param(
-        0.05, "Online: first share of the way to a row that its unit moves.", above=0, at_most=1
-    )
+    learning_rate: float = param(0.05, "Online: first share of the way to a row its unit moves.", above=0, at_most=1)
     final_learning_rate: float = param(0.01, "Online: last such share.", above=0, at_most=1)
     settling: int = param(
         100, "Batch: further epochs at the last radius, at most, until the map settles; 0: none.", at_least=0
@@ -122,8 +118,8 @@ class SelfOrganizingMap(RowMap):
             return Grid(*usual_grid(n, to_numpy(axes.pairs.values), self.topology), self.topology)
         if asked[0] * asked[1] > n:
             raise ParameterError(
-                f"SelfOrganizingMap(grid={asked[0]}x{asked[1]}): {asked[0] * asked[1]} units are more than the {n} rows "
-                f"of the data, so some could win none. Choose at most {n} units, or leave grid=None."
+                f"SelfOrganizingMap(grid={asked[0]}x{asked[1]}): {asked[0] * asked[1]} units are more than the "
+                f"{n} rows of the data, so some could win none. Choose at most {n} units, or leave grid=None."
             )
         return Grid(*asked, self.topology)
 

@@ -74,14 +74,14 @@ def component_planes(
     if len(names) != d:
         raise DataError(f"There are {len(names)} names for {d} columns of units. Give one each.")
     across = panels_across or math.ceil(math.sqrt(d))
-    wide, high = _centers(grid, topology).max(axis=0) + (2.0, 3.0)  # with room between the panels and for words
+    wide, high = _centers(grid, topology).max(axis=0) + np.array([2.0, 3.0])  # with room between, and for words
     ax = axes_for(ax, (2.3 * across, 2.3 * high / wide * math.ceil(d / across)))
     for j, name in enumerate(names):
         corner = np.array([j % across * wide, -(j // across) * high])
         plane = table[:, j].reshape(grid)
         _draw_cells(ax, plane, topology, SEQUENTIAL, corner)
         limits = f"{name}: {plane.min():.3g} to {plane.max():.3g}"
-        ax.text(*(corner + (-0.5, high - 2.2)), limits, fontsize="small", color=INK, va="bottom")
+        ax.text(corner[0] - 0.5, corner[1] + high - 2.2, limits, fontsize="small", color=INK, va="bottom")
     return _finished(ax, None)
 
 
