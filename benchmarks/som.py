@@ -19,7 +19,7 @@ from benchmarks.registry import Plan, job
 
 SIDE = 20
 # each as near to the peer's quantisation error as its schedule allows, and not above it
-ONLINE = {"training": "online", "epochs": 1, "radius": 10.0, "final_radius": 1.2, "random_state": 1}
+ONLINE = {"training": "online", "epochs": 1, "radius": 10.0, "final_radius": 1.2}
 BATCH = {"epochs": 40, "radius": 10.0, "final_radius": 1.4}
 
 

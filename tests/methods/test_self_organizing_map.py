@@ -212,10 +212,18 @@ def test_constant_columns_change_nothing_and_constant_rows_are_told(iris):
 
 
 def test_an_unsettled_map_is_told(iris):
-    with pytest.warns(ConvergenceWarning, match="Raise settling or tol"):
+    with pytest.warns(ConvergenceWarning, match="Raise tol or settling"):
         som = SelfOrganizingMap((8, 10), settling=1, tol=0.0, epochs=2, radius=6.0).fit(iris)
     assert not som.converged_
     assert som.n_iter_ == 3
+
+
+def test_a_map_that_goes_round_is_told_and_stopped(iris):
+    with pytest.warns(ConvergenceWarning, match="began to repeat themselves"):
+        som = SelfOrganizingMap((4, 15), neighborhood="bubble").fit(iris)
+    assert not som.converged_
+    assert som.n_iter_ < 60
+    assert any(np.isclose(som.trace_[-1], som.trace_[20:-1], rtol=1e-12))
 
 
 def test_online_training_needs_the_rows_in_memory(tmp_path, monkeypatch):

@@ -29,6 +29,7 @@ _ACCELERATOR_TILE = 1 << 26
 _LEAST_TILE = 64  # rows; fewer make poor products
 _SHARE = 1 << 14  # rows of a slab of an array in memory: the work of a row is that of many numbers, so slabs are low
 _TIE = 1e-9  # squared distances this near, beside the squares they come from, are equal
+_SAME = 1e-13  # share by which the errors of the same map may differ
 _STEPS = 1 << 14  # rows learnt one by one between two looks at whether to stop
 
 
@@ -292,6 +293,9 @@ def _trained(rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, 
         trace.append(sums.error / sums.rows)
         if epoch > schedule.epochs and abs(trace[-1] - trace[-2]) <= schedule.tol * trace[-1]:
             converged, reason = True, f"an epoch changed the quantisation error by less than {schedule.tol:g} of it"
+            break
+        if any(abs(trace[-1] - q) <= _SAME * q for q in trace[schedule.epochs : -1]):
+            converged, reason = False, "its epochs began to repeat themselves"  # two maps or more that lead to each other
             break
         if epoch == most:
             if schedule.settling:

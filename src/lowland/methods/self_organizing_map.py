@@ -175,8 +175,8 @@ class SelfOrganizingMap(RowMap):
         self.converged_, self.stopped_because_ = found.converged, found.reason
         if not found.converged:
             warn(
-                f"SelfOrganizingMap: the map had not settled when {found.reason}. Raise settling or tol; settling=0 "
-                "ends with the schedule.",
+                f"SelfOrganizingMap: the map had not settled when {found.reason}. Raise tol or settling; settling=0 "
+                "ends with the schedule, and a gaussian neighborhood settles sooner than a bubble.",
                 ConvergenceWarning,
             )
 
