@@ -295,7 +295,10 @@ def _trained(rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, 
             converged, reason = True, f"an epoch changed the quantisation error by less than {schedule.tol:g} of it"
             break
         if any(abs(trace[-1] - q) <= _SAME * q for q in trace[schedule.epochs : -1]):
-            converged, reason = False, "its epochs began to repeat themselves"  # two maps or more that lead to each other
+            converged, reason = (
+                False,
+                "its epochs began to repeat themselves",
+            )  # two maps or more that lead to each other
             break
         if epoch == most:
             if schedule.settling:
