@@ -152,7 +152,7 @@ def test_a_row_that_is_not_finite_has_no_unit():
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_sums_by_unit(library, topology, monkeypatch):
-    """The loops and the products, both against plain numpy."""
+    """Runs of rows and products with the table of who won, both against all distances."""
     xp = pytest.importorskip(library)
     monkeypatch.setattr("lowland.blocks.self_organizing._LEAST_TILE", 16)
     monkeypatch.setattr("lowland.blocks.self_organizing._TILE", 1)

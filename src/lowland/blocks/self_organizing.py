@@ -203,9 +203,19 @@ class SumByUnit:
         return UnitSums(sums, counts, error * self.book.frame.unit, astray)
 
     def _add_on_host(self, near: Nearest, sums: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-        from lowland.kernels.self_organizing import add_rows
-
-        return add_rows(near.Y, self.book.W, near.first, near.second, self.grid.places, self.grid.reach, sums, counts)
+        """By runs of rows that one unit has won: numba would take memory that a file's slabs need more."""
+        first, second, Y = near
+        if not len(Y):
+            return 0.0, 0.0
+        order = np.argsort(first, kind="stable")
+        winners = first[order]
+        starts = np.flatnonzero(np.diff(winners, prepend=-1))
+        sums[winners[starts]] += np.add.reduceat(Y[order], starts, axis=0)
+        counts += np.bincount(first, minlength=len(counts))
+        off = Y - self.book.W[first]
+        apart = self.grid.places[first] - self.grid.places[second]
+        astray = np.count_nonzero(np.vecdot(apart, apart) > self.grid.reach**2)
+        return float(np.sqrt(np.vecdot(off, off)).sum()), float(astray)
 
     def _add(self, near: Nearest, sums: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
         """By a product with the table of who won whom, whose order of summation is fixed on every device."""

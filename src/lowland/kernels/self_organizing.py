@@ -1,30 +1,8 @@
-"""Self-organizing maps: sums over the rows that units have won, and training row by row."""
+"""Self-organizing maps, trained row by row."""
 
 import numpy as np
 
 from lowland.kernels.compile import vector_kernel
-
-
-@vector_kernel
-def add_rows(Y, W, first, second, places, reach, sums, counts):
-    """Add each row of Y, (m, d), to the sums and counts of its first unit.
-
-    Return the sum of the distances to it, and how many rows have a second that lies beyond reach on the grid.
-    """
-    error, astray = 0.0, 0
-    for i in range(Y.shape[0]):
-        y, a, b = Y[i], first[i], second[i]
-        w, s = W[a], sums[a]
-        square = 0.0
-        for j in range(y.size):
-            s[j] += y[j]
-            square += (y[j] - w[j]) * (y[j] - w[j])
-        counts[a] += 1.0
-        error += np.sqrt(square)
-        far = (places[a, 0] - places[b, 0]) ** 2 + (places[a, 1] - places[b, 1]) ** 2
-        if far > reach * reach:
-            astray += 1
-    return error, astray
 
 
 @vector_kernel
