@@ -587,6 +587,36 @@ def sequential_feature_selector() -> Any:
     return figure
 
 
+def self_organizing_map() -> Any:
+    """Left a map bent through a cloud; then wine on a map: where the ridges are, who lives where, and one column."""
+    figure, panels = _panels(4, (11.5, 3.0))
+    rng = np.random.default_rng(0)
+    angle, away = rng.uniform(0, 1.2 * np.pi, 2500), rng.uniform(1, 2, 2500)
+    X = np.column_stack([away * np.cos(angle), away * np.sin(angle)])
+    som = lowland.SelfOrganizingMap((7, 24), topology="rectangular", final_radius=0.7).fit(X)
+    net = som.units_.reshape(*som.grid_, 2)
+    panels[0].scatter(*X.T, s=4, color=WEAK, linewidths=0)
+    for line in (*net, *net.swapaxes(0, 1)):
+        panels[0].plot(*line.T, color=STRONG, linewidth=0.7)
+    panels[0].scatter(*som.units_.T, s=7, color=MARK, linewidths=0, zorder=3)
+    panels[0].set_aspect("equal")
+    panels[0].set_axis_off()
+    _title(panels[0], "a grid bent through a cloud")
+    wine = load("wine")
+    Z = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+    som = lowland.SelfOrganizingMap((8, 10), coordinates="smooth").fit(Z)
+    plots.u_matrix(som.u_matrix_, ax=panels[1], title="wine: ridges (U-matrix)")
+    plots.hit_map(som.hits_, ax=panels[2], title="rows won; growers by colour")
+    places = som.transform(Z)
+    for one, color in enumerate(plots.canvas.COLORS[:3]):
+        panels[2].scatter(*places[wine.y == one].T, s=8, color=color, linewidths=0.3, edgecolors="white", zorder=3)
+    for marks in panels[2].collections[1:2]:
+        marks.set_facecolor(WEAK)
+    names = list(wine.names)
+    plots.component_planes(som.units_[:, [names.index("proline")]], som.grid_, names=["proline"], ax=panels[3])
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -613,5 +643,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         isomap,
         intrinsic_dimension,
         sequential_feature_selector,
+        self_organizing_map,
     )
 }

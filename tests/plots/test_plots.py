@@ -179,6 +179,48 @@ def test_images_refuse_what_makes_no_sense(digits):
         plots.images(digits.X[:5], (8, 8), columns=0)
 
 
+# --- grids of units
+
+
+@pytest.mark.parametrize(("topology", "corners"), [("hexagonal", 6), ("rectangular", 4)])
+def test_u_matrix_has_a_cell_for_each_unit_where_the_model_has_it(topology, corners, tmp_path):
+    som = lowland.SelfOrganizingMap((4, 6), topology=topology).fit(load("iris").X)
+    ax = drawn(plots.u_matrix(som.u_matrix_, som.topology, title="iris"), tmp_path)
+    cells = ax.collections[0]
+    np.testing.assert_array_equal(cells.get_array(), som.u_matrix_.ravel())
+    shapes = [path.vertices[:-1] for path in cells.get_paths()]  # the last closes the cell
+    assert {len(shape) for shape in shapes} == {corners}
+    np.testing.assert_allclose([shape.mean(axis=0) for shape in shapes], som.places_, atol=1e-12)
+    assert ax.get_title(loc="left") == "iris"
+    assert ax.get_aspect() == 1
+
+
+def test_component_planes_are_the_columns_of_the_units(tmp_path):
+    som = lowland.SelfOrganizingMap((4, 6)).fit(load("iris").X)
+    ax = drawn(plots.component_planes(som.units_, som.grid_, names=list("abcd")), tmp_path)
+    assert [text.get_text()[:2] for text in ax.texts] == ["a:", "b:", "c:", "d:"]
+    assert ax.texts[0].get_text() == f"a: {som.units_[:, 0].min():.3g} to {som.units_[:, 0].max():.3g}"
+    for j, panel in enumerate(ax.collections):
+        np.testing.assert_array_equal(panel.get_array(), som.component_plane(j).ravel())
+
+
+def test_hit_map_marks_by_area(tmp_path):
+    ax = drawn(plots.hit_map([[4, 1], [0, 0]], "rectangular"), tmp_path)
+    sides = [np.ptp(path.vertices[:, 0]) for path in ax.collections[1].get_paths()]
+    np.testing.assert_allclose(np.array(sides) / sides[0], [1, 0.5, 0, 0])
+    assert ax.get_title(loc="left") == "5 rows, 4 units, 2 of them empty"
+
+
+def test_grids_of_units_refuse_what_makes_no_sense():
+    for draw in (plots.u_matrix, plots.hit_map):
+        with pytest.raises(DataError, match="one number a unit"):
+            draw(np.ones(4))
+    with pytest.raises(DataError, match="a grid of 2 x 3 has 6"):
+        plots.component_planes(np.ones((5, 2)), (2, 3))
+    with pytest.raises(DataError, match="1 names for 2"):
+        plots.component_planes(np.ones((6, 2)), (2, 3), names=["a"])
+
+
 # --- manners
 
 
@@ -190,6 +232,9 @@ CALLS = {
     "images": lambda ax: plots.images(np.eye(4), (2, 2), ax=ax),
     "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),
     "selection_path": lambda ax: plots.selection_path([Step(1, "add", 0, "a", 0.5, 1, (0,))], ax=ax),
+    "u_matrix": lambda ax: plots.u_matrix(np.eye(3), ax=ax),
+    "component_planes": lambda ax: plots.component_planes(np.eye(4), (2, 2), ax=ax),
+    "hit_map": lambda ax: plots.hit_map(np.eye(3), ax=ax),
 }
 
 

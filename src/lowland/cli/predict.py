@@ -1,4 +1,4 @@
-"""``lowland predict MODEL FILE --to FILE``: the class of each row, slab by slab."""
+"""``lowland predict MODEL FILE --to FILE``: the class of each row, or its unit on a map, slab by slab."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lowland.cli import options
 from lowland.cli.sample import SLAB
 from lowland.errors import DataError, ParameterError
 
-COLUMN, BEFORE_CLASS = "class", "probability_"
+COLUMN, UNIT_COLUMN, BEFORE_CLASS = "class", "unit", "probability_"
 
 
 def run(
@@ -34,8 +34,10 @@ def run(
         with named_for(est, rows, file):
             chunks = _chunks(est, rows, probabilities, _is_numpy(to), found)
             written = write_table(chunks, to, _names(est, probabilities))
-    counts = {str(name): found[str(name)] for name in est.classes_}
-    tell("Classified", est, file, rows.d, model, written, started, as_json, {"rows of classes": counts})
+    told: dict[str, Any] = {"units that won rows": len(found)}
+    if hasattr(est, "classes_"):
+        told = {"rows of classes": {str(name): found[str(name)] for name in est.classes_}}
+    tell("Classified", est, file, rows.d, model, written, started, as_json, told)
 
 
 def _check(est: Any, probabilities: bool, to: Path) -> None:
@@ -47,7 +49,7 @@ def _check(est: Any, probabilities: bool, to: Path) -> None:
         )
     if probabilities and not hasattr(est, "predict_proba"):
         raise ParameterError(f"{name} gives no probabilities. Leave --probabilities out.")
-    if _is_numpy(to) and est.classes_.dtype.kind not in "iufb":
+    if _is_numpy(to) and hasattr(est, "classes_") and est.classes_.dtype.kind not in "iufb":
         raise ParameterError(
             f"The classes are texts, such as {str(est.classes_[0])!r}, and .npy holds numbers only. "
             "Write .csv or .parquet."
@@ -59,6 +61,8 @@ def _is_numpy(to: Path) -> bool:
 
 
 def _names(est: Any, probabilities: bool) -> list[str]:
+    if not hasattr(est, "classes_"):
+        return [UNIT_COLUMN]
     return [COLUMN, *(f"{BEFORE_CLASS}{name}" for name in est.classes_ if probabilities)]
 
 
@@ -98,9 +102,9 @@ def _as_it_is(X: Any) -> Any:
 predict = options.mapping_command(
     "predict",
     run,
-    "Write the class of each row.",
-    "It must be one that classifies, such as lda. FILE is a table with the columns the model was fitted to; it is read "
-    "in slabs and may be larger than memory.",
+    "Write the class of each row, or its unit on a map.",
+    "It must be one that classifies, such as lda, or a map of units, som. FILE is a table with the columns the model "
+    "was fitted to; it is read in slabs and may be larger than memory.",
     to="Write the classes here.",
     label="A column to leave out; by default the one that was the label when fitting.",
     more=[

@@ -1,0 +1,119 @@
+"""Self-organizing maps: beside MiniSom, and of a file larger than the budget."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import samples
+from benchmarks.fresh import fresh
+from benchmarks.lines import Bar, Line
+from benchmarks.measure import WrongAnswer, agree, alternate, resident, stopwatch
+from benchmarks.registry import Plan, job
+
+SIDE = 20
+# each as near to the peer's quantisation error as its schedule allows, and not above it
+ONLINE = {"training": "online", "epochs": 1, "radius": 10.0, "final_radius": 1.2}
+BATCH = {"epochs": 40, "radius": 10.0, "final_radius": 1.4}
+
+
+@job("SelfOrganizingMap of 20 x 20 units, 100,000 × 30, against MiniSom")
+def self_organizing(plan: Plan) -> Iterator[Line]:
+    X = bent_rows(plan.size(100_000, 3000), 30)
+    double = X.astype(np.float64)  # what the peer works in
+    times = alternate(
+        {"online": partial(_fit, X, ONLINE), "batch": partial(_fit, X, BATCH), "peer": partial(_fit_peer, double)},
+        min(2, plan.repeat),
+    )
+    judged = {name: _judged(double, units) for name, units in times.answers.items()}
+    told = {name: f"quantisation error {q:.4f}, topographic {t:.4f}" for name, (q, t) in judged.items()}
+    for name in ("online", "batch"):
+        if not plan.quick and not all(ours <= peer for ours, peer in zip(judged[name], judged["peer"], strict=True)):
+            raise WrongAnswer(f"{name}: {told[name]}; the peer's {told['peer']}")
+    remark = f"{told['online']}; the peer's {told['peer']}; as many rows learnt"
+    yield times.line("online, one epoch", "online", "peer", required=(Bar("speed", 10.0),), remark=remark)
+    yield times.line("batch, 40 epochs and more", "batch", "peer", remark=f"{told['batch']}; for comparison")
+
+
+def bent_rows(n: int, d: int) -> np.ndarray:
+    """Rows about a curved surface of four dimensions, in three clouds, (n, d) float32."""
+    rng = np.random.default_rng(0)
+    L = rng.standard_normal((n, 4))
+    L[:, 0] += 3 * rng.integers(0, 3, n)
+    return (2 * np.tanh(L @ rng.standard_normal((4, d)) / 2) + 0.3 * rng.standard_normal((n, d))).astype(np.float32)
+
+
+def _fit(X: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+    from lowland import SelfOrganizingMap
+
+    return SelfOrganizingMap((SIDE, SIDE), topology="rectangular", **options).fit(X).units_
+
+
+def _fit_peer(X: np.ndarray) -> np.ndarray:
+    from minisom import MiniSom
+
+    som = MiniSom(
+        SIDE, SIDE, X.shape[1], sigma=SIDE / 2, learning_rate=0.5, sigma_decay_function="linear_decay_to_one",
+        decay_function="linear_decay_to_zero", random_seed=0,
+    )  # fmt: skip
+    som.pca_weights_init(X)
+    som.train(X, len(X), random_order=True)
+    return som.get_weights().reshape(SIDE * SIDE, -1)
+
+
+def _judged(X: np.ndarray, units: np.ndarray) -> tuple[float, float]:
+    """Quantisation and topographic error, by all distances in float64."""
+    W = np.asarray(units, dtype=np.float64)
+    error, astray = 0.0, 0
+    for start in range(0, len(X), 10_000):
+        Y = X[start : start + 10_000]
+        D = (W**2).sum(axis=1) - 2 * Y @ W.T
+        first, second = np.argsort(D, axis=1)[:, :2].T
+        error += float(np.linalg.norm(Y - W[first], axis=1).sum())
+        apart = np.hypot(first // SIDE - second // SIDE, first % SIDE - second % SIDE)
+        astray += int((apart > 1.5).sum())
+    return error / len(X), astray / len(X)
+
+
+@job("SelfOrganizingMap of a 4 GB Parquet file, 5,200,000 × 200 float32, 10 x 10 units, ten epochs, budget 512 MB")
+def map_of_file(plan: Plan) -> Iterator[Line]:
+    n, d, group = plan.size(5_200_000, 200_000), plan.size(200, 50), 80_000
+    with tempfile.TemporaryDirectory(prefix="lowland-benchmark-") as folder:
+        needed, free = 1.2 * 4 * n * d, shutil.disk_usage(folder).free
+        if free < needed:
+            raise OSError(f"the file needs {needed / 1e9:.1f} GB; the temporary folder has {free / 1e9:.1f} GB free")
+        path = Path(folder) / "rows.parquet"
+        size = samples.write_parquet(path, n, d, group)
+        found = fresh(fit_file, str(path))
+        agree("quantisation error of the first rows", found["plain"], found["ours"], within=1e-6)
+    yield Line(
+        "fit within the budget", found["seconds"], memory=found["peak"], required=(Bar("memory", 1e9),),
+        remark=f"{size / 1e9:.2f} GB, {found['epochs']} epochs; quantisation error {found['error']:.4f}, topographic "
+        f"{found['topographic']:.3f}; memory: the whole process",
+    )  # fmt: skip
+
+
+def fit_file(path: str) -> dict[str, Any]:
+    """In a fresh process: fit from the path within the budget; the peak counts the whole process."""
+    import pyarrow.parquet as pq
+
+    import lowland
+
+    fit = lowland.SelfOrganizingMap((10, 10), epochs=10, settling=0).fit
+    with lowland.config(memory="512MB"):
+        seconds, som = stopwatch(partial(fit, path))
+    peak = resident("VmHWM")
+    X = np.column_stack([c.to_numpy() for c in next(pq.ParquetFile(path).iter_batches(5000)).columns]).astype(float)
+    W = som.units_.astype(np.float64)
+    squares = (X**2).sum(axis=1)[:, None] - 2 * X @ W.T + (W**2).sum(axis=1)
+    return {
+        "seconds": seconds, "peak": peak, "epochs": som.n_iter_, "error": som.quantization_error_,
+        "topographic": som.topographic_error_, "ours": som.errors(X)[0],
+        "plain": float(np.sqrt(squares.min(axis=1)).mean()),
+    }  # fmt: skip

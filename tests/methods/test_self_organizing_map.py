@@ -1,0 +1,266 @@
+"""Truths about self-organizing maps."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import lowland
+from lowland import SelfOrganizingMap
+from lowland.blocks.grids import Grid, nearness
+from lowland.data import load
+from lowland.errors import DataWarning, MemoryBudgetError, ParameterError
+
+TOPOLOGIES = ["hexagonal", "rectangular"]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load("iris").X
+
+
+def banana(n=1500, seed=0, dtype=np.float64):
+    """A bent strip in three dimensions."""
+    rng = np.random.default_rng(seed)
+    angle, away = rng.uniform(0, np.pi, n), rng.uniform(3, 4, n)
+    return np.column_stack([away * np.cos(angle), away * np.sin(angle), 0.05 * rng.standard_normal(n)]).astype(dtype)
+
+
+# --- what the map is
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_a_settled_map_is_the_smoothed_mean_of_what_it_won(iris, topology):
+    som = SelfOrganizingMap((4, 6), topology=topology, tol=0.0).fit(iris)
+    places = som.places_
+    H = nearness(cdist(places, places) ** 2, 1.0, "gaussian")
+    won = H[:, cdist(iris, som.units_).argmin(axis=1)]  # (u, n)
+    np.testing.assert_allclose(som.units_, won @ iris / won.sum(axis=1)[:, None], atol=1e-9)
+    assert som.converged_
+
+
+@pytest.mark.parametrize("training", ["batch", "online"])
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_what_it_says_of_itself_is_true(iris, training, topology):
+    som = SelfOrganizingMap((5, 7), training=training, topology=topology).fit(iris)
+    D = cdist(iris, som.units_)
+    first, second = np.argsort(D, axis=1)[:, :2].T
+    np.testing.assert_array_equal(som.predict(iris), first)
+    np.testing.assert_array_equal(som.transform(iris), som.places_[first])
+    np.testing.assert_array_equal(som.inverse_transform(som.places_), som.units_)
+    np.testing.assert_array_equal(som.inverse_transform(som.transform(iris)), som.units_[first])
+    np.testing.assert_array_equal(som.hits_.ravel(), np.bincount(first, minlength=35))
+    assert som.quantization_error_ == pytest.approx(D.min(axis=1).mean(), rel=1e-12)
+    apart = np.linalg.norm(som.places_[first] - som.places_[second], axis=1)
+    assert som.topographic_error_ == pytest.approx(np.mean(apart > (1.1 if topology == "hexagonal" else 1.5)))
+    assert som.errors(iris) == (pytest.approx(som.quantization_error_), som.topographic_error_)
+    assert som.trace_[-1] == pytest.approx(som.quantization_error_)
+    assert len(som.trace_) == som.n_iter_ + 1
+    np.testing.assert_allclose(som.u_matrix_, Grid(5, 7, topology).u_matrix(som.units_))
+    assert som.n_samples_ == 150
+
+
+@pytest.mark.parametrize("training", ["batch", "online"])
+def test_a_bent_strip_is_laid_out_in_order(training):
+    X = banana()
+    som = SelfOrganizingMap((4, 20), training=training).fit(X)
+    Z = som.transform(X)
+    angle = np.arctan2(X[:, 1], X[:, 0])
+    assert abs(np.corrcoef(Z[:, 0], angle)[0, 1]) > 0.98
+    assert som.topographic_error_ < 0.15
+    assert som.quantization_error_ < 0.5 * som.trace_[0]
+
+
+def test_a_map_of_one_unit_is_the_mean(iris):
+    som = SelfOrganizingMap((1, 1)).fit(iris)
+    np.testing.assert_allclose(som.units_[0], iris.mean(axis=0))
+    assert som.topographic_error_ == 0
+    assert not som.predict(iris).any()
+
+
+def test_without_neighbours_it_is_k_means(iris):
+    """A radius below one unit leaves each unit its own rows: a fixed point of Lloyd's algorithm."""
+    from sklearn.cluster import KMeans
+
+    som = SelfOrganizingMap((1, 5), neighborhood="bubble", final_radius=0.5, tol=0.0).fit(iris)
+    again = KMeans(5, init=som.units_, n_init=1, max_iter=50).fit(iris)
+    np.testing.assert_allclose(again.cluster_centers_, som.units_, atol=1e-9)
+
+
+def test_moving_turning_and_scaling_the_rows_moves_the_map(iris):
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    som = SelfOrganizingMap((4, 6)).fit(iris)
+    moved = SelfOrganizingMap((4, 6)).fit(100 * iris @ Q + 1000)
+    turned = (moved.units_ - 1000) @ Q.T / 100
+    same = min(  # the signs of the axes may differ, which mirrors the grid
+        np.abs(cdist(turned, som.units_).min(axis=1)).max(), np.abs(cdist(som.units_, turned).min(axis=1)).max()
+    )
+    assert moved.quantization_error_ == pytest.approx(100 * som.quantization_error_, rel=0.05)
+    assert same < 0.5
+
+
+@pytest.mark.parametrize("coordinates", ["unit", "smooth"])
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_smooth_coordinates_stay_within_the_cell_and_lead_back_nearer(iris, topology, coordinates):
+    som = SelfOrganizingMap((5, 7), topology=topology, coordinates=coordinates).fit(iris)
+    Z = som.transform(iris)
+    within = np.abs(Z - som.places_[som.predict(iris)])
+    assert within.max() <= (0.5 if coordinates == "smooth" else 0)
+    assert len(np.unique(Z, axis=0)) > 100 or coordinates == "unit"
+    error = np.linalg.norm(iris - som.inverse_transform(Z), axis=1).mean()
+    if coordinates == "smooth":
+        assert error < som.quantization_error_
+    else:
+        assert error == pytest.approx(som.quantization_error_)
+
+
+def test_smaller_radii_are_nearer_to_the_rows():
+    X = banana()
+    errors = [SelfOrganizingMap((6, 8), final_radius=r).fit(X).quantization_error_ for r in (2.0, 1.0, 0.5)]
+    assert errors == sorted(errors, reverse=True)
+
+
+@pytest.mark.parametrize("decay", ["exponential", "linear", "inverse"])
+def test_radii_are_those_of_the_schedule(iris, decay):
+    som = SelfOrganizingMap((4, 6), epochs=5, radius=3.0, decay=decay, settling=0).fit(iris)
+    assert (len(som.radii_), som.n_iter_) == (5, 5)
+    assert (som.radii_[0], som.radii_[-1]) == (3.0, pytest.approx(1.0))
+    assert som.stopped_because_ == "the schedule has ended"
+
+
+def test_component_planes_by_number_and_name(iris):
+    import pandas as pd
+
+    som = SelfOrganizingMap((4, 6)).fit(pd.DataFrame(iris, columns=list("abcd")))
+    np.testing.assert_array_equal(som.component_plane("c"), som.units_[:, 2].reshape(4, 6))
+    np.testing.assert_array_equal(som.component_plane(-1), som.units_[:, 3].reshape(4, 6))
+    for column in ("e", 4, True, 1.5):
+        with pytest.raises(ParameterError, match="number from 0 to 3 or a name such as 'a'"):
+            som.component_plane(column)
+
+
+# --- where the rows come from
+
+
+def test_a_file_in_slabs_gives_the_map_of_the_array(tmp_path, monkeypatch):
+    X = banana()
+    whole = SelfOrganizingMap((5, 9)).fit(X)
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 2000)
+    parts = SelfOrganizingMap((5, 9)).fit(tmp_path / "x.npy")
+    np.testing.assert_allclose(parts.units_, whole.units_, atol=1e-10)
+    np.testing.assert_array_equal(parts.predict(tmp_path / "x.npy"), whole.predict(X))
+
+
+@pytest.mark.parametrize("training", ["batch", "online"])
+def test_tensors_and_dask_give_the_map_of_the_array(training):
+    torch, da = pytest.importorskip("torch"), pytest.importorskip("dask.array")
+    X = banana(400)
+    som = SelfOrganizingMap((5, 9), training=training).fit(X)
+    for other in (torch.asarray(X), da.from_array(X, chunks=(90, 2))):
+        found = SelfOrganizingMap((5, 9), training=training).fit(other)
+        np.testing.assert_allclose(np.asarray(found.units_), som.units_, atol=1e-9)
+        np.testing.assert_array_equal(np.asarray(found.predict(other)), som.predict(X))
+    assert type(SelfOrganizingMap((5, 9)).fit(torch.asarray(X)).predict(torch.asarray(X))) is torch.Tensor
+
+
+def test_float32_finds_the_same_units():
+    X = banana(dtype=np.float32)
+    single, double = SelfOrganizingMap((5, 9)).fit(X), SelfOrganizingMap((5, 9)).fit(X.astype(float))
+    assert single.units_.dtype == np.float32
+    assert np.mean(single.predict(X) == double.predict(X.astype(float))) > 0.99
+    assert single.inverse_transform(single.transform(X)).dtype == np.float32
+
+
+@pytest.mark.parametrize("training", ["batch", "online"])
+def test_the_seed_matters_only_online(iris, training):
+    maps = [SelfOrganizingMap((3, 4), training=training, random_state=seed).fit(iris).units_ for seed in (0, 1)]
+    assert np.array_equal(*maps) == (training == "batch")
+
+
+def test_rows_may_be_counted_only_by_reading():
+    X = banana(300)
+    da = pytest.importorskip("dask.array")
+    lazy = da.from_array(X, chunks=(100, 3))
+    assert SelfOrganizingMap().fit(lazy[lazy[:, 0] < 9]).grid_ == SelfOrganizingMap().fit(X).grid_
+
+
+# --- what makes no sense
+
+
+def test_a_grid_larger_than_the_data(iris):
+    with pytest.raises(ParameterError, match=r"grid=20x20\): 400 units are more than the 150 rows.*at most 150"):
+        SelfOrganizingMap((20, 20)).fit(iris)
+    assert SelfOrganizingMap().fit(iris[:5]).units_.shape[0] <= 5
+
+
+def test_wrong_grids(iris):
+    for grid in ("wide", (3,), (0, 2), (2.5, 2)):
+        with pytest.raises(ParameterError, match="rows and columns"):
+            SelfOrganizingMap(grid).fit(iris)
+
+
+def test_constant_columns_change_nothing_and_constant_rows_are_told(iris):
+    wide = np.column_stack([iris, np.full(150, 7.0)])
+    som, wider = SelfOrganizingMap((4, 6)).fit(iris), SelfOrganizingMap((4, 6)).fit(wide)
+    np.testing.assert_allclose(wider.units_[:, :4], som.units_, atol=1e-10)
+    np.testing.assert_allclose(wider.component_plane(4), 7.0)
+    with pytest.warns(DataWarning, match="do not vary"):
+        flat = SelfOrganizingMap((2, 3)).fit(np.full((20, 3), 0.1))
+    np.testing.assert_allclose(flat.units_, 0.1)
+    assert flat.quantization_error_ < 1e-15
+
+
+def test_an_unsettled_map_is_told(iris):
+    with pytest.warns(ConvergenceWarning, match="Raise tol or settling"):
+        som = SelfOrganizingMap((8, 10), settling=1, tol=0.0, epochs=2, radius=6.0).fit(iris)
+    assert not som.converged_
+    assert som.n_iter_ == 3
+
+
+def test_a_map_that_goes_round_is_told_and_stopped(iris):
+    with pytest.warns(ConvergenceWarning, match="began to repeat themselves"):
+        som = SelfOrganizingMap((4, 15), neighborhood="bubble").fit(iris)
+    assert not som.converged_
+    assert som.n_iter_ < 60
+    assert any(np.isclose(som.trace_[-1], som.trace_[20:-1], rtol=1e-12))
+
+
+def test_online_training_needs_the_rows_in_memory(tmp_path, monkeypatch):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X = banana(20_000)
+    pq.write_table(pa.table({name: X[:, j] for j, name in enumerate("abc")}), tmp_path / "x.parquet")
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 10_000)
+    with lowland.config(memory="300kB"), pytest.raises(MemoryBudgetError, match="Online training"):
+        SelfOrganizingMap((4, 4), training="online").fit(tmp_path / "x.parquet")
+    with lowland.config(memory="300kB"):
+        assert SelfOrganizingMap((4, 4), epochs=2, settling=0).fit(tmp_path / "x.parquet").n_samples_ == 20_000
+
+
+def test_before_fitting():
+    with pytest.raises(NotFittedError):
+        SelfOrganizingMap().component_plane(0)
+
+
+def test_the_command_line_writes_places_and_units(tmp_path, iris):
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    np.save(tmp_path / "x.npy", iris)
+
+    def call(*words):
+        result = CliRunner().invoke(cli, [str(word) for word in words])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    files = {name: tmp_path / name for name in ("x.npy", "z.npy", "u.npy", "m.lowland")}
+    said = call("fit", "som", files["x.npy"], "--grid", "4x6", "--to", files["z.npy"], "--model", files["m.lowland"])
+    assert "4 x 6, hexagonal" in said
+    call("predict", files["m.lowland"], files["x.npy"], "--to", files["u.npy"])
+    som = SelfOrganizingMap((4, 6)).fit(iris)
+    np.testing.assert_array_equal(np.load(files["z.npy"]), som.transform(iris))
+    np.testing.assert_array_equal(np.load(files["u.npy"])[:, 0], som.predict(iris))
+    call("fit", "som", files["x.npy"], "--grid", "4,6", "--to", files["z.npy"], "--force")
