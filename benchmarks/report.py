@@ -50,7 +50,8 @@ def keep(outcomes: Outcomes, machine: dict[str, str], *, quick: bool) -> None:
     path = _path(quick)
     path.parent.mkdir(exist_ok=True)
     former, former_machine = last(quick=quick)
-    merged = {**(former if former_machine == machine else {}), **outcomes}
+    same = all(former_machine.get(what) == words for what, words in machine.items() if what != "BLAS")  # once loaded
+    merged = {**(former if same else {}), **outcomes}
     stored = {"machine": machine, "jobs": {name: asdict(outcome) for name, outcome in merged.items()}}
     path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
