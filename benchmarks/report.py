@@ -126,5 +126,5 @@ def _markdown(lines: tuple[Line, ...]) -> str:
         cells = line.cells()
         if line.missed:
             cells[3] += " (missed)"
-        rows.append([line.what, *cells])
+        rows.append([cell.replace("|", "\\|") for cell in (line.what, *cells)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
