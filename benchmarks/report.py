@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -49,7 +50,8 @@ def keep(outcomes: Outcomes, machine: dict[str, str], *, quick: bool) -> None:
     path = _path(quick)
     path.parent.mkdir(exist_ok=True)
     former, former_machine = last(quick=quick)
-    merged = {**(former if former_machine == machine else {}), **outcomes}
+    same = all(former_machine.get(what) == words for what, words in machine.items() if what != "BLAS")  # once loaded
+    merged = {**(former if same else {}), **outcomes}
     stored = {"machine": machine, "jobs": {name: asdict(outcome) for name, outcome in merged.items()}}
     path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -86,19 +88,27 @@ def show(outcomes: Outcomes, *, judged: bool) -> None:
 
 
 def write_page(names: Iterable[str]) -> None:
-    """Write docs/benchmarks.md from the last results of the named jobs, in their order."""
+    """Write docs/benchmarks.md from the last results of the named jobs, in their order; others stay as they stand."""
     found, machine = last()
-    outcomes = {name: found[name] for name in names if name in found}
-    if not outcomes:
+    if not found:
         raise SystemExit("There are no results yet. Run python -m benchmarks first.")
-    dates = sorted({outcome.date for outcome in outcomes.values()})
-    PAGE.write_text(_page(outcomes, machine, " to ".join(dict.fromkeys((dates[0], dates[-1])))), encoding="utf-8")
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    sections = dict(re.findall(r"^## (\S+): (.*?)(?=^## |\Z)", before, flags=re.M | re.S))
+    sections |= {name: _section(outcome) for name, outcome in found.items()}
+    dates = [*re.findall(r"^- date: (\S+)", before, flags=re.M), *sorted({outcome.date for outcome in found.values()})]
+    kept = {name: sections[name] for name in names if name in sections}
+    PAGE.write_text(_page(kept, machine, " to ".join(dict.fromkeys((dates[0], dates[-1])))), encoding="utf-8")
 
 
-def _page(outcomes: Outcomes, machine: dict[str, str], date: str) -> str:
+def _section(outcome: Outcome) -> str:
+    body = f"Failed: {outcome.failure}\n" if outcome.failure else _markdown(outcome.lines)
+    return f"{outcome.title}\n\n{body}"
+
+
+def _page(sections: dict[str, str], machine: dict[str, str], date: str) -> str:
     parts = [
         "# Benchmarks\n",
-        "Written by `python -m benchmarks --docs` from the last run of `make bench`; do not edit.\n",
+        "Written by `python -m benchmarks --docs` from the last run of each job; do not edit.\n",
         "Ours and the peer run in turn in one process, or in fresh processes where memory, imports or compilation are "
         "measured; after one warm-up each, the median counts, and the ratio is the median of the ratios of neighboring "
         "runs. Ratios are the result: seconds belong to the machine. Memory is the peak of the resident set beyond its "
@@ -106,9 +116,7 @@ def _page(outcomes: Outcomes, machine: dict[str, str], date: str) -> str:
         *(f"- {what}: {words}" for what, words in {**machine, "date": date}.items()),
         "",
     ]
-    for name, outcome in outcomes.items():
-        parts.append(f"## {name}: {outcome.title}\n")
-        parts.append(f"Failed: {outcome.failure}\n" if outcome.failure else _markdown(outcome.lines))
+    parts += [f"## {name}: {words.rstrip()}\n" for name, words in sections.items()]
     return "\n".join(parts)
 
 
@@ -118,5 +126,5 @@ def _markdown(lines: tuple[Line, ...]) -> str:
         cells = line.cells()
         if line.missed:
             cells[3] += " (missed)"
-        rows.append([line.what, *cells])
+        rows.append([cell.replace("|", "\\|") for cell in (line.what, *cells)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"

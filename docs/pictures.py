@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections.abc import Callable
@@ -614,6 +615,25 @@ def self_organizing_map() -> Any:
         marks.set_facecolor(WEAK)
     names = list(wine.names)
     plots.component_planes(som.units_[:, [names.index("proline")]], som.grid_, names=["proline"], ax=panels[3])
+
+
+def growth() -> Any:
+    """Time and memory of the manifold methods against the number of points, as the job ``growth`` measured them."""
+    curves = json.loads((EXAMPLES.parent / "benchmarks" / "growth.json").read_text())
+    figure, axes = _panels(2, (9.5, 4.2))
+    for (name, points), color, mark in zip(curves.items(), plots.canvas.COLORS, plots.canvas.MARKERS, strict=False):
+        n, seconds, memory = np.array(points).T
+        axes[0].loglog(n, seconds, color=color, marker=mark, markersize=4, linewidth=1.3, label=name)
+        axes[1].loglog(n, memory / 1e6, color=color, marker=mark, markersize=4, linewidth=1.3)
+    n = np.array([3e4, 1e6])
+    for ax, at in zip(axes, (0.02, 6.0), strict=True):
+        ax.loglog(n, at * n / n[0], color=WEAK, linewidth=1, linestyle="--")
+        ax.text(n[1], at * n[1] / n[0], " ∝ n", color=INK, va="center", fontsize="small")
+        ax.set_xlabel("points on a swiss roll")
+        _quiet(ax)
+    axes[0].legend(frameon=False, fontsize="small")
+    _title(axes[0], "seconds of a fit, two cores")
+    _title(axes[1], "memory beyond the data, MB")
     return figure
 
 
@@ -644,5 +664,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         intrinsic_dimension,
         sequential_feature_selector,
         self_organizing_map,
+        growth,
     )
 }

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from lowland.blocks import trailing
-from lowland.blocks.trailing import Problem, trailing_eigenpairs
+from lowland.blocks.trailing import Costs, Problem, trailing_eigenpairs
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.kernels.graphs import filter_step, level_shape
 from lowland.run.local import LocalRun
@@ -242,10 +242,36 @@ def test_where_the_factor_breaks_down_the_filter_takes_over(monkeypatch):
 
 def test_where_the_filter_stalls_the_factor_takes_over(monkeypatch):
     A = lle_matrix(swiss_roll(800))
-    monkeypatch.setattr(Problem, "costs", lambda self: (1e-3, 1e6, 1e-4))  # the filter seems cheaper
+    monkeypatch.setattr(Problem, "costs", Costs(1e-3, 1e6, 1e-4, False))  # the filter seems cheaper
     found = smallest(A, 2, skip=1)
     assert found.solver == "arpack"
     assert found.converged
+
+
+@pytest.mark.parametrize("panel", [100, 1024])
+def test_a_factor_with_all_its_zeros_finds_the_same(monkeypatch, panel):
+    A = lle_matrix(swiss_roll(800))
+    expected = smallest(A, 3, skip=1, solver="arpack")
+    monkeypatch.setattr(Problem, "costs", Costs(1e-4, 1e6, 1.0, True))
+    monkeypatch.setattr(trailing, "_PANEL", panel)
+    monkeypatch.setattr(trailing, "_sparse_factor", None)
+    found = smallest(A, 3, skip=1)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-5)
+    np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-5)
+
+
+def test_weights_in_a_cloud_without_separators_are_solved_by_a_full_factor(rng):
+    A = lle_matrix(rng.standard_normal((2000, 10)))
+    found = smallest(A, 2, skip=1)
+    expected = np.linalg.eigvalsh(A.toarray())[1:3]
+    np.testing.assert_allclose(found.values, expected, rtol=1e-6)
+
+
+def test_a_matrix_that_is_not_positive_has_no_full_factor(rng):
+    from scipy import sparse
+
+    A = sparse.csr_array(np.diag([1.0, -1.0, 2.0]))
+    assert trailing._full_factor(A, 0.0, run_with()) is None
 
 
 def test_a_factor_that_breaks_down_is_tried_with_a_larger_shift(monkeypatch):
@@ -283,7 +309,7 @@ def test_a_factor_beyond_the_budget_is_refused_or_done_without():
 
 
 def test_what_only_a_factor_could_solve_asks_for_its_memory(monkeypatch):
-    monkeypatch.setattr(Problem, "costs", lambda self: (60.0, 1e10, 1e6))
+    monkeypatch.setattr(Problem, "costs", Costs(60.0, 1e10, 1e6, False))
     with pytest.raises(MemoryBudgetError, match="10 GB"):
         smallest(path(900), 2, run_with(memory=10**9))
 

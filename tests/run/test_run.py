@@ -238,6 +238,47 @@ def test_bars_on_a_terminal_may_lie_within_each_other(small_slabs, monkeypatch, 
     assert _screen.display is None
 
 
+def compile_one():
+    import numba
+
+    import lowland.kernels.compile  # noqa: F401
+
+    with LocalRun().stage("adding"):
+        assert numba.njit(lambda x: x + 1)(1) == 2
+
+
+def test_compiling_is_told_to_a_callback():
+    events = []
+    with lowland.config(progress=events.append):
+        compile_one()
+    assert [event.stage for event in events] == ["compiling loops, once on this machine", "adding"]
+
+
+def test_compiling_is_told_once_in_plain_lines(capsys):
+    with lowland.config(progress=True):
+        compile_one()
+    assert capsys.readouterr().err == "compiling loops, once on this machine\n"
+
+
+def test_compiling_is_told_on_a_terminal_and_the_bar_goes_away(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with lowland.config(progress=True):
+        compile_one()
+    from lowland.run.progress import _screen
+
+    assert "compiling loops" in capsys.readouterr().err
+    assert _screen.display is None
+
+
+def test_a_callback_that_fails_while_compiling_is_heard_and_forgotten():
+    def fails(event):
+        raise KeyError("mine")
+
+    with lowland.config(progress=fails), pytest.raises(KeyError, match="mine"):
+        compile_one()
+    test_compiling_is_told_to_a_callback()
+
+
 @pytest.mark.parametrize("solver", ["covariance_eigh", "randomized"])
 def test_ctrl_c_is_obeyed_within_a_second(solver):
     program = f"""

@@ -1,8 +1,9 @@
 """The bottom of the spectrum: the smallest eigenpairs of a sparse positive semi-definite matrix, residuals checked.
 
 Two routes, and a prediction of what each costs decides. Shift-invert factorises A + εI and iterates with its inverse:
-a few solves, however small the eigenvalues are, but a factor that fills up where the graph has no small separators.
-A Chebyshev filter damps the rest of the spectrum by products with A alone: no memory, but about √(λ_max/λ) products.
+a few solves, however small the eigenvalues are, but a factor that fills up where the graph has no small separators: it
+is then made with all its zeros, while these fit. A Chebyshev filter damps the rest of the spectrum by products with A
+alone: no memory, but about √(λ_max/λ) products.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from lowland.arrays.linalg import orthonormal
 from lowland.blocks.spectral import Eigenpairs, fix_signs, leading_eigenpairs
 from lowland.errors import DataError, ParameterError
 from lowland.kernels.graphs import filter_step, level_shape
-from lowland.run.local import blas_on_one_thread
+from lowland.run.local import blas_on_all_threads, blas_on_one_thread
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
@@ -40,6 +42,10 @@ _MOST_PRODUCTS = 100_000  # with the block, where no other route could take over
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
 _HOPELESS = 4 * 3600.0  # seconds predicted: only a factor would do, and more memory for it is the remedy
 _INT32 = 2**31 - 1  # what SuperLU can count
+_FULL_SECONDS = 6e-12  # for each n³ of a factor with all its zeros: 55 GFLOP/s
+_WIDE = 0.2  # of the points in one level: beyond that the sparse factor fills up
+_PANEL = 1024  # columns of it made at a time
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def trailing_eigenpairs(
@@ -78,6 +84,15 @@ def trailing_eigenpairs(
         return _finished(_solved(problem, solver, run, rng), problem.A, skip)
 
 
+class Costs(NamedTuple):
+    """What the two routes are predicted to take."""
+
+    factor_seconds: float
+    factor_bytes: float
+    filter_seconds: float
+    full: bool  # the factor would fill up: make it with all its zeros
+
+
 @dataclass(frozen=True)
 class Problem:
     """What is asked, and what the routes to it would cost."""
@@ -112,7 +127,8 @@ class Problem:
         """Columns of a filtered block."""
         return min(self.A.shape[0], self.m + _GUARDS)
 
-    def costs(self) -> tuple[float, float, float]:
+    @cached_property
+    def costs(self) -> Costs:
         """Predict the seconds of the factor, its bytes, and the seconds of the filter, from the shape of the graph.
 
         The levels of a breadth-first search are separators. The widest, w, becomes a full block of the factor; in two
@@ -128,12 +144,15 @@ class Problem:
         per_root = 0.5 * levels if self.largest else 5.0 * levels**2  # √(λ_max/a)
         filter_seconds = 1e-9 * _NS_PER_PRODUCT * nnz * self.width * 5 * _SHARP * per_root
         size = 2 * 8 * fill if fill < _INT32 else np.inf  # SuperLU copies what it has when it grows
-        return 2e-7 * fill + 7e-10 * float(w) ** 3, size + 64 * nnz, filter_seconds
+        seconds, full_seconds = 2e-7 * fill + 7e-10 * float(w) ** 3, _FULL_SECONDS * float(n) ** 3
+        if full_seconds < seconds and w > _WIDE * n:
+            return Costs(full_seconds, 8.0 * n * (n + 4 * _PANEL), filter_seconds, True)
+        return Costs(seconds, size + 64 * nnz, filter_seconds, False)
 
     def require_factor(self, run: Run) -> None:
         """Refuse a factor beyond the budget."""
         what = f"The factor of the graph's matrix (size {self.A.shape[0]})"
-        run.require(self.costs()[1], what, "Use fewer neighbors or rows")
+        run.require(self.costs.factor_bytes, what, "Use fewer neighbors or rows")
 
     def excess(self, pairs: Eigenpairs) -> float:
         """The largest residual beside the largest wanted eigenvalue; one within rounding counts as none."""
@@ -169,7 +188,7 @@ def _solved(problem: Problem, solver: Solver, run: Run, rng: np.random.Generator
 
 def _cheapest_first(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpairs:
     """The cheaper route by prediction; the other one if it fails."""
-    factor_seconds, factor_bytes, filter_seconds = problem.costs()
+    factor_seconds, factor_bytes, filter_seconds, _ = problem.costs
     fits = factor_bytes <= run.budget
     if not fits and filter_seconds > _HOPELESS:
         problem.require_factor(run)
@@ -286,28 +305,60 @@ def _by_factor(problem: Problem, run: Run, rng: np.random.Generator) -> Eigenpai
 
 
 def _factor(problem: Problem, run: Run) -> tuple[float, Callable[[np.ndarray], np.ndarray] | None]:
-    """LU of A + εI with pivots on the diagonal, in the order of least degree.
+    """The solver of (A + εI)x = b. A is semi-definite: εI makes the factor exist, and no rows need to be exchanged."""
+    n = problem.A.shape[0]
+    make, least = (_full_factor, max(_SHIFT, n * _EPS)) if problem.costs.full else (_sparse_factor, _SHIFT)
+    for share in (least, *_LARGER_SHIFTS):
+        shift = share * problem.norm
+        solve = make(problem.A, shift, run)
+        if solve is not None and np.isfinite(solve(np.ones(n))).all():
+            return shift, solve
+    return 0.0, None
 
-    A is semi-definite: εI makes the factor exist, and no rows need to be exchanged. SuperLU is then three times as
-    fast as with its own choices (LLE of 60,000 points: 3.0 s against 9.5 s).
+
+def _sparse_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
+    """LU with pivots on the diagonal, in the order of least degree.
+
+    SuperLU is then three times as fast as with its own choices (LLE of 60,000 points: 3.0 s against 9.5 s).
     """
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
-    n = problem.A.shape[0]
-    for share in (_SHIFT, *_LARGER_SHIFTS):
-        shift = share * problem.norm
-        with run.stage("factorizing"):
-            try:
-                lu = splu(
-                    (problem.A + shift * sparse.eye_array(n, format="csr")).tocsc(), permc_spec="MMD_AT_PLUS_A",
-                    diag_pivot_thresh=0.0, options={"SymmetricMode": True},
-                )  # fmt: skip
-            except (RuntimeError, MemoryError, SystemError):  # singular to rounding, or larger than SuperLU can hold
-                continue
-        if np.isfinite(lu.solve(np.ones(n))).all():
-            return shift, lu.solve
-    return 0.0, None
+    with run.stage("factorizing"):
+        try:
+            lu = splu(
+                (A + shift * sparse.eye_array(A.shape[0], format="csr")).tocsc(), permc_spec="MMD_AT_PLUS_A",
+                diag_pivot_thresh=0.0, options={"SymmetricMode": True},
+            )  # fmt: skip
+        except (RuntimeError, MemoryError, SystemError):  # singular to rounding, or larger than SuperLU can hold
+            return None
+    solve: Callable[[np.ndarray], np.ndarray] = lu.solve
+    return solve
+
+
+def _full_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Cholesky's factor with all its zeros, a panel of columns at a time, so that it can be watched and stopped."""
+    from scipy.linalg import lapack, solve_triangular
+
+    n = A.shape[0]
+    L = A.toarray(order="F")
+    L.flat[:: n + 1] += shift
+    with blas_on_all_threads(), run.stage("factorizing", float(n) ** 2) as stage:
+        for first in range(0, n, _PANEL):
+            last = min(first + _PANEL, n)
+            L[first:, first:last] -= L[first:, :first] @ L[first:last, :first].T
+            corner, failed = lapack.dpotrf(L[first:last, first:last], lower=1)
+            if failed:
+                return None
+            L[first:last, first:last] = corner
+            L[last:, first:last] = solve_triangular(corner, L[last:, first:last].T, lower=True, check_finite=False).T
+            stage.advance(float(last) ** 2 - float(first) ** 2)
+
+    def solve(B: np.ndarray) -> np.ndarray:
+        found: np.ndarray = lapack.dpotrs(L, B, lower=1)[0]
+        return found
+
+    return solve
 
 
 def _null_vectors(inverse: _Inverse, shift: float, X: np.ndarray) -> np.ndarray:

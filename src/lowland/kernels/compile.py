@@ -4,6 +4,30 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import event
+
+from lowland import kernels
+
+
+class _Watch(event.Listener):
+    """Tells the watcher: a first call takes seconds, and nothing else would say why."""
+
+    depth = 0  # loops that call loops compile within each other, all under numba's own lock
+
+    def on_start(self, event: event.Event) -> None:
+        self.depth += 1
+        self._tell(True)
+
+    def on_end(self, event: event.Event) -> None:
+        self._tell(False)
+        self.depth -= 1
+
+    def _tell(self, begins: bool) -> None:
+        if self.depth == 1 and kernels.watchers:
+            kernels.watchers[-1](begins)
+
+
+event.register("numba:compile", _Watch())
 
 
 def kernel(function: Callable[..., Any]) -> Any:

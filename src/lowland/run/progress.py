@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from lowland.errors import Stopped
+from lowland.kernels import watchers
 
 SHOW_AFTER = 0.5  # seconds: shorter work needs no bar
 LINE_EVERY = 2.0  # seconds between plain lines, where progress is asked for without a terminal
 TELL_EVERY = 0.1  # seconds between events
+COMPILING = "compiling loops, once on this machine"
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class _Bar:
     """One stage's bar; none before the work has lasted a while."""
 
     task: Any = None
+    extra: Any = None
 
     def __call__(self, event: Progress) -> None:
         if self.task is None and event.seconds >= SHOW_AFTER:
@@ -103,7 +106,15 @@ class _Bar:
         if self.task is not None:
             _screen.display.update(self.task, completed=event.done)
 
+    def compiling(self, begins: bool) -> None:
+        if begins:
+            self.extra = _screen.open(Progress(COMPILING, 0, None, 0.0))
+        elif self.extra is not None:
+            _screen.close(self.extra)
+            self.extra = None
+
     def close(self) -> None:
+        self.compiling(False)
         if self.task is not None:
             _screen.close(self.task)
 
@@ -112,12 +123,18 @@ class _Lines:
     """Plain lines for a log: one every few seconds."""
 
     told = 0.0
+    compiled = False
 
     def __call__(self, event: Progress) -> None:
         if event.seconds - self.told >= LINE_EVERY:
             self.told = event.seconds
             share = f"{event.done / event.total:.0%}" if event.total else f"{event.done:,.0f}"
             print(f"{event.stage}: {share}, {event.seconds:.0f} s", file=sys.stderr, flush=True)
+
+    def compiling(self, begins: bool) -> None:
+        if begins and not self.compiled:
+            self.compiled = True
+            print(COMPILING, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         pass
@@ -128,13 +145,24 @@ def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
     """Open a stage; ``shown`` is the setting: "auto", True, False or a callback."""
     if callable(shown):
         work = Stage(name, total, shown)
-        yield work
+        with _compiling_told(lambda begins: begins and shown(Progress(COMPILING, 0, None, 0.0))):
+            yield work
         work.finish()
     elif shown is True or (shown == "auto" and sys.stderr is not None and sys.stderr.isatty()):
         bar: Any = _Bar() if sys.stderr.isatty() else _Lines()
         try:
-            yield Stage(name, total, bar)
+            with _compiling_told(bar.compiling):
+                yield Stage(name, total, bar)
         finally:
             bar.close()
     else:
         yield Stage(name, total, None)
+
+
+@contextmanager
+def _compiling_told(watcher: Callable[[bool], Any]) -> Iterator[None]:
+    watchers.append(watcher)
+    try:
+        yield
+    finally:
+        watchers.remove(watcher)
