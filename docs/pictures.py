@@ -615,6 +615,7 @@ def self_organizing_map() -> Any:
         marks.set_facecolor(WEAK)
     names = list(wine.names)
     plots.component_planes(som.units_[:, [names.index("proline")]], som.grid_, names=["proline"], ax=panels[3])
+    return figure
 
 
 def growth() -> Any:
