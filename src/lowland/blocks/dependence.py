@@ -129,7 +129,7 @@ def _unit_ranks(x: np.ndarray) -> np.ndarray:
 class DistanceCorrelation:
     """The correlation of distances between rows, zero only where column and target are independent.
 
-    Székely, Rizzo and Bakirov 2007; in n log n steps by Huo and Székely 2016. Classes lie at distance one from each
+    Székely, Rizzo and Bakirov 2007; in n log n steps, as Huo and Székely 2016. Classes lie at distance one from each
     other. The p-value is the chi-square bound of Shen, Panda and Vogelstein 2022 on the correlation without bias: at
     most the share below 0.09, so that a small one may be relied on.
     """
@@ -319,7 +319,7 @@ def _apart(x: np.ndarray, seed: int, j: int) -> np.ndarray:
 
 def discrete_columns(given: Any, d: int, sparse: bool) -> np.ndarray:
     """Return which columns hold classes, (d,) bool, as said by True, False, a mask, places, or "auto"."""
-    if isinstance(given, str):
+    if isinstance(given, str) and given == "auto":
         return np.full(d, sparse)
     if isinstance(given, bool | np.bool_):
         return np.full(d, bool(given))

@@ -109,7 +109,7 @@ class FeatureFilter(ColumnMap):
         "auto", "What y holds; auto: texts, or whole numbers of few kinds with many rows each, are classes."
     )
     n_neighbors: int = param(3, "Neighbours by which mutual information is estimated.", at_least=1)
-    discrete_features: Literal["auto"] | bool | Sequence[int] | np.ndarray = param(
+    discrete_features: Literal["auto"] | bool | Sequence[float] | np.ndarray = param(
         "auto",
         "Columns that hold classes, for mutual information: all, none, a mask or places; auto: those of sparse rows.",
         wanted="'auto', True, False, a truth value for each column, or the places of some",
