@@ -107,7 +107,7 @@ class Spearman:
 
     def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
         """Return the correlation and its p-value by the t test."""
-        r = float(np.clip(x @ self.z, -1, 1))
+        r = min(max(_dot(x, self.z), -1.0), 1.0)
         return r, float(correlation_pvalues(np.array([r]), len(x))[0])
 
 
@@ -119,7 +119,7 @@ def ranks(x: np.ndarray) -> np.ndarray:
 
 def _unit_ranks(x: np.ndarray) -> np.ndarray:
     z = ranks(x) - (len(x) + 1) / 2
-    return z / np.sqrt(z @ z)
+    return z / np.sqrt(_dot(z, z))
 
 
 # --- distances --------------------------------------------------------------------------------------------------------
@@ -177,11 +177,11 @@ class DistanceCorrelation:
         order = np.argsort(x, kind="stable")
         if self.target.n_classes is None:
             agreeing = concordant_products(x[order], y[order])
-            return 2 * (2 * agreeing - n * float(x @ y))
+            return 2 * (2 * agreeing - n * _dot(x, y))
         by_class = order[np.argsort(y[order], kind="stable")]  # each class in order
         counts = np.bincount(y, minlength=self.target.n_classes)
         local = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
-        within = 2 * float((2 * local - np.repeat(counts, counts) + 1) @ x[by_class])
+        within = 2 * _dot(2.0 * local - np.repeat(counts, counts) + 1, x[by_class])
         return float(a.sum()) - within
 
 
@@ -197,20 +197,25 @@ def distance_sums(x: np.ndarray) -> np.ndarray:
 
 def _distance_squares(x: np.ndarray) -> float:
     """The sum of all squared distances of centered values."""
-    return 2 * len(x) * float(x @ x)
+    return 2 * len(x) * _dot(x, x)
 
 
 def _covariance(products: float, a: np.ndarray, b: np.ndarray) -> float:
     """The mean product of doubly centered distances, from sums over rows and over all pairs."""
     n = len(a)
-    return products / n**2 + (a.sum() / n**2) * (b.sum() / n**2) - 2 * float(a @ b) / n**3
+    return products / n**2 + (a.sum() / n**2) * (b.sum() / n**2) - 2 * _dot(a, b) / n**3
 
 
 def _unbiased_covariance(products: float, a: np.ndarray, b: np.ndarray) -> float:
     """The same without bias (Székely and Rizzo 2014)."""
     n = len(a)
-    centered = products - 2 / (n - 2) * float(a @ b) + a.sum() * b.sum() / ((n - 1) * (n - 2))
+    centered = products - 2 / (n - 2) * _dot(a, b) + a.sum() * b.sum() / ((n - 1) * (n - 2))
     return centered / (n * (n - 3))
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
+    """The inner product in one order of summing, whatever threads BLAS may use."""
+    return float((a * b).sum())
 
 
 def _standard(x: np.ndarray) -> np.ndarray:
