@@ -137,7 +137,7 @@ class FeatureFilter(ColumnMap):
             found, order = self._by_relevance(rows, run, target, least)
         else:
             found = self._scores(rows, run, y, target)
-            order = filters.ranked(found.strength)
+            order = filters.ranked(np.where(found.constant, -np.inf, found.strength))  # what does not vary comes last
         self.scores_, self.pvalues_, self.n_samples_ = found.values, found.pvalues, found.n
         self.ranking_ = np.empty(rows.d, dtype=np.int64)
         self.ranking_[order] = np.arange(1, rows.d + 1)
