@@ -358,7 +358,7 @@ def chi2_scores(sums: ClassSums, names: list[str]) -> Scores:
 
 def ranked(strength: np.ndarray) -> np.ndarray:
     """Return the columns from the best to the worst, (d,); of equal ones the first comes first, NaN last."""
-    largest = np.finfo(np.float64).max
+    largest = float(np.finfo(np.float64).max) / 2
     key = np.nan_to_num(strength, nan=-largest, posinf=largest, neginf=-largest)
     order = np.argsort(-key, kind="stable")
     falling = key[order]
