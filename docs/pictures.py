@@ -643,6 +643,8 @@ def feature_filter() -> Any:
         top.scatter(x, y, s=4, color=STRONG, linewidths=0)
         top.set_xticks([])
         top.set_yticks([])
+        for spine in top.spines.values():
+            spine.set_color(WEAK)
         _title(top, words)
         bottom.bar(range(4), heights, color=[WEAK, WEAK, MARK, STRONG], width=0.7)
         bottom.set_xticks(range(4), list(scores.values()), fontsize="small")
