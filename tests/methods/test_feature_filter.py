@@ -146,7 +146,7 @@ def test_the_kind_of_y_chooses_the_score(wine):
     assert statistic(wine.X[:, 5]) == "pearson"
     assert statistic(wine.y, target="numbers") == "pearson"
     assert statistic(np.arange(178)) == "pearson"
-    assert statistic(np.arange(178), target="classes", score="mutual-information") == "mutual-information"
+    assert statistic(np.arange(178), target="classes", statistic="mutual-information") == "mutual-information"
 
 
 def test_a_function_scores(wine):
@@ -295,37 +295,39 @@ def test_a_callback_that_says_no_stops_it(table, monkeypatch):
 
 
 BAD = {
-    "no y": ({}, None, DataError, "requires y.*score='variance'"),
+    "no y": ({}, None, DataError, "requires y.*statistic='variance'"),
     "too many": ({"n_features_to_select": 11}, 0, ParameterError, "at most 10"),
     "none at all": ({"n_features_to_select": 0}, 0, ParameterError, "at least 1"),
     "a share above one": ({"n_features_to_select": 1.5}, 0, ParameterError, "share"),
-    "an unknown score": ({"score": "magic"}, 0, ParameterError, "'distance-correlation'"),
+    "an unknown score": ({"statistic": "magic"}, 0, ParameterError, "'distance-correlation'"),
     "two ways at once": ({"threshold": 1.0, "false_discovery_rate": 0.1}, 0, ParameterError, "Give one"),
-    "a rate without p": ({"score": "variance", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
-    "a rate of mrmr": ({"score": "mrmr", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
+    "a rate without p": ({"statistic": "variance", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
+    "a rate of mrmr": ({"statistic": "mrmr", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
     "a rate of information": (
-        {"score": "mutual-information", "false_discovery_rate": 0.1}, 0, ParameterError, "n_permutations=999",
+        {"statistic": "mutual-information", "false_discovery_rate": 0.1}, 0, ParameterError, "n_permutations=999",
     ),
     "a rate of a function": (
-        {"score": r_regression, "false_discovery_rate": 0.1}, 0, ParameterError, "Return p-values",
+        {"statistic": r_regression, "false_discovery_rate": 0.1}, 0, ParameterError, "Return p-values",
     ),
-    "permutations for nothing": ({"score": "pearson", "n_permutations": 9}, 0, ParameterError, "in memory"),
-    "a threshold of mrmr": ({"score": "mrmr", "threshold": 0.1}, 0, ParameterError, "n_features_to_select"),
-    "classes to correlate with": ({"score": "pearson"}, np.arange(300) % 3, DataError, "3 classes.*'anova'.*'numbers'"),
-    "texts to correlate with": ({"score": "spearman"}, np.array(list("abc") * 100), DataError, "score='anova'"),
-    "numbers to tell apart": ({"score": "anova"}, 0, DataError, "fractions"),
-    "numbers said to be": ({"score": "chi2", "target": "numbers"}, 0, ParameterError, "compares classes"),
-    "negative counts": ({"score": "chi2"}, np.arange(300) % 2, DataError, "Negative values.*'x1'.*anova"),
-    "a y that does not vary": ({"score": "pearson", "target": "numbers"}, np.ones(300), DataError, "constant"),
+    "permutations for nothing": ({"statistic": "pearson", "n_permutations": 9}, 0, ParameterError, "in memory"),
+    "a threshold of mrmr": ({"statistic": "mrmr", "threshold": 0.1}, 0, ParameterError, "n_features_to_select"),
+    "classes to correlate with": (
+        {"statistic": "pearson"}, np.arange(300) % 3, DataError, "3 classes.*'anova'.*'numbers'",
+    ),
+    "texts to correlate with": ({"statistic": "spearman"}, np.array(list("abc") * 100), DataError, "statistic='anova'"),
+    "numbers to tell apart": ({"statistic": "anova"}, 0, DataError, "fractions"),
+    "numbers said to be": ({"statistic": "chi2", "target": "numbers"}, 0, ParameterError, "compares classes"),
+    "negative counts": ({"statistic": "chi2"}, np.arange(300) % 2, DataError, "Negative values.*'x1'.*anova"),
+    "a y that does not vary": ({"statistic": "pearson", "target": "numbers"}, np.ones(300), DataError, "constant"),
     "one class": ({}, np.ones(300, dtype=int), DataError, "number of classes"),
     "NaN in y": ({}, np.full(300, np.nan), DataError, "NaN"),
-    "as many classes as rows": ({"score": "anova"}, np.arange(300), DataError, "300 classes and 300 rows"),
+    "as many classes as rows": ({"statistic": "anova"}, np.arange(300), DataError, "300 classes and 300 rows"),
     "places beyond the columns": (
-        {"score": "mutual-information", "discrete_features": [10]}, 0, ParameterError, "from 0 to 9",
+        {"statistic": "mutual-information", "discrete_features": [10]}, 0, ParameterError, "from 0 to 9",
     ),
-    "a function that fails": ({"score": lambda X, y: 1 / 0}, 0, ParameterError, "ZeroDivisionError"),
-    "a function without scores": ({"score": lambda X, y: 3}, 0, ParameterError, "each of the 10 columns"),
-    "a function of words": ({"score": lambda X, y: ["a"] * 10}, 0, ParameterError, "each of the 10 columns"),
+    "a function that fails": ({"statistic": lambda X, y: 1 / 0}, 0, ParameterError, "ZeroDivisionError"),
+    "a function without scores": ({"statistic": lambda X, y: 3}, 0, ParameterError, "each of the 10 columns"),
+    "a function of words": ({"statistic": lambda X, y: ["a"] * 10}, 0, ParameterError, "each of the 10 columns"),
 }  # fmt: skip
 
 
@@ -371,7 +373,7 @@ def test_rows_beyond_the_budget(tmp_path, table):
 
     X = np.random.default_rng(0).standard_normal((20_000, 10))
     pa.parquet.write_table(pa.table({f"c{j}": x for j, x in enumerate(X.T)}), tmp_path / "x.parquet")
-    with lowland.config(memory="2.5MB", threads=1), pytest.raises(MemoryBudgetError, match="score='pearson'"):
+    with lowland.config(memory="2.5MB", threads=1), pytest.raises(MemoryBudgetError, match="statistic='pearson'"):
         FeatureFilter("spearman").fit(tmp_path / "x.parquet", X[:, 1])
     found = FeatureFilter("spearman", n_features_to_select=1).fit(tmp_path / "x.parquet", X[:, 1])
     assert found.get_feature_names_out().tolist() == ["c1"]
@@ -390,13 +392,13 @@ def test_on_the_command_line(wine, tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y).to_csv("wine.csv", index=False)
-    line = "fit select-filter wine.csv --label kind --score mrmr -k 2 --to z.csv --model m"
+    line = "fit select-filter wine.csv --label kind --statistic mrmr -k 2 --to z.csv --model m"
     result = CliRunner().invoke(cli, line.split())
     assert result.exit_code == 0, result.output
     assert "flavanoids" in result.output
     assert list(pandas.read_csv("z.csv").columns) == ["flavanoids", "color_intensity"]
     assert CliRunner().invoke(cli, ["transform", "m", "wine.csv", "--to", "again.csv"]).exit_code == 0
-    alone = CliRunner().invoke(cli, ["fit", "select-filter", "wine.csv", "--score", "variance", "-k", "1"])
+    alone = CliRunner().invoke(cli, ["fit", "select-filter", "wine.csv", "--statistic", "variance", "-k", "1"])
     assert "proline" in alone.output
     refused = CliRunner().invoke(cli, ["fit", "select-filter", "wine.csv"])
     assert refused.exit_code != 0

@@ -78,11 +78,11 @@ def column_scores(
     return Scores.of(values, None if np.isnan(p).any() else p, constant, columns.n, signed=signed)
 
 
-def measure_for(score: str, target: Target, discrete: np.ndarray, k: int, seed: int) -> Measure:
+def measure_for(statistic: str, target: Target, discrete: np.ndarray, k: int, seed: int) -> Measure:
     """Return the measure of a name; the last three are for mutual information."""
-    if score == "spearman":
+    if statistic == "spearman":
         return Spearman.to(target.values)
-    if score == "distance-correlation":
+    if statistic == "distance-correlation":
         return DistanceCorrelation.to(target)
     return MutualInformation.to(target, discrete, k, seed)
 
@@ -366,8 +366,8 @@ def _called(function: Callable[..., Any], X: Any, y: np.ndarray | None) -> tuple
         found = function(X) if y is None else function(X, y)
     except Exception as error:
         raise ParameterError(
-            f"score={name} failed with {type(error).__name__}: {str(error).rstrip('.')}. Give a function of X and y "
-            "that returns one score a column, or one of the scores by name."
+            f"statistic={name} failed with {type(error).__name__}: {str(error).rstrip('.')}. Give a function of X and "
+            "y that returns one score a column, or a statistic by name."
         ) from error
     scores, p = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
     try:
@@ -377,7 +377,7 @@ def _called(function: Callable[..., Any], X: Any, y: np.ndarray | None) -> tuple
         scores = np.empty(0)
     if any(a is not None and a.shape != (X.shape[1],) for a in (scores, p)):
         raise ParameterError(
-            f"score={name} returned no score for each of the {X.shape[1]} columns. Return an array of that length, or "
-            "a pair of them: scores and p-values."
+            f"statistic={name} returned no score for each of the {X.shape[1]} columns. Return an array of that "
+            "length, or a pair of them: scores and p-values."
         )
     return scores, None if p is None else np.where(np.isnan(p), 1.0, p)

@@ -313,7 +313,7 @@ def anova_scores(columns: ClassColumns) -> Scores:
     if n <= C:
         raise DataError(
             f"There are {C} classes and {n} rows, so nothing varies within the classes. Pass more rows of each class; "
-            "if y holds quantities, choose score='pearson'."
+            "if y holds quantities, choose statistic='pearson'."
         )
     within, between, mean = (to_numpy(a) for a in (columns.within, columns.between, columns.mean))
     least = columns.rounding * n * (mean**2).max(axis=0)  # what rounding leaves
@@ -342,7 +342,7 @@ def chi2_scores(sums: ClassSums, names: list[str]) -> Scores:
         listed = ", ".join(wrong[:5]) + ", …" * (len(wrong) > 5)
         raise DataError(
             f"Negative values in data passed to chi2: column{'s' * (len(wrong) > 1)} {listed}. It compares counts or "
-            "frequencies, which are zero or more. Choose score='anova' for measurements."
+            "frequencies, which are zero or more. Choose statistic='anova' for measurements."
         )
     shares = sums.n / sums.n.sum()
     expected = shares[:, None] * observed.sum(axis=0)[None, :]  # (C, d)

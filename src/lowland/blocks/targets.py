@@ -12,7 +12,7 @@ from lowland.blocks.labels import classes_of
 from lowland.errors import DataError, ParameterError
 
 _MOST_CLASSES, _LEAST_MEMBERS = 100, 5  # whole numbers of more kinds, or of fewer rows a kind, are quantities
-_NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these scores compare with; the others take both
+_NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these compare with; the others take both
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Target:
             if len(classes) > 2:
                 raise DataError(
                     f"y holds {len(classes)} classes, which are not numbers in any order, and numbers are wanted here. "
-                    "Choose score='anova', 'mutual-information' or 'distance-correlation', or encode the order of y."
+                    "Choose statistic='anova', 'mutual-information' or 'distance-correlation', or encode the order."
                 )
             return cls(codes.astype(np.float64), None)
         values = _finite(y)
@@ -66,34 +66,34 @@ def seems_classes(y: np.ndarray) -> bool:
     return kinds <= 2 or (kinds <= _MOST_CLASSES and kinds * _LEAST_MEMBERS <= len(values))
 
 
-def score_and_target(score: Any, y: np.ndarray | None, kind: str) -> tuple[str, Target | None]:
-    """Return the name of a score, "auto" resolved, and y as it compares columns with; ``kind`` says what y holds."""
-    if not isinstance(score, str):
-        return f"{getattr(score, '__name__', type(score).__name__)}()", None
-    if y is None or score == "variance":
-        return score, None
-    if score in _NUMBERS:
-        return score, _numbers_for(score, y, kind)
-    if score not in _CLASSES:
+def statistic_and_target(given: Any, y: np.ndarray | None, kind: str) -> tuple[str, Target | None]:
+    """Return the name of a statistic, "auto" resolved, and y as it compares with; ``kind`` says what y holds."""
+    if not isinstance(given, str):
+        return f"{getattr(given, '__name__', type(given).__name__)}()", None
+    if y is None or given == "variance":
+        return given, None
+    if given in _NUMBERS:
+        return given, _numbers_for(given, y, kind)
+    if given not in _CLASSES:
         target = Target.of(y, kind)
-        return {"auto": "pearson" if target.n_classes is None else "anova"}.get(score, score), target
+        return {"auto": "pearson" if target.n_classes is None else "anova"}.get(given, given), target
     if kind == "numbers":
         raise ParameterError(
-            f"FeatureFilter(score={score!r}, target='numbers'): {score} compares classes. Choose 'pearson', "
+            f"FeatureFilter(statistic={given!r}, target='numbers'): {given} compares classes. Choose 'pearson', "
             "'spearman', 'distance-correlation' or 'mutual-information' for numbers."
         )
-    return score, Target.of_classes(y)
+    return given, Target.of_classes(y)
 
 
-def _numbers_for(score: str, y: np.ndarray, kind: str) -> Target:
+def _numbers_for(statistic: str, y: np.ndarray, kind: str) -> Target:
     """The target of a correlation; more than two classes have no order to follow."""
     if kind == "numbers" or (kind == "auto" and not seems_classes(y)):
         return Target.of_numbers(y)
     target = Target.of_classes(y)
     if target.n_classes != 2:
         raise DataError(
-            f"FeatureFilter(score={score!r}): y holds {target.n_classes} classes, and a correlation follows numbers or "
-            "two classes. Choose score='anova' for classes; if y holds quantities, say target='numbers'."
+            f"FeatureFilter(statistic={statistic!r}): y holds {target.n_classes} classes, and a correlation follows "
+            "numbers or two classes. Choose statistic='anova' for classes; if y holds quantities, say target='numbers'."
         )
     return Target(target.values.astype(np.float64), None)
 

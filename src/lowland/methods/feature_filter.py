@@ -21,7 +21,7 @@ from lowland.blocks.dependence import (
 from lowland.blocks.filters import Scores
 from lowland.blocks.moments import ColumnMoments
 from lowland.blocks.selection import Step, path_table
-from lowland.blocks.targets import Target, score_and_target
+from lowland.blocks.targets import Target, statistic_and_target
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
@@ -30,7 +30,7 @@ from lowland.methods.selections import ColumnMap
 from lowland.run.run import Run
 
 _IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
-_FOR_ONE_PASS = "Choose score='pearson', 'anova' or another that is summed in one pass, use fewer rows"
+_FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another that is summed in one pass, use fewer rows"
 
 
 class FeatureFilter(ColumnMap):
@@ -50,7 +50,7 @@ class FeatureFilter(ColumnMap):
     ``SequentialFeatureSelector`` where columns matter together and not alone, ``PCA`` where sums of columns will do.
 
     Attributes: ``support_`` (d,) bool, ``scores_`` (d,), ``pvalues_`` (d,) or None, ``ranking_`` (d,), 1 for the best,
-    ``n_features_to_select_``, ``statistic_`` (the score by name), ``n_samples_``; for mRMR ``path_`` (a ``Step`` for
+    ``n_features_to_select_``, ``statistic_`` (its name), ``n_samples_``; for mRMR ``path_`` (a ``Step`` for
     every column) and ``relevance_``.
 
     Reference: Guyon and Elisseeff 2003, https://jmlr.org/papers/v3/guyon03a.html; Székely, Rizzo and Bakirov 2007,
@@ -73,7 +73,7 @@ class FeatureFilter(ColumnMap):
     reads_y: ClassVar[bool] = True
     counts: ClassVar[str | None] = "n_features_to_select"
 
-    score: (
+    statistic: (
         Literal[
             "auto",
             "variance",
@@ -129,7 +129,7 @@ class FeatureFilter(ColumnMap):
 
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Score the columns, rank them, keep some."""
-        self.statistic_, target = score_and_target(self.score, y, self.target)
+        self.statistic_, target = statistic_and_target(self.statistic, y, self.target)
         self._check_choices(self.statistic_)
         least = self._count(rows.d)
         if self.statistic_ == "mrmr":
@@ -150,8 +150,10 @@ class FeatureFilter(ColumnMap):
         name = self.statistic_
         if name == "variance":
             return filters.variance_scores(run.fold(rows, ColumnMoments.of, name="summing columns"))
-        if callable(self.score):
-            return function_scores(self.score, self._in_memory(rows, run, y), y, run, self.n_permutations, self._seed())
+        if callable(self.statistic):
+            return function_scores(
+                self.statistic, self._in_memory(rows, run, y), y, run, self.n_permutations, self._seed()
+            )
         assert target is not None
         C, values = target.n_classes or 0, target.values
         if name == "pearson":
@@ -169,7 +171,7 @@ class FeatureFilter(ColumnMap):
     def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[Scores, np.ndarray]:
         """Add columns one after the other, and keep the path."""
         if self.mrmr_redundancy == "correlation":
-            remedy = "Choose mrmr_redundancy='mutual-information', or leave columns out first by another score"
+            remedy = "Choose mrmr_redundancy='mutual-information', or leave columns out first by another statistic"
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} table of correlations", remedy)
             of = filters.MomentsAndTarget(target.n_classes)
             both = run.fold(rows, of, target.values, name="summing correlations")
@@ -200,20 +202,20 @@ class FeatureFilter(ColumnMap):
     # --- choices and checks ---
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
-        if self.score == "variance" and not isinstance(y, str):
+        if self.statistic == "variance" and not isinstance(y, str):
             return open_rows(X), None
         rows, target = super()._open(X, y)
         if target is None and self._wants_y:
             raise DataError(
-                f"FeatureFilter(score={self.score!r}) requires y to be passed, but the target y is None. Call "
-                "fit(X, y) with one value a row (lowland fit --label COLUMN), or choose score='variance', which looks "
-                "at X alone."
+                f"FeatureFilter(statistic={self.statistic!r}) requires y to be passed, but the target y is None. Call "
+                "fit(X, y) with one value a row (lowland fit --label COLUMN), or choose statistic='variance', which "
+                "looks at X alone."
             )
         return rows, target
 
     @property
     def _wants_y(self) -> bool:
-        return isinstance(self.score, str) and self.score != "variance"
+        return isinstance(self.statistic, str) and self.statistic != "variance"
 
     def _check_choices(self, name: str) -> None:
         """Refuse what contradicts itself before anything is read."""
@@ -221,11 +223,11 @@ class FeatureFilter(ColumnMap):
         given = [way for way in ways if getattr(self, way) not in (None, "auto")]
         if len(given) > 1:
             raise ParameterError(f"{' and '.join(given)} both say how many columns to keep. Give one of them.")
-        in_memory = name in _IN_MEMORY or callable(self.score)
+        in_memory = name in _IN_MEMORY or callable(self.statistic)
         if self.n_permutations and not in_memory:
             raise ParameterError(
-                f"FeatureFilter(score={name!r}, n_permutations={self.n_permutations}): permutations are for scores of "
-                f"rows in memory: {', '.join(_IN_MEMORY)}, or a function. Leave n_permutations out."
+                f"FeatureFilter(statistic={name!r}, n_permutations={self.n_permutations}): permutations are for scores "
+                f"of rows in memory: {', '.join(_IN_MEMORY)}, or a function. Leave n_permutations out."
             )
         if self.false_discovery_rate is not None:
             permuted = name == "mutual-information" and self.n_permutations > 0
@@ -233,7 +235,7 @@ class FeatureFilter(ColumnMap):
                 raise ParameterError(_no_pvalue(name))
         if name == "mrmr" and self.threshold is not None:
             raise ParameterError(
-                "FeatureFilter(score='mrmr', threshold=...): its scores depend on what was chosen before. Give "
+                "FeatureFilter(statistic='mrmr', threshold=...): its scores depend on what was chosen before. Give "
                 "n_features_to_select."
             )
 
@@ -259,9 +261,9 @@ class FeatureFilter(ColumnMap):
         """All rows on the host; sparse ones stay so."""
         n = rows.n if y is None else len(y)
         if not rows.in_memory and n is not None:
-            what = f"FeatureFilter(score={self.score!r}) needs whole columns in memory and"
+            what = f"FeatureFilter(statistic={self.statistic!r}) needs whole columns in memory and"
             run.require(2 * n * rows.d * rows.dtype.itemsize, what, _FOR_ONE_PASS)
-        X = run.to_array(rows, f"FeatureFilter(score={self.score!r})")
+        X = run.to_array(rows, f"FeatureFilter(statistic={self.statistic!r})")
         if y is not None and X.shape[0] != len(y):
             raise DataError(f"There are {X.shape[0]} rows in {rows.source}, and {len(y)} values of y. Give one a row.")
         return X if is_sparse(X) else to_numpy(X)
@@ -279,7 +281,7 @@ class FeatureFilter(ColumnMap):
         tags = super().__sklearn_tags__()
         tags.array_api_support = False  # support_ stays on the host
         tags.target_tags.required = self._wants_y
-        tags.input_tags.positive_only = self.score == "chi2"
+        tags.input_tags.positive_only = self.statistic == "chi2"
         return tags
 
     # --- out ---
@@ -307,7 +309,7 @@ class FeatureFilter(ColumnMap):
 
     def _facts(self) -> dict[str, Any]:
         names, scores, ranking = self.get_feature_names_out(), self.scores_[self.support_], self.ranking_[self.support_]
-        return {"score": self.statistic_, "kept": [f"{names[i]}: {scores[i]:.4g}" for i in np.argsort(ranking)]}
+        return {"statistic": self.statistic_, "kept": [f"{names[i]}: {scores[i]:.4g}" for i in np.argsort(ranking)]}
 
 
 def _no_pvalue(name: str) -> str:
@@ -315,6 +317,6 @@ def _no_pvalue(name: str) -> str:
     if name not in ("variance", "mrmr", "mutual-information"):
         remedy = "Return p-values beside the scores, give n_permutations=999, or give"
     return (
-        f"FeatureFilter(score={name!r}) has no p-value, and a false discovery rate needs one. {remedy} "
+        f"FeatureFilter(statistic={name!r}) has no p-value, and a false discovery rate needs one. {remedy} "
         "n_features_to_select or threshold instead of false_discovery_rate."
     )
