@@ -182,7 +182,7 @@ class FeatureFilter(ColumnMap):
                 columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run
             )
         search = relevance.Choice(relevant, redundancy, constant, quotient=self.mrmr_form == "quotient")
-        names, path = self._names(rows), []
+        names, path = self._names(rows), list[Step]()
         for _, move in zip(run.iterate("adding columns", k), search.moves(k), strict=True):
             path.append(Step.of(len(path) + 1, move, names))
         self.path_, self.relevance_ = tuple(path), relevant
