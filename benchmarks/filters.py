@@ -63,7 +63,7 @@ def filters_information(plan: Plan) -> Iterator[Line]:
         }
         times = alternate(work, min(plan.repeat, 3))
         off = float(np.abs(times.answers["ours"].scores_ - times.answers["peer"]).max())
-        if not off <= 1e-6:
+        if not off <= 1e-4:  # theirs adds noise, which moves a neighbour now and then
             raise WrongAnswer(f"mutual information: off by {off:.1e} nats")
         yield times.line(words, "ours", "peer", remark=f"off by {off:.0e} nats; one core there, threads here")
 

@@ -79,6 +79,23 @@ def test_float32_is_summed_in_float64(table):
     np.testing.assert_allclose(r, r_regression(single.astype(np.float64), X[:, 0]), rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("far", [0.0, 1000.0])
+def test_compiled_loops_and_their_twins(monkeypatch, dtype, far):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 5000)  # more rows than are summed at a time
+    X = (rng.standard_normal((5000, 6)) + rng.standard_normal((4, 6))[y] + far).astype(dtype)
+    X.setflags(write=False)
+    z = np.cos(np.arange(5000.0))
+    for of, target in ((ColumnsByClass(4), y), (SumsByClass(4), y), (TargetColumns.of, z)):
+        plain = of(X, target)
+        with monkeypatch.context() as patch:
+            patch.setattr(filters, "_LARGE", 0)
+            compiled = of(X, target)
+        for name in vars(plain):
+            np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-9, atol=1e-9)
+
+
 def test_no_rows_add_nothing(table):
     X, y = table
     for of, target in ((ColumnsByClass(4), y), (SumsByClass(4), y), (TargetColumns.of, X[:, 0])):

@@ -20,6 +20,7 @@ from lowland.blocks.moments import ColumnMoments, Moments, shift_of
 from lowland.errors import DataError
 
 _RUN_BYTES = 2**20  # of rows summed at a time: they stay in the cache between one sum and the next
+_LARGE, _ROWS = 1_000_000, 4096  # numbers from which on loops are compiled, and rows summed at a time there
 _DIGITS = 1e-3  # share of squares within classes below which a difference would lose more than three digits
 _TIE = 1e-10  # scores nearer than this share are equal, and the first column comes first
 
@@ -72,12 +73,8 @@ class TargetColumns:
             columns = ColumnMoments.of(X)
             products = X.T.astype(np.float64) @ z
             return cls(n, columns.mean, columns.squares, y_mean, float(z @ z), products, columns.rounding)
-        xp, shift = xp_of(X), _shift(X)
-        sums = squares = products = _zeros(X, X.shape[1])
-        for part, run in _runs(X, shift):
-            sums = sums + xp.sum(run, axis=0)
-            squares = squares + column_squares(run)
-            products = products + like(z[part], run) @ run  # z adds up to zero, so the shift leaves nothing behind
+        shift = _shift(X)
+        sums, squares, products = _beside(X, shift, z)  # z adds up to zero, so the shift leaves nothing in the products
         offset = sums / max(n, 1)
         mean = offset if shift is None else as_double(shift) + offset
         rounding = (8 * eps_of(X)) ** 2
@@ -145,10 +142,7 @@ class ColumnsByClass:
         if is_sparse(X):
             return self._of_sparse(X, y, n)
         shift = _shift(X)
-        sums, squares = _zeros(X, self.classes, X.shape[1]), _zeros(X, X.shape[1])
-        for part, run in _runs(X, shift):
-            sums = sums + sums_by_class(run, y[part], self.classes)
-            squares = squares + column_squares(run)
+        sums, squares = _by_class(X, shift, y, self.classes)
         seen = sums / like(np.maximum(n, 1), sums)[:, None]  # the class means, from the shift
         within = squares - like(n, seen) @ seen**2
         xp = xp_of(seen)
@@ -213,9 +207,7 @@ class SumsByClass:
         if is_sparse(X):
             least, largest = (np.asarray(v.toarray()).ravel() for v in (X.min(axis=0), X.max(axis=0)))
             return ClassSums(n, sums_by_class(X.astype(np.float64), y, self.classes), least, largest)
-        xp, sums = xp_of(X), _zeros(X, self.classes, X.shape[1])
-        for part, run in _runs(X, None):
-            sums = sums + sums_by_class(run, y[part], self.classes)
+        xp, (sums, _) = xp_of(X), _by_class(X, None, y, self.classes)
         return ClassSums(n, sums, xp.min(X, axis=0), xp.max(X, axis=0))
 
 
@@ -254,6 +246,55 @@ def sums_by_class(X: Any, y: np.ndarray, classes: int) -> Array:
     if isinstance(X, np.ndarray):
         return membership(y, classes).T @ X
     return like(y[None, :] == np.arange(classes)[:, None], X) @ X
+
+
+def _beside(X: Array, shift: Array | None, z: np.ndarray) -> tuple[Array, Array, Array]:
+    """The sums of x - shift, of its squares, and of its products with z, each (d,) float64."""
+    d = X.shape[1]
+    sums, squares, products = _zeros(X, d), _zeros(X, d), _zeros(X, d)
+    if _is_large(X):
+        from lowland.kernels.columns import add_beside
+
+        for part in _parts(X):
+            own = np.zeros((3, d))  # short sums, which are then added: long ones would lose digits
+            add_beside(X[part], _as_shift(X, shift), z[part], *own)
+            sums, squares, products = sums + own[0], squares + own[1], products + own[2]
+        return sums, squares, products
+    for part, run in _runs(X, shift):
+        sums = sums + xp_of(run).sum(run, axis=0)
+        squares = squares + column_squares(run)
+        products = products + like(z[part], run) @ run
+    return sums, squares, products
+
+
+def _by_class(X: Array, shift: Array | None, y: np.ndarray, classes: int) -> tuple[Array, Array]:
+    """The sums of x - shift over each class, (C, d) float64, and of its squares over all, (d,)."""
+    sums, squares = _zeros(X, classes, X.shape[1]), _zeros(X, X.shape[1])
+    if _is_large(X):
+        from lowland.kernels.columns import add_by_class
+
+        for part in _parts(X):
+            own, own_squares = np.zeros(sums.shape), np.zeros(squares.shape)
+            add_by_class(X[part], _as_shift(X, shift), y[part], own, own_squares)
+            sums, squares = sums + own, squares + own_squares
+        return sums, squares
+    for part, run in _runs(X, shift):
+        sums = sums + sums_by_class(run, y[part], classes)
+        squares = squares + column_squares(run)
+    return sums, squares
+
+
+def _is_large(X: Array) -> bool:
+    """Whether compiled loops over the rows are worth loading, and can go along them."""
+    return isinstance(X, np.ndarray) and X.flags.c_contiguous and X.size >= _LARGE
+
+
+def _parts(X: Array) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, X.shape[0], _ROWS))
+
+
+def _as_shift(X: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
+    return np.zeros(X.shape[1]) if shift is None else shift.astype(np.float64)
 
 
 def _runs(X: Array, shift: Array | None) -> Iterator[tuple[slice, Array]]:
