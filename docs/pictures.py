@@ -638,6 +638,44 @@ def growth() -> Any:
     return figure
 
 
+def feature_filter() -> Any:
+    """Six targets beside one column, and how strongly four scores respond to each."""
+    from matplotlib.figure import Figure
+
+    from lowland import FeatureFilter
+
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-1, 1, 400)
+    noise = rng.standard_normal(400)
+    shapes = {
+        "a line": x + 0.25 * noise,
+        "a rising curve": np.exp(4 * x + 0.6 * noise),
+        "a parabola": 2 * x**2 + 0.15 * noise,
+        "a wave": np.sin(9 * x) + 0.25 * noise,
+        "a ring": np.where(rng.random(400) < 0.5, 1, -1) * np.sqrt(np.clip(1 - x**2, 0, 1)) + 0.06 * noise,
+        "noise": noise,
+    }
+    scores = {"pearson": "|r|", "spearman": "|ρ|", "distance-correlation": "dist", "mutual-information": "info"}
+    figure = Figure(figsize=(11.5, 4.0), layout="constrained")
+    tops, bottoms = figure.subplots(2, 6, height_ratios=(1.2, 1))
+    for top, bottom, (words, y) in zip(tops, bottoms, shapes.items(), strict=True):
+        heights = [abs(FeatureFilter(score).fit(x[:, None], y).scores_[0]) for score in scores]
+        heights[-1] = np.sqrt(1 - np.exp(-2 * heights[-1]))  # the correlation of a normal pair with that information
+        top.scatter(x, y, s=4, color=STRONG, linewidths=0)
+        top.set_xticks([])
+        top.set_yticks([])
+        for spine in top.spines.values():
+            spine.set_color(WEAK)
+        _title(top, words)
+        bottom.bar(range(4), heights, color=[WEAK, WEAK, MARK, STRONG], width=0.7)
+        bottom.set_xticks(range(4), list(scores.values()), fontsize="small")
+        bottom.set_ylim(0, 1.05)
+        _quiet(bottom)
+        if bottom is not bottoms[0]:
+            bottom.set_yticklabels([])
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -666,5 +704,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         sequential_feature_selector,
         self_organizing_map,
         growth,
+        feature_filter,
     )
 }

@@ -137,7 +137,7 @@ def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]
         sums = np.zeros((len(n), Y.shape[1]))
         for start in range(0, len(Y), _MEMBERS):
             rows = Y[start : start + _MEMBERS].astype(np.float64, copy=False)
-            sums += _membership(y[start : start + _MEMBERS], len(n)).T @ rows
+            sums += membership(y[start : start + _MEMBERS], len(n)).T @ rows
     else:
         member = y[:, None] == np.arange(len(n))[None, :]  # (m, C)
         Y64 = as_double(Y)
@@ -148,7 +148,7 @@ def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]
     return Y, (seen + as_double(shift)[None, :]) * like(n > 0, seen)[:, None], seen
 
 
-def _membership(y: np.ndarray, classes: int) -> Any:
+def membership(y: np.ndarray, classes: int) -> Any:
     """The (m, C) matrix with a one in each row, in the column of its class."""
     from scipy.sparse import csr_array
 

@@ -1,0 +1,322 @@
+"""Feature filters."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils import Tags
+
+from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.blocks import filters, relevance
+from lowland.blocks.dependence import (
+    Columns,
+    column_scores,
+    discrete_columns,
+    function_scores,
+    measure_for,
+)
+from lowland.blocks.filters import Scores
+from lowland.blocks.moments import ColumnMoments
+from lowland.blocks.selection import Step, path_table
+from lowland.blocks.targets import Target, statistic_and_target
+from lowland.data.open import open_rows
+from lowland.data.rows import Rows
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.methods.base import RandomState, param
+from lowland.methods.selections import ColumnMap
+from lowland.run.run import Run
+
+_IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
+_FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another that is summed in one pass, use fewer rows"
+
+
+class FeatureFilter(ColumnMap):
+    """Feature filter: every column gets a score by itself, from the rows or from their target, and the best are kept.
+
+    Problem: choose the columns j with the largest s(x_j, y), a statistic of one column and the target that costs no
+    model; for mRMR those with the largest s(x_j, y) - mean of s(x_j, x_i) over the columns i chosen before.
+
+    1. Sum the statistic in one pass: variance, Pearson's r, the F of an analysis of variance, chi-square
+       (``blocks.filters``); or score columns in memory: Spearman's ranks, distance correlation, mutual information
+       (``blocks.dependence``).
+    2. mRMR: add the column that is relevant and not redundant, one after the other (``blocks.relevance``).
+    3. Keep the best k, a share, those above a threshold, or those that pass a false discovery rate.
+    4. Rows keep the chosen columns.
+
+    Cost: one pass and n d operations; in memory d n log n; mRMR sums correlations, n d². Prefer
+    ``SequentialFeatureSelector`` where columns matter together and not alone, ``PCA`` where sums of columns will do.
+
+    Attributes: ``support_`` (d,) bool, ``scores_`` (d,), ``pvalues_`` (d,) or None, ``ranking_`` (d,), 1 for the best,
+    ``n_features_to_select_``, ``statistic_`` (its name), ``n_samples_``; for mRMR ``path_`` (a ``Step`` for
+    every column) and ``relevance_``.
+
+    Reference: Guyon and Elisseeff 2003, https://jmlr.org/papers/v3/guyon03a.html; Székely, Rizzo and Bakirov 2007,
+    doi:10.1214/009053607000000505; Kraskov, Stögbauer and Grassberger 2004, doi:10.1103/PhysRevE.69.066138; Peng, Long
+    and Ding 2005, doi:10.1109/TPAMI.2005.159; Benjamini and Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x.
+
+    Examples
+    --------
+    >>> from lowland import FeatureFilter
+    >>> from lowland.data import load
+    >>> wine = load("wine")
+    >>> best = FeatureFilter(n_features_to_select=3).fit(wine.X, wine.y)
+    >>> best.get_support(indices=True).tolist(), best.statistic_, best.scores_[6].round(1).item()
+    ([6, 11, 12], 'anova', 233.9)
+    """
+
+    verb: ClassVar[str] = "select-filter"
+    streams: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
+    reads_y: ClassVar[bool] = True
+    counts: ClassVar[str | None] = "n_features_to_select"
+
+    statistic: (
+        Literal[
+            "auto",
+            "variance",
+            "pearson",
+            "spearman",
+            "distance-correlation",
+            "mutual-information",
+            "anova",
+            "chi2",
+            "mrmr",
+        ]
+        | Callable[..., Any]
+    ) = param(
+        "auto",
+        "The statistic by name, or a function of X and y; auto: anova for classes, pearson for numbers.",
+        positional=True,
+        wanted="'auto', 'variance', 'pearson', 'spearman', 'distance-correlation', 'mutual-information', 'anova', "
+        "'chi2', 'mrmr', or a function of X and y",
+    )
+    n_features_to_select: int | float | Literal["auto"] = param(
+        "auto",
+        "How many columns to keep, or the share of them; auto: half, or those that pass what is given below.",
+        wanted="a whole number of 1 or more, a share above 0 and up to 1, or 'auto'",
+    )
+    threshold: float | None = param(None, "Keep the columns with a score above this, whatever its sign.")
+    false_discovery_rate: float | None = param(
+        None, "Keep as many as are expected to hold at most this share of false ones.", above=0, at_most=1
+    )
+    fdr_method: Literal["benjamini-hochberg", "benjamini-yekutieli"] = param(
+        "benjamini-hochberg", "How the rate is kept; yekutieli: however the columns depend on each other."
+    )
+    target: Literal["auto", "classes", "numbers"] = param(
+        "auto", "What y holds; auto: texts, or whole numbers of few kinds with many rows each, are classes."
+    )
+    n_neighbors: int = param(3, "Neighbours by which mutual information is estimated.", at_least=1)
+    discrete_features: Literal["auto"] | bool | Sequence[float] | np.ndarray = param(
+        "auto",
+        "Columns that hold classes, for mutual information: all, none, a mask or places; auto: those of sparse rows.",
+        wanted="'auto', True, False, a truth value for each column, or the places of some",
+    )
+    n_permutations: int = param(
+        0, "Permutations for p-values, for the scores that need the rows in memory; 999 is usual.", at_least=0
+    )
+    mrmr_form: Literal["difference", "quotient"] = param(
+        "difference", "For mrmr: relevance minus redundancy, or divided by it."
+    )
+    mrmr_redundancy: Literal["correlation", "mutual-information"] = param(
+        "correlation", "For mrmr: what both are measured by; correlation takes one pass."
+    )
+    random_state: RandomState = param(None, "Seed of the permutations, and of the noise that sets equal values apart.")
+
+    # --- fit ---
+
+    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Score the columns, rank them, keep some."""
+        self.statistic_, target = statistic_and_target(self.statistic, y, self.target)
+        self._check_choices(self.statistic_)
+        least = self._count(rows.d)
+        if self.statistic_ == "mrmr":
+            assert target is not None
+            found, order = self._by_relevance(rows, run, target, least)
+        else:
+            found = self._scores(rows, run, y, target)
+            order = filters.ranked(np.where(found.constant, -np.inf, found.strength))  # what does not vary comes last
+        self.scores_, self.pvalues_, self.n_samples_ = found.values, found.pvalues, found.n
+        self.ranking_ = np.empty(rows.d, dtype=np.int64)
+        self.ranking_[order] = np.arange(1, rows.d + 1)
+        self.support_ = self._support(found, least)
+        self.n_features_to_select_ = int(self.support_.sum())
+        self._tell_of_what_was_kept(found, rows)
+
+    def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> Scores:
+        """The scores of all columns, from one pass or from rows in memory."""
+        name = self.statistic_
+        if name == "variance":
+            return filters.variance_scores(run.fold(rows, ColumnMoments.of, name="summing columns"))
+        if callable(self.statistic):
+            return function_scores(
+                self.statistic, self._in_memory(rows, run, y), y, run, self.n_permutations, self._seed()
+            )
+        assert target is not None
+        C, values = target.n_classes or 0, target.values
+        if name == "pearson":
+            columns = run.fold(rows, filters.TargetColumns.of, values, name="summing columns")
+            return filters.pearson_scores(columns)
+        if name == "anova":
+            return filters.anova_scores(run.fold(rows, filters.ColumnsByClass(C), values, name="summing classes"))
+        if name == "chi2":
+            sums = run.fold(rows, filters.SumsByClass(C), values, name="summing classes")
+            return filters.chi2_scores(sums, self._names(rows))
+        table = Columns(self._in_memory(rows, run, y))
+        measure = measure_for(name, target, self._discrete(rows), self.n_neighbors, self._seed())
+        return column_scores(table, measure, run, self.n_permutations, self._seed(), signed=name == "spearman")
+
+    def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[Scores, np.ndarray]:
+        """Add columns one after the other, and keep the path."""
+        if self.mrmr_redundancy == "correlation":
+            remedy = "Choose mrmr_redundancy='mutual-information', or leave columns out first by another statistic"
+            run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} table of correlations", remedy)
+            of = filters.MomentsAndTarget(target.n_classes)
+            both = run.fold(rows, of, target.values, name="summing correlations")
+            relevant, redundancy, constant, n = relevance.by_correlation(both)
+        else:
+            columns = Columns(self._in_memory(rows, run, target.values))
+            relevant, redundancy, constant, n = relevance.by_information(
+                columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run
+            )
+        search = relevance.Choice(relevant, redundancy, constant, quotient=self.mrmr_form == "quotient")
+        names, path = self._names(rows), list[Step]()
+        for _, move in zip(run.iterate("adding columns", k), search.moves(k), strict=True):
+            path.append(Step.of(len(path) + 1, move, names))
+        self.path_, self.relevance_ = tuple(path), relevant
+        return Scores(search.scores, None, constant, n), search.ranking()
+
+    def _support(self, found: Scores, k: int) -> np.ndarray:
+        """Which columns are kept."""
+        if self.false_discovery_rate is not None:
+            if found.pvalues is None:
+                raise ParameterError(_no_pvalue(self.statistic_))
+            yekutieli = self.fdr_method == "benjamini-yekutieli"
+            return filters.discoveries(found.pvalues, self.false_discovery_rate, any_dependence=yekutieli)
+        if self.threshold is not None:
+            return found.strength > self.threshold
+        return self.ranking_ <= k
+
+    # --- choices and checks ---
+
+    def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
+        if self.statistic == "variance" and not isinstance(y, str):
+            return open_rows(X), None
+        rows, target = super()._open(X, y)
+        if target is None and self._wants_y:
+            raise DataError(
+                f"FeatureFilter(statistic={self.statistic!r}) requires y to be passed, but the target y is None. Call "
+                "fit(X, y) with one value a row (lowland fit --label COLUMN), or choose statistic='variance', which "
+                "looks at X alone."
+            )
+        return rows, target
+
+    @property
+    def _wants_y(self) -> bool:
+        return isinstance(self.statistic, str) and self.statistic != "variance"
+
+    def _check_choices(self, name: str) -> None:
+        """Refuse what contradicts itself before anything is read."""
+        ways = ("n_features_to_select", "threshold", "false_discovery_rate")
+        given = [way for way in ways if getattr(self, way) not in (None, "auto")]
+        if len(given) > 1:
+            raise ParameterError(f"{' and '.join(given)} both say how many columns to keep. Give one of them.")
+        in_memory = name in _IN_MEMORY or callable(self.statistic)
+        if self.n_permutations and not in_memory:
+            raise ParameterError(
+                f"FeatureFilter(statistic={name!r}, n_permutations={self.n_permutations}): permutations are for scores "
+                f"of rows in memory: {', '.join(_IN_MEMORY)}, or a function. Leave n_permutations out."
+            )
+        if self.false_discovery_rate is not None:
+            permuted = name == "mutual-information" and self.n_permutations > 0
+            if name in ("variance", "mrmr") or (name == "mutual-information" and not permuted):
+                raise ParameterError(_no_pvalue(name))
+        if name == "mrmr" and self.threshold is not None:
+            raise ParameterError(
+                "FeatureFilter(statistic='mrmr', threshold=...): its scores depend on what was chosen before. Give "
+                "n_features_to_select."
+            )
+
+    def _count(self, d: int) -> int:
+        """How many columns to keep, where that is said by a number."""
+        k = self.n_features_to_select
+        if isinstance(k, str):
+            return max(1, d // 2)
+        if isinstance(k, numbers.Integral):
+            if not 1 <= k <= d:
+                raise ParameterError(
+                    f"FeatureFilter(n_features_to_select={k}): n_features={d}. Choose at least 1 and at most {d}."
+                )
+            return int(k)
+        if not 0 < k <= 1:
+            raise ParameterError(
+                f"FeatureFilter(n_features_to_select={k}): a share lies above 0 and is at most 1. For a number of "
+                "columns give a whole number."
+            )
+        return max(1, int(d * k + 1e-9))
+
+    def _in_memory(self, rows: Rows, run: Run, y: np.ndarray | None) -> Any:
+        """All rows on the host; sparse ones stay so."""
+        n = rows.n if y is None else len(y)
+        if not rows.in_memory and n is not None:
+            what = f"FeatureFilter(statistic={self.statistic!r}) needs whole columns in memory and"
+            run.require(2 * n * rows.d * rows.dtype.itemsize, what, _FOR_ONE_PASS)
+        X = run.to_array(rows, f"FeatureFilter(statistic={self.statistic!r})")
+        if y is not None and X.shape[0] != len(y):
+            raise DataError(f"There are {X.shape[0]} rows in {rows.source}, and {len(y)} values of y. Give one a row.")
+        return X if is_sparse(X) else to_numpy(X)
+
+    def _discrete(self, rows: Rows) -> np.ndarray:
+        return discrete_columns(self.discrete_features, rows.d, rows.is_sparse)
+
+    def _seed(self) -> int:
+        return int(self._generator().integers(2**31))
+
+    def _names(self, rows: Rows) -> list[str]:
+        return [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = False  # support_ stays on the host
+        tags.target_tags.required = self._wants_y
+        tags.input_tags.positive_only = self.statistic == "chi2"
+        return tags
+
+    # --- out ---
+
+    def path_table(self) -> str:
+        """Return the path of mRMR as a text: step, column, score, number of columns after it."""
+        return path_table(self.path_)
+
+    def _tell_of_what_was_kept(self, found: Scores, rows: Rows) -> None:
+        if not self.support_.any():
+            warn(
+                "No column passed, so none is kept. Raise false_discovery_rate, lower threshold, or give "
+                "n_features_to_select.",
+                DataWarning,
+            )
+        taken = np.flatnonzero(self.support_ & found.constant)
+        if len(taken):
+            names = self._names(rows)
+            listed = ", ".join(repr(names[j]) for j in taken[:5]) + ", …" * (len(taken) > 5)
+            warn(
+                f"Only {int((~found.constant).sum())} columns vary, so constant ones were kept as well: {listed}. Ask "
+                "for fewer columns.",
+                DataWarning,
+            )
+
+    def _facts(self) -> dict[str, Any]:
+        names, scores, ranking = self.get_feature_names_out(), self.scores_[self.support_], self.ranking_[self.support_]
+        return {"statistic": self.statistic_, "kept": [f"{names[i]}: {scores[i]:.4g}" for i in np.argsort(ranking)]}
+
+
+def _no_pvalue(name: str) -> str:
+    remedy = "Give n_permutations=999, or" if name == "mutual-information" else "Give"
+    if name not in ("variance", "mrmr", "mutual-information"):
+        remedy = "Return p-values beside the scores, give n_permutations=999, or give"
+    return (
+        f"FeatureFilter(statistic={name!r}) has no p-value, and a false discovery rate needs one. {remedy} "
+        "n_features_to_select or threshold instead of false_discovery_rate."
+    )

@@ -1,0 +1,405 @@
+"""What is true of feature filters alone; their statistics are tested with the blocks."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_selection import (
+    SelectFdr,
+    SelectKBest,
+    SelectPercentile,
+    VarianceThreshold,
+    chi2,
+    f_classif,
+    f_regression,
+    mutual_info_classif,
+    mutual_info_regression,
+    r_regression,
+)
+
+import lowland
+from lowland import FeatureFilter, plots
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError, Stopped
+
+ONE_PASS = ("variance", "pearson", "anova", "chi2", "mrmr")
+IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load("wine")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Numbers that follow column 2 along a line, column 5 along a parabola; ten columns."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 10)) + 3
+    return X, 2 * X[:, 2] + (X[:, 5] - 3) ** 2 + 0.3 * rng.standard_normal(300)
+
+
+def target_of(score, wine, table):
+    return table[1] if score in ("pearson", "spearman") else wine.y
+
+
+# --- the answer
+
+
+def test_the_same_scores_and_columns_as_scikit_learn(wine, table):
+    X, y = wine.X, wine.y
+    for score, function in (("anova", f_classif), ("chi2", chi2)):
+        ours, theirs = FeatureFilter(score, n_features_to_select=4).fit(X, y), SelectKBest(function, k=4).fit(X, y)
+        np.testing.assert_allclose(ours.scores_, theirs.scores_, rtol=1e-9)
+        np.testing.assert_allclose(ours.pvalues_, theirs.pvalues_, rtol=1e-6)
+        np.testing.assert_array_equal(ours.transform(X), theirs.transform(X))
+    X, y = table
+    ours, theirs = FeatureFilter("pearson", n_features_to_select=3).fit(X, y), SelectKBest(f_regression, k=3).fit(X, y)
+    np.testing.assert_allclose(ours.scores_, r_regression(X, y), rtol=1e-9)
+    np.testing.assert_allclose(ours.pvalues_, theirs.pvalues_, rtol=1e-6)
+    np.testing.assert_allclose(ours.pvalues_, [scipy.stats.pearsonr(x, y).pvalue for x in X.T], rtol=1e-6)
+    np.testing.assert_array_equal(ours.support_, theirs.get_support())
+    ours = FeatureFilter("spearman").fit(X, y)
+    ranked = [scipy.stats.spearmanr(x, y) for x in X.T]
+    np.testing.assert_allclose(ours.scores_, [r.statistic for r in ranked], rtol=1e-9)
+    np.testing.assert_allclose(ours.pvalues_, [r.pvalue for r in ranked], rtol=1e-6)
+
+
+def test_mutual_information_agrees_with_scikit_learn_to_its_noise(wine, table):
+    ours = FeatureFilter("mutual-information").fit(*table)
+    np.testing.assert_allclose(ours.scores_, mutual_info_regression(*table, random_state=0), atol=1e-6)
+    ours = FeatureFilter("mutual-information").fit(wine.X, wine.y)
+    theirs = np.array([mutual_info_classif(wine.X, wine.y, random_state=s) for s in range(8)])
+    off = np.abs(ours.scores_ - theirs.mean(axis=0))
+    assert (off <= 6 * theirs.std(axis=0) + 1e-6).all()  # wine has many equal values
+    digits = load("digits")
+    X, y = digits.X[:400, 20:30], digits.y[:400]
+    ours = FeatureFilter("mutual-information", discrete_features=True).fit(X, y)
+    np.testing.assert_allclose(ours.scores_, mutual_info_classif(X, y, discrete_features=True), atol=1e-9)
+    sparse = FeatureFilter("mutual-information").fit(scipy.sparse.csr_array(X), y)
+    np.testing.assert_array_equal(sparse.scores_, ours.scores_)
+
+
+def test_the_ways_of_scikit_learn_to_say_how_many(wine):
+    X, y = wine.X, wine.y
+    for share in (0.1, 0.29, 0.5, 1.0):
+        ours = FeatureFilter("anova", n_features_to_select=share).fit(X, y)
+        theirs = SelectPercentile(f_classif, percentile=100 * share).fit(X, y).get_support()
+        assert (ours.support_ <= theirs).all()
+        assert theirs.sum() - ours.n_features_to_select_ == (share in (0.1, 0.29))  # of 13 columns no whole number
+    noise = np.random.default_rng(0).standard_normal((178, 40))
+    both = np.hstack([X, noise])
+    for rate in (0.01, 0.2):
+        ours = FeatureFilter("anova", false_discovery_rate=rate).fit(both, y)
+        np.testing.assert_array_equal(ours.support_, SelectFdr(f_classif, alpha=rate).fit(both, y).get_support())
+        strict = FeatureFilter("anova", false_discovery_rate=rate, fdr_method="benjamini-yekutieli").fit(both, y)
+        assert (strict.support_ <= ours.support_).all()
+        assert strict.n_features_to_select_ < ours.n_features_to_select_ or rate < 0.1
+    for level in (0.0, 0.3, 10.0):
+        ours = FeatureFilter("variance", threshold=level).fit(X)
+        theirs = VarianceThreshold(level).fit(X)
+        np.testing.assert_array_equal(ours.support_, theirs.get_support())
+        if level > 0:  # at zero theirs are the ranges where these are less
+            np.testing.assert_allclose(ours.scores_, theirs.variances_, rtol=1e-9)
+    assert FeatureFilter().fit(X, y).n_features_to_select_ == 6  # half of 13
+    assert FeatureFilter(n_features_to_select=0.01).fit(X, y).n_features_to_select_ == 1
+
+
+def test_a_correlation_counts_by_its_size(table):
+    X, y = table
+    kept = FeatureFilter("pearson", n_features_to_select=1).fit(X * [1, 1, -1, 1, 1, 1, 1, 1, 1, 1], y)
+    assert kept.get_support(indices=True).tolist() == [2]
+    assert kept.scores_[2] < -0.5
+    above = FeatureFilter("pearson", threshold=0.5).fit(-X, y)
+    assert above.get_support(indices=True).tolist() == [2]
+
+
+def test_what_each_score_sees(table):
+    X, y = table
+    assert FeatureFilter("pearson", n_features_to_select=2).fit(X, y).ranking_[2] == 1
+    for score in ("distance-correlation", "mutual-information"):
+        found = FeatureFilter(score, n_features_to_select=2).fit(X, y)
+        assert found.get_support(indices=True).tolist() == [2, 5]
+
+
+def test_ranking_and_scores_belong_together(wine, table):
+    for score in (*ONE_PASS, *IN_MEMORY):
+        X = table[0] if score in ("pearson", "spearman") else wine.X
+        found = FeatureFilter(score, n_features_to_select=3).fit(X, target_of(score, wine, table))
+        assert sorted(found.ranking_) == list(range(1, X.shape[1] + 1))
+        np.testing.assert_array_equal(found.support_, found.ranking_ <= 3)
+        if score != "mrmr":
+            assert (np.diff(np.abs(found.scores_)[np.argsort(found.ranking_)]) <= 1e-12).all()
+        assert found.n_samples_ == len(X)
+
+
+def test_the_kind_of_y_chooses_the_score(wine):
+    def statistic(y, **options):
+        return FeatureFilter(**options).fit(wine.X, y).statistic_
+
+    assert statistic(wine.y) == "anova"
+    assert statistic(np.array(wine.label_names)[wine.y]) == "anova"
+    assert statistic(wine.X[:, 5]) == "pearson"
+    assert statistic(wine.y, target="numbers") == "pearson"
+    assert statistic(np.arange(178)) == "pearson"
+    assert statistic(np.arange(178), target="classes", statistic="mutual-information") == "mutual-information"
+
+
+def test_a_function_scores(wine):
+    X, y = wine.X, wine.y
+    ours = FeatureFilter(f_classif, n_features_to_select=3).fit(X, y)
+    np.testing.assert_array_equal(ours.support_, SelectKBest(f_classif, k=3).fit(X, y).get_support())
+    assert ours.statistic_ == "f_classif()"
+    assert ours.pvalues_ is not None
+    ranges = FeatureFilter(lambda X: np.ptp(X, axis=0), n_features_to_select=1).fit(X)
+    assert ranges.get_support(indices=True).tolist() == [12]
+    assert ranges.pvalues_ is None
+    permuted = FeatureFilter(lambda X, y: f_classif(X, y)[0], n_permutations=19, false_discovery_rate=0.2).fit(X, y)
+    assert (permuted.pvalues_ >= 0.05).all()
+    assert permuted.support_.any()
+
+
+# --- mRMR
+
+
+def test_mrmr_leaves_the_twin_of_a_column_out():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(400)
+    a, b = y + 0.5 * rng.standard_normal(400), y + rng.standard_normal(400)
+    X = np.column_stack([a, a + 0.01 * rng.standard_normal(400), b, rng.standard_normal(400)])
+    assert FeatureFilter("pearson", n_features_to_select=2).fit(X, y).get_support(indices=True).tolist() == [0, 1]
+    for redundancy, form in itertools.product(("correlation", "mutual-information"), ("difference", "quotient")):
+        found = FeatureFilter("mrmr", n_features_to_select=2, mrmr_redundancy=redundancy, mrmr_form=form).fit(X, y)
+        assert not found.support_[:2].all()
+        assert found.path_[0].feature in (0, 1)
+
+
+def test_the_path_of_mrmr_is_told_and_drawn(wine, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y)
+    found = FeatureFilter("mrmr", n_features_to_select=3).fit(frame, "kind")
+    assert [step.size for step in found.path_] == [1, 2, 3]
+    assert set(found.path_[-1].features) == set(found.get_support(indices=True))
+    assert found.path_table().splitlines()[1].split()[1:3] == ["add", "flavanoids"]
+    assert found.path_[0].score == found.relevance_.max()
+    assert plots.selection_path(found.path_).axes
+    lowland.save(found, tmp_path / "m")
+    assert lowland.load(tmp_path / "m").path_ == found.path_
+    eta = 1 - sum(((wine.X[wine.y == c] - wine.X[wine.y == c].mean(axis=0)) ** 2).sum(axis=0) for c in range(3)) / (
+        (wine.X - wine.X.mean(axis=0)) ** 2
+    ).sum(axis=0)
+    np.testing.assert_allclose(found.relevance_, np.sqrt(eta), rtol=1e-9)
+
+
+# --- the same by every route
+
+
+@pytest.mark.parametrize("score", [*ONE_PASS, *IN_MEMORY])
+def test_slabs_chunks_files_tensors_and_sparse_rows_agree(score, wine, table, tmp_path, monkeypatch):
+    X = np.abs(table[0])[:178] if score in ("pearson", "spearman") else wine.X.copy()
+    y = table[1][:178] if score in ("pearson", "spearman") else wine.y
+    X[np.median(X, axis=0) > X] = 0
+    whole = FeatureFilter(score).fit(X, y)
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 4000)
+    monkeypatch.setattr("lowland.data.rows.SPARSE_SLAB_ROWS", 30)
+    np.save(tmp_path / "x.npy", X)
+    sources = [X, [X[:1], X[1:60], X[60:]], tmp_path / "x.npy", scipy.sparse.csr_array(X)]
+    torch = pytest.importorskip("torch")
+    dask_array = pytest.importorskip("dask.array")
+    sources += [torch.asarray(X), dask_array.from_array(X, chunks=(50, 3))]
+    for source in sources:
+        sparse_information = score == "mutual-information" and scipy.sparse.issparse(source)
+        options = {"discrete_features": False} if sparse_information else {}
+        other = FeatureFilter(score, **options).fit(source, y)
+        np.testing.assert_allclose(other.scores_, whole.scores_, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(other.support_, whole.support_)
+        if whole.pvalues_ is not None:
+            np.testing.assert_allclose(other.pvalues_, whole.pvalues_, rtol=1e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    score=st.sampled_from(["pearson", "spearman", "anova", "distance-correlation", "mrmr"]),
+    seed=st.integers(0, 100),
+    scale=st.floats(1e-3, 1e3),
+    far=st.floats(-1e4, 1e4),
+)
+def test_units_origin_and_the_order_of_rows_do_not_matter(score, seed, scale, far):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 4))
+    y = X[:, 1] + rng.standard_normal(60) if score in ("pearson", "spearman") else np.arange(60) % 3
+    before = FeatureFilter(score).fit(X, y)
+    order = rng.permutation(60)
+    after = FeatureFilter(score).fit((scale * X + far)[order], y[order])
+    np.testing.assert_allclose(after.scores_, before.scores_, rtol=1e-5, atol=1e-7)
+    if score == "spearman":
+        bent = FeatureFilter(score).fit(np.exp(X), y)
+        np.testing.assert_allclose(bent.scores_, before.scores_, rtol=1e-12)
+
+
+def test_names_of_classes_do_not_matter(wine):
+    for score in ("anova", "chi2", "mutual-information", "distance-correlation"):
+        numbered = FeatureFilter(score).fit(wine.X, wine.y)
+        renamed = FeatureFilter(score).fit(wine.X, np.array(["c", "a", "b"])[wine.y])
+        np.testing.assert_allclose(renamed.scores_, numbered.scores_, rtol=1e-9)
+
+
+def test_float32_far_from_the_origin():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    X = (rng.standard_normal((300, 5)) + y[:, None] * np.linspace(0, 1, 5) + 1000).astype(np.float32)
+    found = FeatureFilter("anova").fit(X, y)
+    np.testing.assert_allclose(found.scores_, f_classif((X.astype(float) - 1000), y)[0], rtol=1e-6)
+    assert found.transform(X).dtype == np.float32
+
+
+# --- p-values by permutation
+
+
+def test_permutations_give_p_values(table):
+    X, y = table[0][:60], table[1][:60]
+    X = np.column_stack([X, np.ones(60)])
+    found = FeatureFilter("mutual-information", n_permutations=99, false_discovery_rate=0.2, random_state=1).fit(X, y)
+    assert found.support_[2]
+    assert found.pvalues_[2] == 0.01
+    assert found.pvalues_[10] == 1
+    again = FeatureFilter("mutual-information", n_permutations=99, false_discovery_rate=0.2, random_state=1).fit(X, y)
+    np.testing.assert_array_equal(again.pvalues_, found.pvalues_)
+    by_rank = FeatureFilter("spearman", n_permutations=999).fit(X, y)
+    exact = FeatureFilter("spearman").fit(X, y)
+    np.testing.assert_allclose(by_rank.pvalues_, exact.pvalues_, atol=0.06)
+
+
+def test_threads_change_nothing(table):
+    X, y = np.tile(table[0], (4, 1)), np.tile(table[1], 4) + np.arange(1200) * 1e-6
+    found = []
+    for threads in (1, 3):
+        with lowland.config(threads=threads):
+            found.append(FeatureFilter("mutual-information", n_permutations=5).fit(X, y))
+    np.testing.assert_array_equal(found[0].scores_, found[1].scores_)
+    np.testing.assert_array_equal(found[0].pvalues_, found[1].pvalues_)
+
+
+def test_a_callback_that_says_no_stops_it(table, monkeypatch):
+    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0.0)
+    X, y = np.tile(table[0], (20, 1)), np.tile(table[1], 20)
+    with lowland.config(progress=lambda event: event.done < 3), pytest.raises(Stopped, match="scoring columns"):
+        FeatureFilter("distance-correlation").fit(X, y)
+
+
+# --- bad input
+
+
+BAD = {
+    "no y": ({}, None, DataError, "requires y.*statistic='variance'"),
+    "too many": ({"n_features_to_select": 11}, 0, ParameterError, "at most 10"),
+    "none at all": ({"n_features_to_select": 0}, 0, ParameterError, "at least 1"),
+    "a share above one": ({"n_features_to_select": 1.5}, 0, ParameterError, "share"),
+    "an unknown score": ({"statistic": "magic"}, 0, ParameterError, "'distance-correlation'"),
+    "two ways at once": ({"threshold": 1.0, "false_discovery_rate": 0.1}, 0, ParameterError, "Give one"),
+    "a rate without p": ({"statistic": "variance", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
+    "a rate of mrmr": ({"statistic": "mrmr", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
+    "a rate of information": (
+        {"statistic": "mutual-information", "false_discovery_rate": 0.1}, 0, ParameterError, "n_permutations=999",
+    ),
+    "a rate of a function": (
+        {"statistic": r_regression, "false_discovery_rate": 0.1}, 0, ParameterError, "Return p-values",
+    ),
+    "permutations for nothing": ({"statistic": "pearson", "n_permutations": 9}, 0, ParameterError, "in memory"),
+    "a threshold of mrmr": ({"statistic": "mrmr", "threshold": 0.1}, 0, ParameterError, "n_features_to_select"),
+    "classes to correlate with": (
+        {"statistic": "pearson"}, np.arange(300) % 3, DataError, "3 classes.*'anova'.*'numbers'",
+    ),
+    "texts to correlate with": ({"statistic": "spearman"}, np.array(list("abc") * 100), DataError, "statistic='anova'"),
+    "numbers to tell apart": ({"statistic": "anova"}, 0, DataError, "fractions"),
+    "numbers said to be": ({"statistic": "chi2", "target": "numbers"}, 0, ParameterError, "compares classes"),
+    "negative counts": ({"statistic": "chi2"}, np.arange(300) % 2, DataError, "Negative values.*'x1'.*anova"),
+    "a y that does not vary": ({"statistic": "pearson", "target": "numbers"}, np.ones(300), DataError, "constant"),
+    "one class": ({}, np.ones(300, dtype=int), DataError, "number of classes"),
+    "NaN in y": ({}, np.full(300, np.nan), DataError, "NaN"),
+    "as many classes as rows": ({"statistic": "anova"}, np.arange(300), DataError, "300 classes and 300 rows"),
+    "places beyond the columns": (
+        {"statistic": "mutual-information", "discrete_features": [10]}, 0, ParameterError, "from 0 to 9",
+    ),
+    "a function that fails": ({"statistic": lambda X, y: 1 / 0}, 0, ParameterError, "ZeroDivisionError"),
+    "a function without scores": ({"statistic": lambda X, y: 3}, 0, ParameterError, "each of the 10 columns"),
+    "a function of words": ({"statistic": lambda X, y: ["a"] * 10}, 0, ParameterError, "each of the 10 columns"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_told(table, what):
+    options, y, error, words = BAD[what]
+    X, numbers = table
+    X = X - 5 * (np.arange(10) == 1)
+    with pytest.raises(error, match=words) as caught:
+        FeatureFilter(**options).fit(X, numbers if isinstance(y, int) else y)
+    assert str(caught.value).endswith(".")
+
+
+def test_nothing_to_permute_without_y(table):
+    with pytest.raises(ParameterError, match="nothing to permute"):
+        FeatureFilter(lambda X: X.mean(axis=0), n_permutations=3).fit(table[0])
+
+
+def test_constant_columns_come_last_and_are_told_if_kept(table):
+    X, y = table
+    X = np.column_stack([np.full(300, 7.0), X[:, [2, 5]], np.zeros(300)])
+    kinds = np.arange(300) % 2
+    for score in (*ONE_PASS, *IN_MEMORY):
+        target = y if score in ("pearson", "spearman") else kinds
+        found = FeatureFilter(score, n_features_to_select=2).fit(np.abs(X), target)
+        assert found.get_support(indices=True).tolist() == [1, 2], score
+        with pytest.warns(DataWarning, match="Only 2 columns vary.*'x0'"):
+            FeatureFilter(score, n_features_to_select=3).fit(np.abs(X), target)
+
+
+def test_none_that_passes_is_told():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
+    with pytest.warns(DataWarning, match="No column passed"):
+        none = FeatureFilter("pearson", false_discovery_rate=1e-9).fit(X, y)
+    assert none.transform(X).shape == (60, 0)
+    assert none.n_features_to_select_ == 0
+
+
+def test_rows_beyond_the_budget(tmp_path, table):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet  # noqa: F401  pa.parquet is there then
+
+    X = np.random.default_rng(0).standard_normal((20_000, 10))
+    pa.parquet.write_table(pa.table({f"c{j}": x for j, x in enumerate(X.T)}), tmp_path / "x.parquet")
+    with lowland.config(memory="2.5MB", threads=1), pytest.raises(MemoryBudgetError, match="statistic='pearson'"):
+        FeatureFilter("spearman").fit(tmp_path / "x.parquet", X[:, 1])
+    found = FeatureFilter("spearman", n_features_to_select=1).fit(tmp_path / "x.parquet", X[:, 1])
+    assert found.get_feature_names_out().tolist() == ["c1"]
+
+
+def test_y_of_another_length(table):
+    with pytest.raises(DataError, match="rows"):
+        FeatureFilter("spearman").fit([table[0][:100], table[0][100:]], table[1][:250])
+
+
+def test_on_the_command_line(wine, tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y).to_csv("wine.csv", index=False)
+    line = "fit select-filter wine.csv --label kind --statistic mrmr -k 2 --to z.csv --model m"
+    result = CliRunner().invoke(cli, line.split())
+    assert result.exit_code == 0, result.output
+    assert "flavanoids" in result.output
+    assert list(pandas.read_csv("z.csv").columns) == ["flavanoids", "color_intensity"]
+    assert CliRunner().invoke(cli, ["transform", "m", "wine.csv", "--to", "again.csv"]).exit_code == 0
+    alone = CliRunner().invoke(cli, ["fit", "select-filter", "wine.csv", "--statistic", "variance", "-k", "1"])
+    assert "proline" in alone.output
+    refused = CliRunner().invoke(cli, ["fit", "select-filter", "wine.csv"])
+    assert refused.exit_code != 0
+    assert "--label" in refused.output
