@@ -70,7 +70,7 @@ def test_a_start_takes_rows_that_differ(k, seed):
     Y = rng.integers(0, 3, (40, 3)).astype(float)
     codes = Sample(Y, np.ones(40)).spread_codes(k, rng)
     assert len(np.unique(codes, axis=0)) == min(k, len(np.unique(Y, axis=0)))
-    assert all((Y == code).all(axis=1).any() for code in codes)
+    assert all((code == Y).all(axis=1).any() for code in codes)
 
 
 def test_rows_of_little_weight_are_seldom_drawn():

@@ -1,5 +1,6 @@
 """Truths of the figures: what is drawn equals what was given, the words are there, nothing global changes."""
 
+import itertools
 import sys
 
 import matplotlib
@@ -310,7 +311,7 @@ def test_dendrogram_draws_every_join_at_its_height_and_colours_groups(tmp_path):
     assert drawn_colors.count(WEAK) == 2  # the joins that the cut undoes
     assert ax.get_title(loc="left") == "wine"
     groups = [model.labels_[list(wine.names).index(name)] for name in labels]
-    assert sum(a != b for a, b in zip(groups, groups[1:], strict=False)) == 2  # each group stands together
+    assert sum(a != b for a, b in itertools.pairwise(groups)) == 2  # each group stands together
 
 
 def test_dendrogram_without_distances_or_with_many_leaves(tmp_path):
