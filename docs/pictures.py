@@ -619,11 +619,12 @@ def self_organizing_map() -> Any:
 
 def feature_agglomeration() -> Any:
     """Wine's columns as a tree; then the digits' pixels in groups, and a digit before and after pooling."""
-    figure = _panels(1, (11, 4.0))[0]
-    figure.clear()
-    grid = figure.add_gridspec(2, 3, width_ratios=(2.2, 1, 1))
-    left, groups = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[:, 1])
-    above, below = figure.add_subplot(grid[0, 2]), figure.add_subplot(grid[1, 2])
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from sklearn.feature_extraction.image import grid_to_graph
+
+    figure = Figure(figsize=(12.5, 3.9), layout="constrained")
+    left, groups, before, after = figure.subplots(1, 4, width_ratios=(2, 1, 1, 1))
     wine = load("wine")
     tree = lowland.FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
     names = [name.partition("/")[0].replace("_", " ") for name in wine.names]
@@ -631,20 +632,18 @@ def feature_agglomeration() -> Any:
     left.set_ylabel("1 − correlation")
     _title(left, "wine: 13 columns, cut into 4 groups")
     sample = load("digits")
-    model = lowland.FeatureAgglomeration(12).fit(sample.X)
-    from matplotlib.colors import ListedColormap
-
+    model = lowland.FeatureAgglomeration(12, connectivity=grid_to_graph(8, 8)).fit(sample.X)
     colors = ListedColormap([*plots.canvas.COLORS, "#2f7f4f", "#f3d3e0"])
     groups.imshow(model.labels_.reshape(8, 8), cmap=colors)
-    _title(groups, "the 64 pixels of the digits\nin 12 groups")
+    _title(groups, "64 pixels of the digits\nin 12 groups of neighbours")
     one = sample.X[[4]]
     for ax, X, words in (
-        (above, one, "a digit, 64 numbers"),
-        (below, model.inverse_transform(model.transform(one)), "and by its 12 groups"),
+        (before, one, "a digit:\n64 numbers"),
+        (after, model.inverse_transform(model.transform(one)), "by its groups:\n12 numbers"),
     ):
         ax.imshow(X.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
         _title(ax, words)
-    for ax in (groups, above, below):
+    for ax in (groups, before, after):
         ax.set_xticks([])
         ax.set_yticks([])
     return figure
@@ -672,9 +671,8 @@ def vector_quantizer() -> Any:
     _quiet(panels[3])
     sample = load("digits")
     book = lowland.VectorQuantizer(16, random_state=0).fit(sample.X)
-    counts = [f"{count:.0f}" for count in book.counts_]
-    plots.images(book.cluster_centers_, sample.image_shape, columns=4, titles=counts, ax=panels[4])
-    _title(panels[4], "16 codes of the digits,\nand the rows of each")
+    plots.images(book.cluster_centers_, sample.image_shape, columns=4, ax=panels[4])
+    _title(panels[4], "16 codes of the digits")
     return figure
 
 

@@ -52,7 +52,7 @@ class VectorQuantizer(RowMap):
     >>> from lowland.data import load
     >>> quantizer = VectorQuantizer(3, output="index").fit(load("iris").X)
     >>> quantizer.transform(load("iris").X).shape, round(quantizer.inertia_, 2)
-    ((150, 1), 78.85)
+    ((150, 1), 78.86)
     """
 
     verb: ClassVar[str] = "quantize"
