@@ -16,12 +16,16 @@ def rows_and_codes(n=200, d=4, k=7, seed=0):
 
 def test_the_kernels_agree_with_their_numpy_twins():
     Y, W = rows_and_codes()
-    D = ((W**2).sum(axis=1) - 2 * Y @ W.T).astype(np.float32)
-    first, unsure = nearest_codes(Y, D, float((W**2).sum(axis=1).max()), 1e-3)
-    np.testing.assert_array_equal(first, D.argmin(axis=1))
-    two = np.sort(D, axis=1)[:, :2]
-    bound = ((Y**2).sum(axis=1) + (W**2).sum(axis=1).max()) * 1e-3
-    np.testing.assert_array_equal(unsure, ~(two[:, 1] - two[:, 0] > bound))
+    squares = (W**2).sum(axis=1)
+    for dtype in (np.float32, np.float64):
+        D = (squares - 2 * Y @ W.T).astype(dtype)
+        first, unsure = nearest_codes(Y, D, (1e-3 * squares).astype(dtype), 1e-3)
+        np.testing.assert_array_equal(first, D.argmin(axis=1))
+        low = D - 1e-3 * squares
+        low[np.arange(len(Y)), first] = np.inf
+        bound = 1e-3 * (squares[first] + 2 * (Y**2).sum(axis=1))
+        np.testing.assert_array_equal(unsure, ~(low.min(axis=1) - D.min(axis=1) > bound))
+        assert 0 < unsure.sum() < len(Y)
     for weights in (np.empty(0), np.random.default_rng(1).random(len(Y))):
         w = weights if len(weights) else np.ones(len(Y))
         sums, counts = np.zeros_like(W), np.zeros(len(W))
@@ -47,6 +51,17 @@ def test_every_library_sums_the_same(seed, k, whole, far):
     np.testing.assert_allclose(ours.sums, other.sums, atol=1e-9)
     assert ours.error == pytest.approx(other.error, abs=1e-9)
     assert ours.counts.sum() == weights.sum()
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6, 1e12])
+def test_a_code_far_from_all_others_takes_no_digits_from_these(size, library):
+    xp = pytest.importorskip(library)
+    X, W = rows_and_codes()
+    W = np.vstack([W, np.full((1, 4), size)])
+    nearest = ((X[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
+    found = [near.first for near in Codes.of(W).search(xp.asarray(X))]
+    np.testing.assert_array_equal(np.asarray(found[0]), nearest)
 
 
 def test_parts_add_up():

@@ -11,7 +11,8 @@ from scipy.spatial.distance import pdist, squareform
 import lowland
 from lowland import FeatureAgglomeration
 from lowland.blocks.agglomeration import column_distances, cut, euclidean_distances, grown
-from lowland.data import load, open_rows
+from lowland.data import load
+from lowland.data.open import open_rows
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 from lowland.run.run import run_for
 

@@ -178,6 +178,17 @@ def test_a_tie_goes_to_the_first():
     np.testing.assert_array_equal(model.predict(np.array([[0.0], [1e-6]])), [0, 1])
 
 
+@pytest.mark.parametrize("away", [1e3, 1e6, 1e9])
+def test_a_row_far_from_all_others_spoils_nothing(away):
+    X = clouds(400)
+    far = np.vstack([X, np.full((1, 5), away)])
+    model = VectorQuantizer(7, init=far[-7:], tol=0.0).fit(far)
+    theirs = KMeans(7, init=far[-7:], n_init=1, tol=0).fit(far)
+    assert model.inertia_ == pytest.approx(theirs.inertia_, rel=1e-6)
+    drawn = VectorQuantizer(7, tol=0.0, n_init=3).fit(far)
+    assert drawn.inertia_ < 2.2 * VectorQuantizer(6, n_init=3).fit(X).inertia_
+
+
 # --- dead codes
 
 

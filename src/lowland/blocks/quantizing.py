@@ -1,8 +1,9 @@
 """Code books: k codes that stand for all rows, found by k-means, and what they cost and lose.
 
 Lloyd's iteration folds the sums and counts of the rows that each code has won; a fold also tells the distortion of the
-codes it began with, so that the last one judges the result. Nearest codes are searched as ``self_organizing`` does:
-by float32 products, and by float64 where these leave a doubt.
+codes it began with, so that the last one judges the result. Nearest codes are found by float32 products, and by
+float64 where these leave a doubt; of codes equally far the first wins. So rounding never chooses a code, and a code far
+from all others takes no digits from these.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
+from lowland.blocks.distances import squared_euclidean
 from lowland.blocks.landmarks import Picked, evenly_spread
 from lowland.blocks.moments import counting
 from lowland.blocks.self_organizing import Codebook, Frame, Nearest, in_low_slabs
@@ -23,8 +25,9 @@ from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _SAMPLE, _SAMPLE_A_CODE = 10_000, 32  # rows from which a start is drawn: at least, and for each code
-_TWIN = 1e-9  # share of |y|² + |c|² below which two rows are one
-_NOWHERE = 1e-24  # squared distance, in the frame, of a row that its code stands for exactly
+_NEAR = 1e-6  # share of |y|² + |c|² below which a squared distance by products has lost too many digits
+_TIE = 1e-9  # share by which squared distances differ that are equal
+_NOWHERE = 1e-24  # squared distance, in the frame, that is none
 _NONE = np.empty(0)
 
 
@@ -32,18 +35,46 @@ class Codes(Codebook):
     """Prototypes of which only the nearest is asked for; on the host a compiled loop finds it."""
 
     def _two_nearest(self, Y: Array) -> tuple[Array, Array]:
-        if not isinstance(Y, np.ndarray):
-            return super()._two_nearest(Y)
+        """The nearest, twice: there is no use for the next."""
+        xp = xp_of(Y)
+        first, unsure = self._on_host(Y) if isinstance(Y, np.ndarray) else self._elsewhere(Y)
+        if bool(xp.any(unsure)):
+            again = self._by_distances(xp.take(Y, xp.nonzero(unsure)[0], axis=0))
+            spots = xp.where(unsure, xp.cumulative_sum(xp.astype(unsure, xp.int64)) - 1, 0)  # where among those
+            first = xp.where(unsure, xp.take(again, spots), first)
+        return first, first
+
+    @property
+    def _rounding(self) -> float:
+        """By what share of |y|² + |w|² a float32 product may be off."""
+        return (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
+
+    def _on_host(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from lowland.kernels.quantizing import nearest_codes
 
         m, d = Y.shape
         rows = np.empty((m, d + 1), dtype=np.float32)
         rows[:, :d], rows[:, d] = Y, 1
-        rounding = (4 * math.sqrt(d) + 8) * float(np.finfo(np.float32).eps)
-        first, unsure = nearest_codes(Y, rows @ self.single, float(self.squares.max()), rounding)
-        if unsure.any():
-            first[unsure] = self._in_double(Y[unsure])[0]
-        return first, first
+        slack = (self._rounding * self.squares).astype(np.float32)
+        return nearest_codes(Y, rows @ self.single, slack, self._rounding)
+
+    def _elsewhere(self, Y: Array) -> tuple[Array, Array]:
+        xp = xp_of(Y)
+        ones = xp.ones((Y.shape[0], 1), dtype=xp.float32, device=device_of(Y))
+        D = xp.concat([xp.astype(Y, xp.float32), ones], axis=1) @ like(self.single, Y, xp.float32)  # (m, k)
+        slack = like(self._rounding * self.squares, Y, xp.float32)
+        first, least = xp.argmin(D, axis=1), xp.min(D, axis=1)
+        numbers = xp.arange(D.shape[1], device=device_of(D))[None, :]
+        low = xp.min(xp.where(numbers == first[:, None], xp.full_like(D, xp.inf), D - slack[None, :]), axis=1)
+        bound = xp.astype(xp.take(slack, first), Y.dtype) + 2 * self._rounding * xp.linalg.vecdot(Y, Y)
+        return first, ~(xp.astype(low - least, Y.dtype) > bound)
+
+    def _by_distances(self, Y: Array) -> Array:
+        """The nearest by distances that keep their digits, the first of those that are equally far."""
+        xp = xp_of(Y)
+        S = squared_euclidean(Y, like(self.W, Y))
+        equal = (xp.min(S, axis=1) * (1 + _TIE) + _NOWHERE)[:, None] >= S
+        return xp.argmax(xp.astype(equal, xp.int8), axis=1)
 
 
 # --- what a pass sums -------------------------------------------------------------------------------------------------
@@ -199,10 +230,12 @@ class Sample:
         return self.Y[rng.choice(len(self.Y), k, replace=False, p=self.weights / self.weights.sum())]
 
     def _squares_to(self, chosen: Any, lengths: np.ndarray) -> np.ndarray:
-        """The squared distances of all rows to some, (c, m); zero where only rounding is between."""
+        """The squared distances of all rows to some, (c, m); near ones from their differences."""
         both = lengths[chosen][:, None] + lengths[None, :]
         squares = both - 2 * (self.Y[chosen] @ self.Y.T)
-        squares[squares <= _TWIN * both] = 0
+        for one, line, lost in zip(chosen, squares, squares <= _NEAR * both, strict=True):
+            off = self.Y[lost] - self.Y[one]
+            line[lost] = np.vecdot(off, off)
         return squares
 
 

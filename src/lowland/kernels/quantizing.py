@@ -6,28 +6,28 @@ from lowland.kernels.compile import vector_kernel
 
 
 @vector_kernel
-def nearest_codes(Y, D, most, rounding):
-    """Return where each row of D is smallest, and where another entry lies within what rounding may have moved.
+def nearest_codes(Y, D, slack, rounding):
+    """Return where each row of D is smallest, (m,), and whether rounding leaves a doubt.
 
-    D (m, k) is |w|² - 2y'w of the rows Y (m, d), in float32; ``most`` is the largest |w|², ``rounding`` the share of
-    |y|² + |w|² by which an entry may be off.
+    D (m, k) is |w|² - 2y'w of the rows Y (m, d). An entry may be off by ``rounding`` times |y|² + |w|²; ``slack`` (k,)
+    is ``rounding`` times |w|².
     """
     m, k = D.shape
-    first, unsure = np.empty(m, np.int64), np.zeros(m, np.bool_)
+    first, unsure = np.empty(m, np.int64), np.empty(m, np.bool_)
     for i in range(m):
-        best, least, second = 0, D[i, 0], np.float32(np.inf)
+        best, least, low = 0, D[i, 0], D.dtype.type(np.inf)  # low: what another one may be at least
         for a in range(1, k):
             value = D[i, a]
             if value < least:
-                second = least
+                low = min(low, least - slack[best])
                 best, least = a, value
-            elif value < second:
-                second = value
+            else:
+                low = min(low, value - slack[a])
         length = 0.0
         for j in range(Y.shape[1]):
             length += Y[i, j] * Y[i, j]
         first[i] = best
-        unsure[i] = not second - least > (length + most) * rounding
+        unsure[i] = not low - least > slack[best] + 2 * rounding * length
     return first, unsure
 
 
