@@ -30,6 +30,7 @@ Linkage = Literal["ward", "complete", "average", "single"]
 EUCLIDEAN = ("euclidean", "l2")
 _MANHATTAN = ("manhattan", "l1", "cityblock")
 _CORRELATIONS = ("correlation", "absolute-correlation")
+_BY_SCIPY = ("cosine", "correlation", "sqeuclidean", "yule", "absolute-correlation", "precomputed")
 METRIC_NAMES = (*METRICS, "absolute-correlation", "precomputed")
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _LOST = 1e-9  # relative error of a squared distance above which it is summed again from differences
@@ -75,6 +76,11 @@ class AbsoluteDifferences:
         """Of one slab."""
         Y = as_double(X).T
         return Total(METRICS["manhattan"].of(Y, Y))
+
+
+def spans(metric: Any) -> bool:
+    """Whether scikit-learn finds single linkage by a spanning tree, with this metric."""
+    return isinstance(metric, str) and metric not in _BY_SCIPY
 
 
 def column_distances(rows: Rows, run: Run, metric: Any, *, squared_angles: bool = False) -> np.ndarray:
@@ -196,13 +202,44 @@ class Tree:
     parents: np.ndarray | None = None  # of every node; only where the tree ends early
 
 
-def grown(D: np.ndarray, linkage: Linkage) -> Tree:
-    """Join the two nearest groups until one is left, by the chain of nearest neighbours (Müllner 2011)."""
+def grown(D: np.ndarray, linkage: Linkage, *, as_spanned: bool = False) -> Tree:
+    """Join the two nearest groups until one is left, by the chain of nearest neighbours (Müllner 2011).
+
+    ``as_spanned``: the two of a single linkage's join in the order in which a spanning tree meets them, by which
+    scikit-learn numbers its groups for most metrics.
+    """
     from scipy.cluster.hierarchy import linkage as joined
     from scipy.spatial.distance import squareform
 
+    if linkage == "single" and as_spanned:
+        return _spanned(D)
     Z = joined(squareform(D, checks=False), method=linkage)
     return Tree(Z[:, :2].astype(np.int64), Z[:, 2].copy())
+
+
+def _spanned(D: np.ndarray) -> Tree:
+    """Single linkage by the shortest tree that spans all columns, grown from the first of them (Prim 1957)."""
+    d = len(D)
+    nearest, source, outside = D[0].copy(), np.zeros(d, dtype=np.int64), np.arange(d) > 0
+    links, lengths = np.empty((d - 1, 2), dtype=np.int64), np.empty(d - 1)
+    for step in range(d - 1):
+        new = int(np.argmin(np.where(outside, nearest, np.inf)))
+        links[step], lengths[step], outside[new] = (source[new], new), nearest[new], False
+        closer = D[new] < nearest
+        nearest[closer], source[closer] = D[new, closer], new
+    order = np.argsort(lengths, kind="stable")
+    above = np.arange(2 * d - 1)  # a node that each one lies in, in the end the largest so far
+    children = np.empty_like(links)
+    for join, ends in enumerate(links[order]):
+        for side, end in enumerate(ends):
+            top = end
+            while above[top] != top:
+                top = above[top]
+            while above[end] != end:
+                above[end], end = top, above[end]
+            children[join, side] = top
+        above[children[join]] = d + join
+    return Tree(children, lengths[order])
 
 
 def grown_along(links: Any, points: np.ndarray, linkage: Linkage, n_clusters: int | None) -> Tree:

@@ -25,6 +25,7 @@ from lowland.blocks.agglomeration import (
     grown_along,
     links_of,
     named_groups,
+    spans,
 )
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
@@ -115,7 +116,8 @@ class FeatureAgglomeration(RowMap):
         keep = check_memory(self.memory).cache
         on_angles = self.linkage == "ward" and self.metric == "correlation"
         if self.connectivity is None:
-            return keep(grown)(column_distances(rows, run, self.metric, squared_angles=on_angles), self.linkage)
+            D = column_distances(rows, run, self.metric, squared_angles=on_angles)
+            return keep(grown)(D, self.linkage, as_spanned=spans(self.metric))
 
         def columns() -> np.ndarray:
             X = to_numpy(run.to_array(rows, "FeatureAgglomeration with connectivity"))
