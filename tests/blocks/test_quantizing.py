@@ -54,7 +54,7 @@ def test_every_library_sums_the_same(seed, k, whole, far):
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6, 1e12])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6, 1e9])
 def test_a_code_far_from_all_others_takes_no_digits_from_these(size, library):
     xp = pytest.importorskip(library)
     X, W = rows_and_codes()

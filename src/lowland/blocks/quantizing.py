@@ -27,7 +27,8 @@ from lowland.run.run import Run
 _SAMPLE, _SAMPLE_A_CODE = 10_000, 32  # rows from which a start is drawn: at least, and for each code
 _NEAR = 1e-6  # share of |y|² + |c|² below which a squared distance by products has lost too many digits
 _TIE = 1e-9  # share by which squared distances differ that are equal
-_NOWHERE = 1e-24  # squared distance, in the frame, that is none
+_NOWHERE = 1e-24  # squared distance, in the frame, of a row that its code stands for
+_NOUGHT = 1e-30  # and of two places that are one
 _NONE = np.empty(0)
 
 
@@ -73,7 +74,7 @@ class Codes(Codebook):
         """The nearest by distances that keep their digits, the first of those that are equally far."""
         xp = xp_of(Y)
         S = squared_euclidean(Y, like(self.W, Y))
-        equal = (xp.min(S, axis=1) * (1 + _TIE) + _NOWHERE)[:, None] >= S
+        equal = (xp.min(S, axis=1) * (1 + _TIE) + _NOUGHT)[:, None] >= S
         return xp.argmax(xp.astype(equal, xp.int8), axis=1)
 
 
