@@ -34,7 +34,7 @@ _IN_PYTHON = (  # what a sentence says to Python, and what it says here
 )
 _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
-_TAKEN = ("memory",)  # on the command line the working memory
+TAKEN = ("memory",)  # on the command line the working memory
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 
@@ -96,7 +96,7 @@ def is_settable(flag: Flag) -> bool:
 
     Nor has one whose flag means something else here.
     """
-    return flag.name not in _TAKEN and (flag.kinds != ["none"] or bool(flag.choices))
+    return flag.name not in TAKEN and (flag.kinds != ["none"] or bool(flag.choices))
 
 
 def flag_names(parameter: str) -> list[str]:

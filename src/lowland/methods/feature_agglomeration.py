@@ -73,8 +73,8 @@ class FeatureAgglomeration(RowMap):
     )
     metric: str | Callable[..., Any] = param(
         "euclidean",
-        "How columns are apart: euclidean, manhattan, cosine, correlation, absolute-correlation and others, or "
-        "'precomputed': X holds their distances; or a function that makes them of all columns.",
+        "How columns are apart: euclidean, manhattan, cosine, correlation, absolute-correlation and others, or a "
+        "function that makes distances of all columns; 'precomputed': X holds the distances.",
     )
     memory: str | Cache | None = param(
         None,
@@ -93,7 +93,7 @@ class FeatureAgglomeration(RowMap):
         "ward", "What makes groups near: the variance added, or the largest, mean or smallest distance."
     )
     pooling_func: Literal["mean", "median", "max", "min"] | Callable[..., Any] = param(
-        "mean", "What a group's columns become; or a function of (m, g) columns and axis=1."
+        "mean", "What a group's columns become, or a function of them and axis=1."
     )
     distance_threshold: float | None = param(
         None, "Cut the tree at this height instead of at n_clusters, which must be None.", at_least=0
