@@ -125,9 +125,10 @@ def euclidean_distances(rows: Rows, run: Run) -> np.ndarray:
         near = np.flatnonzero(_LOST * D[i, i + 1 :] <= _ROUNDING * lost[i + 1 :]) + i + 1
         first.append(np.full(len(near), i))
         second.append(near)
-    i, j = np.concatenate(first), np.concatenate(second)
-    if len(i):
-        D[i, j] = D[j, i] = to_numpy(run.fold(rows, SquaresOfPairs(i, j), name="comparing near columns").value)
+    pairs = SquaresOfPairs(np.concatenate(first), np.concatenate(second))
+    if len(pairs.first):
+        found = to_numpy(run.fold(rows, pairs, name="comparing near columns").value)
+        D[pairs.first, pairs.second] = D[pairs.second, pairs.first] = found
     np.fill_diagonal(D, 0)
     return np.sqrt(D, out=D)
 

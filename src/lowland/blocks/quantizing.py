@@ -147,12 +147,13 @@ class Farthest:
 
     def __add__(self, other: Self) -> Self:
         """Of two parts."""
-        parts = zip(
-            (self.squares, self.Y, self.codes, self.weights),
-            (other.squares, other.Y, other.codes, other.weights),
-            strict=True,
-        )
-        return type(self)(*(np.concatenate(pair) for pair in parts), self.most).first()
+        return type(self)(
+            np.concatenate([self.squares, other.squares]),
+            np.concatenate([self.Y, other.Y]),
+            np.concatenate([self.codes, other.codes]),
+            np.concatenate([self.weights, other.weights]),
+            self.most,
+        ).first()
 
     def first(self) -> Self:
         """No more than are asked for."""

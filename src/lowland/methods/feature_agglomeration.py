@@ -81,7 +81,7 @@ class FeatureAgglomeration(RowMap):
         "Folder or joblib.Memory that keeps the tree for another cut.",
         wanted="the path of a folder, an object such as joblib.Memory, or None",
     )
-    connectivity: Graph | Collection | Callable[..., Any] | None = param(  # type: ignore[type-arg]
+    connectivity: Graph | Collection | Callable[..., Any] | None = param(
         None,
         "Matrix of the columns that are neighbours, or a function that makes it of them; None: all are.",
         wanted="a matrix with a row and a column for each column of the data, a function that makes one, or None",

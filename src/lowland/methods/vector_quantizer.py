@@ -63,7 +63,7 @@ class VectorQuantizer(RowMap):
     output: Literal["distances", "index"] = param(
         "distances", "What transform gives: distances to all codes, or the number of the nearest."
     )
-    init: Literal["k-means++", "random"] | np.ndarray | list = param(  # type: ignore[type-arg]
+    init: Literal["k-means++", "random"] | np.ndarray | list = param(
         "k-means++",
         "Where codes start: rows far apart, or any rows.",
         wanted="'k-means++', 'random', or an array of the codes to start from, (n_clusters, columns)",
