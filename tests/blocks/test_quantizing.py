@@ -19,7 +19,7 @@ def test_the_kernels_agree_with_their_numpy_twins():
     squares = (W**2).sum(axis=1)
     for dtype in (np.float32, np.float64):
         D = (squares - 2 * Y @ W.T).astype(dtype)
-        first, unsure = nearest_codes(Y, D, (1e-3 * squares).astype(dtype), 1e-3)
+        first, unsure = nearest_codes(Y, np.ascontiguousarray(D.T), (1e-3 * squares).astype(dtype), 1e-3)
         np.testing.assert_array_equal(first, D.argmin(axis=1))
         low = D - 1e-3 * squares
         low[np.arange(len(Y)), first] = np.inf

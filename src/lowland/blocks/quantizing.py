@@ -9,6 +9,7 @@ from all others takes no digits from these.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _SAMPLE, _SAMPLE_A_CODE = 10_000, 32  # rows from which a start is drawn: at least, and for each code
+_TILE, _LEAST_TILE = 1 << 15, 64  # distances held at a time, which stay in the cache of a core; rows, at least
 _NEAR = 1e-6  # share of |y|² + |c|² below which a squared distance by products has lost too many digits
 _TIE = 1e-9  # share by which squared distances differ that are equal
 _NOWHERE = 1e-24  # squared distance, in the frame, of a row that its code stands for
@@ -35,29 +37,46 @@ _NONE = np.empty(0)
 class Codes(Codebook):
     """Prototypes of which only the nearest is asked for; on the host a compiled loop finds it."""
 
+    def search(self, X: Array) -> Iterator[Nearest]:
+        """Yield the nearest codes of the rows, a tile after the other; its rows are for use before the next."""
+        if not isinstance(X, np.ndarray):
+            yield from super().search(X)
+            return
+        from lowland.kernels.quantizing import nearest_codes
+
+        (n, d), k = X.shape, len(self.W)
+        step = min(max(_LEAST_TILE, _TILE // k), max(1, n))
+        # made once for all tiles: fresh pages would cost more than the work
+        Y, single, D = np.empty((step, d)), np.ones((step, d + 1), np.float32), np.empty(k * step, np.float32)
+        slack = (self._rounding * self.squares).astype(np.float32)
+        for start in range(0, max(1, n), step):
+            m = min(step, n - start)
+            np.subtract(X[start : start + m], self.frame.shift, out=Y[:m])
+            if self.frame.unit != 1:
+                Y[:m] *= 1 / self.frame.unit  # a power of two
+            single[:m, :d] = Y[:m]
+            products = np.matmul(self.single.T, single[:m].T, out=D[: k * m].reshape(k, m))
+            first = self._surely(Y[:m], *nearest_codes(Y[:m], products, slack, self._rounding))
+            yield Nearest(first, first, Y[:m])
+
     def _two_nearest(self, Y: Array) -> tuple[Array, Array]:
         """The nearest, twice: there is no use for the next."""
-        xp = xp_of(Y)
-        first, unsure = self._on_host(Y) if isinstance(Y, np.ndarray) else self._elsewhere(Y)
-        if bool(xp.any(unsure)):
-            again = self._by_distances(xp.take(Y, xp.nonzero(unsure)[0], axis=0))
-            spots = xp.where(unsure, xp.cumulative_sum(xp.astype(unsure, xp.int64)) - 1, 0)  # where among those
-            first = xp.where(unsure, xp.take(again, spots), first)
+        first = self._surely(Y, *self._elsewhere(Y))
         return first, first
+
+    def _surely(self, Y: Array, first: Array, unsure: Array) -> Array:
+        """The nearest, with those found again that were in doubt."""
+        xp = xp_of(Y)
+        if not bool(xp.any(unsure)):
+            return first
+        again = self._by_distances(xp.take(Y, xp.nonzero(unsure)[0], axis=0))
+        spots = xp.where(unsure, xp.cumulative_sum(xp.astype(unsure, xp.int64)) - 1, 0)  # where among those
+        return xp.where(unsure, xp.take(again, spots), first)
 
     @property
     def _rounding(self) -> float:
         """By what share of |y|² + |w|² a float32 product may be off."""
         return (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
-
-    def _on_host(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        from lowland.kernels.quantizing import nearest_codes
-
-        m, d = Y.shape
-        rows = np.empty((m, d + 1), dtype=np.float32)
-        rows[:, :d], rows[:, d] = Y, 1
-        slack = (self._rounding * self.squares).astype(np.float32)
-        return nearest_codes(Y, rows @ self.single, slack, self._rounding)
 
     def _elsewhere(self, Y: Array) -> tuple[Array, Array]:
         xp = xp_of(Y)

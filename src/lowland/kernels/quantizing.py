@@ -7,27 +7,32 @@ from lowland.kernels.compile import vector_kernel
 
 @vector_kernel
 def nearest_codes(Y, D, slack, rounding):
-    """Return where each row of D is smallest, (m,), and whether rounding leaves a doubt.
+    """Return where each column of D is smallest, (m,), and whether rounding leaves a doubt.
 
-    D (m, k) is |w|² - 2y'w of the rows Y (m, d). An entry may be off by ``rounding`` times |y|² + |w|²; ``slack`` (k,)
-    is ``rounding`` times |w|².
+    D (k, m) is |w|² - 2w'y of the codes and the rows Y (m, d). An entry may be off by ``rounding`` times |y|² + |w|²;
+    ``slack`` (k,) is ``rounding`` times |w|². The inner loop runs over the rows, and has no branches: so it fills the
+    vector registers.
     """
-    m, k = D.shape
+    k, m = D.shape
+    best, least, own = np.zeros(m, np.int32), D[0].copy(), np.full(m, slack[0])
+    low = np.full(m, D.dtype.type(np.inf))  # what another one may be at least
+    for a in range(1, k):
+        values, s = D[a], slack[a]
+        for i in range(m):
+            value, before = values[i], least[i]
+            better = value < before
+            other = before - own[i] if better else value - s
+            low[i] = other if other < low[i] else low[i]
+            least[i] = value if better else before
+            own[i] = s if better else own[i]
+            best[i] = a if better else best[i]
     first, unsure = np.empty(m, np.int64), np.empty(m, np.bool_)
     for i in range(m):
-        best, least, low = 0, D[i, 0], D.dtype.type(np.inf)  # low: what another one may be at least
-        for a in range(1, k):
-            value = D[i, a]
-            if value < least:
-                low = min(low, least - slack[best])
-                best, least = a, value
-            else:
-                low = min(low, value - slack[a])
         length = 0.0
         for j in range(Y.shape[1]):
             length += Y[i, j] * Y[i, j]
-        first[i] = best
-        unsure[i] = not low - least > slack[best] + 2 * rounding * length
+        first[i] = best[i]
+        unsure[i] = not low[i] - least[i] > own[i] + 2 * rounding * length
     return first, unsure
 
 

@@ -87,7 +87,9 @@ class VectorQuantizer(RowMap):
         columns: ColumnMoments = run.fold(in_low_slabs(rows), ColumnMoments.of, weights, name="summing columns")
         self._check_count(columns)
         variance = float(np.sum(to_numpy(columns.squares))) / columns.n
-        frame = Frame(to_numpy(columns.mean), power_of_two(math.sqrt(variance)))
+        deviation = math.sqrt(variance)
+        unit = 1.0 if 1e-3 < deviation < 1e3 else power_of_two(deviation)  # a division a number would be felt
+        frame = Frame(to_numpy(columns.mean), unit)
         tol = self.tol * variance / rows.d / frame.unit**2
         rng, best = self._generator(), None
         n = len(weights) if weights is not None else columns.rows
