@@ -34,7 +34,7 @@ _BY_SCIPY = ("cosine", "correlation", "sqeuclidean", "yule", "absolute-correlati
 METRIC_NAMES = (*METRICS, "absolute-correlation", "precomputed")
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _LOST = 1e-9  # relative error of a squared distance above which it is summed again from differences
-_BLOCK = 1 << 20  # differences held at a time
+_BLOCK = 1 << 18  # differences held at a time
 
 
 # --- distances between columns ----------------------------------------------------------------------------------------
@@ -117,14 +117,16 @@ def euclidean_distances(rows: Rows, run: Run) -> np.ndarray:
     D = -2 * S
     D += squares[:, None]
     D += squares[None, :]
-    first, second = [], []
-    for i in range(d):  # by rows: the steps between would need several such matrices
-        apart = np.abs(mean - mean[i])
-        D[i] += moments.n * apart**2
-        lost = (squares + squares[i]) + 2 * moments.n * apart * (np.abs(mean) + abs(mean[i]))
-        near = np.flatnonzero(_LOST * D[i, i + 1 :] <= _ROUNDING * lost[i + 1 :]) + i + 1
-        first.append(np.full(len(near), i))
-        second.append(near)
+    first, second, step = [], [], max(1, _BLOCK // d)
+    for start in range(0, d, step):  # by a few rows: the steps between would need several such matrices
+        some = slice(start, start + step)
+        apart = np.abs(mean[some, None] - mean)
+        D[some] += moments.n * apart**2
+        lost = squares[some, None] + squares + 2 * moments.n * apart * (np.abs(mean[some, None]) + np.abs(mean))
+        i, j = np.nonzero(_LOST * D[some] <= _ROUNDING * lost)
+        once = j > i + start
+        first.append(i[once] + start)
+        second.append(j[once])
     pairs = SquaresOfPairs(np.concatenate(first), np.concatenate(second))
     if len(pairs.first):
         found = to_numpy(run.fold(rows, pairs, name="comparing near columns").value)
