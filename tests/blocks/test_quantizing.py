@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowland.blocks.quantizing import Codes, FindFarthest, FromCodes, Sample, SumByCode, entropy_in_bits
-from lowland.kernels.quantizing import add_rows, nearest_codes
+from lowland.kernels.quantizing import add_rows, nearest_codes, see_rows
 
 
 def rows_and_codes(n=200, d=4, k=7, seed=0):
@@ -16,6 +16,10 @@ def rows_and_codes(n=200, d=4, k=7, seed=0):
 
 def test_the_kernels_agree_with_their_numpy_twins():
     Y, W = rows_and_codes()
+    seen, single = np.zeros_like(Y), np.ones((len(Y), 5), dtype=np.float32)
+    see_rows(Y.astype(np.float32), np.arange(4.0), 0.5, seen, single)
+    np.testing.assert_array_equal(seen, (Y.astype(np.float32) - np.arange(4.0)) / 2)
+    np.testing.assert_array_equal(single, np.column_stack([seen, np.ones(len(Y))]).astype(np.float32))
     squares = (W**2).sum(axis=1)
     for dtype in (np.float32, np.float64):
         D = (squares - 2 * Y @ W.T).astype(dtype)

@@ -42,7 +42,7 @@ class Codes(Codebook):
         if not isinstance(X, np.ndarray):
             yield from super().search(X)
             return
-        from lowland.kernels.quantizing import nearest_codes
+        from lowland.kernels.quantizing import nearest_codes, see_rows
 
         (n, d), k = X.shape, len(self.W)
         step = min(max(_LEAST_TILE, _TILE // k), max(1, n))
@@ -51,10 +51,7 @@ class Codes(Codebook):
         slack = (self._rounding * self.squares).astype(np.float32)
         for start in range(0, max(1, n), step):
             m = min(step, n - start)
-            np.subtract(X[start : start + m], self.frame.shift, out=Y[:m])
-            if self.frame.unit != 1:
-                Y[:m] *= 1 / self.frame.unit  # a power of two
-            single[:m, :d] = Y[:m]
+            see_rows(np.ascontiguousarray(X[start : start + m]), self.frame.shift, 1 / self.frame.unit, Y, single)
             products = np.matmul(self.single.T, single[:m].T, out=D[: k * m].reshape(k, m))
             first = self._surely(Y[:m], *nearest_codes(Y[:m], products, slack, self._rounding))
             yield Nearest(first, first, Y[:m])

@@ -6,6 +6,17 @@ from lowland.kernels.compile import vector_kernel
 
 
 @vector_kernel
+def see_rows(X, shift, scale, Y, single):
+    """Write (X - shift) times scale into Y, (m, d) float64, and into the first columns of ``single``, float32."""
+    for i in range(X.shape[0]):
+        x, y, z = X[i], Y[i], single[i]
+        for j in range(x.size):
+            value = (x[j] - shift[j]) * scale
+            y[j] = value
+            z[j] = value
+
+
+@vector_kernel
 def nearest_codes(Y, D, slack, rounding):
     """Return where each column of D is smallest, (m,), and whether rounding leaves a doubt.
 
