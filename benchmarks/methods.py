@@ -13,7 +13,8 @@ from benchmarks.lines import Line
 from benchmarks.measure import WrongAnswer, alternate
 from benchmarks.registry import Job, Plan
 
-_PLACES = ("decomposition", "manifold", "discriminant_analysis", "random_projection", "feature_selection", "neighbors")
+_PLACES = ("decomposition", "manifold", "discriminant_analysis", "random_projection", "feature_selection", "neighbors",
+           "cluster")  # fmt: skip
 _LONGEST = 20.0  # seconds after which no further round begins
 _WORSE = 0.1  # by how much less trustworthy than the peer's an embedding may be
 

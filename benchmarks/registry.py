@@ -31,8 +31,7 @@ class Job:
 
 _WITH_JOBS = (
     "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
-    "neighbors", "isomap", "lle", "laplacian", "dimension", "growth", "selection", "som",
-    "filters",
+    "neighbors", "isomap", "lle", "laplacian", "dimension", "growth", "selection", "som", "filters", "clustering",
 )  # fmt: skip
 _declared: dict[str, Job] = {}
 

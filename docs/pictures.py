@@ -676,6 +676,83 @@ def feature_filter() -> Any:
     return figure
 
 
+def feature_agglomeration() -> Any:
+    """Wine's columns as a tree; then the digits' pixels in groups, and a digit before and after pooling."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+    from sklearn.feature_extraction.image import grid_to_graph
+
+    figure = Figure(figsize=(12.5, 3.9), layout="constrained")
+    left, groups, before, after = figure.subplots(1, 4, width_ratios=(2, 1, 1, 1))
+    wine = load("wine")
+    tree = lowland.FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
+    names = [name.partition("/")[0].replace("_", " ") for name in wine.names]
+    plots.dendrogram(tree.children_, tree.distances_, tree.labels_, names=names, ax=left)
+    left.set_ylabel("1 − correlation")
+    _title(left, "wine: 13 columns, cut into 4 groups")
+    sample = load("digits")
+    model = lowland.FeatureAgglomeration(12, connectivity=grid_to_graph(8, 8)).fit(sample.X)
+    colors = ListedColormap([*plots.canvas.COLORS, "#2f7f4f", "#f3d3e0"])
+    groups.imshow(model.labels_.reshape(8, 8), cmap=colors)
+    _title(groups, "64 pixels of the digits\nin 12 groups of neighbours")
+    one = sample.X[[4]]
+    for ax, X, words in (
+        (before, one, "a digit:\n64 numbers"),
+        (after, model.inverse_transform(model.transform(one)), "by its groups:\n12 numbers"),
+    ):
+        ax.imshow(X.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
+        _title(ax, words)
+    for ax in (groups, before, after):
+        ax.set_xticks([])
+        ax.set_yticks([])
+    return figure
+
+
+def vector_quantizer() -> Any:
+    """A painted landscape in fewer and fewer colours, what more bits gain, and prototypes of the digits."""
+    figure, panels = _panels(5, (13, 2.9))
+    picture = _landscape()
+    pixels = picture.reshape(-1, 3)
+    panels[0].imshow(picture)
+    _title(panels[0], "24 bits a pixel")
+    for ax, k in ((panels[1], 16), (panels[2], 4)):
+        book = lowland.VectorQuantizer(k, output="index", random_state=0).fit(pixels)
+        ax.imshow(book.inverse_transform(book.transform(pixels)).reshape(picture.shape))
+        _title(ax, f"{k} colours: {book.bits_per_row_:.0f} bits,\nentropy {book.entropy_:.1f}")
+    for ax in panels[:3]:
+        ax.set_axis_off()
+    bits = np.arange(1, 8)
+    lost = [lowland.VectorQuantizer(2**b, random_state=0).fit(pixels).explained_share_ for b in bits.tolist()]
+    panels[3].plot(bits, 100 * (1 - np.array(lost)), color=STRONG, marker="o", markersize=4)
+    panels[3].set_yscale("log")
+    panels[3].set_xlabel("bits a pixel")
+    _title(panels[3], "% of the variance lost")
+    _quiet(panels[3])
+    sample = load("digits")
+    book = lowland.VectorQuantizer(16, random_state=0).fit(sample.X)
+    plots.images(book.cluster_centers_, sample.image_shape, columns=4, ax=panels[4])
+    _title(panels[4], "16 codes of the digits")
+    return figure
+
+
+def _landscape() -> np.ndarray:
+    """Evening over flat land: sky, sun, fields and a canal, (100, 130, 3) between 0 and 1."""
+    x, y = np.meshgrid(np.linspace(-1, 1, 130), np.linspace(0, 1, 100))
+    sky = np.stack([0.35 + 0.6 * y, 0.45 + 0.35 * y, 0.85 - 0.45 * y], axis=2)
+    glow = np.exp(-((x - 0.35) ** 2 + (y - 0.45) ** 2) / 0.08)[..., None]
+    sky = sky + glow * (np.array([1.0, 0.8, 0.35]) - sky)
+    deep = np.clip((y - 0.58) / 0.42, 0, 1)
+    stripes = (0.5 + 0.5 * np.sin(x / (0.12 + deep) * 6))[..., None]
+    field = stripes * np.array([0.42, 0.58, 0.22]) + (1 - stripes) * np.array([0.62, 0.62, 0.28])
+    field = field * (0.6 + 0.4 * deep[..., None])
+    water = np.stack([0.55 + 0.2 * (1 - deep), 0.55 + 0.1 * (1 - deep), 0.6 + 0 * deep], axis=2)
+    canal = np.abs(x + 0.25 - 0.5 * (1 - deep)) < 0.03 + 0.22 * deep
+    land = np.where(canal[..., None], water, field)
+    picture = np.where((y > 0.58)[..., None], land, sky)
+    sun = (x - 0.35) ** 2 + 1.7 * (y - 0.45) ** 2 < 0.012
+    return np.clip(np.where(sun[..., None], np.array([1.0, 0.93, 0.7]), picture), 0, 1)
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -705,5 +782,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         self_organizing_map,
         growth,
         feature_filter,
+        feature_agglomeration,
+        vector_quantizer,
     )
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn.cluster
 import sklearn.decomposition
 import sklearn.discriminant_analysis
 import sklearn.feature_selection
@@ -16,7 +17,9 @@ from lowland.data import load
 from lowland.methods.registry import entries
 
 PAGE = Path(__file__).parents[2] / "docs" / "from-scikit-learn.md"
-PLACES = (sklearn.decomposition, sklearn.discriminant_analysis, sklearn.feature_selection, sklearn.manifold)
+PLACES = (
+    sklearn.cluster, sklearn.decomposition, sklearn.discriminant_analysis, sklearn.feature_selection, sklearn.manifold,
+)  # fmt: skip
 CLASSES = tuple(name for name in entries() if any(hasattr(place, name) for place in PLACES))
 ITERATED = ("FastICA",)  # theirs agree up to order, signs and tolerance only: compared in the tests of the method
 STATUSES = ("same", "accepted without effect", "left out", "new")
@@ -24,6 +27,7 @@ HOOKS = {"solve", "solve_moments"}  # what a method writes, not what a user call
 OTHER_VALUES = {
     "copy": False, "power_iteration_normalizer": "LU", "svd_method": "lapack", "iterated_power": 7, "copy_X": False,
     "n_jobs": 2, "verbose": 1, "hessian_tol": 0.1, "modified_tol": 0.1,
+    "compute_distances": True,
 }  # fmt: skip
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*graph of neighbours falls:lowland.errors.DataWarning")  # iris does

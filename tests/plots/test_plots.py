@@ -1,5 +1,6 @@
 """Truths of the figures: what is drawn equals what was given, the words are there, nothing global changes."""
 
+import itertools
 import sys
 
 import matplotlib
@@ -231,6 +232,7 @@ CALLS = {
     "embedding": lambda ax: plots.embedding(np.eye(3), [0, 1, 2], ax=ax),
     "images": lambda ax: plots.images(np.eye(4), (2, 2), ax=ax),
     "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),
+    "dendrogram": lambda ax: plots.dendrogram([[0, 1], [2, 3]], [1.0, 2.0], [0, 0, 1], ax=ax),
     "selection_path": lambda ax: plots.selection_path([Step(1, "add", 0, "a", 0.5, 1, (0,))], ax=ax),
     "u_matrix": lambda ax: plots.u_matrix(np.eye(3), ax=ax),
     "component_planes": lambda ax: plots.component_planes(np.eye(4), (2, 2), ax=ax),
@@ -286,3 +288,50 @@ def test_selection_path_shows_every_step(tmp_path):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["removed", "added"]
     with pytest.raises(DataError, match="no steps"):
         plots.selection_path(())
+
+
+# --- trees
+
+
+def test_dendrogram_draws_every_join_at_its_height_and_colours_groups(tmp_path):
+    wine = load("wine")
+    model = lowland.FeatureAgglomeration(3, metric="correlation", linkage="average").fit(wine.X)
+    figure = plots.dendrogram(model.children_, model.distances_, model.labels_, names=wine.names, title="wine")
+    ax = drawn(figure, tmp_path)
+    bars = ax.collections[0].get_segments()
+    np.testing.assert_allclose([bar[1, 1] for bar in bars], model.distances_)
+    np.testing.assert_allclose([bar[2, 1] for bar in bars], model.distances_)
+    leaves = sorted(x for bar in bars for x, height in bar[[0, 3]] if height == 0)
+    assert leaves == list(range(13))
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert sorted(labels) == sorted(wine.names)
+    colors = {label.get_text(): to_hex(label.get_color()) for label in ax.get_xticklabels()}
+    assert all(colors[name] == COLORS[group] for name, group in zip(wine.names, model.labels_, strict=True))
+    drawn_colors = [to_hex(color) for color in ax.collections[0].get_colors()]
+    assert drawn_colors.count(WEAK) == 2  # the joins that the cut undoes
+    assert ax.get_title(loc="left") == "wine"
+    groups = [model.labels_[list(wine.names).index(name)] for name in labels]
+    assert sum(a != b for a, b in itertools.pairwise(groups)) == 2  # each group stands together
+
+
+def test_dendrogram_without_distances_or_with_many_leaves(tmp_path):
+    ax = drawn(plots.dendrogram([[0, 1], [2, 3]]), tmp_path)
+    assert [bar[1, 1] for bar in ax.collections[0].get_segments()] == [1, 2]
+    assert ax.get_ylabel() == "step"
+    chain = [[0, 1], *([i + 1, 100 + i - 1] for i in range(1, 99))]
+    ax = drawn(plots.dendrogram(chain, np.arange(1.0, 100.0)), tmp_path)
+    assert ax.get_xlabel() == "100 leaves"
+
+
+def test_dendrogram_refuses_what_is_no_tree():
+    with pytest.raises(DataError, match="two nodes a join"):
+        plots.dendrogram([0, 1])
+    for children in ([[0, 1], [0, 3]], [[0, 4], [1, 2]], [[0, 1], [2, 5]]):
+        with pytest.raises(DataError, match="do not make one tree of 3 leaves"):
+            plots.dendrogram(children)
+    with pytest.raises(DataError, match="one distance a join"):
+        plots.dendrogram([[0, 1], [2, 3]], [1.0])
+    with pytest.raises(DataError, match="group of each leaf"):
+        plots.dendrogram([[0, 1], [2, 3]], labels=[0, 1])
+    with pytest.raises(DataError, match="2 names for 3 leaves"):
+        plots.dendrogram([[0, 1], [2, 3]], names=["a", "b"])

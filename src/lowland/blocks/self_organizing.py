@@ -17,6 +17,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_numpy, xp_of
 from lowland.arrays.precision import as_double
+from lowland.blocks.distances import squared_euclidean
 from lowland.blocks.grids import Grid, Neighborhood
 from lowland.data.rows import ArrayRows, Rows
 from lowland.run.local import blas_on_one_thread
@@ -28,7 +29,8 @@ _TILE = 1 << 17  # distances held at a time: they stay in the cache of a core
 _ACCELERATOR_TILE = 1 << 26
 _LEAST_TILE = 64  # rows; fewer make poor products
 _SHARE = 1 << 14  # rows of a slab of an array in memory: the work of a row is that of many numbers, so slabs are low
-_TIE = 1e-9  # squared distances this near, beside the squares they come from, are equal
+_TIE = 1e-9  # share by which squared distances differ that are equal
+_NOUGHT = 1e-30  # squared distance, in the frame, of two places that are one
 _SAME = 1e-13  # share by which the errors of the same map may differ
 _STEPS = 1 << 14  # rows learnt one by one between two looks at whether to stop
 
@@ -126,18 +128,16 @@ class Codebook:
         return first, second
 
     def _in_double(self, Y: Array) -> tuple[Array, Array]:
-        """The two nearest by float64, the first of those that are equally far."""
+        """The two nearest by distances that keep their digits, the first of those that are equally far."""
         xp = xp_of(Y)
-        W, squares = like(self.W, Y), like(self.squares, Y)
-        D = squares[None, :] - 2 * (Y @ W.T)
-        ties = _TIE * (xp.linalg.vecdot(Y, Y) + float(self.squares.max()))  # (m,)
+        S = squared_euclidean(Y, like(self.W, Y))
         numbers = xp.arange(len(self.W), device=device_of(Y))[None, :]
         found = []
         for _ in range(2):
-            equal = (xp.min(D, axis=1) + ties)[:, None] >= D
+            equal = (xp.min(S, axis=1) * (1 + _TIE) + _NOUGHT)[:, None] >= S
             best = xp.argmax(xp.astype(equal, xp.int8), axis=1)
             found.append(best)
-            D = xp.where(numbers == best[:, None], xp.full_like(D, xp.inf), D)
+            S = xp.where(numbers == best[:, None], xp.full_like(S, xp.inf), S)
         return found[0], found[1]
 
 

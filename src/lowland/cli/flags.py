@@ -34,6 +34,7 @@ _IN_PYTHON = (  # what a sentence says to Python, and what it says here
 )
 _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
+TAKEN = ("memory",)  # on the command line the working memory
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 
@@ -91,8 +92,11 @@ def in_flags(text: str, command: click.Command) -> str:
 
 
 def is_settable(flag: Flag) -> bool:
-    """Whether words can give it a value: a parameter that takes only objects of Python, or none, has no flag."""
-    return flag.kinds != ["none"] or bool(flag.choices)
+    """Whether words can give it a value: a parameter that takes only objects of Python, or none, has no flag.
+
+    Nor has one whose flag means something else here.
+    """
+    return flag.name not in TAKEN and (flag.kinds != ["none"] or bool(flag.choices))
 
 
 def flag_names(parameter: str) -> list[str]:

@@ -4,12 +4,14 @@ from lowland.plots.mosaics import components_as_images, images
 from lowland.plots.paths import selection_path
 from lowland.plots.points import embedding
 from lowland.plots.spectra import decay, distortion_curve, scree
+from lowland.plots.trees import dendrogram
 from lowland.plots.unit_maps import component_planes, hit_map, u_matrix
 
 __all__ = [
     "component_planes",
     "components_as_images",
     "decay",
+    "dendrogram",
     "distortion_curve",
     "embedding",
     "hit_map",

@@ -1,0 +1,125 @@
+"""Trees of columns or rows: who joins whom, and at what height."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lowland.errors import DataError, MissingExtra
+from lowland.plots.canvas import COLORS, INK, WEAK, axes_for, figure_of, on_host, quiet
+
+_MOST_NAMED = 80  # leaves whose names can be written beside each other
+
+
+def dendrogram(
+    children: Any,
+    distances: Any = None,
+    labels: Any = None,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a tree: each bar joins two groups at the height of their distance; return the Figure.
+
+    Parameters
+    ----------
+    children : (d - 1, 2), such as ``children_``: line i joins two nodes to node d + i; nodes below d are leaves.
+    distances : (d - 1,), such as ``distances_``, how far apart the two are; None: joins are drawn in equal steps.
+    labels : (d,), such as ``labels_``, the group of each leaf: groups are coloured, what joins them is not.
+    names : what stands below each leaf; None: its number.
+    title : what stands above.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import FeatureAgglomeration, plots
+    >>> from lowland.data import load
+    >>> wine = load("wine")
+    >>> groups = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
+    >>> figure = plots.dendrogram(groups.children_, groups.distances_, groups.labels_, names=wine.names)
+    """
+    tree, heights, groups = _checked(children, distances, labels)
+    d = len(tree) + 1
+    names = [str(leaf) for leaf in range(d)] if names is None else [str(name) for name in names]
+    if len(names) != d:
+        raise DataError(f"There are {len(names)} names for {d} leaves. Give one each.")
+    order = _leaves_in_order(tree)
+    ax = axes_for(ax, (min(14.0, max(5.5, 0.24 * d + 1.5)), 4.2))
+    _draw_bars(ax, tree, heights, groups, order)
+    ax.set_xlim(-0.7, d - 0.3)
+    ax.set_ylim(min(0.0, float(heights.min())), 1.05 * float(heights.max()) or 1.0)
+    ax.set_ylabel("step" if distances is None else "distance")
+    if title is not None:
+        ax.set_title(title, fontsize="medium", color=INK, loc="left")
+    quiet(ax)
+    if d > _MOST_NAMED:
+        ax.set_xticks([])
+        ax.set_xlabel(f"{d:,} leaves")
+        return figure_of(ax)
+    ax.set_xticks(range(d), [names[leaf] for leaf in order], rotation=60, ha="right", rotation_mode="anchor")
+    ax.tick_params(axis="x", length=0, labelsize="small")
+    if groups is not None:
+        for label, leaf in zip(ax.get_xticklabels(), order, strict=True):
+            label.set_color(_color(groups[leaf]))
+    return figure_of(ax)
+
+
+def _checked(children: Any, distances: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    tree = on_host(children)
+    if tree.ndim != 2 or tree.shape[1] != 2 or not len(tree):
+        raise DataError(f"children has shape {tree.shape}. Pass two nodes a join, (d - 1, 2).")
+    d = len(tree) + 1
+    if sorted(tree.ravel().tolist()) != list(range(2 * d - 2)) or np.any(tree >= d + np.arange(d - 1)[:, None]):
+        raise DataError(
+            f"The {d - 1} joins do not make one tree of {d} leaves: every node but the last joins once, after it was "
+            "made. A tree that ended early cannot be drawn: pass compute_full_tree=True."
+        )
+    heights = np.arange(1.0, d) if distances is None else on_host(distances).astype(float)
+    if heights.shape != (d - 1,):
+        raise DataError(f"There are {d - 1} joins and distances of shape {heights.shape}. Give one distance a join.")
+    groups = None if labels is None else on_host(labels)
+    if groups is not None and groups.shape != (d,):
+        raise DataError(f"There are {d} leaves and labels of shape {groups.shape}. Give the group of each leaf.")
+    return tree.astype(int), heights, groups
+
+
+def _leaves_in_order(tree: np.ndarray) -> list[int]:
+    """The leaves as they stand side by side, no bars crossing."""
+    d, order, waiting = len(tree) + 1, [], [2 * len(tree)]
+    while waiting:
+        node = waiting.pop()
+        if node < d:
+            order.append(node)
+        else:
+            left, right = tree[node - d]
+            waiting += [int(right), int(left)]
+    return order
+
+
+def _draw_bars(ax: Any, tree: np.ndarray, heights: np.ndarray, groups: np.ndarray | None, order: list[int]) -> None:
+    """One bar a join: up from each child, and across."""
+    try:
+        from matplotlib.collections import LineCollection
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plot") from error
+    d = len(tree) + 1
+    across, up = np.zeros(2 * d - 1), np.zeros(2 * d - 1)
+    across[order] = np.arange(d)
+    group_of: list[Any] = [None] * (2 * d - 1) if groups is None else [*groups.tolist(), *[None] * (d - 1)]
+    bars, colors = [], []
+    for join, (left, right) in enumerate(tree):
+        node, height = d + join, heights[join]
+        across[node], up[node] = (across[left] + across[right]) / 2, height
+        if group_of[left] == group_of[right]:
+            group_of[node] = group_of[left]
+        bars.append([(across[left], up[left]), (across[left], height), (across[right], height),
+                     (across[right], up[right])])  # fmt: skip
+        colors.append(INK if groups is None else WEAK if group_of[node] is None else _color(group_of[node]))
+    ax.add_collection(LineCollection(bars, colors=colors, linewidths=1.4))
+
+
+def _color(group: Any) -> str:
+    return COLORS[int(group) % len(COLORS)]

@@ -1,0 +1,343 @@
+"""Truths about vector quantisation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+import lowland
+from lowland import VectorQuantizer
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, ParameterError
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load("digits").X
+
+
+def clouds(n=600, d=5, k=6, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    return (8 * rng.standard_normal((k, d))[rng.integers(0, k, n)] + rng.standard_normal((n, d))).astype(dtype)
+
+
+# --- beside scikit-learn
+
+
+@pytest.mark.parametrize("k", [1, 3, 16])
+@pytest.mark.parametrize("far", [0.0, 1e5])
+def test_the_same_start_leads_where_k_means_leads(digits, k, far):
+    X = digits + far
+    start = X[np.random.default_rng(k).choice(len(X), k, replace=False)]
+    ours = VectorQuantizer(k, init=start).fit(X)
+    theirs = KMeans(k, init=start, n_init=1, algorithm="lloyd").fit(X)
+    np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-6 * max(1, far * 1e-3))
+    assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=1e-9 if far == 0 else 1e-6)
+    assert ours.n_iter_ == theirs.n_iter_
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    atol = 1e-8 if far == 0 else 1e-4  # theirs loses digits far from the origin
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=atol)
+    np.testing.assert_allclose(ours.transform(X), cdist(X, ours.cluster_centers_), atol=1e-9 * max(1, far * 1e-3))
+
+
+def test_weights_are_those_of_k_means(digits):
+    weights = np.random.default_rng(0).integers(0, 4, len(digits)).astype(float)
+    start = digits[:7]
+    ours = VectorQuantizer(7, init=start).fit(digits, sample_weight=weights)
+    theirs = KMeans(7, init=start, n_init=1).fit(digits, sample_weight=weights)
+    np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-6)
+    assert ours.inertia_ == pytest.approx(theirs.inertia_)
+    assert ours.counts_.sum() == pytest.approx(weights.sum())
+    assert ours.n_samples_ == np.count_nonzero(weights)
+
+
+def test_weights_count_repetitions_and_zero_leaves_out():
+    X = clouds(200)
+    weights = np.random.default_rng(1).integers(0, 4, 200)
+    weighted = VectorQuantizer(6).fit(X, sample_weight=weights)
+    repeated = VectorQuantizer(6).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, atol=1e-10)
+    X[weights == 0] = 1e300
+    np.testing.assert_allclose(
+        VectorQuantizer(6).fit(X, sample_weight=weights).cluster_centers_, weighted.cluster_centers_
+    )
+
+
+def test_its_start_is_as_good_as_k_meanss(digits):
+    ours = [VectorQuantizer(10, random_state=seed).fit(digits).inertia_ for seed in range(8)]
+    theirs = [KMeans(10, random_state=seed, n_init=1).fit(digits).inertia_ for seed in range(8)]
+    assert np.mean(ours) < 1.02 * np.mean(theirs)
+
+
+# --- what the codes are
+
+
+def test_codes_are_the_means_of_what_they_stand_for(digits):
+    model = VectorQuantizer(12, tol=0.0).fit(digits)
+    D = cdist(digits, model.cluster_centers_)
+    nearest = D.argmin(axis=1)
+    np.testing.assert_array_equal(model.predict(digits), nearest)
+    means = np.stack([digits[nearest == c].mean(axis=0) for c in range(12)])
+    np.testing.assert_allclose(model.cluster_centers_, means, atol=1e-10)
+    np.testing.assert_array_equal(model.counts_, np.bincount(nearest, minlength=12))
+    assert model.inertia_ == pytest.approx((D.min(axis=1) ** 2).sum())
+    assert model.distortion_ == pytest.approx(model.inertia_ / len(digits))
+    assert model.distortion(digits) == pytest.approx(model.distortion_)
+    assert model.explained_share_ == pytest.approx(1 - model.distortion_ / digits.var(axis=0).sum())
+
+
+@settings(max_examples=25, deadline=None)
+@given(k=st.integers(1, 9), seed=st.integers(0, 10**6), init=st.sampled_from(["k-means++", "random"]))
+def test_the_distortion_never_rises(k, seed, init):
+    X = clouds(150, seed=seed)
+    model = VectorQuantizer(k, init=init, random_state=seed, tol=0.0).fit(X)
+    trace = np.array(model.trace_)
+    assert np.all(np.diff(trace) <= 1e-9 * trace[:-1])
+    assert trace[-1] == model.distortion_
+    assert model.converged_
+    assert len(trace) in (model.n_iter_, model.n_iter_ + 1)
+
+
+def test_clouds_that_are_there_are_found():
+    X = clouds(900, k=6, d=8)
+    model = VectorQuantizer(6, n_init=3).fit(X)
+    assert model.distortion_ < 8.5  # eight columns of unit variance
+    assert model.explained_share_ > 0.95
+
+
+def test_one_code_is_the_mean(digits):
+    model = VectorQuantizer(1).fit(digits)
+    np.testing.assert_allclose(model.cluster_centers_[0], digits.mean(axis=0))
+    assert (model.bits_per_row_, model.entropy_, model.compression_) == (0, 0, np.inf)
+    assert model.explained_share_ == pytest.approx(0)
+
+
+def test_as_many_codes_as_rows_lose_nothing():
+    X = clouds(20)
+    model = VectorQuantizer(20).fit(X)
+    assert model.inertia_ < 1e-20
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X)
+    assert model.entropy_ == pytest.approx(np.log2(20))
+
+
+def test_more_starts_are_never_worse(digits):
+    one, ten = (VectorQuantizer(10, n_init=n, random_state=3).fit(digits[:500]).inertia_ for n in (1, 6))
+    assert ten <= one
+
+
+# --- compression
+
+
+def test_what_a_row_costs(digits):
+    model = VectorQuantizer(32).fit(digits)
+    assert model.bits_per_row_ == 5
+    assert model.compression_ == 64 * 64 / 5
+    shares = model.counts_ / model.counts_.sum()
+    assert model.entropy_ == pytest.approx(-(shares * np.log2(shares)).sum())
+    assert model.entropy_ < 5
+    assert VectorQuantizer(32).fit(digits.astype(np.float32)).compression_ == 32 * 64 / 5
+
+
+def test_more_codes_lose_less(digits):
+    lost = [VectorQuantizer(k, random_state=0).fit(digits).distortion_ for k in (2, 8, 32)]
+    assert lost == sorted(lost, reverse=True)
+
+
+# --- rows and codes
+
+
+@pytest.mark.parametrize("output", ["distances", "index"])
+def test_there_and_back(digits, output):
+    model = VectorQuantizer(9, output=output).fit(digits)
+    Z = model.transform(digits)
+    nearest = cdist(digits, model.cluster_centers_).argmin(axis=1)
+    if output == "index":
+        np.testing.assert_array_equal(Z[:, 0], nearest)
+        assert list(model.get_feature_names_out()) == ["vectorquantizer0"]
+    else:
+        np.testing.assert_allclose(Z, cdist(digits, model.cluster_centers_), atol=1e-10)
+    back = model.inverse_transform(Z)
+    np.testing.assert_array_equal(back, model.cluster_centers_[nearest])
+    assert ((digits - back) ** 2).sum() == pytest.approx(model.inertia_)
+
+
+def test_an_index_beyond_the_book_is_told(digits):
+    model = VectorQuantizer(9, output="index").fit(digits)
+    for wrong in (9.0, -1.0, 1.5):
+        with pytest.raises(DataError, match=f"{wrong:g} is no number of a code: there are 9"):
+            model.inverse_transform(np.array([[0.0], [wrong]]))
+    with pytest.raises(DataError, match="NaN"):
+        model.inverse_transform(np.array([[0.0], [np.nan]]))
+
+
+def test_a_tie_goes_to_the_first():
+    model = VectorQuantizer(2, init=np.array([[-1.0], [1.0]])).fit(np.array([[-1.0], [1.0]]))
+    np.testing.assert_array_equal(model.predict(np.array([[0.0], [1e-6]])), [0, 1])
+
+
+@pytest.mark.parametrize("away", [1e3, 1e6, 1e9])
+def test_a_row_far_from_all_others_spoils_nothing(away):
+    X = clouds(400)
+    far = np.vstack([X, np.full((1, 5), away)])
+    model = VectorQuantizer(7, init=far[-7:], tol=0.0).fit(far)
+    theirs = KMeans(7, init=far[-7:], n_init=1, tol=0).fit(far)
+    assert model.inertia_ == pytest.approx(theirs.inertia_, rel=1e-6)
+    drawn = VectorQuantizer(7, tol=0.0, n_init=3).fit(far)
+    assert drawn.inertia_ < 2.2 * VectorQuantizer(6, n_init=3).fit(X).inertia_
+
+
+# --- dead codes
+
+
+def test_a_dead_code_is_seeded_again():
+    X = clouds(300)
+    start = np.vstack([X[:5], [[1e4] * 5]])  # the last stands for no row
+    model = VectorQuantizer(6, init=start).fit(X)
+    assert (model.counts_ > 0).all()
+    assert np.all(np.diff(model.trace_) <= 0)
+    theirs = KMeans(6, init=start, n_init=1).fit(X)
+    assert model.inertia_ == pytest.approx(theirs.inertia_)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_fewer_rows_that_differ_than_codes_are_told(init):
+    X = np.repeat(np.arange(5.0)[:, None], 8, axis=0)
+    with pytest.warns(DataWarning, match="3 of 8 codes stand for no row"):
+        model = VectorQuantizer(8, init=init).fit(X)
+    assert model.inertia_ == 0
+    np.testing.assert_array_equal(model.inverse_transform(model.transform(X)), X)
+
+
+def test_constant_rows_are_told():
+    with pytest.warns(DataWarning, match="7 of 8 codes stand for no row"):
+        model = VectorQuantizer(8).fit(np.full((20, 3), 0.1))
+    np.testing.assert_allclose(model.cluster_centers_, 0.1)
+    assert model.explained_share_ == 1
+
+
+# --- where the rows come from
+
+
+def test_order_and_chunks_do_not_matter(monkeypatch, tmp_path):
+    X = clouds(500)
+    whole = VectorQuantizer(7).fit(X)
+    order = np.random.default_rng(0).permutation(500)
+    np.testing.assert_allclose(VectorQuantizer(7).fit(X[order]).cluster_centers_, whole.cluster_centers_, atol=1e-9)
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 2000)
+    for other in (tmp_path / "x.npy", [X[:1], X[1:77], X[77:]]):
+        found = VectorQuantizer(7).fit(other)
+        np.testing.assert_allclose(found.cluster_centers_, whole.cluster_centers_, atol=1e-9)
+        np.testing.assert_array_equal(found.predict(other), whole.predict(X))
+
+
+def test_tensors_and_dask_give_the_codes_of_the_array():
+    torch, da = pytest.importorskip("torch"), pytest.importorskip("dask.array")
+    X, weights = clouds(400), np.random.default_rng(2).uniform(0, 2, 400)
+    for w, (other, kind) in itertools.product(
+        (None, weights), ((torch.asarray(X), torch.Tensor), (da.from_array(X, chunks=(90, 2)), da.Array))
+    ):
+        model, found = (VectorQuantizer(6).fit(rows, sample_weight=w) for rows in (X, other))
+        np.testing.assert_allclose(np.asarray(found.cluster_centers_), model.cluster_centers_, atol=1e-9)
+        np.testing.assert_array_equal(np.asarray(found.predict(other)), model.predict(X))
+        assert isinstance(found.predict(other), kind)
+
+
+def test_a_dead_code_is_seeded_again_from_tensors():
+    torch = pytest.importorskip("torch")
+    X = clouds(300)
+    start = np.vstack([X[:5], [[1e4] * 5]])
+    model, found = (VectorQuantizer(6, init=start).fit(rows) for rows in (X, torch.asarray(X)))
+    np.testing.assert_allclose(np.asarray(found.cluster_centers_), model.cluster_centers_, atol=1e-9)
+
+
+def test_float32_finds_the_codes_of_float64():
+    X = clouds(dtype=np.float32)
+    single, double = VectorQuantizer(6).fit(X), VectorQuantizer(6).fit(X.astype(float))
+    assert single.cluster_centers_.dtype == np.float32
+    np.testing.assert_allclose(single.cluster_centers_, double.cluster_centers_, rtol=1e-5)
+    np.testing.assert_array_equal(single.predict(X), double.predict(X.astype(float)))
+
+
+def test_many_rows_are_started_from_a_sample(monkeypatch):
+    monkeypatch.setattr("lowland.blocks.quantizing._SAMPLE", 200)
+    monkeypatch.setattr("lowland.blocks.quantizing._SAMPLE_A_CODE", 1)
+    X = clouds(3000)
+    plain, settled = VectorQuantizer(6).fit(X), VectorQuantizer(6, settle_on_sample=True).fit(X)
+    weighted = VectorQuantizer(6).fit(X, sample_weight=np.where(np.arange(3000) % 2, 1.0, 0.0))
+    assert settled.n_iter_ <= plain.n_iter_
+    for model in (plain, settled, weighted):
+        assert model.distortion_ < 5.5
+    assert settled.trace_[0] < plain.trace_[0]
+
+
+def test_the_seed_chooses_the_start(digits):
+    first, again, other = (VectorQuantizer(10, random_state=seed).fit(digits[:400]) for seed in (0, 0, 1))
+    assert np.array_equal(first.cluster_centers_, again.cluster_centers_)
+    assert not np.array_equal(first.cluster_centers_, other.cluster_centers_)
+
+
+# --- what makes no sense
+
+
+def test_more_codes_than_rows():
+    with pytest.raises(ParameterError, match=r"n_clusters=21\): there are n_samples=20 rows.*at most 20"):
+        VectorQuantizer(21).fit(clouds(20))
+    with pytest.raises(ParameterError, match="n_samples=5"):
+        VectorQuantizer(6).fit(clouds(20), sample_weight=np.r_[np.ones(5), np.zeros(15)])
+
+
+@pytest.mark.parametrize("start", [np.zeros((3, 4)), np.full((4, 5), np.nan), [["a"] * 5] * 4, np.zeros(4)])
+def test_a_wrong_start_is_told(start):
+    with pytest.raises(ParameterError, match="init"):
+        VectorQuantizer(4, init=start).fit(clouds())
+
+
+def test_too_few_iterations_are_told(digits):
+    with pytest.warns(ConvergenceWarning, match="when 2 iterations were over. Raise max_iter or tol"):
+        model = VectorQuantizer(20, max_iter=2).fit(digits)
+    assert not model.converged_
+    assert (model.n_iter_, len(model.trace_)) == (2, 3)
+
+
+def test_nan_in_a_pass_is_told():
+    X = clouds()
+    X[7, 1] = np.nan
+    with pytest.raises(DataError, match=r"NaN \(1 value\) in column 1"):
+        VectorQuantizer(3).fit(X)
+
+
+def test_the_command_line_writes_distances_and_numbers(tmp_path, digits):
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    np.save(tmp_path / "x.npy", digits[:200])
+
+    def call(*words):
+        result = CliRunner().invoke(cli, [str(word) for word in words])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    files = {name: tmp_path / name for name in ("x.npy", "z.npy", "c.npy", "back.npy", "m.lowland")}
+    said = call("fit", "quantize", files["x.npy"], "-k", 4, "--to", files["z.npy"], "--model", files["m.lowland"])
+    assert "2 bits a row instead of 4096" in said
+    call("predict", files["m.lowland"], files["x.npy"], "--to", files["c.npy"])
+    call("inverse", files["m.lowland"], files["z.npy"], "--to", files["back.npy"])
+    model = VectorQuantizer(4).fit(digits[:200])
+    np.testing.assert_allclose(np.load(files["z.npy"]), model.transform(digits[:200]))
+    np.testing.assert_array_equal(np.load(files["c.npy"])[:, 0], model.predict(digits[:200]))
+    np.testing.assert_allclose(np.load(files["back.npy"]), model.cluster_centers_[model.predict(digits[:200])])
+
+
+def test_saved_with_its_start(tmp_path, digits):
+    model = VectorQuantizer(3, init=digits[:3]).fit(digits)
+    lowland.save(model, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    np.testing.assert_array_equal(loaded.init, digits[:3])
+    np.testing.assert_array_equal(loaded.fit(digits).cluster_centers_, model.cluster_centers_)
