@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
-from lowland.blocks.distances import squared_euclidean
 from lowland.blocks.landmarks import Picked, evenly_spread
 from lowland.blocks.moments import counting
 from lowland.blocks.self_organizing import Codebook, Frame, Nearest, in_low_slabs
@@ -28,9 +27,7 @@ from lowland.run.run import Run
 _SAMPLE, _SAMPLE_A_CODE = 10_000, 32  # rows from which a start is drawn: at least, and for each code
 _TILE, _LEAST_TILE = 1 << 15, 64  # distances held at a time, which stay in the cache of a core; rows, at least
 _NEAR = 1e-6  # share of |y|² + |c|² below which a squared distance by products has lost too many digits
-_TIE = 1e-9  # share by which squared distances differ that are equal
 _NOWHERE = 1e-24  # squared distance, in the frame, of a row that its code stands for
-_NOUGHT = 1e-30  # and of two places that are one
 _NONE = np.empty(0)
 
 
@@ -66,7 +63,7 @@ class Codes(Codebook):
         xp = xp_of(Y)
         if not bool(xp.any(unsure)):
             return first
-        again = self._by_distances(xp.take(Y, xp.nonzero(unsure)[0], axis=0))
+        again = self._in_double(xp.take(Y, xp.nonzero(unsure)[0], axis=0))[0]
         spots = xp.where(unsure, xp.cumulative_sum(xp.astype(unsure, xp.int64)) - 1, 0)  # where among those
         return xp.where(unsure, xp.take(again, spots), first)
 
@@ -85,13 +82,6 @@ class Codes(Codebook):
         low = xp.min(xp.where(numbers == first[:, None], xp.full_like(D, xp.inf), D - slack[None, :]), axis=1)
         bound = xp.astype(xp.take(slack, first), Y.dtype) + 2 * self._rounding * xp.linalg.vecdot(Y, Y)
         return first, ~(xp.astype(low - least, Y.dtype) > bound)
-
-    def _by_distances(self, Y: Array) -> Array:
-        """The nearest by distances that keep their digits, the first of those that are equally far."""
-        xp = xp_of(Y)
-        S = squared_euclidean(Y, like(self.W, Y))
-        equal = (xp.min(S, axis=1) * (1 + _TIE) + _NOUGHT)[:, None] >= S
-        return xp.argmax(xp.astype(equal, xp.int8), axis=1)
 
 
 # --- what a pass sums -------------------------------------------------------------------------------------------------
