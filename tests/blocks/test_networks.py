@@ -175,9 +175,8 @@ def test_standard_units(rng):
     np.testing.assert_array_equal(flat.seen(np.full((4, 2), 3.0)), 0)
 
 
-def test_few_rows_hold_none_out(rng):
-    assert len(choose_held(49, 0.1, 100, rng)) == 0
-    assert len(choose_held(50, 0.1, 100, rng)) == 5
+def test_how_many_rows_are_held_out(rng):
+    assert [len(choose_held(n, 0.1, 100, rng)) for n in (9, 10, 20, 49, 60, 100)] == [0, 2, 4, 5, 6, 10]
     assert len(choose_held(1000, 0.5, 100, rng)) == 100
     assert len(choose_held(1000, 0.0, 100, rng)) == 0
 

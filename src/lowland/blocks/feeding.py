@@ -21,7 +21,7 @@ from lowland.data.rows import Rows
 from lowland.run.run import Run
 
 WINDOW_BYTES = 2**27  # of rows that are shuffled among each other
-FEWEST_HELD = 5  # rows: fewer say nothing of the others
+_FEW = 5  # rows held out: fewer say nothing of the others
 _COARSE = 2.0**-12
 
 
@@ -107,9 +107,9 @@ class Noise:
 
 
 def choose_held(n: int, share: float, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Return which of n rows are held out, ascending; none where they would be too few."""
-    count = min(int(share * n), most)
-    if count < FEWEST_HELD:
+    """Return which of n rows are held out, ascending; at least five, but no more than a fifth of few rows."""
+    count = min(max(int(share * n), min(_FEW, n // 5)), most) if share > 0 else 0
+    if count < 2:
         return np.empty(0, dtype=np.int64)
     return np.sort(rng.choice(n, count, replace=False, shuffle=False))
 

@@ -27,7 +27,7 @@ class Pace:
 
     most: int  # epochs, or iterations with all rows
     patience: int  # iterations without gain after which training is over
-    tol: float  # share of the loss that is a gain
+    tol: float  # share of the variance that is a gain
     rate: float = 1e-3
     schedule: Literal["one-cycle", "cosine", "constant"] = "one-cycle"
 
@@ -73,7 +73,7 @@ class _Watch:
             self.best, self.when = value, when
             if keep:
                 self.theta = theta.copy() if isinstance(theta, np.ndarray) else theta.clone()
-        if value < self.anchor * (1 - self.pace.tol):
+        if value < self.anchor - self.pace.tol:
             self.anchor, self.waited = value, 0
         else:
             self.waited += 1

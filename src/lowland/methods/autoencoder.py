@@ -95,7 +95,7 @@ class Autoencoder(RowMap):
         0.1, "Share of the rows held out to tell when to stop; 0: none.", at_least=0, at_most=0.9
     )
     n_iter_no_change: int = param(20, "Iterations without gain after which training is over.", at_least=1)
-    tol: float = param(1e-4, "Share by which the loss must fall to count as a gain.", at_least=0)
+    tol: float = param(1e-4, "Share of the variance by which the loss must fall to count as a gain.", at_least=0)
     noise: float = param(
         0.0, "Denoising: deviation of gaussian noise in scale_, or share of the values that are masked.", at_least=0
     )
