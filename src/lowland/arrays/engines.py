@@ -108,16 +108,19 @@ class _NumpyAdam:
 
 
 class _TorchAdam:
-    """The same by torch's own, which goes through memory once."""
+    """The same in torch. Its own optimizer would do as well, and takes two seconds to import."""
 
     def __init__(self, theta: Any) -> None:
         import torch
 
-        fused = theta.device.type in ("cpu", "cuda")
-        self.theta = theta
-        self.optimizer = torch.optim.Adam([theta], lr=0.0, betas=_BETAS, eps=_EPSILON, fused=fused)
+        self.theta, self.sqrt = theta, torch.sqrt
+        self.first, self.second, self.scratch = (torch.zeros_like(theta) for _ in range(3))
+        self.steps = 0
 
     def step(self, g: Any, rate: float) -> None:
-        self.theta.grad = g
-        self.optimizer.param_groups[0]["lr"] = rate
-        self.optimizer.step()
+        self.steps += 1
+        first, root = 1 - _BETAS[0] ** self.steps, (1 - _BETAS[1] ** self.steps) ** 0.5
+        self.first.lerp_(g, 1 - _BETAS[0])
+        self.second.mul_(_BETAS[1]).addcmul_(g, g, value=1 - _BETAS[1])
+        work = self.sqrt(self.second, out=self.scratch).add_(_EPSILON * root)
+        self.theta.addcdiv_(self.first, work, value=-rate * root / first)

@@ -133,9 +133,9 @@ class Feed:
 
     @property
     def window(self) -> int:
-        """How many rows are shuffled among each other: whole batches."""
-        fit = WINDOW_BYTES // (4 * self.rows.d)
-        return min(self.count, max(self.size, fit // self.size * self.size))
+        """How many rows are shuffled among each other; windows are about even, as batches are."""
+        windows = math.ceil(self.count / max(self.size, WINDOW_BYTES // (4 * self.rows.d)))
+        return math.ceil(self.count / windows)
 
     @property
     def steps(self) -> int:

@@ -183,15 +183,15 @@ class Objective:
     def gradient(self, theta: Array, Y: Array, seen: Array | None = None, out: Array | None = None) -> tuple[Any, Any]:
         """Return the loss and its gradient, written into ``out``; ``seen``: what the net is shown in place of Y."""
         xp, net = xp_of(theta), self.net
-        layers = net.layers(theta)
         out = xp.empty_like(theta) if out is None else out
+        layers, slopes = net.layers(theta), net.layers(out)
         sums, hs = self._through(theta, Y if seen is None else seen)
         value, E, priced = self._lost(theta, hs, Y)
         delta = E * (2 * self.stretch / (Y.shape[0] * Y.shape[1]))  # (m, d) with respect to what came out
         for i in reversed(range(len(layers))):
             if net.bends[i] != "identity":
                 delta = delta * slope(sums[i], hs[i + 1], net.bends[i])
-            gW, gb = net.layers(out)[i]
+            gW, gb = slopes[i]
             product_into(hs[i].T, delta, gW)
             gb[...] = xp.sum(delta, axis=0)
             if i > 0:
