@@ -259,8 +259,8 @@ def test_sparse_codes_are_sparser(digits):
 
 def test_units_answer_as_often_as_they_should(digits):
     codes = {"sparsity_kind": "kl", "sparsity_target": 0.1, "code_activation": "logistic"}
-    options = {"solver": "adam", "learning_rate": 3e-3, "max_iter": 20, "random_state": 0, **codes}
-    models = (Autoencoder(20, sparsity=price, **options).fit(digits) for price in (1e-9, 3.0))
+    options = {"solver": "adam", "learning_rate": 1e-2, "max_iter": 12, "random_state": 0, **codes}
+    models = (Autoencoder(10, hidden_layer_sizes=32, sparsity=price, **options).fit(digits) for price in (1e-9, 3.0))
     usual, asked = (model.encode(digits).mean(axis=0) for model in models)
     assert np.abs(asked - 0.1).max() < 0.05
     assert np.abs(usual - 0.1).max() > 0.2
@@ -340,8 +340,8 @@ def test_rows_that_do_not_vary():
 
 def test_a_constant_column_is_given_back():
     X = np.column_stack([arc(), np.full(600, 5.0)])
-    model = Autoencoder(2, validation_fraction=0, tol=1e-8, random_state=0).fit(X)
-    np.testing.assert_allclose(model.decode(model.encode(X))[:, 3], 5.0, atol=0.05)
+    model = Autoencoder(2, random_state=0).fit(X)
+    np.testing.assert_allclose(model.decode(model.encode(X))[:, 3], 5.0, atol=0.1)
 
 
 def test_codes_of_the_wrong_width():

@@ -21,8 +21,8 @@ from lowland.methods.base import RandomState, param
 from lowland.methods.maps import RowMap
 from lowland.run.run import Run
 
-_SMALL = 2**17  # values in a table that is trained with all rows at once
-_STEPS = {"lbfgs": 5000, "adam": 50}  # at most, unless told
+_SMALL = 2**15  # values in a table that is trained with all rows at once
+_ITERATIONS, _EPOCHS, _STEPS = 5000, 50, 3000  # at most, unless told; of few batches more epochs
 _SHAPE = "a whole number, several such as (512, 256), or None"
 
 
@@ -69,8 +69,8 @@ class Autoencoder(RowMap):
     decoder_layer_sizes: int | Sequence[float] | None = param(
         None, "Widths of the decoder's hidden layers; None: the encoder's, turned round.", wanted=_SHAPE
     )
-    activation: Literal["elu", "relu", "silu", "tanh", "logistic", "identity"] = param(
-        "elu", "How hidden layers bend; 'identity': not at all, as PCA."
+    activation: Literal["silu", "relu", "elu", "tanh", "logistic", "identity"] = param(
+        "silu", "How hidden layers bend; 'identity': not at all, as PCA."
     )
     code_activation: Literal["identity", "relu", "tanh", "logistic"] = param("identity", "How the code bends.")
     output_activation: Literal["identity", "logistic", "tanh", "relu"] = param(
@@ -84,12 +84,12 @@ class Autoencoder(RowMap):
     )
     device: str | None = param(None, "Device of torch, such as 'cpu' or 'cuda'; None: where the rows lie.")
     batch_size: int = param(256, "Adam: rows in a batch.", at_least=1)
-    learning_rate: float = param(1e-3, "Adam: largest learning rate.", above=0)
+    learning_rate: float = param(3e-3, "Adam: largest learning rate.", above=0)
     schedule: Literal["one-cycle", "cosine", "constant"] = param(
         "one-cycle", "Adam: how the learning rate goes over max_iter epochs."
     )
     max_iter: int | None = param(
-        None, "Epochs at most, or with lbfgs iterations; None: 50 epochs or 5000 iterations.", at_least=1
+        None, "Epochs at most; None: 50, or 3000 batches. With lbfgs iterations; None: 5000.", at_least=1
     )
     validation_fraction: float = param(
         0.1, "Share of the rows held out to tell when to stop; 0: none.", at_least=0, at_most=0.9
@@ -120,7 +120,8 @@ class Autoencoder(RowMap):
         engine = self._choose_engine(solver, columns.mean)
         held = choose_held(n, self.validation_fraction, slab_rows(rows.d, 8), rng)
         feed = Feed(rows, run, n, frame, engine, held, min(self.batch_size, n))
-        most = _STEPS[solver] if self.max_iter is None else self.max_iter
+        usual = _ITERATIONS if solver == "lbfgs" else max(_EPOCHS, _STEPS // feed.steps)
+        most = usual if self.max_iter is None else self.max_iter
         pace = Pace(most, self.n_iter_no_change, self.tol, self.learning_rate, self.schedule)
         if solver == "lbfgs":
             found = train_whole(start, loss, feed, pace, run)
