@@ -638,9 +638,7 @@ def autoencoder() -> Any:
     widths, lost = (2, 4, 6, 8, 10, 14), []
     for k in widths:
         pca = lowland.PCA(k).fit(known)
-        model = lowland.Autoencoder(k, hidden_layer_sizes=(128,), batch_size=64, max_iter=40, random_state=0).fit(
-            known
-        )
+        model = lowland.Autoencoder(k, hidden_layer_sizes=(128,), batch_size=64, max_iter=40, random_state=0).fit(known)
         back = [pca.inverse_transform(pca.transform(new)), model.decode(model.encode(new))]
         lost.append([float(np.mean(np.sum((each - new) ** 2, axis=1))) for each in back])
         if k == 10:

@@ -39,7 +39,7 @@ def test_without_bends_it_loses_what_pca_loses(name, hidden):
     X = X / X.std(axis=0)
     model = Autoencoder(2, hidden_layer_sizes=hidden, tol=1e-8, random_state=0, **LINEAR).fit(X)
     lost = PCA(2).fit(X).distortion()
-    assert model.solver_ == "lbfgs"
+    assert model.optimizer_ == "lbfgs"
     assert model.reconstruction_error(X).mean() == pytest.approx(lost, rel=1e-4)
     assert model.loss_ == pytest.approx(lost, rel=1e-4)
 

@@ -44,7 +44,7 @@ class Autoencoder(RowMap):
     Attributes: ``encoder_`` and ``decoder_`` (a pair of weights and biases a layer), ``activations_`` (one a layer),
     ``center_``, ``scale_``, ``output_stretch_``, ``output_offset_``, ``loss_`` and ``held_out_loss_`` (mean squared
     error), ``trace_`` and ``held_out_trace_`` (the same, after each iteration), ``best_iter_``, ``n_iter_``,
-    ``converged_``, ``stopped_because_``, ``solver_``, ``engine_``, ``n_samples_``.
+    ``converged_``, ``stopped_because_``, ``optimizer_``, ``engine_``, ``n_samples_``.
 
     Reference: Hinton and Salakhutdinov 2006, doi:10.1126/science.1127647; Kramer 1991, doi:10.1002/aic.690370209.
 
@@ -52,7 +52,7 @@ class Autoencoder(RowMap):
     --------
     >>> from lowland import Autoencoder, PCA
     >>> from lowland.data import load
-    >>> X = load("swiss_roll", n=500, seed=0).X
+    >>> X = load("swiss_roll", n=1000, seed=0).X
     >>> model = Autoencoder(2, hidden_layer_sizes=(40, 20), random_state=0).fit(X)
     >>> bool(model.reconstruction_error(X).mean() < PCA(2).fit(X).distortion() / 2)
     True
@@ -129,7 +129,7 @@ class Autoencoder(RowMap):
             noise = Noise(self.noise_kind, self.noise) if self.noise else None
             found = train_by_batches(start, loss, feed, noise, rng, pace, run)
         self._keep(found, loss, frame, rows, columns)
-        self.solver_, self.engine_ = solver, f"{engine.name} on {engine.device}"
+        self.optimizer_, self.engine_ = solver, f"{engine.name} on {engine.device}"
 
     # --- choices ---
 
@@ -243,7 +243,7 @@ class Autoencoder(RowMap):
         widths = [self.n_features_in_, *(int(b.shape[0]) for _, b in (*self.encoder_, *self.decoder_))]
         facts = {
             "widths": "-".join(str(width) for width in widths),
-            "trained by": f"{self.solver_}, {self.engine_}",
+            "trained by": f"{self.optimizer_}, {self.engine_}",
             "mean squared error": self.loss_,
         }
         return facts if self.held_out_loss_ is None else {**facts, "the same, of rows held out": self.held_out_loss_}
