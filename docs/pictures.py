@@ -753,6 +753,45 @@ def _landscape() -> np.ndarray:
     return np.clip(np.where(sun[..., None], np.array([1.0, 0.93, 0.7]), picture), 0, 1)
 
 
+def autoencoder() -> Any:
+    """Left an arc, and what comes back of it through one number; then digits through ten, beside PCA."""
+    figure, (left, middle, right) = _panels(3, (11.5, 3.4))
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 1.5 * np.pi, 500)
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.06 * rng.standard_normal((500, 2))
+    pca = lowland.PCA(1).fit(X)
+    model = lowland.Autoencoder(1, hidden_layer_sizes=(24, 12), random_state=0).fit(X)
+    left.scatter(*X.T, s=8, color=WEAK, linewidths=0)
+    left.plot(*pca.inverse_transform(np.array([[-1.6], [1.6]])).T, color=INK, linewidth=1)
+    Z = model.encode(X)
+    left.plot(*model.decode(np.linspace(Z.min(), Z.max(), 300)[:, None]).T, color=MARK)
+    left.set_aspect("equal")
+    left.set_axis_off()
+    _title(left, "one number a row: PCA's line (black)\nand the autoencoder's curve (red)")
+    sample = load("digits")
+    order = np.random.default_rng(1).permutation(len(sample.X))
+    known, new = sample.X[order[:1400]], sample.X[order[1400:]]
+    widths, lost = (2, 4, 6, 8, 10, 14), []
+    for k in widths:
+        pca = lowland.PCA(k).fit(known)
+        model = lowland.Autoencoder(k, hidden_layer_sizes=(128,), batch_size=64, max_iter=40, random_state=0).fit(known)
+        back = [pca.inverse_transform(pca.transform(new)), model.decode(model.encode(new))]
+        lost.append([float(np.mean(np.sum((each - new) ** 2, axis=1))) for each in back])
+        if k == 10:
+            shown = np.concatenate([each[:10] for each in (new, *back)])
+    middle.plot(widths, np.array(lost)[:, 0], "o-", color=INK, markersize=3, label="PCA")
+    middle.plot(widths, np.array(lost)[:, 1], "o-", color=MARK, markersize=3, label="autoencoder")
+    middle.set_ylim(0, None)
+    middle.set_xlabel("numbers in a code")
+    middle.set_ylabel("squared error of a digit")
+    middle.legend(frameon=False)
+    _quiet(middle)
+    _title(middle, "what new digits lose")
+    plots.images(shown, sample.image_shape, columns=10, limits=(0, 16), ax=right)
+    _title(right, "new digits; through ten numbers of PCA;\nthrough ten of the autoencoder")
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -784,5 +823,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         feature_filter,
         feature_agglomeration,
         vector_quantizer,
+        autoencoder,
     )
 }

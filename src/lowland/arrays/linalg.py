@@ -53,6 +53,18 @@ def plus_square(S: Array, e: Array) -> Array:
     return e
 
 
+def product_into(A: Array, B: Array, out: Array) -> None:
+    """Write AB into ``out``."""
+    if isinstance(out, np.ndarray):
+        np.matmul(A, B, out=out)
+    elif is_torch(out):
+        import torch
+
+        torch.matmul(A, B, out=out)
+    else:
+        out[...] = A @ B
+
+
 def column_sums(Y: Array) -> Array:
     """Return the sum of each column in float64, (d,), from sums over short runs of rows in the precision of Y."""
     if isinstance(Y, np.ndarray) and not Y.flags.f_contiguous:

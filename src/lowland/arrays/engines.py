@@ -1,0 +1,126 @@
+"""Where a network is trained: numpy on the host, or torch on any of its devices."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, is_torch, on_accelerator, to_numpy
+from lowland.errors import MissingExtra, ParameterError
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An array library, a device of its, and a precision."""
+
+    name: Literal["numpy", "torch"]
+    device: str = "cpu"
+    dtype: Literal["float32", "float64"] = "float32"
+
+    def array(self, values: Array) -> Array:
+        """Return values in this library, on this device, in this precision; the same array where they are already."""
+        if self.name == "numpy":
+            return np.ascontiguousarray(to_numpy(values), dtype=self.dtype)
+        import torch
+
+        if not is_torch(values):
+            values = np.ascontiguousarray(to_numpy(values), dtype=self.dtype)  # read-only ones would be warned of
+            values = torch.as_tensor(values if values.flags.writeable else values.copy())
+        return values.to(device=self.device, dtype=getattr(torch, self.dtype)).contiguous()
+
+    def copy(self, values: Array) -> Array:
+        """Return values as ``array`` does, in memory of their own."""
+        found = self.array(values)
+        return found.copy() if self.name == "numpy" else found.clone()
+
+    def empty(self, shape: tuple[int, ...]) -> Array:
+        """Return an array that holds nothing yet."""
+        if self.name == "numpy":
+            return np.empty(shape, dtype=self.dtype)
+        import torch
+
+        return torch.empty(shape, dtype=getattr(torch, self.dtype), device=self.device)
+
+    def adam(self, theta: Array) -> Any:
+        """Return what moves theta, in place, by Adam's steps."""
+        return _NumpyAdam(theta) if self.name == "numpy" else _TorchAdam(theta)
+
+
+def choose_engine(
+    asked: Literal["auto", "numpy", "torch"], device: str | None, home: Array, dtype: Literal["float32", "float64"]
+) -> Engine:
+    """Return the engine asked for; 'auto' is torch where it is installed. ``home`` lies where the rows do."""
+    installed = importlib.util.find_spec("torch") is not None
+    if asked == "torch" and not installed:
+        raise MissingExtra("torch", "torch")
+    if asked == "numpy" or not installed:
+        if device not in (None, "cpu"):
+            raise ParameterError(
+                f"device={device!r}: numpy works on the CPU alone. Leave device=None, or use torch: engine='torch', "
+                'pip install "lowland[torch]".'
+            )
+        return Engine("numpy", dtype=dtype)
+    if device is None:
+        return Engine("torch", str(home.device) if on_accelerator(home) else "cpu", dtype)
+    import torch
+
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise ParameterError(
+            f"device={device!r}: torch cannot work there ({reason}). Leave device=None for where the rows lie, or "
+            "choose 'cpu' or 'cuda'."
+        ) from error
+    return Engine("torch", device, dtype)
+
+
+_BETAS = (0.9, 0.999)
+_EPSILON = 1e-8
+
+
+class _NumpyAdam:
+    """Adam (Kingma and Ba 2015) in numpy, every array of it written in place."""
+
+    def __init__(self, theta: np.ndarray) -> None:
+        self.theta = theta
+        self.first, self.second, self.scratch = (np.zeros_like(theta) for _ in range(3))
+        self.steps = 0
+
+    def step(self, g: np.ndarray, rate: float) -> None:
+        self.steps += 1
+        work = self.scratch
+        for moment, beta, power in ((self.first, _BETAS[0], 1), (self.second, _BETAS[1], 2)):
+            moment *= beta
+            np.multiply(g, g if power == 2 else 1, out=work)
+            work *= 1 - beta
+            moment += work
+        first, second = (1 - beta**self.steps for beta in _BETAS)  # both began at zero
+        np.sqrt(self.second, out=work)
+        work *= 1 / second**0.5
+        work += _EPSILON
+        np.divide(self.first, work, out=work)
+        work *= rate / first
+        self.theta -= work
+
+
+class _TorchAdam:
+    """The same in torch. Its own optimizer would do as well, and takes two seconds to import."""
+
+    def __init__(self, theta: Any) -> None:
+        import torch
+
+        self.theta, self.sqrt = theta, torch.sqrt
+        self.first, self.second, self.scratch = (torch.zeros_like(theta) for _ in range(3))
+        self.steps = 0
+
+    def step(self, g: Any, rate: float) -> None:
+        self.steps += 1
+        first, root = 1 - _BETAS[0] ** self.steps, (1 - _BETAS[1] ** self.steps) ** 0.5
+        self.first.lerp_(g, 1 - _BETAS[0])
+        self.second.mul_(_BETAS[1]).addcmul_(g, g, value=1 - _BETAS[1])
+        work = self.sqrt(self.second, out=self.scratch).add_(_EPSILON * root)
+        self.theta.addcdiv_(self.first, work, value=-rate * root / first)
