@@ -43,6 +43,11 @@ class Target:
             raise DataError("y is constant, so no column explains it. Pass a y that varies.")
         return cls(values / scale, center, scale)
 
+    @property
+    def own(self) -> np.ndarray:
+        """y as it came: labels, or numbers in their own unit."""
+        return self.values * self.scale + self.center if self.classes is None else self.classes[self.values]
+
 
 class Sample(Protocol):
     """What gives the problem of all rows, and those of the two sets of every split."""

@@ -123,8 +123,13 @@ def scores_for(
     return refit, SolverChoice("refitting", f"{type(model).__name__} is fitted to every subset and fold")
 
 
-def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool) -> Folds:
-    """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets."""
+def folds_of(
+    cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_numbers: str = "estimator='linear'"
+) -> Folds:
+    """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets.
+
+    ``for_numbers`` is how to say that y holds no classes.
+    """
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -132,7 +137,7 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool) -> Fold
     except Exception as error:
         raise DataError(
             f"cv={cv!r} cannot split the {X.shape[0]} rows: {str(error).splitlines()[0].rstrip('.')}. Choose fewer "
-            "folds, or pass more rows; if y holds numbers and no classes, say so with estimator='linear'."
+            f"folds, or pass more rows; if y holds numbers and no classes, say so with {for_numbers}."
         ) from error
     for each in told:
         warn(f"{str(each.message).rstrip('.')}. Choose fewer folds (cv).", DataWarning)
