@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 
-from lowland.blocks.l1_samples import Target
 from lowland.blocks.part_moments import Rowsets
 from lowland.blocks.refitting import score_of
 from lowland.blocks.selection import Move, Step
+from lowland.blocks.targets import Target
 from lowland.blocks.tree_pruning import losses_by_complexity, weakest_links
 from lowland.errors import ParameterError
 

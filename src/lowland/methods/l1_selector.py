@@ -17,7 +17,6 @@ from lowland.blocks.l1_samples import (
     MomentsSample,
     RowsSample,
     Sample,
-    Target,
     check_classes_of_folds,
     check_columns,
     in_own_units,
@@ -25,6 +24,7 @@ from lowland.blocks.l1_samples import (
 from lowland.blocks.model_scores import Splitter, folds_of
 from lowland.blocks.part_moments import MOST_PARTS, Layout, MomentsByPart
 from lowland.blocks.selection import path_table
+from lowland.blocks.targets import Target
 from lowland.blocks.validation_curves import Curve
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn

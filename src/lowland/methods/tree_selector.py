@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.l1_samples import Target
 from lowland.blocks.model_scores import Splitter, folds_of, tell_of_constants
 from lowland.blocks.selection import path_table
+from lowland.blocks.targets import Target
 from lowland.blocks.tree_importance import (
     features_of,
     in_own_units,

@@ -60,7 +60,7 @@ def coefficient_paths(
     Parameters
     ----------
     alphas : the penalties, (m,), such as ``alphas_`` of L1Selector.
-    coefs : the coefficients at each, (m, d); of several classes (m, K, d), of which the sizes over the classes are drawn.
+    coefs : the coefficients at each, (m, d); of several classes (m, K, d), whose sizes are drawn.
     names : names of the columns, written at the end of the largest ones.
     chosen : the penalty that was chosen, marked by a line.
     ax : matplotlib axes to draw in; None: a new figure.
