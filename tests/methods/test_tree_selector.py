@@ -214,7 +214,8 @@ def test_saved_with_its_rules_and_on_the_command_line(wine, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     frame = pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y)
     frame.to_csv("wine.csv", index=False)
-    result = CliRunner().invoke(cli, "fit select-tree wine.csv --label kind --to z.csv --model m".split())
+    line = "fit select-tree wine.csv --label kind --to z.csv --model m"
+    result = CliRunner().invoke(cli, line.split())
     assert result.exit_code == 0, result.output
     selector = TreeSelector().fit(frame, "kind")
     assert list(pandas.read_csv("z.csv").columns) == list(selector.get_feature_names_out())
