@@ -69,7 +69,7 @@ class L1Selector(ColumnMap):
     >>> wine = load("wine")
     >>> selector = L1Selector(3).fit(wine.X, wine.y)
     >>> selector.get_support(indices=True).tolist()
-    [6, 9, 12]
+    [0, 11, 12]
     """
 
     verb: ClassVar[str] = "select-l1"
@@ -87,7 +87,7 @@ class L1Selector(ColumnMap):
         "one-standard-error", "The largest penalty within a standard error of the least loss, that, or stability."
     )
     estimator: Literal["linear", "logistic"] | None = param(
-        None, "Least squares for numbers or logistic for classes; None: as y looks."
+        None, "Least squares for numbers; logistic for classes, with all rows in memory; None: as y looks."
     )
     alphas: int | Sequence[float] = param(
         100, "Number of penalties, or the penalties themselves.", at_least=1,
