@@ -18,7 +18,8 @@ from lowland.kernels.coordinate_descent import descend
 
 _ROUNDING = 64 * np.finfo(np.float64).eps
 _SWEEPS = 10  # made at a time, before the equations of the columns that take part are solved outright
-_LEAST_WEIGHT = 1e-9  # curvature that is always there, also where all classes are certain
+_LEAST_WEIGHT = 1e-12  # curvature that is always there, also where all classes are certain
+_TWINS = 1e-10  # correlations that differ from one by less are one
 _FAST = 0.1  # a gap that falls by this factor a step needs no new curvature
 _MOST_HALVINGS = 30
 _AT_REST = 1e-13  # share of the loss below which a rise is rounding
@@ -347,9 +348,23 @@ def _minimise(
     while True:
         made, gap = descend(G, q, g, beta, alpha, slack, power, wanted, min(_SWEEPS, most - steps))
         steps += made
+        _merge_twins(G, q, g, beta)
         if gap <= wanted or steps >= most:
             return steps, gap
         _jump(G, q, g, beta, alpha)
+
+
+def _merge_twins(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray) -> None:
+    """Give what columns share that are multiples of each other to the largest of them, and of equals to the first."""
+    A = np.flatnonzero(beta)
+    size = np.sqrt(G[A, A])
+    twins = np.argwhere(np.triu(np.abs(G[np.ix_(A, A)]) >= (1 - _TWINS) * np.outer(size, size), 1))
+    for i, j in twins:
+        to, of = (i, j) if size[i] >= (1 - _TWINS) * size[j] else (j, i)
+        beta[A[to]] += beta[A[of]] * G[A[to], A[of]] / G[A[to], A[to]]
+        beta[A[of]] = 0.0
+    if len(twins):
+        g[:] = q - G @ beta
 
 
 def _jump(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float) -> None:
@@ -360,20 +375,22 @@ def _jump(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: 
     A = np.flatnonzero(beta)
     if not A.size:
         return
+    before, signs = beta[A], np.sign(beta[A])
     try:
-        factor = cho_factor(G[np.ix_(A, A)], check_finite=False)
-    except np.linalg.LinAlgError:  # columns that repeat others
+        goal = cho_solve(cho_factor(G[np.ix_(A, A)], check_finite=False), q[A] - alpha * signs, check_finite=False)
+    except np.linalg.LinAlgError:  # columns that others make up
         return
-    goal = cho_solve(factor, q[A] - alpha * np.sign(beta[A]), check_finite=False)
-    flips = np.flatnonzero(goal * beta[A] <= 0)
+    flips = np.flatnonzero(goal * signs <= 0)
     if flips.size:
-        t = beta[A[flips]] / (beta[A[flips]] - goal[flips])  # shares of the way
+        t = before[flips] / (before[flips] - goal[flips])  # shares of the way
         first = flips[np.argmin(t)]
-        goal = beta[A] + t.min() * (goal - beta[A])
+        goal = before + t.min() * (goal - before)
         goal[first] = 0.0
-    before = beta[A]
-    beta[A] = goal
-    g -= (goal - before) @ G[A]
+    change = goal - before
+    after = g - change @ G[A]
+    # The objective along the way; it rises only where the equations were too close to singular to be solved.
+    if change @ (alpha * signs - (g[A] + after[A]) / 2) <= 0:
+        beta[A], g[:] = goal, after
 
 
 def _may_take_part(before: Solution, alpha: float) -> np.ndarray:
