@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring
 
 from lowland.blocks.part_moments import Rowsets
@@ -15,7 +17,7 @@ from lowland.blocks.refitting import score_of
 from lowland.blocks.selection import Move, Step
 from lowland.blocks.targets import Target
 from lowland.blocks.tree_pruning import losses_by_complexity, weakest_links
-from lowland.errors import ParameterError
+from lowland.errors import DataError, ParameterError
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,14 @@ def shuffled_losses(
     for f, (train, test) in enumerate(folds):
         fitted = in_own_units(clone(model).fit(Z[train], target.values[train]), target)
         held, truth = Z[test], target.own[test]
-        whole = score_of(fitted, scorer, held, truth)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)  # told below
+            whole = score_of(fitted, scorer, held, truth)
+        if not np.isfinite(whole):
+            raise DataError(
+                f"The score of {len(test)} held-out rows is {whole}, so nothing can be lost of it. R² wants two rows "
+                "or more in every fold: choose fewer folds (cv), or another scoring."
+            )
         for j in features_of(fitted.tree_):
             shuffled = held.copy()
             for r in range(repeats):
