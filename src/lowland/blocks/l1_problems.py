@@ -215,7 +215,7 @@ class LogLoss:
             if not left_out.any() or steps >= max_iter:
                 break
             working |= left_out
-        b = b - b.mean() if len(b) > 1 else b  # a shift of all logits changes nothing
+        coef, b = _without_shift(coef, b)
         return Solution(alpha, coef, b, gradient, newton.loss, _share(gap, null), steps)
 
 
@@ -312,6 +312,21 @@ class _Newton:
         return self.loss + self.alpha * float(np.abs(self.coef).sum()) - dual
 
 
+def _without_shift(coef: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the models that differ by a shift of all logits, and cost the same, the one with most zeros.
+
+    Intercepts then add up to zero. The coefficients of a column may be shifted between their two middle values, which
+    differ only where the number of classes is even: the one that more of them share becomes zero, else the lower.
+    """
+    K = len(b)
+    if K == 1:
+        return coef, b
+    if K % 2 == 0:
+        low, high = np.sort(coef, axis=0)[K // 2 - 1 : K // 2 + 1]
+        coef = coef - np.where((coef == high).sum(axis=0) > (coef == low).sum(axis=0), high, low)
+    return coef, b - b.mean()
+
+
 def _loss_and_shares(logits: np.ndarray, Y: np.ndarray) -> tuple[float, np.ndarray]:
     """The mean of -log p of the true class, and p of each logit's class, (n, K)."""
     if logits.shape[1] == 1:
@@ -348,10 +363,11 @@ def _minimise(
     while True:
         made, gap = descend(G, q, g, beta, alpha, slack, power, wanted, min(_SWEEPS, most - steps))
         steps += made
-        _merge_twins(G, q, g, beta)
-        if gap <= wanted or steps >= most:
+        done = gap <= wanted or steps >= most
+        if done or not _jump(G, q, g, beta, alpha):
+            _merge_twins(G, q, g, beta)
+        if done:
             return steps, gap
-        _jump(G, q, g, beta, alpha)
 
 
 def _merge_twins(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray) -> None:
@@ -367,19 +383,20 @@ def _merge_twins(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray) 
         g[:] = q - G @ beta
 
 
-def _jump(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float) -> None:
+def _jump(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float) -> bool:
     """Go straight to the minimum for these columns and signs, or up to the first coefficient that would change sign.
 
-    Sweeps find soon which columns take part, and take long to find the values where these are correlated.
+    Sweeps find soon which columns take part, and take long to find the values where these are correlated. False: the
+    equations are too close to singular to be solved.
     """
     A = np.flatnonzero(beta)
     if not A.size:
-        return
+        return True
     before, signs = beta[A], np.sign(beta[A])
     try:
         goal = cho_solve(cho_factor(G[np.ix_(A, A)], check_finite=False), q[A] - alpha * signs, check_finite=False)
     except np.linalg.LinAlgError:  # columns that others make up
-        return
+        return False
     flips = np.flatnonzero(goal * signs <= 0)
     if flips.size:
         t = before[flips] / (before[flips] - goal[flips])  # shares of the way
@@ -388,9 +405,10 @@ def _jump(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: 
         goal[first] = 0.0
     change = goal - before
     after = g - change @ G[A]
-    # The objective along the way; it rises only where the equations were too close to singular to be solved.
-    if change @ (alpha * signs - (g[A] + after[A]) / 2) <= 0:
-        beta[A], g[:] = goal, after
+    if change @ (alpha * signs - (g[A] + after[A]) / 2) > 0:  # the objective would rise
+        return False
+    beta[A], g[:] = goal, after
+    return True
 
 
 def _may_take_part(before: Solution, alpha: float) -> np.ndarray:
