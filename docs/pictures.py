@@ -670,6 +670,7 @@ def tree_selector() -> Any:
     axes[0].errorbar(selector.n_leaves_, mean, error, color=STRONG, ecolor=WEAK, marker="o", markersize=4, capsize=3)
     at = int(np.flatnonzero(selector.alphas_ == selector.alpha_)[0])
     axes[0].scatter(selector.n_leaves_[at], mean[at], s=90, facecolors="none", edgecolors=MARK, zorder=3)
+    axes[0].set_xticks(range(1, int(selector.n_leaves_.max()) + 1, 2))
     axes[0].set_xlabel("leaves of the pruned tree")
     axes[0].set_ylabel("errors, held out")
     _title(axes[0], "one standard error chooses the ringed tree")

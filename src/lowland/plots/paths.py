@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,9 +88,11 @@ def coefficient_paths(
     for place, j in enumerate(order):
         color = COLORS[place % len(COLORS)] if place < _MOST_COLORED else WEAK
         ax.plot(alphas, coefs[:, j], color=color, linewidth=1.3, zorder=2 if place < _MOST_COLORED else 1)
-        if names is not None and place < _MOST_COLORED:
-            ax.annotate(str(names[j]), (alphas[-1], coefs[-1, j]), xytext=(4, 0), textcoords="offset points",
-                        va="center", fontsize="small", color=color)  # fmt: skip
+    if names is not None:
+        ends = coefs[-1, order[:_MOST_COLORED]]
+        for place, height in enumerate(_apart(ends, 0.05 * (coefs.max() - coefs.min()))):
+            ax.annotate(str(names[order[place]]), (alphas[-1], height), xytext=(4, 0), textcoords="offset points",
+                        va="center", fontsize="small", color=COLORS[place % len(COLORS)])  # fmt: skip
     if chosen is not None:
         ax.axvline(chosen, color=INK, linewidth=1, linestyle="--")
     ax.set_xscale("log")
@@ -98,3 +101,16 @@ def coefficient_paths(
     ax.set_ylabel("coefficient")
     quiet(ax)
     return figure_of(ax)
+
+
+def _apart(heights: np.ndarray, least: float) -> np.ndarray:
+    """Move heights away from each other until each is ``least`` from the next, those in a crowd about their middle."""
+    order, moved = np.argsort(heights, kind="stable"), heights.astype(float)
+    for _ in range(50):
+        close = [(low, high) for low, high in pairwise(order) if moved[high] - moved[low] < 0.99 * least]
+        for low, high in close:
+            middle = (moved[low] + moved[high]) / 2
+            moved[low], moved[high] = middle - least / 2, middle + least / 2
+        if not close:
+            break
+    return moved
