@@ -184,7 +184,6 @@ BAD = {
         DataError,
         "estimator='regressor'",
     ),
-    "one row a fold": ({"cv": 300}, 0, DataError, "fewer folds"),
     "texts as numbers": ({"estimator": "regressor"}, np.array(["a", "b", "c"] * 100), DataError, "numbers"),
     "fractions as classes": ({"estimator": "classifier"}, 0, DataError, "fractions"),
     "y that does not vary": ({"estimator": "regressor"}, np.full(300, 0.1), DataError, "y is constant"),
@@ -200,6 +199,11 @@ def test_bad_input_is_told(table, what):
     with pytest.raises(error, match=words) as caught:
         TreeSelector(**options).fit(X, numbers if isinstance(y, int) else y)
     assert str(caught.value).endswith(".")
+
+
+def test_folds_of_one_row_have_no_score(table):
+    with pytest.raises(DataError, match="fewer folds"):
+        TreeSelector(cv=20).fit(table[0][:20], table[1][:20])
 
 
 def test_progress_can_stop_it(table, monkeypatch):

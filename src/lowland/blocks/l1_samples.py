@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from lowland.blocks.targets import Target
 from lowland.errors import DataError, DataWarning, warn
 
 
-class Sample(Protocol):
+class Sample:
     """What gives the problem of all rows, and those of the two sets of every split."""
 
     layout: Layout
@@ -24,16 +24,19 @@ class Sample(Protocol):
 
     def whole(self) -> Problem:
         """Return the problem of all rows."""
+        raise NotImplementedError
 
     def part(self, split: int, side: int) -> Problem | None:
         """Return the problem of one set of a split; None where it holds a single class."""
+        raise NotImplementedError
 
     def losses(self, split: int, found: Sequence[Solution]) -> np.ndarray:
         """Return the loss on the second set of a split of models found on the first."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class MomentsSample:
+class MomentsSample(Sample):
     """Numbers to predict from rows of which the moments are known, part by part."""
 
     moments: PartMoments
@@ -66,7 +69,7 @@ class MomentsSample:
 
 
 @dataclass(frozen=True)
-class RowsSample:
+class RowsSample(Sample):
     """Numbers or classes to predict from rows in memory."""
 
     Z: np.ndarray  # (n, d) float64, centered and scaled

@@ -11,11 +11,10 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.blocks.moments import Moments
+from lowland.blocks.subset_scores import Folds
 from lowland.errors import ParameterError
 
 MOST_PARTS = 64
-
-Rowsets = list[tuple[np.ndarray, np.ndarray]]  # rows to train and to test on
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Layout:
     splits: list[tuple[np.ndarray, np.ndarray]]  # parts to train and to test on, or two halves
 
     @classmethod
-    def of_folds(cls, folds: Rowsets, n: int, most: int = MOST_PARTS) -> Self:
+    def of_folds(cls, folds: Folds, n: int, most: int = MOST_PARTS) -> Self:
         """Rows that always go together are one part: as many as there are folds where these do not overlap."""
         part, signs = np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)  # (parts, folds so far)
         for first, second in folds:

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring
 
-from lowland.blocks.part_moments import Rowsets
 from lowland.blocks.refitting import score_of
 from lowland.blocks.selection import Move, Step
+from lowland.blocks.subset_scores import Folds
 from lowland.blocks.targets import Target
 from lowland.blocks.tree_pruning import losses_by_complexity, weakest_links
 from lowland.errors import DataError, ParameterError
@@ -42,7 +42,7 @@ class Errors:
 
 
 def validated(
-    model: Any, Z: np.ndarray, y: np.ndarray, folds: Rowsets, alphas: np.ndarray, tick: Callable[[], None]
+    model: Any, Z: np.ndarray, y: np.ndarray, folds: Folds, alphas: np.ndarray, tick: Callable[[], None]
 ) -> np.ndarray:
     """Return the loss of each complexity on the rows that each fold has held out, (m, F): one tree a fold."""
     losses = np.empty((len(alphas), len(folds)))
@@ -59,7 +59,7 @@ def shuffled_losses(
     scorer: Any,
     Z: np.ndarray,
     target: Target,
-    folds: Rowsets,
+    folds: Folds,
     repeats: int,
     random: np.random.Generator,
     tick: Callable[[], None],

@@ -117,6 +117,9 @@ class L1Selector(ColumnMap):
         """Sum moments or take the rows, follow the path, choose a penalty."""
         assert y is not None
         self._check_count(rows.d)
+        self.cv_losses_: np.ndarray | None = None
+        self.stability_: np.ndarray | None = None
+        self.error_bound_: float | None = None
         target = Target.of(y, self.estimator, self._n_folds)
         sample = self._sample(rows, run, target, y)
         names = [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
@@ -185,7 +188,7 @@ class L1Selector(ColumnMap):
             support = np.arange(len(support)) == first
             warn(
                 f"Cross-validation (rule={self.rule!r}) chooses the model without any column: as far as these rows "
-                f"tell, none helps to predict y. Column {first}, the first to enter, is kept alone. Give "
+                f"tell, none helps to predict y. Column {self._name(first)}, the first to enter, is kept alone. Give "
                 "n_features_to_select for the first few, or rule='min'.",
                 DataWarning,
             )
@@ -203,22 +206,22 @@ class L1Selector(ColumnMap):
         """The columns that most halves of the rows choose; the model is that of all rows with as many columns."""
         d, k = int((sample.scale > 0).sum()), self.n_features_to_select
         q = max(l1_paths.entrants_allowed(d, self.threshold, self.expected_false), k or 0)
-        self.stability_ = l1_paths.selection_frequencies(
+        self.stability_ = shares = l1_paths.selection_frequencies(
             sample, min(q, d), alphas / alphas[0], self.tol, self.max_iter, tick
         )
         _, best = l1_paths.first_to_enter(problem, alphas, min(q, d), self.tol, self.max_iter, linger=True)
         if k is not None:
             sizes = np.abs(best.coef).max(axis=0)
-            ranked = np.lexsort((-sizes, -self.stability_)).tolist()
-            return self._filled([j for j in ranked if self.stability_[j] > 0][:k], sizes, k), best
+            ranked = np.lexsort((-sizes, -shares)).tolist()
+            return self._filled([j for j in ranked if shares[j] > 0][:k], sizes, k), best
         self.error_bound_ = l1_paths.expected_false(d, self.threshold, q)
-        support = self.stability_ >= self.threshold - 1e-12
+        support = shares >= self.threshold - 1e-12
         if not support.any():
-            most = int(np.argmax(self.stability_))
+            most = int(np.argmax(shares))
             support = np.arange(len(support)) == most
             warn(
-                f"No column is chosen by {self.threshold:.0%} of the halves. Column {most}, which comes nearest with "
-                f"{self.stability_[most]:.0%}, is kept alone. Lower the threshold, or raise expected_false, which "
+                f"No column is chosen by {self.threshold:.0%} of the halves. Column {self._name(most)}, which comes "
+                f"nearest with {shares[most]:.0%}, is kept alone. Lower the threshold, or raise expected_false, which "
                 f"lets each half choose more than {q}.",
                 DataWarning,
             )
@@ -253,7 +256,6 @@ class L1Selector(ColumnMap):
         self.n_iter_ = sum(each.steps for each in found)
         self.converged_ = bool((self.dual_gaps_ <= self.tol).all())
         self.classes_ = target.classes
-        self.cv_losses_ = self.stability_ = self.error_bound_ = None
         if not self.converged_:
             short = int((self.dual_gaps_ > self.tol).sum())
             warn(
@@ -267,8 +269,8 @@ class L1Selector(ColumnMap):
         self.support_, best = chosen
         self.alpha_ = best.alpha * target.scale
         coef, intercept = in_own_units(best, sample, target)
-        numbers_wanted = target.classes is None
-        self.coef_, self.intercept_ = (coef[0], float(intercept[0])) if numbers_wanted else (coef, intercept)
+        self.coef_ = coef[0] if target.classes is None else coef
+        self.intercept_: Any = float(intercept[0]) if target.classes is None else intercept
 
     # --- checks ---
 
@@ -276,6 +278,10 @@ class L1Selector(ColumnMap):
         k = self.n_features_to_select
         if k is not None and k > d:
             raise ParameterError(f"L1Selector(n_features_to_select={k}): n_features={d}. Choose at most {d}.")
+
+    def _name(self, j: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return repr(f"x{j}" if names is None else names[j])
 
     @property
     def _n_folds(self) -> int:
