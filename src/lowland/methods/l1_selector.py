@@ -30,6 +30,7 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
 from lowland.methods.selections import ColumnMap
+from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _PARTS = 16  # into which rows are cut to draw halves, where their moments are all that is kept
@@ -127,7 +128,7 @@ class L1Selector(ColumnMap):
         problem = sample.whole()
         given = self.alphas if isinstance(self.alphas, numbers.Integral) else np.asarray(self.alphas) / target.scale
         alphas = l1_paths.grid_of(given, problem.alpha_max, self._least(target))
-        with run.stage("following paths", self._n_solutions(alphas, sample)) as stage:
+        with run.stage("following paths", self._n_solutions(alphas, sample)) as stage, blas_on_one_thread():
             found = []
             for each in l1_paths.follow(problem, alphas, self.tol, self.max_iter):
                 found.append(each)
