@@ -224,7 +224,8 @@ class _Newton:
 
     def __init__(self, Z: np.ndarray, Y: np.ndarray, pairs: Any, coef: np.ndarray, b: np.ndarray, alpha: float) -> None:
         self.Y, self.pairs, self.alpha = Y, pairs, alpha
-        self.U = Z[:, pairs[1]]  # (n, M)
+        columns, self.place = np.unique(pairs[1], return_inverse=True)
+        self.Z = Z[:, columns]  # (n, a)
         self.coef, self.b = coef.copy(), b.copy()
         self.logits = self._along(coef[pairs]) + b  # (n, K)
         self.loss, self.P = _loss_and_shares(self.logits, Y)
@@ -252,28 +253,29 @@ class _Newton:
     def _curve(self) -> None:
         """The second derivatives, with the intercepts eliminated: they follow every change by -``follow``."""
         (n, K), logit = self.Y.shape, self.pairs[0]
-        V = self.U * self.P[:, logit] if K > 1 else self.U * self.P
+        U = self.Z[:, self.place]  # (n, M)
+        V = U * self.P[:, logit]
         H = V.T @ V / -n  # (M, M)
         across = self.P.T @ V / -n  # (K, M)
         for c in range(K):
             mine = np.flatnonzero(logit == c)
-            H[np.ix_(mine, mine)] += self.U[:, mine].T @ V[:, mine] / n
+            H[np.ix_(mine, mine)] += U[:, mine].T @ V[:, mine] / n
             across[c, mine] += V[:, mine].sum(axis=0) / n
         own = np.diag(self.P.mean(axis=0)) - self.P.T @ self.P / n + _LEAST_WEIGHT * np.ones((K, K))
         self.follow = np.linalg.solve(own + _AT_REST * np.eye(K), across)  # (K, M)
         H -= across.T @ self.follow
-        H[np.diag_indices_from(H)] += _LEAST_WEIGHT * (self.U**2).mean(axis=0)
+        H[np.diag_indices_from(H)] += _LEAST_WEIGHT * (self.Z**2).mean(axis=0)[self.place]
         self.H = H
 
     def _gradient(self) -> np.ndarray:
-        R = self.Y - self.P
-        return (self.U * R[:, self.pairs[0]]).sum(axis=0) / len(R)  # (M,)
+        by_column = (self.Y - self.P).T @ self.Z / len(self.Y)  # (K, a)
+        return by_column[self.pairs[0], self.place]  # (M,)
 
     def _along(self, change: np.ndarray) -> np.ndarray:
         """The logits of some coefficients, (n, K)."""
-        spread = np.zeros((len(change), self.Y.shape[1]))
-        spread[np.arange(len(change)), self.pairs[0]] = change
-        return self.U @ spread
+        spread = np.zeros((self.Y.shape[1], self.Z.shape[1]))
+        spread[self.pairs[0], self.place] = change
+        return self.Z @ spread.T
 
     def _walk(self, change: np.ndarray, shift: np.ndarray) -> None:
         """Go along a direction as far as the penalised loss does not rise."""

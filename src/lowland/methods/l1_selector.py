@@ -90,10 +90,12 @@ class L1Selector(ColumnMap):
     estimator: Literal["linear", "logistic"] | None = param(
         None, "Least squares for numbers; logistic for classes, with all rows in memory; None: as y looks."
     )
-    alphas: int | Sequence[float] = param(
-        100, "Number of penalties, or the penalties themselves.", at_least=1,
-        wanted="a whole number of 1 or more, or a list of numbers",
-    )  # fmt: skip
+    alphas: int | Sequence[float] | None = param(
+        None,
+        "Number of penalties, or the penalties themselves; None: 100, for classes 50.",
+        at_least=1,
+        wanted="a whole number of 1 or more, a list of numbers, or None",
+    )
     eps: float | None = param(
         None,
         "Least penalty of the grid as a share of the largest; None: 0.001, for classes 0.01.",
@@ -126,8 +128,7 @@ class L1Selector(ColumnMap):
         names = [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
         check_columns(sample, names)
         problem = sample.whole()
-        given = self.alphas if isinstance(self.alphas, numbers.Integral) else np.asarray(self.alphas) / target.scale
-        alphas = l1_paths.grid_of(given, problem.alpha_max, self._least(target))
+        alphas = self._grid(problem.alpha_max, target)
         with run.stage("following paths", self._n_solutions(alphas, sample)) as stage, blas_on_one_thread():
             found = []
             for each in l1_paths.follow(problem, alphas, self.tol, self.max_iter):
@@ -288,9 +289,13 @@ class L1Selector(ColumnMap):
     def _n_folds(self) -> int:
         return int(self.cv) if isinstance(self.cv, numbers.Integral) else 5
 
-    def _least(self, target: Target) -> float:
-        """The end of the grid; classes are fitted far better there than is of use."""
-        return self.eps or (1e-3 if target.classes is None else 1e-2)
+    def _grid(self, alpha_max: float, target: Target) -> np.ndarray:
+        """The penalties; classes have a shorter grid, at whose end they are fitted far better than is of use."""
+        numbers_wanted = target.classes is None
+        given: Any = self.alphas if self.alphas is not None else (100 if numbers_wanted else 50)
+        if not isinstance(given, numbers.Integral):
+            given = np.asarray(given, dtype=np.float64) / target.scale
+        return l1_paths.grid_of(given, alpha_max, self.eps or (1e-3 if numbers_wanted else 1e-2))
 
     def _n_solutions(self, alphas: np.ndarray, sample: Sample) -> int:
         """How many models there are to find, where halves count as one."""
