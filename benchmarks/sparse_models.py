@@ -45,7 +45,7 @@ def _lasso(plan: Plan, n: int, d: int) -> Line:
     agree("largest penalty", ours.alphas_[0], peer.alphas_[0], within=1e-8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # so tight that it may not quite get there
-        tight = Lasso(ours.alpha_, tol=1e-10, max_iter=100_000).fit(Z, y)
+        tight = Lasso(ours.alpha_, tol=1e-10, max_iter=100_000, precompute=n > d).fit(Z, y)
     apart = float(np.abs(ours.coef_ - tight.coef_).max() / np.abs(tight.coef_).max())
     places = [int(np.argmin(np.abs(ours.alphas_ - model.alpha_))) for model in (ours, peer)]
     if abs(places[0] - places[1]) > 2 or apart > 1e-3:  # the peer's losses are off by what it stops short of
