@@ -19,6 +19,7 @@ from lowland.kernels.coordinate_descent import descend
 _ROUNDING = 64 * np.finfo(np.float64).eps
 _SWEEPS = 10  # made at a time, before the equations of the columns that take part are solved outright
 _LEAST_WEIGHT = 1e-12  # curvature that is always there, also where all classes are certain
+_SINGULAR = 1e-9  # share of the largest eigenvalue below which a direction is none
 _TWINS = 1e-10  # correlations that differ from one by less are one
 _FAST = 0.1  # a gap that falls by this factor a step needs no new curvature
 _MOST_HALVINGS = 30
@@ -398,7 +399,7 @@ def _jump(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: 
     try:
         goal = cho_solve(cho_factor(G[np.ix_(A, A)], check_finite=False), q[A] - alpha * signs, check_finite=False)
     except np.linalg.LinAlgError:  # columns that others make up
-        return False
+        return _leave(G, g, beta, alpha)
     flips = np.flatnonzero(goal * signs <= 0)
     if flips.size:
         t = before[flips] / (before[flips] - goal[flips])  # shares of the way
@@ -408,8 +409,31 @@ def _jump(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: 
     change = goal - before
     after = g - change @ G[A]
     if change @ (alpha * signs - (g[A] + after[A]) / 2) > 0:  # the objective would rise
-        return False
+        return _leave(G, g, beta, alpha)
     beta[A], g[:] = goal, after
+    return True
+
+
+def _leave(G: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float) -> bool:
+    """Take a column out that the others make up: along a direction that changes no fit, until a coefficient is zero.
+
+    With as many columns as rows the sweeps would take very long to find that one is too many.
+    """
+    A = np.flatnonzero(beta)
+    values, vectors = np.linalg.eigh(G[np.ix_(A, A)])
+    if values[0] > _SINGULAR * values[-1]:
+        return False
+    v = vectors[:, 0]
+    v = -v if v @ (alpha * np.sign(beta[A]) - g[A]) > 0 else v  # the way the objective falls
+    t = np.where(beta[A] * v < 0, -beta[A] / np.where(v == 0, 1.0, v), np.inf)
+    first = int(np.argmin(t))
+    if not np.isfinite(t[first]):
+        return False
+    change = t[first] * v
+    change[first] = -beta[A[first]]
+    beta[A] += change
+    beta[A[first]] = 0.0
+    g -= change @ G[A]
     return True
 
 
