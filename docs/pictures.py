@@ -792,6 +792,83 @@ def autoencoder() -> Any:
     return figure
 
 
+def l1_selector() -> Any:
+    """Columns entering as the penalty falls; the loss of each penalty on held-out rows; how stable each column is."""
+    names, X, y = _sparse_table()
+    figure, axes = _panels(3, (11.5, 3.6))
+    selector = lowland.L1Selector().fit(X, y)
+    plots.coefficient_paths(
+        selector.alphas_, selector.coef_path_ * X.std(axis=0), names=names, chosen=selector.alpha_, ax=axes[0]
+    )
+    _title(axes[0], "coefficients as the penalty falls")
+    mean = selector.cv_losses_.mean(axis=1)
+    error = selector.cv_losses_.std(axis=1, ddof=1) / np.sqrt(selector.cv_losses_.shape[1])
+    best = int(np.argmin(mean))
+    axes[1].fill_between(selector.alphas_, mean - error, mean + error, color=WEAK, alpha=0.6, linewidth=0)
+    axes[1].plot(selector.alphas_, mean, color=STRONG)
+    axes[1].axvline(selector.alphas_[best], color=MARK, linewidth=1, label="least")
+    axes[1].axvline(selector.alpha_, color="#3a3f47", linewidth=1, linestyle="--", label="one standard error")
+    axes[1].set_xscale("log")
+    axes[1].invert_xaxis()
+    axes[1].set_xlabel("penalty")
+    axes[1].set_ylabel("squared error, held out")
+    axes[1].legend(frameon=False)
+    _title(axes[1], "the penalty by cross-validation")
+    _quiet(axes[1])
+    stable = lowland.L1Selector(rule="stability").fit(X, y)
+    order = np.argsort(stable.stability_)[-12:]
+    colors = [STRONG if stable.support_[j] else WEAK for j in order]
+    axes[2].barh(range(12), stable.stability_[order], color=colors)
+    axes[2].set_yticks(range(12), [names[j] for j in order], fontsize="small")
+    axes[2].axvline(stable.threshold, color=MARK, linewidth=1)
+    axes[2].set_xlabel("share of halves that choose it")
+    _title(axes[2], f"stability: at most {stable.error_bound_:.2g} wrong expected")
+    _quiet(axes[2])
+    return figure
+
+
+def _sparse_table() -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Forty columns that share something; five of them count."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((150, 40)) + 0.5 * rng.standard_normal((150, 1))
+    return [f"x{j}" for j in range(40)], X, X[:, :5] @ [2.0, -1.6, 1.2, 0.9, -0.7] + 1.5 * rng.standard_normal(150)
+
+
+def tree_selector() -> Any:
+    """The loss of every pruned tree; when each column leaves; what shuffling a column costs."""
+    wine = load("wine")
+    names = [name.partition("/")[0] for name in wine.names]
+    selector = lowland.TreeSelector().fit(wine.X, wine.y)
+    figure, axes = _panels(3, (11.5, 3.4))
+    mean = selector.cv_losses_.mean(axis=1)
+    error = selector.cv_losses_.std(axis=1, ddof=1) / np.sqrt(selector.cv_losses_.shape[1])
+    axes[0].errorbar(selector.n_leaves_, mean, error, color=STRONG, ecolor=WEAK, marker="o", markersize=4, capsize=3)
+    at = int(np.flatnonzero(selector.alphas_ == selector.alpha_)[0])
+    axes[0].scatter(selector.n_leaves_[at], mean[at], s=90, facecolors="none", edgecolors=MARK, zorder=3)
+    axes[0].set_xticks(range(1, int(selector.n_leaves_.max()) + 1, 2))
+    axes[0].set_xlabel("leaves of the pruned tree")
+    axes[0].set_ylabel("errors, held out")
+    _title(axes[0], "one standard error chooses the ringed tree")
+    _quiet(axes[0])
+    met = [step.feature for step in selector.path_]
+    colors = [STRONG if selector.support_[j] else WEAK for j in met]
+    axes[1].barh(range(len(met)), selector.leaves_at_[met], color=colors)
+    axes[1].set_yticks(range(len(met)), [names[j] for j in met], fontsize="small")
+    axes[1].axvline(selector.alpha_, color=MARK, linewidth=1)
+    axes[1].set_xscale("log")
+    axes[1].set_xlabel("complexity at which it leaves")
+    _title(axes[1], "columns met while growing and pruning")
+    _quiet(axes[1])
+    order = np.argsort(selector.permutation_importances_)[-6:]
+    axes[2].barh(range(len(order)), selector.permutation_importances_[order], color=STRONG,
+                 xerr=selector.permutation_deviations_[order], ecolor="#3a3f47", capsize=3)  # fmt: skip
+    axes[2].set_yticks(range(len(order)), [names[j] for j in order], fontsize="small")
+    axes[2].set_xlabel("accuracy lost when shuffled")
+    _title(axes[2], "importance on rows held out")
+    _quiet(axes[2])
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -824,5 +901,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         feature_agglomeration,
         vector_quantizer,
         autoencoder,
+        l1_selector,
+        tree_selector,
     )
 }

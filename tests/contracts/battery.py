@@ -11,7 +11,11 @@ COUNTING = [name for name in METHODS if load_method(name).counts]  # those told 
 SPARSE = [name for name in METHODS if entries()[name].takes_sparse]
 
 
-CHEAPER = {"ProjectionPursuit": {"n_starts": 200, "n_null": 1}}  # a fit of the contracts need not search long
+CHEAPER = {  # a fit of the contracts need not search long
+    "ProjectionPursuit": {"n_starts": 200, "n_null": 1},
+    "L1Selector": {"n_features_to_select": 2, "alphas": 20},  # the labels say nothing of the rows, so that the rules
+    "TreeSelector": {"n_features_to_select": 2, "n_repeats": 2},  # of these two would keep one column, and warn
+}
 
 
 def make(name, **params):

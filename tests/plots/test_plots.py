@@ -234,6 +234,7 @@ CALLS = {
     "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),
     "dendrogram": lambda ax: plots.dendrogram([[0, 1], [2, 3]], [1.0, 2.0], [0, 0, 1], ax=ax),
     "selection_path": lambda ax: plots.selection_path([Step(1, "add", 0, "a", 0.5, 1, (0,))], ax=ax),
+    "coefficient_paths": lambda ax: plots.coefficient_paths([1.0, 0.5], [[0.0, 0.0], [1.0, 0.0]], ax=ax),
     "u_matrix": lambda ax: plots.u_matrix(np.eye(3), ax=ax),
     "component_planes": lambda ax: plots.component_planes(np.eye(4), (2, 2), ax=ax),
     "hit_map": lambda ax: plots.hit_map(np.eye(3), ax=ax),
@@ -335,3 +336,17 @@ def test_dendrogram_refuses_what_is_no_tree():
         plots.dendrogram([[0, 1], [2, 3]], labels=[0, 1])
     with pytest.raises(DataError, match="2 names for 3 leaves"):
         plots.dendrogram([[0, 1], [2, 3]], names=["a", "b"])
+
+
+def test_coefficient_paths_draw_the_columns_that_enter(tmp_path):
+    alphas = [2.0, 1.0, 0.5]
+    coefs = np.array([[0, 0, 0], [0, 1, 0], [0, 2, -3.0]])
+    ax = drawn(plots.coefficient_paths(alphas, coefs, names="abc", chosen=1.0), tmp_path)
+    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines[:2]], coefs.T[[2, 1]])
+    assert [text.get_text() for text in ax.texts] == ["c", "b"]
+    assert ax.lines[2].get_xdata() == [1.0, 1.0]
+    assert ax.xaxis_inverted()
+    sizes = drawn(plots.coefficient_paths(alphas, np.stack([coefs, coefs], axis=1)), tmp_path)
+    np.testing.assert_allclose(sizes.lines[0].get_ydata(), [0, 0, 3 * np.sqrt(2)])
+    with pytest.raises(DataError, match="one row of coefficients"):
+        plots.coefficient_paths(alphas, coefs[:2])

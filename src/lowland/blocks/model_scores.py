@@ -19,6 +19,7 @@ from lowland.blocks.labels import classes_of
 from lowland.blocks.refitting import Refitted
 from lowland.blocks.selection import SubsetScores
 from lowland.blocks.subset_scores import TIE, Discriminants, Folds, LeastSquares, Tally, Wilks
+from lowland.blocks.targets import seems_classes
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
@@ -42,25 +43,13 @@ class Splitter(Protocol):
         """Yield training and test rows."""
 
 
-def holds_classes(y: np.ndarray, folds: int) -> bool:
-    """Whether y holds classes: texts, truth values, or whole numbers of which one at least is in every fold."""
-    if y.dtype.kind in "bUSO" and not all(isinstance(v, numbers.Number) for v in y[:1000].tolist()):
-        return True
-    values = np.asarray(y, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise DataError("Input y contains NaN or infinity. Give every row a value, or leave those rows out.")
-    if (values != np.floor(values)).any():
-        return False
-    return bool(y.dtype.kind == "b" or np.unique(values, return_counts=True)[1].max() >= folds)
-
-
-def model_of(name: Any, y: np.ndarray | None, folds: int) -> Any:
+def model_of(name: Any, y: np.ndarray | None) -> Any:
     """Return the estimator behind a name; an estimator is returned as it is."""
     if name is not None and not isinstance(name, str):
         return name
     if y is None:
         raise DataError("The target y is None: pass y, or an estimator that does without.")
-    classes = holds_classes(y, folds)
+    classes = seems_classes(y)
     name = name or ("discriminant" if classes else "linear")
     from sklearn import discriminant_analysis, linear_model, neighbors, tree
 
@@ -123,8 +112,13 @@ def scores_for(
     return refit, SolverChoice("refitting", f"{type(model).__name__} is fitted to every subset and fold")
 
 
-def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool) -> Folds:
-    """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets."""
+def folds_of(
+    cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_numbers: str = "estimator='linear'"
+) -> Folds:
+    """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets.
+
+    ``for_numbers`` is how to say that y holds no classes.
+    """
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -132,7 +126,7 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool) -> Fold
     except Exception as error:
         raise DataError(
             f"cv={cv!r} cannot split the {X.shape[0]} rows: {str(error).splitlines()[0].rstrip('.')}. Choose fewer "
-            "folds, or pass more rows; if y holds numbers and no classes, say so with estimator='linear'."
+            f"folds, or pass more rows; if y holds numbers and no classes, say so with {for_numbers}."
         ) from error
     for each in told:
         warn(f"{str(each.message).rstrip('.')}. Choose fewer folds (cv).", DataWarning)

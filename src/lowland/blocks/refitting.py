@@ -76,11 +76,12 @@ def mean_score(
                 f"{type(estimator).__name__} could not be fitted to {len(train)} rows and {columns.shape[1]} of the "
                 f"columns: {_said(error)} Try it on its own, or choose another estimator or fewer folds."
             )
-        scores.append(_score(fitted, scorer, columns[test], None if y is None else y[test]))
+        scores.append(score_of(fitted, scorer, columns[test], None if y is None else y[test]))
     return float(np.mean(scores))
 
 
-def _score(fitted: Any, scorer: Any, X: Any, y: np.ndarray | None) -> float:
+def score_of(fitted: Any, scorer: Any, X: Any, y: np.ndarray | None) -> float:
+    """Return the score of a fitted model, a number."""
     name = type(fitted).__name__
     try:
         value = scorer(fitted, X, *(() if y is None else (y,)))

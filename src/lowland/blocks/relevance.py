@@ -104,7 +104,7 @@ def by_information(
         if constant[j]:
             return np.zeros(columns.d)
         x = columns[j]
-        codes = np.unique(x, return_inverse=True)[1] if discrete[j] else None
-        return informations(Target(x, None) if codes is None else Target(codes, int(codes.max()) + 1))
+        kinds, codes = np.unique(x, return_inverse=True) if discrete[j] else (None, x)
+        return informations(Target(codes, kinds))
 
     return informations(target), redundancy, constant, columns.n

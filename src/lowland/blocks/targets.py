@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from lowland.blocks.labels import classes_of
 from lowland.errors import DataError, ParameterError
+
+Kind = Literal["auto", "classes", "numbers"]
 
 _MOST_CLASSES, _LEAST_MEMBERS = 100, 5  # whole numbers of more kinds, or of fewer rows a kind, are quantities
 _NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these compare with; the others take both
@@ -17,39 +19,62 @@ _NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these co
 
 @dataclass(frozen=True)
 class Target:
-    """What the columns are scored by: a number a row, or the number of each row's class."""
+    """What columns are scored by, or a model is to predict: a number a row, or the number of each row's class."""
 
     values: np.ndarray  # (n,) float64, or int64 for classes
-    n_classes: int | None  # None: numbers
+    classes: np.ndarray | None = None  # None: numbers
+    center: float = 0.0  # numbers as they came are center + scale · values
+    scale: float = 1.0
 
     @classmethod
-    def of(cls, y: np.ndarray, kind: str) -> Target:
+    def of(cls, y: np.ndarray, kind: Kind) -> Self:
         """Return y as "numbers" or "classes", or as what it seems to hold for "auto"."""
         if kind == "classes" or (kind == "auto" and seems_classes(y)):
             return cls.of_classes(y)
         return cls.of_numbers(y)
 
     @classmethod
-    def of_classes(cls, y: np.ndarray) -> Target:
+    def of_classes(cls, y: np.ndarray) -> Self:
         """Return the number of each row's class; refuse fractions, gaps and a single class."""
         classes, codes = classes_of(y)
-        return cls(codes.astype(np.int64), len(classes))
+        return cls(codes.astype(np.int64), classes)
 
     @classmethod
-    def of_numbers(cls, y: np.ndarray) -> Target:
+    def of_numbers(cls, y: np.ndarray) -> Self:
         """Return y as numbers; two classes become 0 and 1."""
         if not _is_numeric(y):
             classes, codes = classes_of(y)
             if len(classes) > 2:
                 raise DataError(
                     f"y holds {len(classes)} classes, which are not numbers in any order, and numbers are wanted here. "
-                    "Choose statistic='anova', 'mutual-information' or 'distance-correlation', or encode the order."
+                    "Choose what compares classes, or encode the order of y."
                 )
-            return cls(codes.astype(np.float64), None)
+            return cls(codes.astype(np.float64))
         values = _finite(y)
         if values.min() == values.max():
             raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
-        return cls(values, None)
+        return cls(values)
+
+    @property
+    def n_classes(self) -> int | None:
+        """How many classes there are; None: y holds numbers."""
+        return None if self.classes is None else len(self.classes)
+
+    def standardized(self) -> Self:
+        """Return numbers as seen from their mean, in their deviation; classes as they are."""
+        if self.classes is not None:
+            return self
+        center = float(self.values.mean())
+        values = self.values - center
+        scale = float(np.sqrt(values @ values / len(values)))
+        if scale <= 8 * np.finfo(np.float64).eps * abs(center):
+            raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
+        return replace(self, values=values / scale, center=center, scale=scale)
+
+    @property
+    def own(self) -> np.ndarray:
+        """y as it came: labels, or numbers in their own unit."""
+        return self.values * self.scale + self.center if self.classes is None else self.classes[self.values]
 
 
 def seems_classes(y: np.ndarray) -> bool:
@@ -66,7 +91,7 @@ def seems_classes(y: np.ndarray) -> bool:
     return kinds <= 2 or (kinds <= _MOST_CLASSES and kinds * _LEAST_MEMBERS <= len(values))
 
 
-def statistic_and_target(given: Any, y: np.ndarray | None, kind: str) -> tuple[str, Target | None]:
+def statistic_and_target(given: Any, y: np.ndarray | None, kind: Kind) -> tuple[str, Target | None]:
     """Return the name of a statistic, "auto" resolved, and y as it compares with; ``kind`` says what y holds."""
     if not isinstance(given, str):
         return f"{getattr(given, '__name__', type(given).__name__)}()", None
@@ -85,7 +110,7 @@ def statistic_and_target(given: Any, y: np.ndarray | None, kind: str) -> tuple[s
     return given, Target.of_classes(y)
 
 
-def _numbers_for(statistic: str, y: np.ndarray, kind: str) -> Target:
+def _numbers_for(statistic: str, y: np.ndarray, kind: Kind) -> Target:
     """The target of a correlation; more than two classes have no order to follow."""
     if kind == "numbers" or (kind == "auto" and not seems_classes(y)):
         return Target.of_numbers(y)
@@ -95,7 +120,7 @@ def _numbers_for(statistic: str, y: np.ndarray, kind: str) -> Target:
             f"FeatureFilter(statistic={statistic!r}): y holds {target.n_classes} classes, and a correlation follows "
             "numbers or two classes. Choose statistic='anova' for classes; if y holds quantities, say target='numbers'."
         )
-    return Target(target.values.astype(np.float64), None)
+    return Target(target.values.astype(np.float64))
 
 
 def _is_numeric(y: np.ndarray) -> bool:

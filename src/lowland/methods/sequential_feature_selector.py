@@ -121,7 +121,7 @@ class SequentialFeatureSelector(ColumnMap):
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Score subsets, walk from one to the next, keep the path."""
         X = self._rows(rows, run)
-        model, k = model_of(self.estimator, y, self._n_folds), self._count(rows.d)
+        model, k = model_of(self.estimator, y), self._count(rows.d)
         names = self._names(rows)
         tell_of_constants(X, names)
         with run.stage("scoring subsets", self._n_scores(rows.d, k)) as stage:

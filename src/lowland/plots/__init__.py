@@ -1,13 +1,14 @@
 """Figures from plain data: each is a matplotlib Figure, drawn into ``ax`` where given; nothing global is changed."""
 
 from lowland.plots.mosaics import components_as_images, images
-from lowland.plots.paths import selection_path
+from lowland.plots.paths import coefficient_paths, selection_path
 from lowland.plots.points import embedding
 from lowland.plots.spectra import decay, distortion_curve, scree
 from lowland.plots.trees import dendrogram
 from lowland.plots.unit_maps import component_planes, hit_map, u_matrix
 
 __all__ = [
+    "coefficient_paths",
     "component_planes",
     "components_as_images",
     "decay",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from lowland.errors import DataError
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, figure_of, quiet
+from lowland.plots.canvas import COLORS, INK, MARK, STRONG, WEAK, axes_for, figure_of, quiet
 
 _MOST_NAMED = 40  # steps whose columns can be written beside each other
+_MOST_COLORED = 8  # columns with a colour and a name of their own
 
 
 def selection_path(path: Any, *, ax: Any = None) -> Any:
@@ -47,3 +51,66 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
         ax.legend(frameon=False, labelcolor=INK)
     quiet(ax)
     return figure_of(ax)
+
+
+def coefficient_paths(
+    alphas: Any, coefs: Any, *, names: Any = None, chosen: float | None = None, ax: Any = None
+) -> Any:
+    """Draw the coefficients of a sparse model against its penalty, one line a column; return the Figure.
+
+    Parameters
+    ----------
+    alphas : the penalties, (m,), such as ``alphas_`` of L1Selector.
+    coefs : the coefficients at each, (m, d); of several classes (m, K, d), whose sizes are drawn.
+    names : names of the columns, written at the end of the largest ones.
+    chosen : the penalty that was chosen, marked by a line.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import L1Selector, plots
+    >>> from lowland.data import load
+    >>> wine = load("wine")
+    >>> selector = L1Selector(3).fit(wine.X, wine.y)
+    >>> figure = plots.coefficient_paths(selector.alphas_, selector.coef_path_, names=wine.names)
+    """
+    alphas, coefs = np.asarray(alphas, dtype=float), np.asarray(coefs, dtype=float)
+    if coefs.ndim == 3:
+        coefs = np.linalg.norm(coefs, axis=1)  # (m, d)
+    if coefs.ndim != 2 or len(coefs) != len(alphas):
+        raise DataError(
+            f"coefficient_paths: {len(alphas)} penalties and coefficients of shape {coefs.shape} do not belong "
+            "together. Give one row of coefficients for each penalty."
+        )
+    ax = axes_for(ax, (6.0, 3.8))
+    largest = np.abs(coefs).max(axis=0)
+    order = [int(j) for j in np.argsort(-largest, kind="stable") if largest[j] > 0]
+    for place, j in enumerate(order):
+        color = COLORS[place % len(COLORS)] if place < _MOST_COLORED else WEAK
+        ax.plot(alphas, coefs[:, j], color=color, linewidth=1.3, zorder=2 if place < _MOST_COLORED else 1)
+    if names is not None:
+        ends = coefs[-1, order[:_MOST_COLORED]]
+        for place, height in enumerate(_apart(ends, 0.05 * (coefs.max() - coefs.min()))):
+            ax.annotate(str(names[order[place]]), (alphas[-1], height), xytext=(4, 0), textcoords="offset points",
+                        va="center", fontsize="small", color=COLORS[place % len(COLORS)])  # fmt: skip
+    if chosen is not None:
+        ax.axvline(chosen, color=INK, linewidth=1, linestyle="--")
+    ax.set_xscale("log")
+    ax.invert_xaxis()
+    ax.set_xlabel("penalty")
+    ax.set_ylabel("coefficient")
+    quiet(ax)
+    return figure_of(ax)
+
+
+def _apart(heights: np.ndarray, least: float) -> np.ndarray:
+    """Move heights away from each other until each is ``least`` from the next, those in a crowd about their middle."""
+    order, moved = np.argsort(heights, kind="stable"), heights.astype(float)
+    for _ in range(50):
+        close = [(low, high) for low, high in pairwise(order) if moved[high] - moved[low] < 0.99 * least]
+        for low, high in close:
+            middle = (moved[low] + moved[high]) / 2
+            moved[low], moved[high] = middle - least / 2, middle + least / 2
+        if not close:
+            break
+    return moved

@@ -1,0 +1,300 @@
+"""What is true of selection by a sparse linear model; its solver is tested with the blocks."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoCV, LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import lowland
+from lowland import L1Selector
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load("wine")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Numbers that follow from columns 2, 5 and 7, in falling order; units differ."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 9)) + 3
+    y = X[:, [2, 5, 7]] @ [3.0, 2.0, 1.0] + 0.5 * rng.standard_normal(120) + 40
+    return X * np.geomspace(1e-3, 1e3, 9), y
+
+
+# --- the answer
+
+
+def test_the_columns_that_matter_are_found_by_every_rule(table):
+    X, y = table
+    for options in ({}, {"rule": "stability", "expected_false": 2.0}, {"n_features_to_select": 3}):
+        selector = L1Selector(**options).fit(X, y)
+        assert selector.get_support(indices=True).tolist() == [2, 5, 7]
+        np.testing.assert_array_equal(selector.transform(X), X[:, [2, 5, 7]])
+        assert selector.converged_
+    order = np.argsort(-selector.entered_at_, kind="stable")
+    assert order[:3].tolist() == [2, 5, 7]
+    assert [step.feature for step in selector.path_[:3]] == [2, 5, 7]
+    assert selector.path_[0].action == "add"
+    assert selector.path_[-1].score > 0.97
+
+
+@pytest.mark.parametrize("folds", [5, KFold(3, shuffle=True, random_state=0)])
+def test_penalty_losses_and_coefficients_are_those_of_lasso_cv(table, folds):
+    X, y = table[0] / np.geomspace(1e-3, 1e3, 9), table[1]
+    ours = L1Selector(rule="min", standardize=False, cv=folds).fit(X, y)
+    theirs = LassoCV(cv=folds, tol=1e-12, max_iter=10**5).fit(X, y)
+    np.testing.assert_allclose(ours.alphas_, theirs.alphas_)
+    assert ours.alpha_ == pytest.approx(theirs.alpha_)
+    np.testing.assert_allclose(ours.cv_losses_, theirs.mse_path_, rtol=1e-6)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-7)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-6)
+    np.testing.assert_allclose(ours.coef_path_[ours.alphas_ == ours.alpha_][0], ours.coef_)
+
+
+def test_coefficients_stand_in_the_units_of_the_columns(table):
+    X, y = table
+    ours = L1Selector(rule="min").fit(X, y)
+    theirs = make_pipeline(StandardScaler(), LassoCV(cv=5, tol=1e-12)).fit(X, y)
+    np.testing.assert_allclose(X @ ours.coef_ + ours.intercept_, theirs.predict(X), atol=1e-5)
+    other = L1Selector(rule="min").fit(X * 1000 + 5, y * 10 - 3)
+    np.testing.assert_allclose(other.coef_, ours.coef_ / 100, atol=1e-12)
+    np.testing.assert_array_equal(other.support_, ours.support_)
+
+
+def test_moments_and_rows_give_the_same(table):
+    """More columns than rows are worked from the rows; with enough of them, both routes can be had."""
+    from lowland.blocks.l1_paths import follow, grid_of, validated
+    from lowland.blocks.l1_samples import MomentsSample, RowsSample
+    from lowland.blocks.part_moments import Layout, MomentsByPart
+    from lowland.blocks.targets import Target
+
+    X, y = table
+    target = Target.of(y, "numbers").standardized()
+    layout = Layout.of_folds(list(KFold(4).split(X)), len(y))
+    moments = MomentsSample.of(MomentsByPart(4)(X, target.values, layout.part), layout, standardize=True)
+    rows = RowsSample.of(X, target, layout, standardize=True)
+    alphas = grid_of(20, moments.whole().alpha_max, 1e-3)
+    one, other = (validated(sample, alphas, 1e-12, 10_000, lambda: None) for sample in (moments, rows))
+    np.testing.assert_allclose(one, other, rtol=1e-7)
+    for a, b in zip(*(follow(sample.whole(), alphas, 1e-12, 10_000) for sample in (moments, rows)), strict=True):
+        np.testing.assert_allclose(a.coef, b.coef, atol=1e-9)
+
+
+def test_more_columns_than_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 2000))
+    y = X[:, [10, 500, 1500]] @ [3.0, -3.0, 3.0] + 0.5 * rng.standard_normal(100)
+    selector = L1Selector(alphas=30, eps=0.05).fit(X, y)
+    assert set(np.flatnonzero(selector.support_)) >= {10, 500, 1500}
+    assert selector.support_.sum() < 30
+    assert selector.dual_gaps_.max() <= 1e-9
+    theirs = LassoCV(alphas=selector.alphas_, cv=5, tol=1e-10, max_iter=10**5)
+    theirs.fit(X / X.std(axis=0), y)
+    np.testing.assert_allclose(selector.cv_losses_, theirs.mse_path_, rtol=1e-5)
+    stable = L1Selector(rule="stability", alphas=30, n_subsamples=20).fit(X, y)
+    assert stable.get_support(indices=True).tolist() == [10, 500, 1500]
+
+
+def test_classes_agree_with_scikit_learn(wine):
+    Z = StandardScaler().fit_transform(wine.X)
+    for y in (wine.y == 1, wine.y):
+        ours = L1Selector(rule="min", alphas=12, eps=0.05, cv=3, tol=1e-11).fit(wine.X, y)
+        C = 1 / (len(y) * ours.alpha_)
+        theirs = LogisticRegression(l1_ratio=1, solver="saga", C=C, tol=1e-7, max_iter=10**5).fit(Z, y)
+        np.testing.assert_allclose(ours.coef_ * wine.X.std(axis=0), theirs.coef_, atol=1e-4)
+        shift = ours.intercept_ + ours.coef_ @ wine.X.mean(axis=0) - theirs.intercept_
+        np.testing.assert_allclose(shift, shift.mean(), atol=1e-4)
+        for f, (train, test) in enumerate(StratifiedKFold(3).split(Z, y)):
+            theirs.set_params(C=1 / (len(train) * ours.alpha_)).fit(Z[train], y[train])
+            loss = log_loss(y[test], theirs.predict_proba(Z[test]))
+            assert ours.cv_losses_[ours.alphas_ == ours.alpha_][0, f] == pytest.approx(loss, abs=1e-4)
+        assert ours.classes_.tolist() == sorted(set(y.tolist()))
+        assert ours.coef_path_.shape == ((12, 13) if y.dtype == bool else (12, 3, 13))
+
+
+def test_names_of_classes_do_not_matter(wine):
+    by_number = L1Selector(4, alphas=20).fit(wine.X, wine.y)
+    by_name = L1Selector(4, alphas=20).fit(wine.X, np.array(["c", "a", "b"])[wine.y])
+    np.testing.assert_array_equal(by_number.support_, by_name.support_)
+    assert by_name.classes_.tolist() == ["a", "b", "c"]
+
+
+def test_the_largest_penalty_keeps_every_column_out_and_the_rule_of_one_error_is_larger(table):
+    X, y = table
+    selector, least = L1Selector().fit(X, y), L1Selector(rule="min").fit(X, y)
+    assert not selector.coef_path_[0].any()
+    assert selector.coef_path_[1].any()
+    assert selector.alpha_ >= least.alpha_
+    means = selector.cv_losses_.mean(axis=1)
+    i = int(np.argmin(means))
+    bound = means[i] + selector.cv_losses_[i].std(ddof=1) / np.sqrt(5)
+    assert selector.alpha_ == selector.alphas_[means <= bound].max()
+
+
+def test_exactly_k_columns_also_where_several_enter_at_once(table):
+    X, y = table
+    for k in range(1, 10):
+        selector = L1Selector(k, alphas=4).fit(X, y)
+        assert selector.support_.sum() == k
+        inside = np.flatnonzero(selector.coef_)
+        assert set(inside) <= set(np.flatnonzero(selector.support_))
+
+
+def test_stability_tells_frequencies_and_the_bound(table):
+    X, y = table
+    selector = L1Selector(rule="stability", threshold=0.8, expected_false=0.5, random_state=1).fit(X, y)
+    q = int(np.sqrt(0.5 * 0.6 * 9))
+    assert selector.error_bound_ == pytest.approx(q**2 / (0.6 * 9))
+    assert selector.stability_.sum() == pytest.approx(q)
+    np.testing.assert_array_equal(selector.support_, selector.stability_ >= 0.8)
+    again = L1Selector(rule="stability", threshold=0.8, expected_false=0.5, random_state=1).fit(X, y)
+    np.testing.assert_array_equal(again.stability_, selector.stability_)
+    two = L1Selector(2, rule="stability").fit(X, y)
+    assert two.get_support(indices=True).tolist() == [2, 5]
+    assert two.error_bound_ is None
+
+
+@pytest.mark.filterwarnings("ignore:No column is chosen")
+def test_noise_is_seldom_kept_by_stability():
+    """The bound is on the mean over tables: of 30 columns of noise at most 1 is to be expected."""
+    kept = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((100, 30)), rng.standard_normal(100)
+        selector = L1Selector(rule="stability", n_subsamples=40, alphas=30).fit(X, y)
+        kept.append((selector.stability_ >= 0.75).sum())
+        assert selector.error_bound_ <= 1
+    assert np.mean(kept) <= 1
+
+
+def test_files_are_read_once_and_say_the_same(table, tmp_path, monkeypatch):
+    X, y = table
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 1000)
+    np.save(tmp_path / "x.npy", X)
+    reads = []
+    original = lowland.data.rows.ArrayRows.pieces
+    monkeypatch.setattr(lowland.data.rows.ArrayRows, "pieces", lambda self: reads.append(1) or original(self))
+    streamed = L1Selector().fit(tmp_path / "x.npy", y)
+    assert len(reads) == 1
+    whole = L1Selector().fit(X, y)
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-8)
+    np.testing.assert_allclose(streamed.cv_losses_, whole.cv_losses_, rtol=1e-8)
+
+
+# --- awkward columns
+
+
+def test_of_twins_the_first_is_kept_and_the_rest_is_as_before(table):
+    X, y = table
+    twice = L1Selector().fit(np.column_stack([X, X]), y)
+    assert twice.get_support(indices=True).tolist() == [2, 5, 7]
+    with pytest.warns(DataWarning, match="only 9 columns enter"):
+        filled = L1Selector(12).fit(np.column_stack([X, X]), y)
+    assert filled.support_[:9].all()
+    assert filled.support_.sum() == 12
+
+
+def test_constant_columns_are_told_and_never_enter(table):
+    X, y = table
+    X = np.column_stack([np.full(120, 1e9), X[:, [2, 5]], np.zeros(120)])
+    for target in (y, y > np.median(y)):
+        with pytest.warns(DataWarning, match=r"Columns 'x0', 'x3' are constant"):
+            selector = L1Selector(2).fit(X, target)
+        assert selector.get_support().tolist() == [False, True, True, False]
+        assert np.isfinite(selector.coef_).all()
+
+
+def test_where_no_column_helps_the_first_is_kept_and_told():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    for y in (rng.standard_normal(60), np.arange(60) % 3):
+        with pytest.warns(DataWarning, match=r"without any column.*Column 'x\d'"):
+            selector = L1Selector().fit(X, y)
+        assert selector.support_.sum() == 1
+        assert selector.support_[np.argmax(selector.entered_at_)]
+
+
+def test_a_path_that_is_not_finished_is_told(table):
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+        selector = L1Selector(3, max_iter=1).fit(table[0] @ np.random.default_rng(0).standard_normal((9, 9)), table[1])
+    assert not selector.converged_
+
+
+# --- bad input
+
+
+BAD = {
+    "no y": ({}, None, DataError, "requires y"),
+    "too many": ({"n_features_to_select": 10}, 0, ParameterError, "at most 9"),
+    "an unknown rule": ({"rule": "magic"}, 0, ParameterError, "one-standard-error"),
+    "a threshold of chance": ({"threshold": 0.5}, 0, ParameterError, "above 0.5"),
+    "penalties below zero": ({"alphas": [1.0, -1.0]}, 0, ParameterError, "above zero"),
+    "more folds than rows": ({"cv": 121}, 0, DataError, "fewer folds"),
+    "folds that overlap": ({"cv": ShuffleSplit(30, random_state=0)}, 0, ParameterError, "do not overlap"),
+    "texts as numbers": ({"estimator": "linear"}, np.array(["a", "b"] * 60), DataError, "estimator='logistic'"),
+    "fractions as classes": ({"estimator": "logistic"}, 0, DataError, "fractions"),
+    "y that does not vary": ({"estimator": "linear"}, np.full(120, 0.1), DataError, "y is constant"),
+    "one class": ({}, np.array(["a"] * 120), DataError, "one; got 1 class"),
+    "y with gaps": ({}, np.append(np.nan, np.arange(119) + 0.5), DataError, "NaN"),
+    "too short a y": ({}, np.arange(119.0), DataError, "119"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_told(table, what):
+    options, y, error, words = BAD[what]
+    X, numbers = table
+    with pytest.raises(error, match=words) as caught:
+        L1Selector(**options).fit(X, numbers if isinstance(y, int) else y)
+    assert str(caught.value).endswith(".")
+
+
+def test_tables_of_constants_alone_are_refused(table):
+    with pytest.raises(DataError, match="Every column is constant"):
+        L1Selector().fit(np.ones((120, 3)), table[1])
+    with pytest.raises(DataError, match="Every column is constant"):
+        L1Selector().fit(np.ones((120, 3)), np.arange(120) % 2)
+
+
+def test_a_class_too_rare_for_the_folds_is_told(wine):
+    y = wine.y.copy()
+    y[0] = 7
+    with pytest.warns(DataWarning, match="fewer folds"), pytest.raises(DataError, match="no row of class 7"):
+        L1Selector().fit(wine.X, y)
+
+
+def test_progress_can_stop_it(table, monkeypatch):
+    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0.0)
+    seen = []
+    with lowland.config(progress=lambda event: seen.append(event) or len(seen) < 50), pytest.raises(Stopped):
+        L1Selector().fit(*table)
+    assert seen[-1].stage == "following paths"
+    assert seen[-1].total == 600
+
+
+def test_saved_with_its_path_and_on_the_command_line(wine, tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    frame = pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y)
+    frame.to_csv("wine.csv", index=False)
+    line = "fit select-l1 wine.csv --label kind -k 3 --alphas 20 --to z.csv --model m"
+    result = CliRunner().invoke(cli, line.split())
+    assert result.exit_code == 0, result.output
+    selector = L1Selector(3, alphas=20).fit(frame, "kind")
+    assert list(pandas.read_csv("z.csv").columns) == list(selector.get_feature_names_out())
+    loaded = lowland.load("m")
+    assert loaded.path_ == selector.path_
+    assert loaded.path_table().splitlines()[0].split() == ["step", "action", "feature", "score", "columns"]
+    assert CliRunner().invoke(cli, ["fit", "select-l1", "wine.csv"]).exit_code == 2

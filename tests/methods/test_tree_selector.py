@@ -1,0 +1,235 @@
+"""What is true of selection by a tree; pruning is tested with the blocks."""
+
+import numpy as np
+import pytest
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import accuracy_score, make_scorer, mean_absolute_error
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import lowland
+from lowland import TreeSelector
+from lowland.data import load
+from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load("wine")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Numbers that follow from columns 2 and 5, not by a line; column 2 matters more."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 7))
+    return X, 1.5 * (X[:, 2] > 0.2) * np.sign(X[:, 5]) + 4 * (X[:, 2] > -0.4) + 0.3 * rng.standard_normal(300)
+
+
+# --- the answer
+
+
+def test_the_columns_that_matter_are_found(table):
+    X, y = table
+    selector = TreeSelector().fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [2, 5]
+    assert selector.features_pruned_.tolist() == [2, 5]
+    assert set(selector.features_grown_) > {2, 5}
+    np.testing.assert_array_equal(selector.transform(X), X[:, [2, 5]])
+    assert np.argsort(-selector.permutation_importances_)[:2].tolist() == [2, 5]
+    assert (selector.permutation_importances_[[0, 1, 3, 4, 6]] == 0).all()
+    assert (selector.permutation_deviations_[[2, 5]] > 0).all()
+    assert selector.impurity_importances_.sum() == pytest.approx(1)
+    assert selector.score_ > 0.9
+    assert TreeSelector(1).fit(X, y).get_support(indices=True).tolist() == [2]
+    assert TreeSelector(7).fit(X, y).support_.all()
+
+
+def test_the_pruned_tree_is_scikit_learns(wine):
+    selector = TreeSelector(random_state=3).fit(wine.X, wine.y)
+    i = int(np.flatnonzero(selector.alphas_ == selector.alpha_)[0])
+    assert selector.rules().count("row") == selector.n_leaves_[i]
+    np.testing.assert_allclose(selector.score_, 1 - selector.cv_losses_[i].mean())
+    assert selector.cv_losses_.shape == (len(selector.alphas_), 5)
+    assert selector.n_leaves_[0] == 1
+    assert (np.diff(selector.n_leaves_) > 0).all()
+    assert (np.diff(selector.alphas_) < 0).all()
+
+
+def test_losses_are_those_of_trees_grown_and_pruned_for_each_fold(wine):
+    Z = 2 * (wine.X - wine.X.min(axis=0)) / np.ptp(wine.X, axis=0) - 1
+    seed = int(np.random.default_rng(0).integers(2**31 - 1))
+    selector = TreeSelector().fit(wine.X, wine.y)
+    for i in range(0, len(selector.alphas_), 3):
+        tree = DecisionTreeClassifier(ccp_alpha=selector.alphas_[i], random_state=seed)
+        for f, (train, test) in enumerate(StratifiedKFold(5).split(Z, wine.y)):
+            loss = 1 - tree.fit(Z[train].astype(np.float32), wine.y[train]).score(
+                Z[test].astype(np.float32), wine.y[test]
+            )
+            assert selector.cv_losses_[i, f] == pytest.approx(loss)
+
+
+def test_importances_are_those_of_scikit_learn_on_rows_held_out(table):
+    X, y = table
+    selector = TreeSelector(n_repeats=20, scoring="neg_mean_absolute_error", cv=3).fit(X, y)
+    theirs = []
+    for train, test in KFold(3).split(X):
+        tree = DecisionTreeRegressor(ccp_alpha=selector.alpha_, random_state=0).fit(X[train], y[train])
+        found = permutation_importance(
+            tree, X[test], y[test], n_repeats=20, random_state=0, scoring="neg_mean_absolute_error"
+        )
+        theirs.append(found.importances_mean)
+    np.testing.assert_allclose(selector.permutation_importances_, np.mean(theirs, axis=0), atol=0.1)
+    assert selector.permutation_importances_[2] > 0.5  # in the unit of y
+
+
+def test_the_rule_of_one_error_keeps_the_smaller_tree(table):
+    X, y = table
+    small, best = TreeSelector().fit(X, y), TreeSelector(rule="min").fit(X, y)
+    assert small.alpha_ >= best.alpha_
+    assert set(small.features_pruned_) <= set(best.features_pruned_)
+    assert best.cv_losses_.mean(axis=1).min() == pytest.approx(best.cv_losses_[best.alphas_ == best.alpha_][0].mean())
+
+
+def test_the_path_tells_when_each_column_leaves(table):
+    X, y = table
+    selector = TreeSelector().fit(X, y)
+    left = [step.feature for step in selector.path_]
+    assert sorted(left) == selector.features_grown_.tolist()
+    assert (np.diff(selector.leaves_at_[left]) >= 0).all()
+    assert left[-2:] == [5, 2]
+    assert selector.path_[-1].size == 0
+    kept = [j for j in left if selector.leaves_at_[j] > selector.alpha_]
+    assert sorted(kept) == selector.features_pruned_.tolist()
+    assert selector.path_[-3].score == pytest.approx(selector.score_, abs=0.05)
+    assert selector.path_table().splitlines()[1].split()[1] == "remove"
+    figure = lowland.plots.selection_path(selector.path_)
+    assert figure.axes
+
+
+def test_units_and_monotone_changes_do_not_matter(table):
+    X, y = table
+    plain = TreeSelector().fit(X, y)
+    for other in (TreeSelector().fit(X * 1e-3 + 1e6, y), TreeSelector().fit(X, y * 1e-6 + 1e3)):
+        np.testing.assert_array_equal(other.support_, plain.support_)
+        np.testing.assert_allclose(other.permutation_importances_, plain.permutation_importances_, atol=0.02)
+    moved = TreeSelector().fit(X, y * 10 + 1e7)
+    np.testing.assert_allclose(moved.alpha_, plain.alpha_ * 100, rtol=1e-4)
+    np.testing.assert_allclose(moved.cv_losses_[:10], plain.cv_losses_[:10] * 100, rtol=1e-3)
+
+
+def test_rules_are_written_in_names_and_units(wine):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(wine.X, columns=list(wine.names))
+    selector = TreeSelector(max_depth=1, rule="min").fit(frame, np.array(["red", "white", "rosy"])[wine.y])
+    lines = selector.rules().splitlines()
+    assert len(lines) == 4
+    column, _, border = lines[0].removeprefix("if ").removesuffix(":").rpartition(" <= ")
+    below = (frame[column] <= float(border)).sum()
+    assert f"({below} rows)" in lines[1]
+    assert lines[1].split()[0] in ("red", "white", "rosy")
+
+
+def test_scorers_see_labels_as_they_came(wine):
+    seen = []
+
+    def score(estimator, X, y):
+        seen.append((set(y), set(estimator.predict(X))))
+        return estimator.score(X, y)
+
+    TreeSelector(scoring=score, n_repeats=1).fit(wine.X, np.array(["a", "b", "c"])[wine.y])
+    assert all(y | p <= {"a", "b", "c"} for y, p in seen)
+    errors = TreeSelector(scoring=make_scorer(mean_absolute_error, greater_is_better=False), n_repeats=1)
+    assert errors.fit(wine.X, wine.X[:, 12] / 3 + 1000).permutation_importances_[12] > 50
+
+
+# --- awkward input
+
+
+def test_where_no_split_helps_the_first_is_kept_and_told():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    with pytest.warns(DataWarning, match="bare root"):
+        selector = TreeSelector().fit(X, rng.standard_normal(60))
+    assert selector.support_.sum() == 1
+    assert selector.features_pruned_.size == 0
+    assert len(selector.rules().splitlines()) == 1
+
+
+def test_constant_columns_are_told_and_never_met(table):
+    X, y = table
+    X = np.column_stack([np.full(300, 7.0), X])
+    with pytest.warns(DataWarning, match="Column 'x0' is constant"):
+        selector = TreeSelector(3).fit(X, y)
+    assert not selector.support_[0]
+    with pytest.raises(DataError, match="Every column is constant"):
+        TreeSelector().fit(np.ones((300, 2)), y)
+
+
+def failing(estimator, X, y):
+    raise RuntimeError("no luck")
+
+
+BAD = {
+    "no y": ({}, None, DataError, "requires y"),
+    "too many": ({"n_features_to_select": 8}, 0, ParameterError, "at most 7"),
+    "an unknown scorer": ({"scoring": "nonsense"}, 0, ParameterError, "get_scorer_names"),
+    "a scorer that fails": ({"scoring": failing}, 0, ParameterError, "RuntimeError: no luck. Choose a scoring"),
+    "a scorer without a number": ({"scoring": lambda *_: "good"}, 0, ParameterError, "'good'.*not a number"),
+    "a metric for a scorer": ({"scoring": accuracy_score}, 0, ParameterError, "scoring"),
+    "more folds than rows": ({"cv": 301}, 0, DataError, "fewer folds"),
+    "more folds than members": (
+        {"cv": 200, "estimator": "classifier"},
+        np.arange(300) % 2,
+        DataError,
+        "estimator='regressor'",
+    ),
+    "texts as numbers": ({"estimator": "regressor"}, np.array(["a", "b", "c"] * 100), DataError, "numbers"),
+    "fractions as classes": ({"estimator": "classifier"}, 0, DataError, "fractions"),
+    "y that does not vary": ({"estimator": "regressor"}, np.full(300, 0.1), DataError, "y is constant"),
+    "one class": ({}, np.array(["a"] * 300), DataError, "got 1 class"),
+    "y with gaps": ({}, np.append(np.nan, np.arange(299) + 0.5), DataError, "NaN"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_told(table, what):
+    options, y, error, words = BAD[what]
+    X, numbers = table
+    with pytest.raises(error, match=words) as caught:
+        TreeSelector(**options).fit(X, numbers if isinstance(y, int) else y)
+    assert str(caught.value).endswith(".")
+
+
+def test_folds_of_one_row_have_no_score(table):
+    with pytest.raises(DataError, match="fewer folds"):
+        TreeSelector(cv=20).fit(table[0][:20], table[1][:20])
+
+
+def test_progress_can_stop_it(table, monkeypatch):
+    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0.0)
+    seen = []
+    with lowland.config(progress=lambda event: seen.append(event) or len(seen) < 4), pytest.raises(Stopped):
+        TreeSelector().fit(*table)
+    assert seen[-1].stage == "growing trees"
+    assert seen[-1].total == 11
+
+
+def test_saved_with_its_rules_and_on_the_command_line(wine, tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    from click.testing import CliRunner
+
+    from lowland.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    frame = pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y)
+    frame.to_csv("wine.csv", index=False)
+    line = "fit select-tree wine.csv --label kind --to z.csv --model m"
+    result = CliRunner().invoke(cli, line.split())
+    assert result.exit_code == 0, result.output
+    selector = TreeSelector().fit(frame, "kind")
+    assert list(pandas.read_csv("z.csv").columns) == list(selector.get_feature_names_out())
+    loaded = lowland.load("m")
+    assert loaded.rules() == selector.rules()
+    assert loaded.path_ == selector.path_
+    assert CliRunner().invoke(cli, ["fit", "select-tree", "wine.csv"]).exit_code == 2
