@@ -208,7 +208,7 @@ def test_distance_correlation_is_that_of_its_definition(n, ties, seed):
     kinds = np.unique(kinds, return_inverse=True)[1]
     if kinds.max() > 0:
         apart = (kinds[:, None] != kinds[None, :]).astype(float)
-        value, _ = distance_correlation(x, Target(kinds, int(kinds.max()) + 1))
+        value, _ = distance_correlation(x, Target.of_classes(kinds))
         np.testing.assert_allclose(value, by_definition(x, apart), rtol=1e-7, atol=1e-7)
 
 
@@ -219,7 +219,7 @@ def test_distance_correlation_sees_what_a_line_does_not():
     assert p < 1e-6
     assert distance_correlation(x, Target(3 - 7 * x, None))[0] == pytest.approx(1)
     two = (x > 0.3).astype(np.int64)
-    assert distance_correlation(x, Target(two, 2))[0] == pytest.approx(
+    assert distance_correlation(x, Target.of_classes(two))[0] == pytest.approx(
         distance_correlation(x, Target(two.astype(float), None))[0]
     )
 
@@ -274,12 +274,12 @@ def test_mutual_information_is_that_of_scikit_learn(k):
     options = {"n_neighbors": k, "random_state": 0}
     pairs = [
         (information(x, Target(y, None), k=k), mutual_info_regression(x[:, None], y, **options)),
-        (information(x, Target(kinds, 4), k=k), mutual_info_classif(x[:, None], kinds, **options)),
+        (information(x, Target.of_classes(kinds), k=k), mutual_info_classif(x[:, None], kinds, **options)),
         (
             information(steps, Target(y, None), discrete=True, k=k),
             mutual_info_regression(steps[:, None], y, discrete_features=True, **options),
         ),
-        (information(steps, Target(kinds, 4), discrete=True, k=k), mutual_info_score(steps, kinds)),
+        (information(steps, Target.of_classes(kinds), discrete=True, k=k), mutual_info_score(steps, kinds)),
     ]
     for ours, theirs in pairs:
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
@@ -297,7 +297,7 @@ def test_equal_numbers_are_set_apart():
     y = rng.integers(0, 3, 600)
     x = np.round(rng.standard_normal(600) + y)
     theirs = [mutual_info_classif(x[:, None], y, random_state=s)[0] for s in range(10)]
-    assert information(x, Target(y, 3)) == pytest.approx(np.mean(theirs), abs=4 * np.std(theirs) + 1e-9)
+    assert information(x, Target.of_classes(y)) == pytest.approx(np.mean(theirs), abs=4 * np.std(theirs) + 1e-9)
 
 
 # --- relevance and redundancy
