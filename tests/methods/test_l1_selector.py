@@ -239,7 +239,12 @@ BAD = {
     "penalties below zero": ({"alphas": [1.0, -1.0]}, 0, ParameterError, "above zero"),
     "more folds than rows": ({"cv": 121}, 0, DataError, "fewer folds"),
     "folds that overlap": ({"cv": ShuffleSplit(30, random_state=0)}, 0, ParameterError, "do not overlap"),
-    "texts as numbers": ({"estimator": "linear"}, np.array(["a", "b", "c"] * 40), DataError, "3 classes, which are not numbers"),
+    "texts as numbers": (
+        {"estimator": "linear"},
+        np.array(["a", "b", "c"] * 40),
+        DataError,
+        "3 classes, which are not numbers",
+    ),
     "fractions as classes": ({"estimator": "logistic"}, 0, DataError, "fractions"),
     "y that does not vary": ({"estimator": "linear"}, np.full(120, 0.1), DataError, "y is constant"),
     "one class": ({}, np.array(["a"] * 120), DataError, "one; got 1 class"),

@@ -1,4 +1,4 @@
-"""``lowland predict MODEL FILE --to FILE``: the class of each row, or its unit on a map, slab by slab."""
+"""``lowland predict MODEL FILE --to FILE``: the class of each row, or its unit or code, slab by slab."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lowland.cli import options
 from lowland.cli.sample import SLAB
 from lowland.errors import DataError, ParameterError
 
-COLUMN, UNIT_COLUMN, BEFORE_CLASS = "class", "unit", "probability_"
+COLUMN, BEFORE_CLASS = "class", "probability_"
 
 
 def run(
@@ -34,7 +34,7 @@ def run(
         with named_for(est, rows, file):
             chunks = _chunks(est, rows, probabilities, _is_numpy(to), found)
             written = write_table(chunks, to, _names(est, probabilities))
-    told: dict[str, Any] = {"units that won rows": len(found)}
+    told: dict[str, Any] = {f"{est.predicts}s that won rows": len(found)}
     if hasattr(est, "classes_"):
         told = {"rows of classes": {str(name): found[str(name)] for name in est.classes_}}
     tell("Classified", est, file, rows.d, model, written, started, as_json, told)
@@ -62,7 +62,7 @@ def _is_numpy(to: Path) -> bool:
 
 def _names(est: Any, probabilities: bool) -> list[str]:
     if not hasattr(est, "classes_"):
-        return [UNIT_COLUMN]
+        return [est.predicts]
     return [COLUMN, *(f"{BEFORE_CLASS}{name}" for name in est.classes_ if probabilities)]
 
 

@@ -40,6 +40,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     needs_y: ClassVar[bool] = False  # whether it cannot do without
     counts: ClassVar[str | None] = "n_components"  # the parameter that says how many columns come out
     keeps_columns: ClassVar[bool] = False  # whether those are columns of the data, with their names
+    predicts: ClassVar[str] = "class"  # what ``predict``, where there is one, says of a row
     least_rows: ClassVar[int] = 2
     agrees_to: ClassVar[float] = 1e-10  # share of the largest coordinate to which engines and chunkings agree
 

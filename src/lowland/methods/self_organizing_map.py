@@ -69,6 +69,7 @@ class SelfOrganizingMap(RowMap):
 
     verb: ClassVar[str] = "som"
     streams: ClassVar[bool] = True
+    predicts: ClassVar[str] = "unit"
     counts: ClassVar[str | None] = None  # a place on the grid has two coordinates
 
     grid: Sequence[float] | str | None = param(

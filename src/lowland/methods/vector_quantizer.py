@@ -57,6 +57,7 @@ class VectorQuantizer(RowMap):
 
     verb: ClassVar[str] = "quantize"
     streams: ClassVar[bool] = True
+    predicts: ClassVar[str] = "code"
     counts: ClassVar[str | None] = "n_clusters"
 
     n_clusters: int = param(8, "Codes in the book.", at_least=1, positional=True)
