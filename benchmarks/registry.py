@@ -41,6 +41,8 @@ def job(title: str) -> Callable[[Callable[[Plan], Iterable[Line]]], Callable[[Pl
     """Declare the function below as the job of its name."""
 
     def declare(run: Callable[[Plan], Iterable[Line]]) -> Callable[[Plan], Iterable[Line]]:
+        if run.__name__ in _declared:
+            raise ValueError(f"There are two jobs named {run.__name__}. Rename one of them.")
         _declared[run.__name__] = Job(run.__name__, title, run)
         return run
 

@@ -14,7 +14,7 @@ from benchmarks.registry import Plan, job
 
 
 @job("SequentialFeatureSelector forward, linear model, 2,000 × 60, 20 columns, 5 folds")
-def least_squares(plan: Plan) -> Iterator[Line]:
+def sequential_linear(plan: Plan) -> Iterator[Line]:
     from sklearn.linear_model import LinearRegression
 
     n, d, k = plan.size(2_000, 400), plan.size(60, 12), plan.size(20, 4)
@@ -25,7 +25,7 @@ def least_squares(plan: Plan) -> Iterator[Line]:
 
 
 @job("SequentialFeatureSelector forward, discriminants, 1,000 × 40 in 4 classes, 8 columns, 5 folds")
-def discriminants(plan: Plan) -> Iterator[Line]:
+def sequential_discriminants(plan: Plan) -> Iterator[Line]:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     n, d, k = plan.size(1_000, 200), plan.size(40, 10), plan.size(8, 3)
