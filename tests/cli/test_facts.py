@@ -107,6 +107,70 @@ def test_what_an_autoencoder_keeps(lowland, table, X):
     assert "Learning rate" in text
 
 
+@pytest.fixture
+def wines(lowland) -> str:
+    assert lowland("sample", "wine", "--label-column", "--to", "wines.csv").exit_code == 0
+    return "wines.csv"
+
+
+SELECTIONS = [
+    ("select-filter", ("-k", 4), None),
+    ("select-l1", ("-k", 4), "the share of the loss that is explained after it"),
+    ("select-tree", (), "accuracy on rows held out, of the tree after it"),
+    ("select-sequential", ("-k", 9, "--direction", "backward"), "on rows held out"),
+    ("select-sequential", ("-k", 9, "--scoring", "wilks"), "1 less Wilks' lambda, of all rows"),
+    ("select-sequential", ("-k", 2, "--direction", "exhaustive", "--scoring", "wilks"), "1 less Wilks' lambda"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "more", "said"), SELECTIONS)
+def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, said):
+    facts, text = told(lowland, "fit", verb, wines, "--label", "label", *more)
+    facts, model = facts["facts"], ll.load("m")
+    assert facts["kept"] == list(model.get_feature_names_out())
+    assert f" {', '.join(facts['kept'])}\n" in text
+    assert ("path" in facts) == hasattr(model, "path_")
+    if said is None:
+        assert facts["scores"] == dict(zip(model.get_feature_names_out(), model.scores_[model.support_], strict=True))
+        assert list(facts["scores"].values()) == sorted(facts["scores"].values(), reverse=True)
+        return
+    assert said in facts["score of a step"]
+    assert facts["score of a step"] in text
+    assert [step["score"] for step in facts["path"]] == [step.score for step in model.path_]
+    assert [step["size"] for step in facts["path"]] == [step.size for step in model.path_]
+    step, sign = model.path_[0], {"add": "+ ", "remove": "− ", "find": "found at once "}[model.path_[0].action]
+    assert facts["path"][0]["column"] == (None if step.feature is None else step.name)
+    assert f"{sign}{facts['path'][0]['column'] or ''} {step.score:.4g}".replace("  ", " ") in text
+
+
+def test_the_rules_of_a_tree_stand_line_by_line(lowland, wines):
+    facts, text = told(lowland, "fit", "select-tree", wines, "--label", "label")
+    rules = ll.load("m").rules_
+    assert facts["facts"]["rules"] == rules
+    lines = [line.rstrip() for line in text.splitlines()]
+    start = next(i for i, line in enumerate(lines) if line.startswith("Rules"))
+    indent = lines[start].index("if ")
+    assert [line[indent:] for line in lines[start:]][: len(rules.splitlines())] == rules.splitlines()
+
+
+def test_groups_of_columns_are_whole_in_json(lowland, wine):
+    facts, text = told(lowland, "fit", "agglomerate", wine, "-k", 2, "--metric", "correlation", "--linkage", "average")
+    names, labels = np.array(load("wine").names), ll.load("m").labels_
+    assert facts["facts"]["groups"] == {str(group): names[labels == group].tolist() for group in (0, 1)}
+    for group in (0, 1):
+        assert f" {group}: {', '.join(names[labels == group])}\n" in text
+
+
+def test_a_code_book_tells_numbers(lowland, wine):
+    facts, text = told(lowland, "fit", "quantize", wine, "-k", 4)
+    book = ll.load("m")
+    assert facts["facts"]["distortion a row"] == book.distortion_
+    assert facts["facts"]["share of variance kept"] == book.explained_share_
+    assert facts["facts"]["bits a row"] == 2
+    assert facts["facts"]["bits a row before"] == 13 * 64
+    assert f"{book.entropy_:.4g}" in text
+
+
 @pytest.mark.parametrize("name", entries())
 def test_before_a_fit_nothing_speaks_against_coordinates(name):
     assert refusal_of_coordinates(load_method(name)()) is None

@@ -387,11 +387,9 @@ class SpreadGroups:
         return xp_of(Z).take(Z, like(self.labels, Z, xp_of(Z).int64), axis=1)
 
 
-def named_groups(labels: np.ndarray, names: Collection[str]) -> list[str]:
-    """Return which columns lie in which group, a line a group: '0: sepal length, petal length'."""
-    names, lines = list(names), []
-    for group in range(int(labels.max()) + 1):
-        mine = [names[j] for j in np.flatnonzero(labels == group)]
-        more = f" and {len(mine) - 6} more" if len(mine) > 6 else ""
-        lines.append(f"{group}: {', '.join(mine[:6])}{more}")
-    return lines
+def named_groups(labels: np.ndarray, names: Collection[str]) -> dict[int, list[str]]:
+    """Return which columns lie in which group."""
+    groups: dict[int, list[str]] = {group: [] for group in range(int(labels.max()) + 1)}
+    for group, name in zip(labels.tolist(), names, strict=True):
+        groups[group].append(str(name))
+    return groups

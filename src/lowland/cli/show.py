@@ -13,6 +13,7 @@ import click
 from lowland.cli.summary import SHOWN_SHARES, changed_parameters
 
 SHOWN_VALUES = 12
+_SIGNS = {"add": "+", "remove": "−", "find": "found at once"}
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -125,7 +126,22 @@ def model_lines(facts: dict[str, Any], *, whole: bool = False) -> list[tuple[str
 
 def told_lines(told: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a method tells besides as lines, less what it does not know."""
-    return [(name[:1].upper() + name[1:], in_words(value)) for name, value in told.items() if value is not None]
+    found: list[tuple[str, str]] = []
+    for name, value in told.items():
+        texts = [] if value is None else _texts(value)
+        found += zip([name[:1].upper() + name[1:], *[""] * len(texts)], texts, strict=False)
+    return found
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the lines of a value: those of a text, one a list of a dictionary of lists, otherwise one."""
+    if isinstance(value, str):
+        return value.splitlines() or [""]
+    if isinstance(value, dict) and value and all(isinstance(item, list) for item in value.values()):
+        lines = [f"{name}: {in_words(item)}" for name, item in value.items()]
+        more = [f"and {len(lines) - SHOWN_VALUES} more"] if len(lines) > SHOWN_VALUES else []
+        return lines[:SHOWN_VALUES] + more
+    return [in_words(value)]
 
 
 def _components(facts: dict[str, Any]) -> str:
@@ -143,6 +159,9 @@ def in_words(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, dict) and "action" in value:  # a step of a search
+        parts = (_SIGNS[value["action"]], value["column"], in_words(value["score"]))
+        return " ".join(part for part in parts if part)
     if isinstance(value, dict):
         value = [f"{name} {in_words(item)}" for name, item in value.items()]
     if isinstance(value, list):

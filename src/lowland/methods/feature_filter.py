@@ -309,7 +309,8 @@ class FeatureFilter(ColumnMap):
 
     def _facts(self) -> dict[str, Any]:
         names, scores, ranking = self.get_feature_names_out(), self.scores_[self.support_], self.ranking_[self.support_]
-        return {"statistic": self.statistic_, "kept": [f"{names[i]}: {scores[i]:.4g}" for i in np.argsort(ranking)]}
+        best_first = {str(names[i]): float(scores[i]) for i in np.argsort(ranking)}
+        return {"statistic": self.statistic_, **super()._facts(), "scores": best_first}
 
 
 def _no_pvalue(name: str) -> str:

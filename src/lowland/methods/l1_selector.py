@@ -311,5 +311,5 @@ class L1Selector(ColumnMap):
         return path_table(self.path_)
 
     def _facts(self) -> dict[str, Any]:
-        moves = [f"{'−' if s.action == 'remove' else '+'} {s.name}: {s.score:.4g}" for s in self.path_]
-        return {"penalty": self.alpha_, "wrong columns expected at most": self.error_bound_, "path": moves}
+        told = {"penalty": self.alpha_, "wrong columns expected at most": self.error_bound_}
+        return {**told, **super()._facts(), "score of a step": "the share of the loss that is explained after it"}

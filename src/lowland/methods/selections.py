@@ -12,6 +12,9 @@ from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.methods.maps import RowMap
 from lowland.run.run import all_finite
 
+if TYPE_CHECKING:
+    from lowland.blocks.selection import Step
+
 
 @dataclass(frozen=True)
 class TakeColumns:
@@ -52,6 +55,7 @@ class ColumnMap(RowMap):
 
     if TYPE_CHECKING:
         support_: np.ndarray
+        path_: tuple[Step, ...]
 
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Return which columns were chosen, (d,) bool, or their places."""
@@ -64,6 +68,16 @@ class ColumnMap(RowMap):
 
         check_is_fitted(self)
         return _check_feature_names_in(self, input_features)[self.support_]
+
+    def _facts(self) -> dict[str, Any]:
+        """The columns that were kept, and the path to them where there is one; a step that finds many names none."""
+        told: dict[str, Any] = {"kept": [str(name) for name in self.get_feature_names_out()]}
+        if "path_" in vars(self):
+            told["path"] = [
+                {"action": s.action, "column": None if s.feature is None else s.name, "score": s.score, "size": s.size}
+                for s in self.path_
+            ]
+        return told
 
     def _encoding(self) -> TakeColumns:
         return TakeColumns(self.get_support(indices=True))

@@ -260,5 +260,8 @@ class SequentialFeatureSelector(ColumnMap):
         return path_table(self.path_)
 
     def _facts(self) -> dict[str, Any]:
-        moves = [f"{'−' if s.action == 'remove' else '+'} {s.name}: {s.score:.4g}" for s in self.path_]
-        return {"score": self.score_, "subsets scored": vars(self).get("n_subsets_"), "path": moves}
+        own = "the model's own (accuracy of classes, R² of numbers)"
+        words = own if self.scoring is None else getattr(self.scoring, "__name__", str(self.scoring))
+        words = "1 less Wilks' lambda, of all rows" if words == "wilks" else f"{words}, on rows held out"
+        told = {"score": self.score_, "subsets scored": vars(self).get("n_subsets_")}
+        return {**told, **super()._facts(), "score of a step": words}

@@ -203,8 +203,11 @@ class VectorQuantizer(RowMap):
         bits = 8 * to_numpy(self.cluster_centers_).dtype.itemsize * self.n_features_in_
         counts = to_numpy(self.counts_)
         return {
-            "distortion": f"{self.distortion_:.4g} a row, {self.explained_share_:.2%} of the variance kept",
-            "compression": f"{self.bits_per_row_:.4g} bits a row instead of {bits}; entropy {self.entropy_:.4g} bits",
+            "distortion a row": self.distortion_,
+            "share of variance kept": self.explained_share_,
+            "bits a row": self.bits_per_row_,
+            "bits a row before": bits,
+            "entropy in bits": self.entropy_,
             "rows by code": [float(count) for count in counts],
             "codes that won no row": int(np.sum(counts == 0)),
         }
