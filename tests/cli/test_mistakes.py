@@ -92,10 +92,16 @@ MISTAKES = [
     (("predict", "lda.lowland", "labels.csv"), 2, "--to"),
     (("predict", "lda.lowland", "labels.csv", "--to", "new.csv", "--columns", "a,b"), 1, "Missing: 'c', 'd'"),
     (("predict", "lda.lowland", "labels.csv", "--to", "new.csv", "--drop", "d"), 1, "Missing: 'd'"),
-    (("predict", "lda.lowland", "words.csv", "--to", "new.csv"), 1, "'note' of 'words.csv' holds text"),
+    (("predict", "lda.lowland", "words.csv", "--to", "new.csv", "--drop", "a"), 1, "'note' of 'words.csv' holds text"),
     (("predict", "lda.lowland", "gaps.parquet", "--to", "new.csv"), 1, "NaN (1 value) in column 'c' of 'gaps.parquet'"),
     (("predict", "lda.lowland", "header.csv", "--to", "new.csv"), 1, "no rows"),
     (("fit", "lda", "labels.csv", "--to", "new.csv"), 2, "lda learns from labels: name their column with --label"),
+    (("fit", "select-filter", "table.csv", "-k", "2"), 2, "select-filter learns from labels: name their column with --la"),
+    (("fit", "select-filter", "table.csv", "-k", "2", "--statistic", "mrmr"), 2, "or choose --statistic variance"),
+    (("fit", "select-l1", "labels.csv", "--label", "way", "-k", "9"), 1, "-k 9: the data has 4 columns. Choose at most 4."),
+    (("fit", "agglomerate", "table.csv", "-k", "9"), 1, "-k 9: the data has 4 columns. Choose at most 4."),
+    (("fit", "som", "table.csv", "-k", "9"), 2, "'--grid'"),
+    (("fit", "lda", "labels.csv", "--label", "Way"), 1, "Did you mean 'way'? Its columns: 'a', 'b', 'c', 'd', 'way'."),
     (("fit", "lda", "x.npy", "--label", "way"), 1, "Write the labels as a column of a .csv or .parquet file"),
     ((*LSQR, "--to", "new.csv", "--model", "new.lowland"), 1, "leave --to out, and classify with lowland predict"),
     (("fit", "factor-analysis", "table.csv", "-k", "0.9"), 2, "write cumulative:0.9"),
@@ -156,24 +162,23 @@ def test_what_nobody_foresaw_is_one_line_too(lowland, table, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "words", "said"),
     [
-        ("abcde", "It also has 'e'. Leave them out: --drop e"),
-        ("eabcd", "It also has 'e'. Leave them out: --drop e"),
-        ("badc", "They are in another order. Select them: --columns a,b,c,d"),
-        ("ebadc", "It also has 'e'. Select them: --columns a,b,c,d"),
-        ("abc", "Missing: 'd'."),
-        ("abce", "Missing: 'd'. It has 'e' instead."),
+        ("abcde", ("--columns", "a,b,c,d,e"), "'e' was not among them. Leave --columns out"),
+        ("abcd", ("--columns", "b,a,d,c"), "They are in another order. Leave --columns out"),
+        ("abc", (), "Missing: 'd'."),
+        ("abce", (), "Missing: 'd'. It has 'e' instead."),
+        ("abcd", ("--drop", "d"), "Missing: 'd'."),
+        ("abcd", ("--label", "d"), "Missing: 'd'."),
     ],
 )
-def test_columns_that_do_not_match_the_model_come_with_the_flag_that_helps(lowland, model, rng, columns, said):
+def test_columns_that_do_not_match_the_model_come_with_what_helps(lowland, model, rng, columns, words, said):
     write_chunks([rng.standard_normal((5, len(columns)))], "new.csv", list(columns))
-    result = lowland("transform", model, "new.csv", "--to", "z.npy")
+    result = lowland("transform", model, "new.csv", "--to", "z.npy", *words)
     assert result.exit_code == 1
-    assert said in result.stderr
-    if "--" in said:
-        remedy = said[said.index("--") :].split()
-        assert lowland("transform", model, "new.csv", "--to", "z.npy", *remedy).exit_code == 0
+    assert f"The columns of new.csv are not those of the model. {said}" in result.stderr
+    if "Leave" in said:
+        assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0
 
 
 def test_a_damaged_part_is_found_while_writing_and_nothing_is_left(lowland, folder, rng, monkeypatch):
@@ -208,7 +213,7 @@ def test_a_damaged_part_is_found_while_writing_and_nothing_is_left(lowland, fold
         ("isomap", "the tol of n_iter_ and n_components(3), of PCA(n_components=2)", None),
         ("kernel-pca", "or remove_zero_eig=True to", "or --remove-zero-eig to"),
         ("pca", "fell below tol=1e-05.", "fell below --tol 1e-05."),
-        ("lda", "LinearDiscriminantAnalysis(n_components=9): at most 2.", "--n-components 9: at most 2."),
+        ("lda", "LinearDiscriminantAnalysis(n_components=9): at most 2.", "-k 9: at most 2."),
         ("incremental-pca", "Use PCA(svd_solver='randomized').", None),
     ],
 )  # fmt: skip

@@ -110,3 +110,15 @@ def test_names_given_by_the_user_win(lowland, labelled, classifier):
     result = lowland("transform", classifier, labelled, "--columns", "a,b,c,d,way", "--to", "z.csv")
     assert result.exit_code == 1
     assert "'way'" in result.stderr
+
+
+def test_a_model_takes_its_columns_by_name(lowland, X):
+    """The very file, with the number of each row and a note, and the columns in another order."""
+    notes, numbers = np.full((60, 1), "good", dtype=object), np.arange(60.0)[:, None].astype(object)
+    write_chunks([np.hstack([numbers, X.astype(object), notes])], "all.csv", ["id", *"abcd", "note"])
+    write_chunks([np.hstack([notes, X[:, ::-1].astype(object), numbers])], "turned.csv", ["note", *"dcba", "id"])
+    assert lowland("fit", "pca", "all.csv", "--drop", "id,note", "--model", "m", "--to", "z.npy").exit_code == 0
+    for file in ("all.csv", "turned.csv"):
+        result = lowland("transform", "m", file, "--to", "again.npy", "--force")
+        assert result.exit_code == 0, result.stderr
+        np.testing.assert_allclose(np.load("again.npy"), np.load("z.npy"), atol=1e-12)

@@ -73,14 +73,15 @@ def run(
     from lowland.cli.outputs import check_outputs, coordinates_of, refusal_of_coordinates, write_table
     from lowland.cli.summary import model_facts
 
-    if entry.needs_y and label is None:
-        text = f"{entry.verb} learns from labels: name their column with --label COLUMN."
-        raise click.UsageError(text, click.get_current_context())
     if covariance_of is not None and (to is not None or label is not None):
         text = f"A covariance has no rows to {'place' if to else 'label'}: leave out {'--to' if to else '--label'}."
         raise click.UsageError(text, click.get_current_context())
     check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
+    if label is None and est.__sklearn_tags__().target_tags.required:
+        text = f"{entry.verb} learns from labels: name their column with --label COLUMN"
+        other = ", or choose --statistic variance, which needs none" if "statistic" in parameters else ""
+        raise click.UsageError(f"{text}{other}.", click.get_current_context())
     refused = None if to is None else refusal_of_coordinates(est)
     if refused:
         raise ParameterError(f"{refused} Or leave --to out, and classify with lowland predict.")

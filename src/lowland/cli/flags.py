@@ -73,6 +73,8 @@ def in_flags(text: str, command: click.Command) -> str:
     pair = rf"({'|'.join(options)})=({_QUOTED}(?:(?:, | or ){_QUOTED})*|(?:[-+\w]|\.(?=\w))+)"
 
     def flag(name: str) -> str:
+        if "-k" in options[name].opts:
+            return "-k"
         own = f"--{name.replace('_', '-')}"
         return own if own in options[name].opts else options[name].opts[-1]
 
@@ -85,6 +87,7 @@ def in_flags(text: str, command: click.Command) -> str:
     def call(found: re.Match[str]) -> str:
         return " ".join(re.sub(pair, given, found[1]).split(", "))
 
+    text = re.sub(r"(?<=: )n_features=(\d+)", r"the data has \1 columns", text)
     text = re.sub(rf"\b{command.python}\(({pair}(?:, {pair})*)\)", call, text)
     text = re.sub(rf"(?<![\w(.]){pair}", given, text)
     bare = "|".join(name for name in options if "_" in name)

@@ -36,6 +36,15 @@ class Command(click.Command):
         super().__init__(*args, **settings)
         self.python = python
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; -k is asked of a map of units too, which has a grid instead."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name == "-k" and any(param.name == "grid" for param in self.params):
+                error.possibilities = ["--grid"]
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections in the order of their first options."""
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -241,12 +250,19 @@ def open_file(file: Path, columns: list[str] | None, drop: list[str] | None, lab
 
 
 def open_for(est: Any, file: Path, columns: list[str] | None, drop: list[str] | None, label: str | None) -> Any:
-    """Open the rows of a file for a model; the label it was fitted with is left out where the file has it."""
-    fitted_label = getattr(est, "label_name_", None)
-    if fitted_label is not None and columns is None and label is None and not _is_nameless(file):
+    """Open the rows of a file for a model, which takes its columns by name where the file has them all.
+
+    Otherwise the label it was fitted with is left out, and whoever compares the columns says what is missing.
+    """
+    if columns is None and not _is_nameless(file):
         from lowland.data.files import table_at
 
-        label = fitted_label if fitted_label in table_at(file).names else None
+        names, fitted_label = table_at(file).names, getattr(est, "label_name_", None)
+        fitted = [str(name) for name in getattr(est, "feature_names_in_", ())]
+        if fitted and set(fitted) <= {*names} - {*(drop or []), label}:
+            columns = fitted
+        elif label is None and fitted_label in names:
+            label = fitted_label
     return open_file(file, columns, drop, label)
 
 

@@ -52,30 +52,22 @@ def named_for(est: Any, rows: Any, file: Path) -> Iterator[None]:
         if fitted is None or rows.names is None or tuple(fitted) == tuple(rows.names):
             raise
         hint = remedy(list(fitted), rows.names)
-        raise DataError(f"{file.name} does not have the columns of the model. {hint}") from error
+        raise DataError(f"The columns of {file.name} are not those of the model. {hint}") from error
 
 
 def remedy(fitted: list[str], given: tuple[str, ...]) -> str:
-    """Say what is missing or too much, and which flag selects the columns of the model."""
+    """Say which columns are missing, or too much, or in another order, and what to do."""
     missing = [name for name in fitted if name not in given]
     extra = [name for name in given if name not in fitted]
     if missing:
         rest = f" It has {_listed(extra)} instead." if extra else ""
         return f"Missing: {_listed(missing)}.{rest} Add them, or transform a file that has them."
-    if extra and fitted == [name for name in given if name in fitted] and len(extra) <= 12:
-        return f"It also has {_listed(extra)}. Leave them out: --drop {_quoted(extra)}"
-    what = f"It also has {_listed(extra)}." if extra else "They are in another order."
-    return f"{what} Select them: --columns {_quoted(fitted)}"
+    what = f"{_listed(extra)} was not among them." if extra else "They are in another order."
+    return f"{what} Leave --columns out: the model knows its columns by name."
 
 
 def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:12])) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-
-
-def _quoted(names: list[str]) -> str:
-    import shlex
-
-    return shlex.quote(",".join(f'"{name}"' if "," in name else name for name in names))
 
 
 def tell(

@@ -13,12 +13,23 @@ def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence
     unknown = [name for name in (*(columns or ()), *drop) if name not in names]
     if unknown:
         raise ParameterError(
-            f"{source} has no column {', '.join(map(repr, unknown))}. Its columns: {_listed(names, 12)}."
+            f"{source} has no column {', '.join(map(repr, unknown))}. {_what_there_is(unknown[0], names)}"
         )
     if columns is None:
         return [j for j, name in enumerate(names) if name not in drop]
     places = {name: j for j, name in enumerate(names)}
     return [places[name] for name in columns if name not in drop]
+
+
+def _what_there_is(wanted: str, names: Sequence[str], most: int = 12) -> str:
+    """Say which columns there are; of many those whose names are like the wanted one first, and which may be meant."""
+    import difflib
+
+    likeness = {name: difflib.SequenceMatcher(None, wanted.lower(), name.lower()).ratio() for name in names}
+    nearest = sorted(names, key=lambda name: -likeness[name])
+    meant = [repr(name) for name in nearest[:3] if likeness[name] >= 0.6]
+    asked = f"Did you mean {' or '.join(meant)}? " if meant else ""
+    return f"{asked}Its columns: {_listed(nearest if len(names) > most else names, most)}."
 
 
 def refuse_twins(names: Sequence[Hashable], source: str) -> None:

@@ -1,0 +1,30 @@
+"""Named columns: what is said of one that is not there."""
+
+import pytest
+
+from lowland.data.columns import selected
+from lowland.errors import ParameterError
+
+WINE = [
+    "alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols", "flavanoids",
+    "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue", "od280", "proline", "label",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("Label", "Did you mean 'label'? Its columns: 'label', "),
+        ("flavonoid", "Did you mean 'flavanoids'? Its columns: 'flavanoids', "),
+        ("class", "'label'"),  # not alike, and yet not hidden behind twelve others
+    ],
+)
+def test_of_many_columns_those_that_may_be_meant_come_first(wanted, said):
+    with pytest.raises(ParameterError, match=f"has no column '{wanted}'") as caught:
+        selected(WINE, [wanted], (), "'wine.csv'")
+    assert said in str(caught.value)
+
+
+def test_few_columns_stand_in_their_order():
+    with pytest.raises(ParameterError, match="^'x.csv' has no column 'zebra'. Its columns: 'a', 'b', 'c'.$"):
+        selected(["a", "b", "c"], None, ["zebra"], "'x.csv'")
