@@ -350,3 +350,24 @@ def test_coefficient_paths_draw_the_columns_that_enter(tmp_path):
     np.testing.assert_allclose(sizes.lines[0].get_ydata(), [0, 0, 3 * np.sqrt(2)])
     with pytest.raises(DataError, match="one row of coefficients"):
         plots.coefficient_paths(alphas, coefs[:2])
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (plots.u_matrix, "plots.u_matrix(model.u_matrix_, model.topology)"),
+        (plots.hit_map, "plots.hit_map(model.hits_, model.topology)"),
+        (lambda model: plots.component_planes(model, (2, 2)), "plots.component_planes(model.units_, model.grid_"),
+        (plots.dendrogram, "plots.dendrogram(model.children_, model.distances_, model.labels_)"),
+        (plots.selection_path, "plots.selection_path(model.path_)"),
+        (
+            lambda model: plots.coefficient_paths(model, None),
+            "plots.coefficient_paths(model.alphas_, model.coef_path_)",
+        ),
+        (plots.scree, "plots.scree(model.explained_variance_)"),
+    ],
+)
+def test_a_figure_of_numbers_says_which_numbers_of_a_model_it_draws(draw, said):
+    with pytest.raises(DataError, match="SelfOrganizingMap is a model") as caught:
+        draw(lowland.SelfOrganizingMap())
+    assert said in str(caught.value)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_array, to_numpy
-from lowland.errors import MissingExtra
+from lowland.errors import DataError, MissingExtra
 
 # Ten colours chosen for all kinds of colour vision (Petroff 2021, arXiv:2107.02270), reordered so that the first few
 # also differ in lightness. Shapes repeat what the colours say.
@@ -45,6 +45,13 @@ def quiet(ax: Any) -> None:
     ax.tick_params(color=WEAK, labelcolor=INK)
     ax.grid(visible=True, axis="y", color=WEAK, linewidth=0.5, alpha=0.6)
     ax.set_axisbelow(True)
+
+
+def refuse_model(value: Any, call: str) -> None:
+    """Refuse a model where numbers are drawn, and say which of its numbers to pass."""
+    if hasattr(value, "get_params"):
+        name = type(value).__name__
+        raise DataError(f"{name} is a model, and numbers of it are drawn: write plots.{call} for your model.")
 
 
 def on_host(values: Any) -> np.ndarray:

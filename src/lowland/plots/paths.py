@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError
-from lowland.plots.canvas import COLORS, INK, MARK, STRONG, WEAK, axes_for, figure_of, quiet
+from lowland.plots.canvas import COLORS, INK, MARK, STRONG, WEAK, axes_for, figure_of, quiet, refuse_model
 
 _MOST_NAMED = 40  # steps whose columns can be written beside each other
 _MOST_COLORED = 8  # columns with a colour and a name of their own
@@ -29,6 +29,7 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
     >>> wine = load("wine")
     >>> figure = plots.selection_path(SequentialFeatureSelector().fit(wine.X, wine.y).path_)
     """
+    refuse_model(path, "selection_path(model.path_)")
     steps = list(path)
     if not steps:
         raise DataError("selection_path: the path has no steps, so there is nothing to draw.")
@@ -74,6 +75,7 @@ def coefficient_paths(
     >>> selector = L1Selector(3).fit(wine.X, wine.y)
     >>> figure = plots.coefficient_paths(selector.alphas_, selector.coef_path_, names=wine.names)
     """
+    refuse_model(alphas, "coefficient_paths(model.alphas_, model.coef_path_)")
     alphas, coefs = np.asarray(alphas, dtype=float), np.asarray(coefs, dtype=float)
     if coefs.ndim == 3:
         coefs = np.linalg.norm(coefs, axis=1)  # (m, d)

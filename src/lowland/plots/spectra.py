@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, figure_of, on_host, quiet
+from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, figure_of, on_host, quiet, refuse_model
 
 
 def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: Any = None) -> Any:
@@ -27,6 +27,7 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     >>> pca = PCA().fit(load("iris").X)
     >>> figure = plots.scree(pca.explained_variance_, pca.total_variance_, choice=2)
     """
+    refuse_model(values, "scree(model.explained_variance_)")
     values = _line(values, "values")
     whole = float(values.sum()) if total is None else float(total)
     if not whole > 0:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, MissingExtra
-from lowland.plots.canvas import COLORS, INK, WEAK, axes_for, figure_of, on_host, quiet
+from lowland.plots.canvas import COLORS, INK, WEAK, axes_for, figure_of, on_host, quiet, refuse_model
 
 _MOST_NAMED = 80  # leaves whose names can be written beside each other
 
@@ -41,6 +41,7 @@ def dendrogram(
     >>> groups = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
     >>> figure = plots.dendrogram(groups.children_, groups.distances_, groups.labels_, names=wine.names)
     """
+    refuse_model(children, "dendrogram(model.children_, model.distances_, model.labels_)")
     tree, heights, groups = _checked(children, distances, labels)
     d = len(tree) + 1
     names = [str(leaf) for leaf in range(d)] if names is None else [str(name) for name in names]

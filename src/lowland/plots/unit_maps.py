@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.errors import DataError, MissingExtra
-from lowland.plots.canvas import INK, SEQUENTIAL, STRONG, WEAK, axes_for, figure_of, on_host
+from lowland.plots.canvas import INK, SEQUENTIAL, STRONG, WEAK, axes_for, figure_of, on_host, refuse_model
 
 Topology = Literal["hexagonal", "rectangular"]
 
@@ -31,6 +31,7 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     >>> som = SelfOrganizingMap((6, 10)).fit(load("iris").X)
     >>> figure = plots.u_matrix(som.u_matrix_, som.topology)
     """
+    refuse_model(distances, "u_matrix(model.u_matrix_, model.topology)")
     table = _table(distances, "distances")
     ax = _axes(ax, table)
     cells = _draw_cells(ax, table, topology, "gray_r")
@@ -66,6 +67,7 @@ def component_planes(
     >>> som = SelfOrganizingMap((6, 10)).fit(iris.X)
     >>> figure = plots.component_planes(som.units_, som.grid_, som.topology)
     """
+    refuse_model(units, "component_planes(model.units_, model.grid_, model.topology)")
     table = on_host(units)
     if table.ndim != 2 or len(table) != grid[0] * grid[1]:
         raise DataError(f"units has shape {table.shape}, and a grid of {grid[0]} x {grid[1]} has {grid[0] * grid[1]}.")
@@ -102,6 +104,7 @@ def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = 
     >>> som = SelfOrganizingMap((6, 10)).fit(load("iris").X)
     >>> figure = plots.hit_map(som.hits_, som.topology)
     """
+    refuse_model(hits, "hit_map(model.hits_, model.topology)")
     table = _table(hits, "hits")
     ax = _axes(ax, table)
     _draw_cells(ax, np.zeros_like(table), topology, None)
