@@ -154,3 +154,13 @@ def test_pictures_are_generated_small_and_shown(generate):
     assert {f"{name}.png" for name in pictures} <= set(files)
     assert set(files) == shown
     assert all(path.stat().st_size <= generate.MOST_BYTES for path in files.values())
+
+
+def test_the_readme_names_every_figure_and_calls_nothing_missing_that_is_there():
+    from lowland import plots
+
+    row = next(line for line in read(ROOT / "README.md").splitlines() if line.startswith("| Figures |"))
+    assert set(re.findall(r"`(\w+)`", row)) == set(plots.__all__)
+    missing = read(ROOT / "README.md").split("## What is not there yet")[1].split("##")[0].lower()
+    for words in ("self-organizing", "feature selection", "autoencoder", "agglomerat"):
+        assert words not in missing

@@ -1,6 +1,8 @@
 """What a method has to tell besides: on the screen in few digits, in JSON whole."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,6 +117,7 @@ def wines(lowland) -> str:
 
 SELECTIONS = [
     ("select-filter", ("-k", 4), None),
+    ("select-filter", ("-k", 4, "--statistic", "mrmr"), "relevance less redundancy"),
     ("select-l1", ("-k", 4), "the share of the loss that is explained after it"),
     ("select-tree", (), "accuracy on rows held out, of the tree after it"),
     ("select-sequential", ("-k", 9, "--direction", "backward"), "on rows held out"),
@@ -192,12 +195,24 @@ def test_values_in_words(value, text):
     assert in_words(value) == text
 
 
-def test_the_command_lines_of_the_page_run(lowland):
-    from pathlib import Path
+DOCS = Path(__file__).parents[2] / "docs"
 
-    page = Path(__file__).parents[2] / "docs" / "command-line.md"
-    lines = [line.split() for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("lowland ")]
-    assert len(lines) > 10
-    for words in lines:
+
+def commands(page):
+    """The command lines of a page, as words; one by one in a shell they would run in this order."""
+    return [line.split() for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("lowland ")]
+
+
+PAGES = [DOCS / "command-line.md", *(page for page in sorted(DOCS.glob("methods/*.md")) if commands(page))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_command_lines_of_a_page_run(lowland, page):
+    for words in commands(page):
         result = lowland(*words[1:])
         assert result.exit_code == 0, (words, result.stderr)
+
+
+def test_pages_have_command_lines():
+    assert len(commands(PAGES[0])) > 10
+    assert len(PAGES) > 8

@@ -102,8 +102,8 @@ def _as_it_is(X: Any) -> Any:
 predict = options.mapping_command(
     "predict",
     run,
-    "Write the class of each row, or its unit on a map.",
-    "It must be one that classifies, such as lda, or a map of units, som. FILE is a table with the columns the model "
+    "Write the class of each row, or its unit on a map, or its code in a book.",
+    "It must be one that classifies (lda), a map of units (som) or a book of codes (quantize). FILE is a table with the columns the model "
     "was fitted to; it is read in slabs and may be larger than memory.",
     to="Write the classes here.",
     label="A column to leave out; by default the one that was the label when fitting.",

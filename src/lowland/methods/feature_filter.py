@@ -310,7 +310,10 @@ class FeatureFilter(ColumnMap):
     def _facts(self) -> dict[str, Any]:
         names, scores, ranking = self.get_feature_names_out(), self.scores_[self.support_], self.ranking_[self.support_]
         best_first = {str(names[i]): float(scores[i]) for i in np.argsort(ranking)}
-        return {"statistic": self.statistic_, **super()._facts(), "scores": best_first}
+        told = {"statistic": self.statistic_, **super()._facts(), "scores": best_first}
+        if "path" in told:
+            told["score of a step"] = f"relevance {'over' if self.mrmr_form == 'quotient' else 'less'} redundancy"
+        return told
 
 
 def _no_pvalue(name: str) -> str:
