@@ -1,7 +1,6 @@
 """What a method has to tell besides: on the screen in few digits, in JSON whole."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np

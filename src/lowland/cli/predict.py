@@ -103,8 +103,8 @@ predict = options.mapping_command(
     "predict",
     run,
     "Write the class of each row, or its unit on a map, or its code in a book.",
-    "It must be one that classifies (lda), a map of units (som) or a book of codes (quantize). FILE is a table with the columns the model "
-    "was fitted to; it is read in slabs and may be larger than memory.",
+    "It must be one that classifies (lda), a map of units (som) or a book of codes (quantize). FILE is a table "
+    "with the columns the model was fitted to; it is read in slabs and may be larger than memory.",
     to="Write the classes here.",
     label="A column to leave out; by default the one that was the label when fitting.",
     more=[
