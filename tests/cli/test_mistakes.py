@@ -100,7 +100,7 @@ MISTAKES = [
     (("fit", "select-filter", "table.csv", "-k", "2", "--statistic", "mrmr"), 2, "or choose --statistic variance"),
     (("fit", "select-l1", "labels.csv", "--label", "way", "-k", "9"), 1, "-k 9: the data has 4 columns."),
     (("fit", "agglomerate", "table.csv", "-k", "9"), 1, "-k 9: the data has 4 columns. Choose at most 4."),
-    (("fit", "som", "table.csv", "-k", "9"), 2, "'--grid'"),
+    (("fit", "som", "table.csv", "-k", "9"), 2, "som has no -k: give its rows and columns with --grid."),
     (("fit", "lda", "labels.csv", "--label", "Way"), 1, "Did you mean 'way'? Its columns: 'a', 'b', 'c', 'd', 'way'."),
     (("fit", "lda", "x.npy", "--label", "way"), 1, "Write the labels as a column of a .csv or .parquet file"),
     ((*LSQR, "--to", "new.csv", "--model", "new.lowland"), 1, "leave --to out, and classify with lowland predict"),

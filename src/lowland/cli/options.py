@@ -42,7 +42,7 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             if error.option_name == "-k" and any(param.name == "grid" for param in self.params):
-                raise click.NoSuchOption("-k", possibilities=["--grid"], ctx=ctx) from error
+                raise click.UsageError(f"{self.name} has no -k: give its rows and columns with --grid.", ctx) from error
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
