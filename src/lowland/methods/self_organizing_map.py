@@ -88,10 +88,7 @@ class SelfOrganizingMap(RowMap):
         None, "First radius, in units; None: a quarter of the longer side.", at_least=1e-3, at_most=1e6
     )
     final_radius: float = param(
-        1.0,
-        "Last radius: the smaller, the nearer to the rows and the less in order.",
-        at_least=1e-3,
-        at_most=1e6,
+        1.0, "Last radius: the smaller, the nearer to the rows and the less in order.", at_least=1e-3, at_most=1e6
     )
     decay: Literal["exponential", "linear", "inverse"] = param("exponential", "How radius and learning rate fall.")
     learning_rate: float = param(0.05, "Online: first share of the way to a row its unit moves.", above=0, at_most=1)
@@ -122,10 +119,8 @@ class SelfOrganizingMap(RowMap):
 
     def _check_falls(self) -> None:
         """Refuse a radius or a rate that would grow."""
-        pairs = [("radius", "final_radius")]
-        if self.training == "online":
-            pairs.append(("learning_rate", "final_learning_rate"))
-        for first, last in pairs:
+        for first in ("radius", "learning_rate") if self.training == "online" else ("radius",):
+            last = f"final_{first}"
             a, b = getattr(self, first), getattr(self, last)
             if a is not None and b > a:
                 raise ParameterError(
@@ -176,8 +171,8 @@ class SelfOrganizingMap(RowMap):
         X = to_numpy(run.to_array(rows, "Online training"))
         units, trace = train_online(X, run, grid, frame, start, schedule, self._generator())
         sums = judged(rows, run, units, grid)
-        ends = tuple(schedule.radius)
-        return Training(units, sums, (*trace, sums.error / sums.rows), ends, True, "the schedule has ended")
+        trace.append(sums.error / sums.rows)
+        return Training(units, sums, tuple(trace), schedule.radius, True, "the schedule has ended")
 
     def _keep(self, found: Training, grid: Grid, axes: Axes) -> None:
         """Set the fitted attributes, the units in the precision and the library of the data."""
