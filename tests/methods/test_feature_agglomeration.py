@@ -26,7 +26,7 @@ def table(n=60, d=14, seed=0, dtype=np.float64):
 
 def distances(X, metric="euclidean"):
     rows = open_rows(X)
-    return column_distances(rows, run_for(rows), metric)
+    return column_distances(rows, run_for(rows), metric)[0]
 
 
 def peer(X, **options):
@@ -149,6 +149,67 @@ def test_twin_columns_are_at_distance_zero_and_join_first():
     np.testing.assert_array_equal(tree.distances_[:2], 0)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation", "absolute-correlation"])
+@pytest.mark.parametrize("far", [0.0, 100.0])
+def test_nearly_equal_columns_are_told_apart_by_every_metric(metric, far):
+    rng = np.random.default_rng(0)
+    three = rng.standard_normal((200, 1)) + 1e-8 * rng.standard_normal((200, 3))
+    X = np.repeat(three, 2, axis=1) + 1e-9 * rng.standard_normal((200, 6)) + far
+    if metric == "absolute-correlation":
+        X[:, 1::2] *= -1
+    model = FeatureAgglomeration(3, metric=metric, linkage="average").fit(X)
+    assert len({frozenset(model.labels_[j : j + 2]) for j in (0, 2, 4)}) == 3
+    assert all(len(set(model.labels_[j : j + 2])) == 1 for j in (0, 2, 4))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation", "absolute-correlation"])
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_copies_are_at_distance_zero(metric, far):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((200, 5)) + far * rng.standard_normal(5), 3, axis=1)
+    model = FeatureAgglomeration(None, distance_threshold=1e-9, metric=metric, linkage="average").fit(X)
+    assert model.n_clusters_ == 5
+    assert np.all(model.distances_[:10] == 0)
+
+
+def test_the_digits_of_near_directions_are_kept():
+    """1 - r of x and x + s·e with e ⊥ x, both centered and of one length, is 1 - 1/√(1 + s²)."""
+    rng = np.random.default_rng(1)
+    x, e = np.linalg.qr(rng.standard_normal((300, 2)) - rng.standard_normal((300, 2)).mean(axis=0))[0].T
+    x, e = x - x.mean(), e - e.mean()
+    e -= (e @ x) / (x @ x) * x
+    s = 1e-6 * np.linalg.norm(x) / np.linalg.norm(e)
+    near = distances(np.column_stack([x, x + s * e]), "correlation")[0, 1]
+    assert near == pytest.approx(5e-13, rel=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation", "manhattan"])
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_columns_too_small_to_be_squared_have_the_tree_of_larger_ones(metric, linkage):
+    X = table()
+    if linkage == "ward" and metric not in ("euclidean", "correlation"):
+        return
+    large = FeatureAgglomeration(4, metric=metric, linkage=linkage).fit(X)
+    small = FeatureAgglomeration(4, metric=metric, linkage=linkage).fit(np.ldexp(X, -570))
+    np.testing.assert_array_equal(small.children_, large.children_)
+    height = -570 if metric in ("euclidean", "manhattan") else 0
+    np.testing.assert_allclose(small.distances_, np.ldexp(large.distances_, height), rtol=1e-9)
+
+
+def test_one_small_column_among_large_ones_is_not_constant():
+    X = table()
+    small = X.copy()
+    small[:, 2] = np.ldexp(X[:, 2], -570)
+    np.testing.assert_allclose(distances(small, "correlation"), distances(X, "correlation"), rtol=1e-9)
+
+
+def test_links_between_small_columns():
+    X, links = table(), np.eye(14, k=1) + np.eye(14, k=-1)
+    large, small = (FeatureAgglomeration(4, connectivity=links).fit(Y) for Y in (X, np.ldexp(X, -570)))
+    np.testing.assert_array_equal(small.labels_, large.labels_)
+    np.testing.assert_allclose(small.distances_, np.ldexp(large.distances_, -570), rtol=1e-9)
+
+
 def test_float32_rows_are_compared_in_float64():
     X = table(dtype=np.float32)
     X = np.column_stack([X, X[:, 0] + np.float32(1e-3)])
@@ -240,10 +301,21 @@ def test_pooling_again_what_was_spread_changes_nothing():
     np.testing.assert_allclose(model.transform(model.inverse_transform(Z)), Z, rtol=1e-12)
 
 
+@pytest.mark.parametrize("function", [np.mean, np.median, np.max, np.min])
+def test_numpys_own_functions_are_saved(function, tmp_path):
+    X = table()
+    model = FeatureAgglomeration(3, pooling_func=function).fit(X)
+    lowland.save(model, tmp_path / "m.lowland")
+    loaded = lowland.load(tmp_path / "m.lowland")
+    assert loaded.pooling_func is function
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+
+
 def test_a_saved_function_must_be_given_again(tmp_path):
     X = table()
     model = FeatureAgglomeration(3, pooling_func=np.nanmax).fit(X)
-    lowland.save(model, tmp_path / "m.lowland")
+    with pytest.warns(DataWarning, match=r"pooling_func.*is not saved.*set_params\(pooling_func=...\)"):
+        lowland.save(model, tmp_path / "m.lowland")
     loaded = lowland.load(tmp_path / "m.lowland")
     with pytest.raises(ParameterError, match=r"set_params\(pooling_func=...\)"):
         loaded.transform(X)
@@ -305,7 +377,9 @@ def test_constant_columns():
         ({"metric": "absolute-correlation"}, "linkage='average'"),
         ({"metric": "crow", "linkage": "single"}, "choose one of euclidean"),
         ({"connectivity": np.eye(3)}, r"shape \(3, 3\), and there are 14 columns"),
-        ({"connectivity": "neighbours"}, "no matrix of numbers"),
+        ({"connectivity": "neighbours"}, "no matrix of numbers. Give one with a row and a column for each"),
+        ({"connectivity": [["a"] * 14] * 14}, "no matrix of numbers"),
+        ({"connectivity": np.full((14, 14), np.nan)}, "holds NaN or infinity"),
         ({"metric": "correlation", "connectivity": np.eye(14)}, "Ward can only"),
     ],
 )
@@ -317,6 +391,25 @@ def test_wrong_parameters(options, words):
 def test_one_column_has_nothing_to_join():
     with pytest.raises(DataError, match=r"1 feature\(s\)"):
         FeatureAgglomeration(1).fit(table()[:, :1])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_one_row_is_grouped_as_in_scikit_learn(metric):
+    X = table()[:1]
+    ours = FeatureAgglomeration(4, metric=metric, linkage="average").fit(X)
+    np.testing.assert_array_equal(ours.labels_, peer(X, n_clusters=4, metric=metric, linkage="average").labels_)
+    with pytest.raises(DataError, match="only one row"):
+        FeatureAgglomeration(4, metric="correlation", linkage="average").fit(X)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "correlation", "chebyshev"])
+def test_rows_are_counted(metric):
+    da = pytest.importorskip("dask.array")
+    X = table()
+    lazy = da.from_array(X, chunks=(20, 14))
+    for rows in (X, lazy[lazy[:, 0] < 1e9]):
+        assert FeatureAgglomeration(4, metric=metric, linkage="average").fit(rows).n_samples_ == 60
+    assert FeatureAgglomeration(4, connectivity=np.ones((14, 14))).fit(X).n_samples_ == 60
 
 
 def test_a_number_that_overflows_is_told():

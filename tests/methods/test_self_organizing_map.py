@@ -8,8 +8,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import lowland
 from lowland import SelfOrganizingMap
 from lowland.blocks.grids import Grid, nearness
+from lowland.blocks.self_organizing import tangents
 from lowland.data import load
-from lowland.errors import DataWarning, MemoryBudgetError, ParameterError
+from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 
 TOPOLOGIES = ["hexagonal", "rectangular"]
 
@@ -104,14 +105,43 @@ def test_moving_turning_and_scaling_the_rows_moves_the_map(iris):
 def test_smooth_coordinates_stay_within_the_cell_and_lead_back_nearer(iris, topology, coordinates):
     som = SelfOrganizingMap((5, 7), topology=topology, coordinates=coordinates).fit(iris)
     Z = som.transform(iris)
-    within = np.abs(Z - som.places_[som.predict(iris)])
-    assert within.max() <= (0.5 if coordinates == "smooth" else 0)
+    within = np.abs((Z - som.places_[som.predict(iris)]) @ Grid(5, 7, topology).across.T)
+    assert within.max() <= (0.499 + 1e-9 if coordinates == "smooth" else 0)
     assert len(np.unique(Z, axis=0)) > 100 or coordinates == "unit"
     error = np.linalg.norm(iris - som.inverse_transform(Z), axis=1).mean()
     if coordinates == "smooth":
         assert error < som.quantization_error_
     else:
         assert error == pytest.approx(som.quantization_error_)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_a_smooth_place_leads_back_by_the_rows_own_unit(topology, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5)).astype(dtype)
+    X[:100] += 4
+    X[100:200, 0] -= 6
+    for far in (1, 100):  # also rows far outside the map, whose places end at a border
+        som = SelfOrganizingMap((6, 8), topology=topology, coordinates="smooth").fit(X)
+        Z, own = som.transform(far * X), som.predict(far * X)
+        np.testing.assert_array_equal(cdist(Z, som.places_).argmin(axis=1), own)
+        off = Z.astype(float) - Grid(6, 8, topology).places[own]
+        J = tangents(Grid(6, 8, topology), som.units_.astype(float))[own]
+        back = som.units_[own] + np.einsum("ij,ijk->ik", off, J)
+        np.testing.assert_allclose(som.inverse_transform(Z), back, atol=1e-9 if dtype == "float64" else 1e-4)
+        # towards the row as far as the cell goes: never farther than the unit itself
+        away = np.linalg.norm(far * X - back, axis=1)
+        assert np.all(away <= np.linalg.norm(far * X - som.units_[own], axis=1) * (1 + 1e-4))
+
+
+def test_a_row_that_is_not_finite_is_told_in_smooth_coordinates(iris):
+    som = SelfOrganizingMap((5, 7), coordinates="smooth").fit(iris)
+    for bad in (np.nan, np.inf):
+        X = iris.copy()
+        X[3, 1] = bad
+        with pytest.raises(DataError, match="contains"):
+            som.transform(X)
 
 
 def test_smaller_radii_are_nearer_to_the_rows():
@@ -172,6 +202,21 @@ def test_float32_finds_the_same_units():
     assert single.inverse_transform(single.transform(X)).dtype == np.float32
 
 
+def test_float32_far_from_the_origin_is_trained_as_float64():
+    X = (banana() + 3000).astype(np.float32)
+    single, double = SelfOrganizingMap((5, 9)).fit(X), SelfOrganizingMap((5, 9)).fit(X.astype(float))
+    np.testing.assert_allclose(single.units_, double.units_, atol=4e-4)  # one rounding: half of 2.4e-4, and some
+    assert single.n_iter_ == double.n_iter_
+    np.testing.assert_allclose(single.trace_[:-1], double.trace_[:-1], rtol=1e-5)
+    np.testing.assert_array_equal(single.hits_.ravel(), np.bincount(single.predict(X), minlength=45))
+    assert single.trace_[-1] == single.quantization_error_ == single.errors(X)[0]
+
+
+def test_fit_predict_is_both(iris):
+    som = SelfOrganizingMap((4, 6))
+    np.testing.assert_array_equal(som.fit_predict(iris), som.predict(iris))
+
+
 @pytest.mark.parametrize("training", ["batch", "online"])
 def test_the_seed_matters_only_online(iris, training):
     maps = [SelfOrganizingMap((3, 4), training=training, random_state=seed).fit(iris).units_ for seed in (0, 1)]
@@ -194,8 +239,35 @@ def test_a_grid_larger_than_the_data(iris):
     assert SelfOrganizingMap().fit(iris[:5]).units_.shape[0] <= 5
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"radius": 1e200}, "'radius' must be a number or None, at least 0.001, at most 1e"),
+        ({"radius": 1e-200}, "'radius' must be"),
+        ({"final_radius": 1e-200}, "'final_radius' must be"),
+        ({"radius": 0.5}, r"radius=0.5, final_radius=1\): it would grow.*at most 0.5"),
+        ({"training": "online", "learning_rate": 0.001}, "final_learning_rate=0.01.*it would grow"),
+    ],
+)
+def test_wrong_schedules(iris, options, words):
+    with pytest.raises(ParameterError, match=words):
+        SelfOrganizingMap((3, 4), **options).fit(iris)
+
+
+@pytest.mark.parametrize("training", ["batch", "online"])
+def test_the_smallest_and_the_largest_radius(iris, training):
+    for radius in (1e-3, 1e6):
+        som = SelfOrganizingMap((3, 4), training=training, radius=radius, final_radius=radius, settling=0).fit(iris)
+        assert np.isfinite(som.units_).all()
+    np.testing.assert_allclose(som.units_, np.broadcast_to(som.units_[0], som.units_.shape), atol=1e-6)
+
+
+def test_a_grid_may_be_an_array(iris):
+    assert SelfOrganizingMap(np.array([3, 4])).fit(iris).grid_ == (3, 4)
+
+
 def test_wrong_grids(iris):
-    for grid in ("wide", (3,), (0, 2), (2.5, 2)):
+    for grid in ("wide", (3,), (0, 2), (2.5, 2), np.array(3), np.array([[3], [4]])):
         with pytest.raises(ParameterError, match="rows and columns"):
             SelfOrganizingMap(grid).fit(iris)
 

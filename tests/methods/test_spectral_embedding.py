@@ -298,7 +298,8 @@ def test_saved_with_its_matrix(tmp_path):
 def test_a_function_is_not_saved(tmp_path):
     X = roll(60)
     model = SpectralEmbedding(2, affinity=pairs_of).fit(X)
-    lowland.save(model, tmp_path / "m.lowland")
+    with pytest.warns(UserWarning, match="given as affinity is not saved"):
+        lowland.save(model, tmp_path / "m.lowland")
     loaded = lowland.load(tmp_path / "m.lowland")
     with pytest.raises(ParameterError, match="set_params"):
         loaded.transform(X)

@@ -216,7 +216,8 @@ def test_a_function_that_measures_must_be_given_again(name, tmp_path):
 
     X = np.random.default_rng(0).standard_normal((20, 3))
     model = getattr(lowland, name)(metric=apart).fit(X)
-    lowland.save(model, tmp_path / "m.lowland")
+    with pytest.warns(UserWarning, match="given as metric is not saved"):
+        lowland.save(model, tmp_path / "m.lowland")
     loaded = lowland.load(tmp_path / "m.lowland")
     with pytest.raises(ParameterError, match=r"set_params\(metric=\.\.\.\)"):
         loaded.transform(X)

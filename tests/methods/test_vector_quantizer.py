@@ -125,6 +125,54 @@ def test_as_many_codes_as_rows_lose_nothing():
     assert model.entropy_ == pytest.approx(np.log2(20))
 
 
+@pytest.mark.parametrize("tol", [0.0, 1e-4, 1e-1])
+def test_the_trace_has_the_start_and_every_iteration(tol):
+    for seed in range(4):
+        model = VectorQuantizer(4, tol=tol, random_state=seed).fit(clouds(seed=seed))
+        assert model.converged_
+        assert len(model.trace_) == model.n_iter_ + 1
+        assert model.trace_[-1] == model.distortion_
+
+
+# --- the manners of KMeans
+
+
+def test_labels_and_scores_are_those_of_k_means(digits):
+    w = np.random.default_rng(0).integers(0, 3, len(digits)).astype(float)
+    start = digits[::150][:10]
+    theirs = KMeans(10, init=start, n_init=1).fit(digits, sample_weight=w)
+    ours = VectorQuantizer(10, init=start)
+    np.testing.assert_array_equal(ours.fit_predict(digits, sample_weight=w), theirs.labels_)
+    np.testing.assert_array_equal(ours.labels_, ours.predict(digits))
+    assert ours.score(digits) == pytest.approx(theirs.score(digits))
+    assert ours.score(digits, sample_weight=w) == pytest.approx(-ours.inertia_)
+
+
+def test_labels_are_left_out_where_rows_are_streamed(tmp_path):
+    X = clouds()
+    np.save(tmp_path / "x.npy", X)
+    model = VectorQuantizer(5)
+    streamed = model.fit_predict(tmp_path / "x.npy")
+    assert not hasattr(model, "labels_")
+    np.testing.assert_array_equal(streamed, VectorQuantizer(5).fit(X).labels_)
+
+
+def test_the_numbers_of_predict_lead_back():
+    import pandas as pd
+
+    X = clouds()
+    model = VectorQuantizer(5, output="index").fit(X)
+    numbers, back = model.predict(X), model.inverse_transform(model.transform(X))
+    assert numbers.ndim == 1
+    np.testing.assert_array_equal(model.inverse_transform(numbers), back)
+    np.testing.assert_array_equal(model.inverse_transform(pd.Series(numbers)), back)
+    torch, da = pytest.importorskip("torch"), pytest.importorskip("dask.array")
+    assert type(model.inverse_transform(torch.asarray(numbers))) is torch.Tensor
+    np.testing.assert_array_equal(model.inverse_transform(da.from_array(numbers, chunks=100)), back)
+    with pytest.raises(DataError):
+        VectorQuantizer(5).fit(X).inverse_transform(numbers)
+
+
 def test_more_starts_are_never_worse(digits):
     one, ten = (VectorQuantizer(10, n_init=n, random_state=3).fit(digits[:500]).inertia_ for n in (1, 6))
     assert ten <= one
@@ -213,8 +261,15 @@ def test_fewer_rows_that_differ_than_codes_are_told(init):
     np.testing.assert_array_equal(model.inverse_transform(model.transform(X)), X)
 
 
+@pytest.mark.parametrize("init", ["k-means++", "random", "given"])
+def test_rows_too_small_to_be_squared_are_told(init):
+    X = 1e-170 * clouds()
+    with pytest.warns(DataWarning, match="varies too little to be squared.*multiply"):
+        VectorQuantizer(3, init=X[:3] if init == "given" else init).fit(X)
+
+
 def test_constant_rows_are_told():
-    with pytest.warns(DataWarning, match="7 of 8 codes stand for no row"):
+    with pytest.warns(DataWarning, match="7 of 8 codes stand for no row: every column is constant"):
         model = VectorQuantizer(8).fit(np.full((20, 3), 0.1))
     np.testing.assert_allclose(model.cluster_centers_, 0.1)
     assert model.explained_share_ == 1

@@ -1,8 +1,9 @@
 """Trees of columns: how far columns are apart, who joins whom, where the tree is cut, and what groups make of rows.
 
 Distances between columns follow from the moments of the rows, |x_i - x_j|² = S_ii + S_jj - 2 S_ij + n (μ_i - μ_j)²,
-which are summed in one pass. Where columns are so near to each other that the difference loses digits, a second pass
-sums the squares of these pairs as they are.
+which are summed in one pass; cosines and correlations likewise. Where columns are so near to each other that the
+difference loses digits, a second pass sums the squared differences of these pairs as they are, 1 - r = |u - v|²/2 of
+standardised columns u and v. Columns too small to be squared are summed again, multiplied by a power of two.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import heapq
 import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.distances import check_distances, distance_matrix
 from lowland.blocks.metrics import METRICS
 from lowland.blocks.moments import Moments, Total
+from lowland.blocks.self_organizing import power_of_two
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.local import LocalRun
@@ -33,8 +35,10 @@ _CORRELATIONS = ("correlation", "absolute-correlation")
 _BY_SCIPY = ("cosine", "correlation", "sqeuclidean", "yule", "absolute-correlation", "precomputed")
 METRIC_NAMES = (*METRICS, "absolute-correlation", "precomputed")
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
+_SAME = (4 * _ROUNDING) ** 2  # squared distance of two directions that are one
 _LOST = 1e-9  # relative error of a squared distance above which it is summed again from differences
 _BLOCK = 1 << 18  # differences held at a time
+_TINY, _RAISED = 1e-200, 2.0**700  # sum of squares that may have underflowed, and what makes its column large enough
 
 
 # --- distances between columns ----------------------------------------------------------------------------------------
@@ -44,38 +48,62 @@ _BLOCK = 1 << 18  # differences held at a time
 class MomentsInDouble:
     """What is folded: the moments of a slab, its products in float64: distances are differences of them."""
 
+    times: np.ndarray | None = None  # (d,) powers of two
+
     def __call__(self, X: Array) -> Moments:
         """Of one slab."""
-        return Moments.of(as_double(X))
+        Y = as_double(X)
+        return Moments.of(Y if self.times is None else Y * like(self.times, Y)[None, :])
 
 
 @dataclass(frozen=True)
 class SquaresOfPairs:
-    """What is folded: the squared differences of some pairs of columns, summed, (p,)."""
+    """What is folded: the squared differences of some pairs of columns, (x - shift) times a number, summed, (p,)."""
 
     first: np.ndarray  # (p,)
     second: np.ndarray  # (p,)
+    signs: np.ndarray | None = None  # (p,) of the second
+    shift: np.ndarray | None = None  # (d,)
+    times: np.ndarray | None = None  # (d,)
 
     def __call__(self, X: Array) -> Total:
         """Of one slab."""
         Y = as_double(X).T  # (d, m)
         xp = xp_of(Y)
+        if self.shift is not None:
+            Y = Y - like(self.shift, Y)[:, None]
+        if self.times is not None:
+            Y = Y * like(self.times, Y)[:, None]
         step, parts = max(1, _BLOCK // max(1, X.shape[0])), []
         for start in range(0, len(self.first), step):
             i, j = (like(part[start : start + step], Y, xp.int64) for part in (self.first, self.second))
-            E = xp.take(Y, i, axis=0) - xp.take(Y, j, axis=0)
+            V = xp.take(Y, j, axis=0)
+            if self.signs is not None:
+                V = V * like(self.signs[start : start + step], Y)[:, None]
+            E = xp.take(Y, i, axis=0) - V
             parts.append(xp.linalg.vecdot(E, E))
         return Total(xp.concat(parts))
+
+
+@dataclass(frozen=True)
+class CountedTotal(Total):
+    """A sum over rows, and how many these are."""
+
+    rows: int = 0
+
+    def __add__(self, other: Self) -> Self:
+        """Add."""
+        return type(self)(as_double(self.value) + as_double(other.value), self.rows + other.rows)
 
 
 @dataclass(frozen=True)
 class AbsoluteDifferences:
     """What is folded: the absolute differences of all pairs of columns, summed, (d, d)."""
 
-    def __call__(self, X: Array) -> Total:
+    def __call__(self, X: Array) -> CountedTotal:
         """Of one slab."""
         Y = as_double(X).T
-        return Total(METRICS["manhattan"].of(Y, Y))
+        return CountedTotal(METRICS["manhattan"].of(Y, Y), X.shape[0])
 
 
 def spans(metric: Any) -> bool:
@@ -83,35 +111,34 @@ def spans(metric: Any) -> bool:
     return isinstance(metric, str) and metric not in _BY_SCIPY
 
 
-def column_distances(rows: Rows, run: Run, metric: Any, *, squared_angles: bool = False) -> np.ndarray:
-    """Return the distances of all pairs of columns, (d, d) float64, on the host.
+def column_distances(rows: Rows, run: Run, metric: Any, *, squared_angles: bool = False) -> tuple[np.ndarray, int]:
+    """Return the distances of all pairs of columns, (d, d) float64, on the host, and how many rows there are.
 
     ``squared_angles``: for correlations, the straight distance √(2 - 2r) of the standardised columns, which Ward's
     linkage can do with, instead of 1 - r.
     """
     d = rows.d
     run.require(32 * d * d, f"Keeping the distances of all pairs of {d} columns", "Use fewer columns")
-    if metric == "precomputed":
-        D = to_numpy(run.to_array(rows, "A matrix of distances"))
-        return np.array(check_distances(np.asarray(D, dtype=np.float64)))
     if metric in EUCLIDEAN:
         return euclidean_distances(rows, run)
     if metric in (*_CORRELATIONS, "cosine"):
-        D = 1 - _cosines(rows, run, metric)
-        np.clip(D, 0, None, out=D)
-        np.fill_diagonal(D, 0)
-        return np.sqrt(2 * D) if squared_angles else D
+        D, n = _angles(rows, run, metric)
+        return np.sqrt(2 * D) if squared_angles else D, n
     if metric in _MANHATTAN:
-        return np.array(to_numpy(run.fold(rows, AbsoluteDifferences(), name="comparing columns").value))
-    X = np.asarray(to_numpy(run.to_array(rows, f"The metric {metric!r} between columns")), dtype=np.float64)
+        found: CountedTotal = run.fold(rows, AbsoluteDifferences(), name="comparing columns")
+        return np.array(to_numpy(found.value)), found.rows
+    why = "A matrix of distances" if metric == "precomputed" else f"The metric {metric!r} between columns"
+    X = np.asarray(to_numpy(run.to_array(rows, why)), dtype=np.float64)
+    if metric == "precomputed":
+        return np.array(check_distances(X)), len(X)
     if callable(metric):
-        return _by_function(metric, X.T)
-    return distance_matrix(np.ascontiguousarray(X.T), LocalRun(run.settings), metric)
+        return _by_function(metric, X.T), len(X)
+    return distance_matrix(np.ascontiguousarray(X.T), LocalRun(run.settings), metric), len(X)
 
 
-def euclidean_distances(rows: Rows, run: Run) -> np.ndarray:
-    """Return the straight distances of all pairs of columns, (d, d)."""
-    moments: Moments = run.fold(rows, MomentsInDouble(), name="summing moments")
+def euclidean_distances(rows: Rows, run: Run) -> tuple[np.ndarray, int]:
+    """Return the straight distances of all pairs of columns, (d, d), and how many rows there are."""
+    moments, times = _moments(rows, run, alike=True)
     S, mean = to_numpy(moments.scatter), to_numpy(moments.mean)
     squares, d = S.diagonal().copy(), rows.d
     D = -2 * S
@@ -127,18 +154,37 @@ def euclidean_distances(rows: Rows, run: Run) -> np.ndarray:
         once = j > i + start
         first.append(i[once] + start)
         second.append(j[once])
-    pairs = SquaresOfPairs(np.concatenate(first), np.concatenate(second))
+    pairs = SquaresOfPairs(np.concatenate(first), np.concatenate(second), times=times)
     if len(pairs.first):
         found = to_numpy(run.fold(rows, pairs, name="comparing near columns").value)
         D[pairs.first, pairs.second] = D[pairs.second, pairs.first] = found
     np.fill_diagonal(D, 0)
-    return np.sqrt(D, out=D)
+    np.sqrt(D, out=D)
+    return D if times is None else D / times, moments.rows
 
 
-def _cosines(rows: Rows, run: Run, metric: str) -> np.ndarray:
-    """The cosines of all pairs of columns, or of centered ones: their correlations."""
+def _moments(rows: Rows, run: Run, *, alike: bool) -> tuple[Moments, np.ndarray | None]:
+    """The moments, and what the columns were multiplied by, (d,), where some are too small to be squared.
+
+    ``alike``: all or none.
+    """
     moments: Moments = run.fold(rows, MomentsInDouble(), name="summing moments")
-    names = [rows.column_name(j) for j in range(rows.d)]
+    mean, squares = to_numpy(moments.mean), to_numpy(moments.scatter).diagonal()
+    with np.errstate(over="ignore"):  # what is large is not small
+        lengths = squares + moments.n * mean**2
+    tiny = (lengths < _TINY) & ((mean != 0) | (lengths > 0))  # a column of zeros is only that
+    if alike:
+        tiny[:] = tiny.any() and lengths.max() < _TINY
+    if not tiny.any():
+        return moments, None
+    times = np.where(tiny, _RAISED, 1.0)
+    return run.fold(rows, MomentsInDouble(times), name="summing moments"), times
+
+
+def _angles(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, int]:
+    """1 less the cosines of all pairs of columns, or of centered ones: their correlations; and how many rows."""
+    moments, times = _moments(rows, run, alike=False)
+    mean, names = to_numpy(moments.mean), [rows.column_name(j) for j in range(rows.d)]
     if metric == "cosine":
         G = to_numpy(moments.uncentered)
         zero = G.diagonal() == 0
@@ -155,9 +201,21 @@ def _cosines(rows: Rows, run: Run, metric: str) -> np.ndarray:
                 DataWarning,
             )
     lengths = np.sqrt(np.where(zero, 1.0, G.diagonal()))
-    R = G / lengths[:, None] / lengths[None, :]
+    R = G / lengths[:, None]
+    R /= lengths[None, :]
     R[zero, :] = R[:, zero] = 0
-    return np.abs(R) if metric == "absolute-correlation" else R
+    D = 1 - (np.abs(R) if metric == "absolute-correlation" else R)
+    i, j = np.nonzero(np.triu(D <= _ROUNDING / _LOST, 1))
+    if len(i):
+        by = np.ones(rows.d) if times is None else times
+        shift = None if metric == "cosine" else mean / by
+        pairs = SquaresOfPairs(i, j, np.sign(R[i, j]), shift, by / lengths)
+        found = np.array(to_numpy(run.fold(rows, pairs, name="comparing near columns").value))
+        off = 1 + moments.n * (mean / lengths) ** 2  # rounding of the mean is felt where it is far from 0
+        found[found <= _SAME * (off[i] + off[j])] = 0
+        D[i, j] = D[j, i] = found / 2
+    np.fill_diagonal(D, 0)
+    return D, moments.rows
 
 
 def _listed(names: list[str], which: np.ndarray) -> str:
@@ -216,8 +274,10 @@ def grown(D: np.ndarray, linkage: Linkage, *, as_spanned: bool = False) -> Tree:
 
     if linkage == "single" and as_spanned:
         return _spanned(D)
-    Z = joined(squareform(D, checks=False), method=linkage)
-    return Tree(Z[:, :2].astype(np.int64), Z[:, 2].copy())
+    apart = squareform(D, checks=False)
+    unit = power_of_two(float(apart.max()))  # Ward's linkage squares the distances
+    Z = joined(np.divide(apart, unit, out=apart), method=linkage)
+    return Tree(Z[:, :2].astype(np.int64), Z[:, 2] * unit)
 
 
 def _spanned(D: np.ndarray) -> Tree:
@@ -266,7 +326,9 @@ def grown_along(links: Any, points: np.ndarray, linkage: Linkage, n_clusters: in
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the parts, told above, and of slow ways to complete them
         if linkage == "ward":
-            children, _, _, parents, heights = ward_tree(points, **options)
+            unit = power_of_two(float(np.abs(points).max()))  # squares of the numbers must not vanish
+            children, _, _, parents, heights = ward_tree(points / unit, **options)
+            heights = heights * unit
         else:
             children, _, _, parents, heights = linkage_tree(points, linkage=linkage, affinity="precomputed", **options)
     return Tree(np.asarray(children, dtype=np.int64), heights, parts, None if n_clusters is None else parents)
@@ -278,16 +340,25 @@ def links_of(connectivity: Any, d: int, columns: Callable[[], np.ndarray]) -> An
 
     given = connectivity(columns()) if callable(connectivity) else connectivity
     try:
-        links = scipy.sparse.csr_array(given) if isinstance(given, Graph) else scipy.sparse.csr_array(np.asarray(given))
+        links = scipy.sparse.csr_array(given if isinstance(given, Graph) else np.asarray(given, dtype=np.float64))
+        links = links.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"FeatureAgglomeration(connectivity=...): it is no matrix of numbers: {error}.") from error
+        raise ParameterError(
+            "FeatureAgglomeration(connectivity=...): it is no matrix of numbers. Give one with a row and a column for "
+            "each column of the data, a function that makes one, or None."
+        ) from error
+    if not np.isfinite(links.data).all():
+        raise ParameterError(
+            "FeatureAgglomeration(connectivity=...): the matrix holds NaN or infinity. Put a 1 where two columns are "
+            "neighbours, and 0 elsewhere."
+        )
     if links.shape != (d, d):
         raise ParameterError(
             f"FeatureAgglomeration(connectivity=...): the matrix has shape {links.shape}, and there are {d} columns. "
             f"Wrong shape for connectivity matrix: it must be ({d}, {d}), with a number other than 0 where two columns "
             "are neighbours."
         )
-    return links.astype(np.float64)
+    return links
 
 
 def cut(tree: Tree, d: int, k: int) -> np.ndarray:

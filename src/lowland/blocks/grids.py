@@ -19,6 +19,10 @@ _STRIPE = 1 << 21  # weights of the neighbourhood that are held at a time
 _REACH = {"hexagonal": 1.1, "rectangular": 1.5}  # six neighbours, or eight: those that touch at a side or a corner
 
 _HEIGHT = {"hexagonal": math.sqrt(0.75), "rectangular": 1.0}
+_ACROSS = {  # directions from a unit to the middles of its cell's sides; those opposite are the same
+    "hexagonal": np.array([[1.0, 0.0], [0.5, math.sqrt(0.75)], [0.5, -math.sqrt(0.75)]]),
+    "rectangular": np.array([[1.0, 0.0], [0.0, 1.0]]),
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,11 @@ class Grid:
     def height(self) -> float:
         """How far two rows of the grid are apart."""
         return _HEIGHT[self.topology]
+
+    @property
+    def across(self) -> np.ndarray:
+        """Unit vectors across the sides of a cell, (s, 2): the cell is where none has a product beyond a half."""
+        return _ACROSS[self.topology]
 
     @property
     def reach(self) -> float:
@@ -116,7 +125,9 @@ def asked_grid(grid: Any, owner: str) -> tuple[int, int] | None:
     """Return rows and columns as they were asked for: two whole numbers, or a text such as '20x20'."""
     if grid is None:
         return None
-    parts = re.split(r"\s*[x×,]\s*", grid.strip().lower()) if isinstance(grid, str) else list(grid)
+    parts: Any = grid.tolist() if isinstance(grid, np.ndarray) else grid
+    if isinstance(grid, str):
+        parts = re.split(r"\s*[x×,]\s*", grid.strip().lower())
     try:
         sides = [float(part) for part in parts]
     except (TypeError, ValueError):

@@ -292,6 +292,7 @@ def lloyd(
             moved = float(np.sum((new - W) ** 2))
             W, settled = new, moved <= tol
             if moved == 0:  # another pass would find the same
+                trace.append(trace[-1])
                 break
     return Quantization(book, sums, tuple(trace), updates, settled)
 

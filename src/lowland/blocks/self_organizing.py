@@ -32,6 +32,7 @@ _SHARE = 1 << 14  # rows of a slab of an array in memory: the work of a row is t
 _TIE = 1e-9  # share by which squared distances differ that are equal
 _NOUGHT = 1e-30  # squared distance, in the frame, of two places that are one
 _SAME = 1e-13  # share by which the errors of the same map may differ
+_INSIDE = 0.499  # of a unit from its cell's middle: off the border by more than float32 rounds a place
 _STEPS = 1 << 14  # rows learnt one by one between two looks at whether to stop
 
 
@@ -266,7 +267,7 @@ class Training:
 
     units: np.ndarray  # (u, d) in the precision of the rows
     sums: UnitSums
-    trace: tuple[float, ...]  # quantisation error at the start and after each epoch
+    trace: tuple[float, ...]  # quantisation error at the start and after each epoch; online: in each, and at the end
     radii: tuple[float, ...]
     converged: bool
     reason: str
@@ -287,18 +288,19 @@ def decayed(ends: tuple[float, float], t: Any, decay: Decay) -> Any:
 def train_by_batches(rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, schedule: Schedule) -> Training:
     """Train with all rows at once: one fold an epoch finds who won what, the grid smooths it.
 
-    The fold also tells the quantisation error of the map it began with, so that the last one judges the result.
+    The fold also tells the quantisation error of the map it began with, so that the last one judges the result. Units
+    are float64, in the frame, until the end; where rows are float32 the rounded ones are judged once more.
     """
     with blas_on_one_thread():  # a tile is too small to be shared: threads would wait for each other at every product
         return _trained(in_low_slabs(rows), run, grid, frame, start, schedule)
 
 
 def _trained(rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, schedule: Schedule) -> Training:
-    units, trace, radii = start, [], []
+    W, trace, radii = frame.seen(start), [], []
     most = schedule.epochs + schedule.settling
     converged, reason = schedule.settling == 0, "the schedule has ended"
     for epoch in run.iterate("training the map", most + 1):
-        book = Codebook(frame, frame.seen(np.asarray(units, dtype=np.float64)))
+        book = Codebook(frame, W)
         sums: UnitSums = run.fold(rows, SumByUnit(book, grid), name="one epoch")
         trace.append(sums.error / sums.rows)
         if epoch > schedule.epochs and abs(trace[-1] - trace[-2]) <= schedule.tol * trace[-1]:
@@ -316,8 +318,11 @@ def _trained(rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, 
             break
         t = min(1.0, epoch / max(1, schedule.epochs - 1))
         radii.append(float(decayed(schedule.radius, t, schedule.decay)))
-        W = smoothed_means(sums, book.W, grid, radii[-1], schedule.neighborhood)
-        units = Codebook(frame, W).units.astype(start.dtype)
+        W = smoothed_means(sums, W, grid, radii[-1], schedule.neighborhood)
+    units = book.units.astype(rows.dtype)
+    if units.dtype != np.float64:
+        sums = judged(rows, run, units, grid)
+        trace[-1] = sums.error / sums.rows
     return Training(units, sums, tuple(trace), tuple(radii), converged, reason)
 
 
@@ -335,7 +340,7 @@ def train_online(
     """Train with one row after the other, shuffled anew each epoch; return the units and the errors met on the way."""
     from lowland.kernels.self_organizing import learn_rows
 
-    W = np.ascontiguousarray(frame.seen(np.asarray(start, dtype=np.float64)).T, dtype=start.dtype)  # (d, u)
+    W = np.ascontiguousarray(frame.seen(start).T, dtype=X.dtype)  # (d, u)
     row, column = np.divmod(np.arange(grid.units), grid.columns)
     halves = 2 * column + (row % 2 if grid.topology == "hexagonal" else 0)
     n, steps = len(X), max(1, len(X) * schedule.epochs - 1)
@@ -350,7 +355,7 @@ def train_online(
                 error += learn_rows(X, some, frame.shift, frame.unit, W, halves, row, grid.height, radii, rates, bubble)
                 stage.advance(len(some))
         trace.append(error * frame.unit / n)
-    return Codebook(frame, W.T.astype(np.float64)).units.astype(start.dtype), trace
+    return Codebook(frame, W.T.astype(np.float64)).units.astype(X.dtype), trace
 
 
 def principal_plane(grid: Grid, mean: np.ndarray, axes: np.ndarray, deviations: np.ndarray) -> np.ndarray:
@@ -382,7 +387,7 @@ class UnitOf:
 
 @dataclass(frozen=True)
 class PlaceOnGrid:
-    """Where the nearest unit lies, (m, 2); with tangents, where within its cell the row lies."""
+    """Where the nearest unit lies, (m, 2); smooth: where within its cell the row lies, never on the border."""
 
     book: Codebook
     grid: Grid
@@ -399,7 +404,9 @@ class PlaceOnGrid:
             return Z
         off = near.Y - xp.take(like(self.book.W, near.Y), near.first, axis=0)  # (m, d)
         readers = xp.take(like(self._readers, near.Y), near.first, axis=0)  # (m, 2, d)
-        return Z + xp.clip(xp.sum(readers * off[:, None, :], axis=2), -0.5, 0.5)
+        step = xp.sum(readers * off[:, None, :], axis=2)  # (m, 2)
+        far = xp.max(xp.abs(step @ like(self.grid.across, step).T), axis=1)  # beyond the cell it ends on the way there
+        return Z + step * (_INSIDE / xp.where(far > _INSIDE, far, xp.full_like(far, _INSIDE)))[:, None]
 
     @cached_property
     def _readers(self) -> np.ndarray:

@@ -51,7 +51,7 @@ class FeatureAgglomeration(RowMap):
     columns will do, ``SequentialFeatureSelector`` where columns should be kept as they are.
 
     Attributes: ``labels_`` (d,) the group of each column, ``n_clusters_``, ``children_`` (d - 1, 2) who joins whom,
-    ``distances_`` (d - 1,) how far apart they are, ``n_leaves_``, ``n_connected_components_``.
+    ``distances_`` (d - 1,) how far apart they are, ``n_leaves_``, ``n_connected_components_``, ``n_samples_``.
 
     Reference: Ward 1963, doi:10.1080/01621459.1963.10500845; Lance and Williams 1967, doi:10.1093/comjnl/9.4.373.
 
@@ -67,6 +67,7 @@ class FeatureAgglomeration(RowMap):
     verb: ClassVar[str] = "agglomerate"
     streams: ClassVar[bool] = True
     counts: ClassVar[str | None] = "n_clusters"
+    least_rows: ClassVar[int] = 1  # correlations alone need two
 
     n_clusters: int | None = param(
         2, "Groups to cut the tree into; None with distance_threshold.", at_least=1, positional=True
@@ -116,7 +117,7 @@ class FeatureAgglomeration(RowMap):
         keep = check_memory(self.memory).cache
         on_angles = self.linkage == "ward" and self.metric == "correlation"
         if self.connectivity is None:
-            D = column_distances(rows, run, self.metric, squared_angles=on_angles)
+            D, self.n_samples_ = column_distances(rows, run, self.metric, squared_angles=on_angles)
             return keep(grown)(D, self.linkage, as_spanned=spans(self.metric))
 
         def columns() -> np.ndarray:
@@ -124,7 +125,11 @@ class FeatureAgglomeration(RowMap):
             return np.ascontiguousarray(X.T, dtype=np.float64)
 
         links = links_of(self.connectivity, rows.d, columns)
-        points = columns() if self.linkage == "ward" else column_distances(rows, run, self.metric)
+        if self.linkage == "ward":
+            points = columns()
+            self.n_samples_ = points.shape[1]
+        else:
+            points, self.n_samples_ = column_distances(rows, run, self.metric)
         return keep(grown_along)(links, points, self.linkage, None if self._whole(rows.d) else self.n_clusters)
 
     def _whole(self, d: int) -> bool:

@@ -53,8 +53,8 @@ class SelfOrganizingMap(RowMap):
 
     Attributes: ``units_`` (u, d), ``grid_`` (rows, columns), ``places_`` (u, 2), ``hits_`` and ``u_matrix_`` (rows,
     columns), ``quantization_error_``, ``topographic_error_``, ``trace_`` (quantisation error at the start and after
-    each epoch), ``radii_`` (of each epoch; online: the first and the last), ``n_iter_``, ``converged_``,
-    ``stopped_because_``, ``n_samples_``, ``n_features_in_``, ``feature_names_in_``.
+    each epoch; online: that met in each epoch, and at the end), ``radii_`` (of each epoch; online: the first and the
+    last), ``n_iter_``, ``converged_``, ``stopped_because_``, ``n_samples_``, ``n_features_in_``, ``feature_names_in_``.
 
     Reference: Kohonen 1982, doi:10.1007/BF00337288; Kohonen 2013, doi:10.1016/j.neunet.2012.09.018 (batch).
 
@@ -72,7 +72,7 @@ class SelfOrganizingMap(RowMap):
     predicts: ClassVar[str] = "unit"
     counts: ClassVar[str | None] = None  # a place on the grid has two coordinates
 
-    grid: Sequence[float] | str | None = param(
+    grid: Sequence[float] | np.ndarray | str | None = param(
         None,
         "Rows and columns, such as (20, 30) or '20x30'; None: 5 √n units, sides as the principal deviations.",
         positional=True,
@@ -84,8 +84,12 @@ class SelfOrganizingMap(RowMap):
     neighborhood: Literal["gaussian", "bubble"] = param(
         "gaussian", "How neighbours take part: by their nearness, or all alike within the radius."
     )
-    radius: float | None = param(None, "First radius, in units; None: a quarter of the longer side.", above=0)
-    final_radius: float = param(1.0, "Last radius: the smaller, the nearer to the rows and the less in order.", above=0)
+    radius: float | None = param(
+        None, "First radius, in units; None: a quarter of the longer side.", at_least=1e-3, at_most=1e6
+    )
+    final_radius: float = param(
+        1.0, "Last radius: the smaller, the nearer to the rows and the less in order.", at_least=1e-3, at_most=1e6
+    )
     decay: Literal["exponential", "linear", "inverse"] = param("exponential", "How radius and learning rate fall.")
     learning_rate: float = param(0.05, "Online: first share of the way to a row its unit moves.", above=0, at_most=1)
     final_learning_rate: float = param(0.01, "Online: last such share.", above=0, at_most=1)
@@ -102,15 +106,27 @@ class SelfOrganizingMap(RowMap):
 
     def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Principal plane, grid, training, and what the last pass says of the map."""
+        self._check_falls()
         axes = principal_axes(rows, run, Fixed(min(2, rows.d, rows.n or 2)))
         grid = self._choose_grid(axes)
-        start, frame = self._start(axes, grid, rows)
+        start, frame = self._start(axes, grid)
         schedule = self._schedule(grid)
         if self.training == "batch":
             found = train_by_batches(rows, run, grid, frame, start, schedule)
         else:
             found = self._train_online(rows, run, grid, frame, start, schedule)
         self._keep(found, grid, axes)
+
+    def _check_falls(self) -> None:
+        """Refuse a radius or a rate that would grow."""
+        for first in ("radius", "learning_rate") if self.training == "online" else ("radius",):
+            last = f"final_{first}"
+            a, b = getattr(self, first), getattr(self, last)
+            if a is not None and b > a:
+                raise ParameterError(
+                    f"SelfOrganizingMap({first}={a:g}, {last}={b:g}): it would grow, and a map is trained while it "
+                    f"falls. Choose {last} of at most {a:g}."
+                )
 
     def _choose_grid(self, axes: Axes) -> Grid:
         n = axes.columns.rows
@@ -124,7 +140,7 @@ class SelfOrganizingMap(RowMap):
             )
         return Grid(*asked, self.topology)
 
-    def _start(self, axes: Axes, grid: Grid, rows: Rows) -> tuple[np.ndarray, Frame]:
+    def _start(self, axes: Axes, grid: Grid) -> tuple[np.ndarray, Frame]:
         """Units on the principal plane, and the frame in which rows are seen."""
         mean, variances = to_numpy(axes.columns.mean), to_numpy(axes.columns.variances)
         if not np.any(variances > 0):
@@ -135,7 +151,7 @@ class SelfOrganizingMap(RowMap):
             )
         values, vectors = to_numpy(axes.pairs.values), to_numpy(axes.pairs.vectors)
         units = principal_plane(grid, mean, vectors[:, :2], np.sqrt(np.maximum(values[:2], 0)))
-        return units.astype(rows.dtype), Frame(mean, power_of_two(float(np.sqrt(variances.sum()))))
+        return units, Frame(mean, power_of_two(float(np.sqrt(variances.sum()))))
 
     def _schedule(self, grid: Grid) -> Schedule:
         first = max(self.final_radius, max(grid.rows, grid.columns) / 4) if self.radius is None else self.radius
@@ -155,8 +171,8 @@ class SelfOrganizingMap(RowMap):
         X = to_numpy(run.to_array(rows, "Online training"))
         units, trace = train_online(X, run, grid, frame, start, schedule, self._generator())
         sums = judged(rows, run, units, grid)
-        ends = tuple(schedule.radius)
-        return Training(units, sums, (*trace, sums.error / sums.rows), ends, True, "the schedule has ended")
+        trace.append(sums.error / sums.rows)
+        return Training(units, sums, tuple(trace), schedule.radius, True, "the schedule has ended")
 
     def _keep(self, found: Training, grid: Grid, axes: Axes) -> None:
         """Set the fitted attributes, the units in the precision and the library of the data."""
@@ -202,6 +218,10 @@ class SelfOrganizingMap(RowMap):
         rows, run = self._rows_to_map(X)
         numbers = run.gather(UnitOf(Codebook.of(self.units_)), rows, 1, name="finding units")[:, 0]
         return NamedClass(np.arange(self._grid().units))(numbers)
+
+    def fit_predict(self, X: Any, y: Any = None) -> Any:
+        """Fit to the rows of X and return the number of each row's unit."""
+        return self.fit(X, y).predict(X)
 
     def component_plane(self, column: int | str) -> Array:
         """Return one column of the prototypes as it lies on the grid, (rows, columns); by number or name."""

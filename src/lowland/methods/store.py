@@ -24,7 +24,7 @@ from lowland.blocks.rotations import Rotation
 from lowland.blocks.rules import RULES, Choice
 from lowland.blocks.selection import Step
 from lowland.data.write import whole_or_nothing
-from lowland.errors import MissingFile, ModelFileError
+from lowland.errors import MissingFile, ModelFileError, warn
 from lowland.methods.base import _INNER, Reducer
 from lowland.methods.parameters import Described
 from lowland.methods.registry import entries, load_method
@@ -32,6 +32,7 @@ from lowland.methods.registry import entries, load_method
 FORMAT = 1
 _CSR = ("data", "indices", "indptr")  # of a sparse matrix
 _PRIVATE = (*_INNER, "_sklearn_output_config")
+_FUNCTIONS = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}  # numpy's, saved by their names
 _RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
@@ -208,6 +209,15 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
     if is_dataclass(value) and _RECORDS.get(type(value).__name__) is type(value):
         own = {f.name: _encoded(getattr(value, f.name), f"{key}.{f.name}", arrays) for f in fields(value)}
         return {"record": type(value).__name__, "fields": own}
+    for name, function in _FUNCTIONS.items():
+        if value is function:
+            return {"function": name}
+    where, _, name = key.partition(".")
+    if callable(value) and where == "parameters":
+        warn(
+            f"The function given as {name} is not saved, only a description of it: a file holds no programs. After "
+            f"lowland.load give it again with set_params({name}=...)."
+        )
     return {"described": value.text if isinstance(value, Described) else repr(value)}
 
 
@@ -240,6 +250,8 @@ def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
             return {str(name): _decoded(v, arrays) for name, v in items.items()}
         case {"record": name, "fields": own}:
             return _RECORDS[name](**{str(f): _decoded(v, arrays) for f, v in own.items()})
+        case {"function": name}:
+            return _FUNCTIONS[name]
         case {"described": text}:
             return Described(str(text))
     raise ModelFileError("The header holds a value of unknown form.")

@@ -8,11 +8,20 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import like, to_numpy, xp_of
+from lowland.arrays.namespace import is_array, is_dask, like, to_numpy, xp_of
 from lowland.blocks.distances import DistancesTo, in_slabs
 from lowland.blocks.labels import NamedClass
 from lowland.blocks.moments import ColumnMoments
-from lowland.blocks.quantizing import Codes, FromCodes, Quantization, Sample, SumByCode, entropy_in_bits, lloyd
+from lowland.blocks.quantizing import (
+    Codes,
+    CodeSums,
+    FromCodes,
+    Quantization,
+    Sample,
+    SumByCode,
+    entropy_in_bits,
+    lloyd,
+)
 from lowland.blocks.self_organizing import Frame, UnitOf, in_low_slabs, power_of_two
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, warn
@@ -41,7 +50,7 @@ class VectorQuantizer(RowMap):
     the sum of squares above, ``distortion_`` the same a row, ``explained_share_`` of the variance that the codes keep,
     ``bits_per_row_`` log2 k, ``entropy_`` of the usage in bits, ``compression_`` bits of a row of floats over those
     of its code, ``trace_`` (distortion at the start and after each iteration), ``n_iter_``, ``converged_``,
-    ``stopped_because_``, ``n_samples_``.
+    ``stopped_because_``, ``n_samples_``, ``labels_`` (n,) the codes of the rows, where these lie in memory.
 
     Reference: Lloyd 1982, doi:10.1109/TIT.1982.1056489; Gray 1984, doi:10.1109/MASSP.1984.1162229; Arthur and
     Vassilvitskii 2007, k-means++, the advantages of careful seeding.
@@ -108,6 +117,8 @@ class VectorQuantizer(RowMap):
             best = found if best is None or found.inertia < best.inertia else best
         assert best is not None
         self._keep(best, columns, rows.dtype)
+        if rows.in_memory and not isinstance(getattr(rows, "X", None), np.memmap):
+            self.labels_ = self._codes_of(rows, run)
 
     def _check_count(self, columns: ColumnMoments) -> None:
         k, n = self.n_clusters, columns.rows
@@ -154,15 +165,18 @@ class VectorQuantizer(RowMap):
             else f"{self.max_iter} iterations were over"
         )
         self.n_samples_ = columns.rows
-        self._tell(int(np.sum(counts == 0)))
+        self._tell(int(np.sum(counts == 0)), varied=total > 0)
 
-    def _tell(self, dead: int) -> None:
+    def _tell(self, dead: int, *, varied: bool) -> None:
         if dead:
-            warn(
-                f"{dead} of {self.n_clusters} codes stand for no row: fewer rows differ than there are codes, or the "
-                "iteration ended too soon. Ask for fewer codes, or raise max_iter.",
-                DataWarning,
+            why = (
+                "fewer rows differ than there are codes, or the iteration ended too soon. Ask for fewer codes, or "
+                "raise max_iter."
+                if varied
+                else "every column is constant, or varies too little to be squared. Check the data, or multiply them "
+                "by a large number."
             )
+            warn(f"{dead} of {self.n_clusters} codes stand for no row: {why}", DataWarning)
         if not self.converged_:
             warn(
                 f"VectorQuantizer: the codes still moved when {self.stopped_because_}. Raise max_iter or tol.",
@@ -186,18 +200,41 @@ class VectorQuantizer(RowMap):
         rows, run = super()._rows_to_map(X)
         return in_slabs(rows, int(self.cluster_centers_.shape[0])), run
 
+    def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
+        if self.output == "index" and getattr(Z, "ndim", 2) == 1:  # what predict returned
+            Z = (Z if is_array(Z) or is_dask(Z) else np.asarray(Z))[:, None]
+        return super()._rows_to_decode(Z)
+
     def predict(self, X: Any) -> Any:
         """Return the number of each row's code, counted from 0."""
-        rows, run = self._rows_to_map(X)
-        numbers = run.gather(UnitOf(Codes.of(self.cluster_centers_)), rows, 1, name="finding codes")[:, 0]
-        return NamedClass(np.arange(self.cluster_centers_.shape[0]))(numbers)
+        return self._codes_of(*self._rows_to_map(X))
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to the rows of X and return the number of each row's code."""
+        self.fit(X, y, sample_weight)
+        return self.labels_ if hasattr(self, "labels_") else self.predict(X)
+
+    def _codes_of(self, rows: Rows, run: Run) -> Any:
+        k = int(self.cluster_centers_.shape[0])
+        encoding = UnitOf(Codes.of(self.cluster_centers_))
+        numbers = run.gather(encoding, in_slabs(rows, k), 1, name="finding codes")[:, 0]
+        return NamedClass(np.arange(k))(numbers)
 
     def distortion(self, X: Any) -> float:
         """Return the mean squared distance of other rows to their codes."""
+        error, total = self._judged(X, None)
+        return error / total
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the sum of the squared distances of other rows to their codes, below zero, as ``KMeans`` does."""
+        return -self._judged(X, sample_weight)[0]
+
+    def _judged(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """The sum of squares, and that of the weights."""
         rows, run = self._rows_to_map(X)
-        book = Codes.of(self.cluster_centers_)
-        sums = run.fold(in_low_slabs(rows), SumByCode(book), name="judging the codes")
-        return float(sums.error * book.frame.unit**2 / sums.counts.sum())
+        book, weights = Codes.of(self.cluster_centers_), self._weights(sample_weight, rows)
+        sums: CodeSums = run.fold(in_low_slabs(rows), SumByCode(book), weights, name="judging the codes")
+        return float(sums.error * book.frame.unit**2), float(sums.counts.sum())
 
     def _facts(self) -> dict[str, Any]:
         bits = 8 * to_numpy(self.cluster_centers_).dtype.itemsize * self.n_features_in_
