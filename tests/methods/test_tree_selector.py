@@ -113,7 +113,7 @@ def test_units_and_monotone_changes_do_not_matter(table):
     for other in (TreeSelector().fit(X * 1e-3 + 1e6, y), TreeSelector().fit(X, y * 1e-6 + 1e3)):
         np.testing.assert_array_equal(other.support_, plain.support_)
         np.testing.assert_allclose(other.permutation_importances_, plain.permutation_importances_, atol=0.02)
-    for other in (np.exp(30 * X), np.where(X == X.max(), 1e7, X), X * 1e-160, X * 1e300):
+    for other in (np.exp(30 * X), np.where(X.max() == X, 1e7, X), X * 1e-160, X * 1e300):
         same = TreeSelector().fit(other, y)
         np.testing.assert_array_equal(same.cv_losses_, plain.cv_losses_)
         np.testing.assert_array_equal(same.permutation_importances_, plain.permutation_importances_)
