@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from lowland.blocks.tree_importance import Errors, features_of, leaves_at
-from lowland.blocks.tree_pruning import Pruning, losses_by_complexity, rules_of, weakest_links
+from lowland.blocks.tree_importance import Errors, features_of, leaves_at, ranks_of
+from lowland.blocks.tree_pruning import Pruning, border_of, losses_by_complexity, rules_of, weakest_links
 from lowland.blocks.validation_curves import Curve
 from lowland.data import load
 
@@ -41,7 +41,7 @@ def test_splits_go_where_scikit_learn_prunes_them(kind):
 def test_a_tree_of_one_node_has_one_pruning():
     tree = DecisionTreeRegressor().fit(np.zeros((4, 1)), np.arange(4.0))
     pruning = Pruning.of(weakest_links(tree.tree_))
-    assert pruning.alphas.tolist() == [0.0]
+    assert 0 < pruning.alphas[0] < 1e-12
     assert pruning.n_leaves.tolist() == [1]
     assert features_of(tree.tree_).size == 0
 
@@ -49,11 +49,27 @@ def test_a_tree_of_one_node_has_one_pruning():
 def test_rules_stand_in_the_units_of_the_columns():
     X = np.array([[10.0], [20.0], [30.0], [40.0]])
     y = np.array([0, 0, 1, 1])
-    tree = DecisionTreeClassifier().fit((X - 25) / 15, y)
-    text = rules_of(tree, ["length"], np.array([25.0]), np.array([15.0]), np.array(["short", "long"]))
+    tree = DecisionTreeClassifier().fit(ranks_of(X), y)
+    text = rules_of(tree, ["length"], X, np.array(["short", "long"]))
     assert text.splitlines() == ["if length <= 25:", "    short (2 rows)", "else:", "    long (2 rows)"]
-    tree = DecisionTreeRegressor().fit((X - 25) / 15, y)
-    assert "    1 (2 rows)" in rules_of(tree, ["length"], np.array([25.0]), np.array([15.0]), None)
+    tree = DecisionTreeRegressor().fit(ranks_of(X), y)
+    assert "    1 (2 rows)" in rules_of(tree, ["length"], X, None)
+
+
+def test_borders_have_the_digits_that_tell_values_apart():
+    assert border_of(np.array([3.0, 1.0, 1.0, 2.0]), 0.5) == "1.5"
+    assert border_of(np.array([1e8, 1e8 + 1, 1e8 + 2]), 1.0) == "100000001.5"
+    assert 0.1 <= float(border_of(np.array([0.1, np.nextafter(0.1, 1)]), 0.5)) < np.nextafter(0.1, 1)
+    assert float(border_of(np.array([-1.7e308, 1.7e308]), 0.5)) == 0
+
+
+def test_splits_that_gain_nothing_are_pruned():
+    X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 5), np.array([0, 1, 1, 0] * 5)
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)  # exclusive or: the first gains nothing
+    assert tree.get_n_leaves() == 2
+    pruning = Pruning.of(weakest_links(tree.tree_))
+    assert pruning.n_leaves.tolist() == [1]
+    assert tree.set_params(ccp_alpha=pruning.alphas[0]).fit(X, y).get_n_leaves() == 1
 
 
 def test_the_simplest_model_within_a_standard_error():

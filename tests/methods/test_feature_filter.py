@@ -163,6 +163,20 @@ def test_a_function_scores(wine):
     assert permuted.support_.any()
 
 
+def test_scores_that_are_none_are_no_discoveries(wine):
+    X = np.column_stack([np.ones(178), wine.X[:, :3], wine.X[:, 0]])
+
+    def score(X, y):
+        return np.where(np.arange(5) == 4, np.nan, np.where(X.std(axis=0) > 0, f_classif(X[:, 1:2], y)[0], np.nan))
+
+    found = FeatureFilter(score, n_permutations=19, false_discovery_rate=0.2).fit(X, wine.y)
+    assert found.get_support(indices=True).tolist() == [1, 2, 3]
+    assert found.pvalues_[[0, 4]].tolist() == [1, 1]
+    assert found.scores_[0] == 0
+    with pytest.raises(DataError, match="NaN for every column"):
+        FeatureFilter(lambda X, y: np.full(5, np.nan), n_features_to_select=2).fit(X, wine.y)
+
+
 # --- mRMR
 
 
@@ -310,6 +324,7 @@ BAD = {
         {"statistic": r_regression, "false_discovery_rate": 0.1}, 0, ParameterError, "Return p-values",
     ),
     "permutations for nothing": ({"statistic": "pearson", "n_permutations": 9}, 0, ParameterError, "in memory"),
+    "a threshold of nothing": ({"threshold": np.nan}, 0, ParameterError, "Give a number"),
     "a threshold of mrmr": ({"statistic": "mrmr", "threshold": 0.1}, 0, ParameterError, "n_features_to_select"),
     "classes to correlate with": (
         {"statistic": "pearson"}, np.arange(300) % 3, DataError, "3 classes.*'anova'.*'numbers'",
@@ -358,10 +373,47 @@ def test_constant_columns_come_last_and_are_told_if_kept(table):
             FeatureFilter(score, n_features_to_select=3).fit(np.abs(X), target)
 
 
+def test_what_to_change_fits_what_was_given(table):
+    X, y = np.column_stack([table[0][:, :2], np.ones(300)]), table[1]
+    with pytest.warns(DataWarning, match="Lower false_discovery_rate"):
+        FeatureFilter(false_discovery_rate=1.0).fit(X, y)
+    with pytest.warns(DataWarning, match="Raise threshold"):
+        FeatureFilter(threshold=-1).fit(X, y)
+    with pytest.warns(DataWarning, match="No column passes threshold=2.*Lower it"):
+        FeatureFilter(threshold=2).fit(X, y)
+    for score in ("pearson", "spearman", "variance", "mrmr"):
+        with pytest.raises(DataError, match="Every column is constant"):
+            FeatureFilter(score).fit(np.ones((300, 2)), y)
+
+
+@pytest.mark.parametrize("score", [*ONE_PASS, *IN_MEMORY, "mrmr"])
+@pytest.mark.parametrize("unit", [1e-160, 1e-170, 1e160])
+def test_extreme_units_change_nothing_or_are_told(table, score, unit):
+    X, y = np.abs(table[0][:100, :5]), table[1][:100]
+    y = y if score in ("pearson", "spearman", "distance-correlation", "mrmr") else y > 2
+    plain = FeatureFilter(score).fit(X, y)
+    if score in ("variance", "pearson", "anova", "mrmr"):
+        with pytest.raises(DataError, match=r"too small|overflow"):
+            FeatureFilter(score).fit(X * unit, y)
+        return
+    other = FeatureFilter(score).fit(X * unit, y)
+    if score != "chi2":  # which is one of counts
+        np.testing.assert_allclose(other.scores_, plain.scores_, rtol=1e-6)
+    np.testing.assert_array_equal(other.support_, plain.support_)
+
+
+def test_squares_of_float32_are_told_earlier(table):
+    X, y = (table[0] * 1e-25).astype(np.float32), table[1]
+    with pytest.raises(DataError, match="too small"):
+        FeatureFilter("mrmr").fit(X, y)
+    found = FeatureFilter("pearson").fit(X, y)  # summed in float64
+    np.testing.assert_allclose(found.scores_, FeatureFilter("pearson").fit(table[0], y).scores_, atol=1e-6)
+
+
 def test_none_that_passes_is_told():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
-    with pytest.warns(DataWarning, match="No column passed"):
+    with pytest.warns(DataWarning, match="No column passes false_discovery_rate=1e-09.*Raise it"):
         none = FeatureFilter("pearson", false_discovery_rate=1e-9).fit(X, y)
     assert none.transform(X).shape == (60, 0)
     assert none.n_features_to_select_ == 0

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV, LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -148,6 +148,37 @@ def test_exactly_k_columns_also_where_several_enter_at_once(table):
         assert set(inside) <= set(np.flatnonzero(selector.support_))
 
 
+def test_folds_may_be_many(table):
+    X, y = (part[:70] for part in table)
+    one = L1Selector(rule="min", cv=LeaveOneOut()).fit(X, y)
+    assert one.cv_losses_.shape == (100, 70)
+    theirs = LassoCV(alphas=one.alphas_, cv=LeaveOneOut(), tol=1e-10)
+    theirs.fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    np.testing.assert_allclose(one.cv_losses_.mean(axis=1), theirs.mse_path_.mean(axis=1), rtol=1e-5)
+    L1Selector(cv=ShuffleSplit(30, random_state=0)).fit(X, y)
+
+
+def test_more_wrong_columns_than_asked_for_are_told(table):
+    with pytest.warns(DataWarning, match=r"expected_false=0\.222 or more"):
+        selector = L1Selector(rule="stability", expected_false=0.05).fit(*table)
+    assert selector.error_bound_ == pytest.approx(1 / 4.5)
+
+
+def test_penalties_above_all_columns_are_followed_down(table):
+    X, y = table
+    assert L1Selector(9, alphas=[1e9, 1e8]).fit(X, y).support_.all()
+
+
+def test_columns_too_small_to_be_squared_are_refused(table):
+    X, y = table
+    for rows in (slice(None), slice(5)):
+        with pytest.raises(DataError, match="too small"):
+            L1Selector(2, estimator="linear").fit(X[rows] * 1e-160, y[rows])
+    with pytest.raises(DataError, match="too small"):
+        L1Selector(2).fit((X * 1e-25).astype(np.float32), y)
+    np.testing.assert_array_equal(L1Selector(3).fit(X * 1e-120, y).support_, L1Selector(3).fit(X, y).support_)
+
+
 def test_stability_tells_frequencies_and_the_bound(table):
     X, y = table
     selector = L1Selector(rule="stability", threshold=0.8, expected_false=0.5, random_state=1).fit(X, y)
@@ -238,7 +269,10 @@ BAD = {
     "a threshold of chance": ({"threshold": 0.5}, 0, ParameterError, "above 0.5"),
     "penalties below zero": ({"alphas": [1.0, -1.0]}, 0, ParameterError, "above zero"),
     "more folds than rows": ({"cv": 121}, 0, DataError, "fewer folds"),
-    "folds that overlap": ({"cv": ShuffleSplit(30, random_state=0)}, 0, ParameterError, "do not overlap"),
+    "folds that overlap": ({"cv": [(np.arange(120), np.arange(120))]}, 0, ParameterError, "twice"),
+    "folds without rows": ({"cv": [(np.arange(120), np.array([], int))]}, 0, ParameterError, "no test rows"),
+    "folds of rows that are not there": ({"cv": [([0, 500], [1])]}, 0, ParameterError, "from 0 to 119"),
+    "a text for penalties": ({"alphas": "abc"}, 0, ParameterError, "Give a number of penalties"),
     "texts as numbers": (
         {"estimator": "linear"},
         np.array(["a", "b", "c"] * 40),
@@ -272,7 +306,10 @@ def test_tables_of_constants_alone_are_refused(table):
 def test_a_class_too_rare_for_the_folds_is_told(wine):
     y = wine.y.copy()
     y[0] = 7
-    with pytest.warns(DataWarning, match="fewer folds"), pytest.raises(DataError, match="no row of class 7"):
+    with (
+        pytest.warns(DataWarning, match="fewer folds"),
+        pytest.raises(DataError, match=r"no row of class 7.*estimator='linear'"),
+    ):
         L1Selector().fit(wine.X, y)
 
 

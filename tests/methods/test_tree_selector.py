@@ -57,7 +57,7 @@ def test_the_pruned_tree_is_scikit_learns(wine):
 
 
 def test_losses_are_those_of_trees_grown_and_pruned_for_each_fold(wine):
-    Z = 2 * (wine.X - wine.X.min(axis=0)) / np.ptp(wine.X, axis=0) - 1
+    Z = np.column_stack([np.unique(x, return_inverse=True)[1] for x in wine.X.T])
     seed = int(np.random.default_rng(0).integers(2**31 - 1))
     selector = TreeSelector().fit(wine.X, wine.y)
     for i in range(0, len(selector.alphas_), 3):
@@ -113,6 +113,10 @@ def test_units_and_monotone_changes_do_not_matter(table):
     for other in (TreeSelector().fit(X * 1e-3 + 1e6, y), TreeSelector().fit(X, y * 1e-6 + 1e3)):
         np.testing.assert_array_equal(other.support_, plain.support_)
         np.testing.assert_allclose(other.permutation_importances_, plain.permutation_importances_, atol=0.02)
+    for other in (np.exp(30 * X), np.where(X.max() == X, 1e7, X), X * 1e-160, X * 1e300):
+        same = TreeSelector().fit(other, y)
+        np.testing.assert_array_equal(same.cv_losses_, plain.cv_losses_)
+        np.testing.assert_array_equal(same.permutation_importances_, plain.permutation_importances_)
     moved = TreeSelector().fit(X, y * 10 + 1e7)
     np.testing.assert_allclose(moved.alpha_, plain.alpha_ * 100, rtol=1e-4)
     np.testing.assert_allclose(moved.cv_losses_[:10], plain.cv_losses_[:10] * 100, rtol=1e-3)
@@ -143,7 +147,20 @@ def test_scorers_see_labels_as_they_came(wine):
     assert errors.fit(wine.X, wine.X[:, 12] / 3 + 1000).permutation_importances_[12] > 50
 
 
+def test_rules_tell_rows_apart_far_from_zero(table):
+    X, y = table
+    lines = TreeSelector(max_depth=1, rule="min").fit(X + 1e8, y).rules().splitlines()
+    assert f"({(X[:, 2] + 1e8 <= float(lines[0].split()[-1][:-1])).sum()} rows)" in lines[1]
+
+
 # --- awkward input
+
+
+def test_a_tree_of_splits_without_gain_is_pruned_to_its_root():
+    X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 10), np.array([0, 1, 1, 0] * 10)
+    with pytest.warns(DataWarning, match="bare root"):
+        selector = TreeSelector(max_depth=1).fit(X, y)
+    assert selector.rules().count("row") == selector.n_leaves_[-1] == 1
 
 
 def test_where_no_split_helps_the_first_is_kept_and_told():
@@ -188,6 +205,7 @@ BAD = {
     "fractions as classes": ({"estimator": "classifier"}, 0, DataError, "fractions"),
     "y that does not vary": ({"estimator": "regressor"}, np.full(300, 0.1), DataError, "y is constant"),
     "one class": ({}, np.array(["a"] * 300), DataError, "got 1 class"),
+    "leaves of more rows than there are": ({"min_samples_leaf": 151}, 0, ParameterError, "Lower min_samples_leaf"),
     "y with gaps": ({}, np.append(np.nan, np.arange(299) + 0.5), DataError, "NaN"),
 }
 

@@ -6,9 +6,11 @@ more than a few numbers a row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.special import chdtrc, digamma
@@ -17,15 +19,19 @@ from lowland.arrays.namespace import is_sparse
 from lowland.blocks.filters import Scores, correlation_pvalues
 from lowland.blocks.searching import over_blocks
 from lowland.blocks.targets import Target
-from lowland.errors import ParameterError
+from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
 _JITTER = 1e-10  # of a deviation: sets equal values apart without moving them past others
+_FEW = 10  # rows up to which all orders of ranks are counted
+_PERMUTATIONS = 999
 _SMALL = 50_000  # numbers; fewer are not worth threads
 
 
 class Measure(Protocol):
     """How strongly a column depends on the target."""
+
+    least_rows: ClassVar[int]  # with fewer its p-value is none, and permutations say it
 
     def prepare(self, x: np.ndarray, j: int) -> np.ndarray:
         """Return column j as the measure wants it, whatever the order of its rows."""
@@ -54,10 +60,12 @@ class Columns:
 def column_scores(
     columns: Columns, measure: Measure, run: Run, n_permutations: int = 0, seed: int = 0, *, signed: bool = False
 ) -> Scores:
-    """Return the score of every column; p-values by permutations of the rows where some are asked for.
+    """Return the score of every column; p-values by permutations where some are asked for, or rows are too few.
 
     All columns see the same permutations.
     """
+    if not n_permutations and columns.n < measure.least_rows:
+        n_permutations, seed = _PERMUTATIONS, 0
     seeds = np.random.default_rng(seed).integers(2**63, size=n_permutations)
 
     def work(j: int) -> tuple[float, float, bool]:
@@ -94,21 +102,25 @@ def measure_for(statistic: str, target: Target, discrete: np.ndarray, k: int, se
 class Spearman:
     """Correlation of the ranks."""
 
-    z: np.ndarray  # (n,) ranks of the target, centered, of length one
+    z: np.ndarray  # (n,) ranks of the target, centered
+    least_rows: ClassVar[int] = 0
 
     @classmethod
     def to(cls, y: np.ndarray) -> Spearman:
         """To numbers."""
-        return cls(_unit_ranks(y))
+        return cls(ranks(y) - (len(y) + 1) / 2)
 
     def prepare(self, x: np.ndarray, j: int) -> np.ndarray:
-        """Return the ranks, centered and of length one."""
-        return _unit_ranks(x)
+        """Return the ranks, centered."""
+        return ranks(x) - (len(x) + 1) / 2
 
     def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
-        """Return the correlation and its p-value by the t test."""
-        r = min(max(_dot(x, self.z), -1.0), 1.0)
-        return r, float(correlation_pvalues(np.array([r]), len(x))[0])
+        """Return the correlation and its p-value: exact for few rows, else by the t test and no less than 2/n!."""
+        r = min(max(_dot(x, self.z) / np.sqrt(_dot(x, x) * _dot(self.z, self.z)), -1.0), 1.0)
+        n = len(x)
+        if n <= _FEW:
+            return r, rank_pvalue(x, self.z)
+        return r, max(float(correlation_pvalues(np.array([r]), n)[0]), 2 * math.exp(-math.lgamma(n + 1)))
 
 
 def ranks(x: np.ndarray) -> np.ndarray:
@@ -117,9 +129,28 @@ def ranks(x: np.ndarray) -> np.ndarray:
     return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
 
-def _unit_ranks(x: np.ndarray) -> np.ndarray:
-    z = ranks(x) - (len(x) + 1) / 2
-    return z / np.sqrt(_dot(z, z))
+def rank_pvalue(x: np.ndarray, z: np.ndarray) -> float:
+    """Return the share of all orders of few rows whose ranks correlate as strongly; ties as they are."""
+    a, b = (np.rint(2 * (ranked - ranked.min())).astype(int) for ranked in (x, z))  # mean ranks are halves
+    counts = _orders_by_product(tuple(np.sort(a).tolist()), tuple(np.sort(b).tolist()))
+    expected = a.sum() * b.sum() / len(a)
+    apart = np.abs(np.arange(len(counts)) - expected)
+    return float(counts[apart >= abs(a @ b - expected) - 1e-9].sum() / counts.sum())
+
+
+@lru_cache(maxsize=1024)
+def _orders_by_product(a: tuple[int, ...], b: tuple[int, ...]) -> np.ndarray:
+    """How many of the n! orders of b, rising as a, have each sum of products with a: set by set of what is placed."""
+    n, most = len(a), int(np.dot(a, b))
+    counts = np.zeros((2**n, most + 1))
+    counts[0, 0] = 1
+    for placed in range(2**n - 1):
+        i = placed.bit_count()
+        for j in range(n):
+            if not placed >> j & 1:
+                step = a[i] * b[j]
+                counts[placed | 1 << j, step:] += counts[placed, : most + 1 - step]
+    return counts[-1]
 
 
 # --- distances --------------------------------------------------------------------------------------------------------
@@ -131,12 +162,13 @@ class DistanceCorrelation:
 
     Székely, Rizzo and Bakirov 2007; in n log n steps, as Huo and Székely 2016. Classes lie at distance one from each
     other. The p-value is the chi-square bound of Shen, Panda and Vogelstein 2022 on the correlation without bias: at
-    most the share below 0.09, so that a small one may be relied on.
+    most the share below 0.09, so that a small one may be relied on, from about 20 rows.
     """
 
     target: Target
     sums: np.ndarray  # (n,) of each row's distances to all, in the target
     squares: float  # of all distances
+    least_rows: ClassVar[int] = 20
 
     @classmethod
     def to(cls, target: Target) -> DistanceCorrelation:
@@ -219,6 +251,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _standard(x: np.ndarray) -> np.ndarray:
+    x = np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))  # near one, so that no square is lost
     z = x - x.mean()
     return z / z.std()
 
@@ -239,6 +272,7 @@ class MutualInformation:
     discrete: np.ndarray  # (d,) bool, which columns hold classes
     k: int  # neighbours
     seed: int
+    least_rows: ClassVar[int] = 0
 
     @classmethod
     def to(cls, target: Target, discrete: np.ndarray, k: int, seed: int) -> MutualInformation:
@@ -352,12 +386,17 @@ def function_scores(
         raise ParameterError("n_permutations: without y there is nothing to permute. Pass y, or leave it out.")
     constant = Columns(X).constant()
     values, p = _called(function, X, y)
+    if np.isnan(values).all():
+        raise DataError(
+            "statistic: the function returns NaN for every column, so none is better than another. Give a function "
+            "that returns numbers."
+        )
     if n_permutations and y is not None:
         rng, more = np.random.default_rng(seed), np.ones(len(values))
         for _ in run.iterate("permuting rows", n_permutations):
-            more += _called(function, X, y[rng.permutation(len(y))])[0] >= values
+            more += ~(_called(function, X, y[rng.permutation(len(y))])[0] < values)  # NaN is no discovery
         p = more / (1 + n_permutations)
-    return Scores(values, p, constant, X.shape[0])
+    return Scores.of(values, p, constant, X.shape[0])
 
 
 def _called(function: Callable[..., Any], X: Any, y: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:

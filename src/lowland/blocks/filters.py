@@ -22,6 +22,7 @@ from lowland.errors import DataError
 _RUN_BYTES = 2**20  # of rows summed at a time: they stay in the cache between one sum and the next
 _LARGE, _ROWS = 1_000_000, 4096  # numbers from which on loops are compiled, and rows summed at a time there
 _DIGITS = 1e-3  # share of squares within classes below which a difference would lose more than three digits
+_SINGLE = 1e-20  # squared roundings above this are those of float32
 _TIE = 1e-10  # scores nearer than this share are equal, and the first column comes first
 
 
@@ -324,8 +325,21 @@ def _finite(*arrays: Array) -> bool:
 # --- scores -----------------------------------------------------------------------------------------------------------
 
 
+def check_squares(n: float, mean: np.ndarray, squares: np.ndarray, rounding: float, *, double: bool = False) -> None:
+    """Refuse columns so small that their squares have lost digits, or are zero; ``double``: summed in float64."""
+    kind = np.finfo(np.float64 if double or rounding < _SINGLE else np.float32)
+    least = float(kind.tiny) / float(kind.eps)
+    varies = squares > rounding * n * mean**2
+    if ((squares < least) & (varies | ((mean != 0) & (mean**2 < least)))).any():
+        raise DataError(
+            "Some columns are too small to be squared: their values differ by less than "
+            f"{np.sqrt(least):.0e}. Multiply them by a large number, or leave them out."
+        )
+
+
 def variance_scores(columns: ColumnMoments) -> Scores:
     """The variances, divisor n; they have no p-value."""
+    check_squares(columns.n, to_numpy(columns.mean), to_numpy(columns.squares), columns.rounding)
     variances = to_numpy(columns.variances) * ((columns.n - 1) / columns.n)
     return Scores.of(variances, None, variances == 0, columns.rows)
 
@@ -333,6 +347,7 @@ def variance_scores(columns: ColumnMoments) -> Scores:
 def pearson_scores(columns: TargetColumns) -> Scores:
     """The correlations with the target, and their p-values by the t test."""
     mean, squares, products = (to_numpy(a) for a in (columns.mean, columns.squares, columns.products))
+    check_squares(columns.n, mean, squares, columns.rounding, double=True)
     constant = ~(squares > columns.rounding * columns.n * mean**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         r = np.clip(products / (np.sqrt(squares) * np.sqrt(columns.y_squares)), -1, 1)
@@ -357,7 +372,9 @@ def anova_scores(columns: ClassColumns) -> Scores:
             "if y holds quantities, choose statistic='pearson'."
         )
     within, between, mean = (to_numpy(a) for a in (columns.within, columns.between, columns.mean))
-    least = columns.rounding * n * (mean**2).max(axis=0)  # what rounding leaves
+    largest = np.abs(mean).max(axis=0)
+    check_squares(n, largest, within + between, columns.rounding, double=True)
+    least = columns.rounding * n * largest**2  # what rounding leaves
     constant = ~(within + between > least)
     within = np.where(within > least, within, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -388,7 +405,7 @@ def chi2_scores(sums: ClassSums, names: list[str]) -> Scores:
     shares = sums.n / sums.n.sum()
     expected = shares[:, None] * observed.sum(axis=0)[None, :]  # (C, d)
     with np.errstate(divide="ignore", invalid="ignore"):
-        chi2 = ((observed - expected) ** 2 / expected).sum(axis=0)
+        chi2 = ((observed - expected) * ((observed - expected) / expected)).sum(axis=0)
     constant = least == largest
     chi2 = np.where(constant, 0.0, chi2)
     return Scores.of(chi2, chdtrc(len(sums.n) - 1, chi2), constant, int(sums.n.sum()))

@@ -50,7 +50,7 @@ def first_to_enter(
     """
     order: list[int] = []
     found = problem.start()
-    for alpha in _on_and_on(alphas):
+    for alpha in _on_and_on(alphas, problem.alpha_max):
         if len(order) == k and not (linger and alpha >= alphas[-1]):
             break
         now = problem.at(alpha, found, tol, max_iter)
@@ -61,11 +61,12 @@ def first_to_enter(
     return order, found
 
 
-def _on_and_on(alphas: np.ndarray) -> Iterator[float]:
-    """The penalties of a grid, and then smaller ones."""
+def _on_and_on(alphas: np.ndarray, alpha_max: float) -> Iterator[float]:
+    """The penalties of a grid, and then smaller ones, from where columns enter."""
     yield from alphas.tolist()
-    alpha = float(alphas[-1]) / 2
-    while alpha > _LOWEST * alphas[0]:
+    top = min(float(alphas[0]), alpha_max)
+    alpha = min(float(alphas[-1]) / 2, alpha_max)
+    while alpha > _LOWEST * top:
         yield alpha
         alpha /= 2
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland.blocks.filters import check_squares
 from lowland.blocks.l1_problems import LogLoss, Problem, Solution, SquaresOfMoments, SquaresOfRows, log_loss
 from lowland.blocks.labels import shown
 from lowland.blocks.part_moments import Layout, PartMoments
@@ -48,6 +49,7 @@ class MomentsSample(Sample):
     def of(cls, moments: PartMoments, layout: Layout, *, standardize: bool) -> MomentsSample:
         """Scales are those of all rows, in every split: so all splits pay the same penalty for a column."""
         total = moments.of(np.arange(layout.parts))
+        check_squares(total.n, total.mean[:-1], np.diagonal(total.scatter)[:-1], total.rounding)
         deviations = np.sqrt(total.variances[:-1] * ((total.n - 1) / total.n))
         return cls(moments, layout, total.mean[:-1], deviations if standardize else np.sign(deviations))
 
@@ -89,6 +91,7 @@ class RowsSample(Sample):
         if not np.isfinite(deviations).all():
             raise DataError("The columns are too large for float64: their squares overflow. Rescale the columns.")
         rounding = 8 * np.finfo(X.dtype).eps
+        check_squares(len(X), mean, len(X) * deviations**2, rounding**2, double=True)
         deviations[deviations <= rounding * np.abs(mean)] = 0.0
         scale = deviations if standardize else np.sign(deviations)
         Z *= _over(scale)
@@ -135,7 +138,8 @@ def check_classes_of_folds(target: Target, layout: Layout) -> None:
         if not counts.all():
             raise DataError(
                 f"A fold leaves no row of class {shown(target.classes[int(np.argmin(counts))])} to learn from. Choose "
-                "fewer folds (cv), or leave classes of so few rows out."
+                "fewer folds (cv), or leave classes of so few rows out; if y holds quantities and no classes, say so "
+                "with estimator='linear'."
             )
 
 

@@ -133,7 +133,16 @@ def folds_of(
     if not folds:
         raise ParameterError(f"cv={cv!r} gives no folds. Give a number of folds, a splitter, or pairs of row numbers.")
     rows = np.arange(X.shape[0])
-    return [(rows[train], rows[test]) for train, test in folds]
+    try:
+        found = [(rows[train], rows[test]) for train, test in folds]
+    except (IndexError, TypeError, ValueError) as error:
+        raise ParameterError(
+            f"cv: a fold is no pair of training and test rows of the {len(rows)} there are: {error}. Give pairs of row "
+            f"numbers from 0 to {len(rows) - 1}."
+        ) from error
+    if not all(len(train) and len(test) for train, test in found):
+        raise ParameterError("cv: a fold has no training rows or no test rows. Give both in every fold.")
+    return found
 
 
 def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:

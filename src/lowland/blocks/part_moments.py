@@ -14,7 +14,7 @@ from lowland.blocks.moments import Moments
 from lowland.blocks.subset_scores import Folds
 from lowland.errors import ParameterError
 
-MOST_PARTS = 64
+MOST_PARTS = 64  # of which sums are kept; where folds cut the rows into more, the rows themselves are
 
 
 @dataclass(frozen=True)
@@ -66,22 +66,22 @@ class Layout:
     splits: list[tuple[np.ndarray, np.ndarray]]  # parts to train and to test on, or two halves
 
     @classmethod
-    def of_folds(cls, folds: Folds, n: int, most: int = MOST_PARTS) -> Self:
+    def of_folds(cls, folds: Folds, n: int) -> Self:
         """Rows that always go together are one part: as many as there are folds where these do not overlap."""
-        part, signs = np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)  # (parts, folds so far)
+        part, signs = np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int8)  # (parts, folds so far)
         for first, second in folds:
+            if np.bincount(np.concatenate([first, second]), minlength=n).max() > 1:
+                raise ParameterError(
+                    "cv: a fold names a row twice, in its training rows, in its test rows, or in both. Name each row "
+                    "once in a fold: sums of parts of the rows know no repetitions, and a row held out must not train."
+                )
             mark = np.zeros(n, dtype=np.int64)  # 0: in neither, 1: in the first, 2: in the second
             mark[first], mark[second] = 1, 2
             code = 3 * part + mark
             met = np.flatnonzero(np.bincount(code, minlength=3 * len(signs)))
-            if len(met) > most:
-                raise ParameterError(
-                    f"cv: the folds overlap in more than {most} different ways, and a sum is kept for each. Choose "
-                    "folds that do not overlap, such as a number of folds."
-                )
             place = np.zeros(3 * len(signs), dtype=np.int64)
             place[met] = np.arange(len(met))
-            part, signs = place[code], np.column_stack([signs[met // 3], met % 3])
+            part, signs = place[code], np.column_stack([signs[met // 3], (met % 3).astype(np.int8)])
         return cls(part, len(signs), [(np.flatnonzero(s == 1), np.flatnonzero(s == 2)) for s in signs.T])
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.blocks.dependence import Columns, MutualInformation
-from lowland.blocks.filters import Both, ClassColumns, correlation_ratios, pearson_scores
+from lowland.blocks.filters import Both, ClassColumns, check_squares, correlation_ratios, pearson_scores
 from lowland.blocks.moments import Moments
 from lowland.blocks.searching import over_blocks
 from lowland.blocks.selection import Move, first_best
@@ -70,7 +70,9 @@ def by_correlation(found: Both) -> tuple[np.ndarray, Redundancy, np.ndarray, int
             "The sparse rows lie too far from the origin for their correlations to be trusted. Pass X.toarray(), or "
             "choose mrmr_redundancy='mutual-information'."
         )
-    constant = ~(to_numpy(found.moments.variances) > 0)
+    m = found.moments
+    check_squares(m.n, to_numpy(m.mean), np.diagonal(to_numpy(m.scatter)), m.rounding)
+    constant = ~(to_numpy(m.variances) > 0)
     if isinstance(found.columns, ClassColumns):
         relevance = correlation_ratios(found.columns)
     else:

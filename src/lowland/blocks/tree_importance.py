@@ -41,6 +41,18 @@ class Errors:
         return (apart != 0).astype(np.float64) if self.classes else apart**2
 
 
+def ranks_of(X: np.ndarray) -> np.ndarray:
+    """Return the columns as ranks from 0, equal values the same, (n, d) float32.
+
+    A tree asks only which values are larger. scikit-learn's are grown in float32, which would make one of values that
+    lie close together beside a far one, or far from zero.
+    """
+    Z = np.empty(X.shape, dtype=np.float32)
+    for j in range(X.shape[1]):
+        Z[:, j] = np.unique(X[:, j], return_inverse=True)[1]
+    return Z
+
+
 def validated(
     model: Any, Z: np.ndarray, y: np.ndarray, folds: Folds, alphas: np.ndarray, tick: Callable[[], None]
 ) -> np.ndarray:

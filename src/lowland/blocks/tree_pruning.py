@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 _DEEPEST = 12  # levels written down
 _NO_CHILD = -1
+_NO_GAIN = 1e-14  # impurity, of which a tree has about one, below which a gain is rounding
 
 
 def weakest_links(tree: Any) -> np.ndarray:
@@ -18,7 +20,8 @@ def weakest_links(tree: Any) -> np.ndarray:
 
     Minimal cost-complexity pruning (Breiman, Friedman, Olshen and Stone 1984): of R(T) + α |leaves of T| the least, for
     all α. The node t with the least g(t) = (R(t) - R(leaves below t)) / (leaves below t - 1) goes first.
-    ``tree`` is scikit-learn's ``tree_``; R is its impurity, weighted by the share of the rows.
+    ``tree`` is scikit-learn's ``tree_``; R is its impurity, weighted by the share of the rows. A split that gains
+    nothing goes at zero.
     """
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     n = len(left)
@@ -40,7 +43,7 @@ def weakest_links(tree: Any) -> np.ndarray:
         g, t, as_of = heapq.heappop(heap)
         if not standing[t] or as_of != leaves[t]:  # pruned, or a stale entry: a new one was pushed
             continue
-        alpha = max(alpha, g)
+        alpha = max(alpha, g if g > _NO_GAIN else 0.0)
         waiting = [t]
         while waiting:
             s = waiting.pop()
@@ -66,10 +69,13 @@ class Pruning:
 
     @classmethod
     def of(cls, goes_at: np.ndarray) -> Pruning:
-        """Between two complexities at which splits go, their geometric mean stands for all."""
+        """Between two complexities at which splits go, their geometric mean stands for all.
+
+        None is zero, at which scikit-learn prunes nothing, also not what gains nothing.
+        """
         ends = np.unique(goes_at[goes_at > 0])  # rising
         inner = np.sqrt(ends[:-1] * ends[1:])
-        alphas = np.concatenate([ends[-1:] * 2, inner[::-1], ends[:1] / 2]) if ends.size else np.zeros(1)
+        alphas = np.concatenate([ends[-1:] * 2, inner[::-1], ends[:1] / 2]) if ends.size else np.array([_NO_GAIN])
         splits_left = len(goes_at) - np.searchsorted(np.sort(goes_at), alphas, side="right")
         return cls(alphas, 1 + splits_left)
 
@@ -95,10 +101,8 @@ def losses_by_complexity(
     return np.cumsum(steps[:-1])[::-1] / len(Z)
 
 
-def rules_of(
-    model: Any, names: Sequence[str], center: np.ndarray, scale: np.ndarray, classes: np.ndarray | None
-) -> str:
-    """Return a tree as a text of conditions, in the units of the columns before they were centered and scaled."""
+def rules_of(model: Any, names: Sequence[str], X: np.ndarray, classes: np.ndarray | None) -> str:
+    """Return a tree that was grown on the ranks of X, from 0, as a text of conditions in the units of its columns."""
     tree, lines = model.tree_, []
 
     def answer(t: int) -> str:
@@ -114,11 +118,19 @@ def rules_of(
             lines.append(f"{pad}… {answer(t)}")
         else:
             j = int(tree.feature[t])
-            border = f"{names[j]} <= {tree.threshold[t] * scale[j] + center[j]:.6g}"
-            lines.append(f"{pad}if {border}:")
+            lines.append(f"{pad}if {names[j]} <= {border_of(X[:, j], tree.threshold[t])}:")
             tell(int(tree.children_left[t]), depth + 1)
             lines.append(f"{pad}else:")
             tell(int(tree.children_right[t]), depth + 1)
 
     tell(0, 0)
     return "\n".join(lines)
+
+
+def border_of(x: np.ndarray, rank: float) -> str:
+    """Return a number between the values of two neighbouring ranks, with as many digits as tell them apart."""
+    kinds, i = np.unique(x), math.floor(rank)
+    low, high = float(kinds[i]), float(kinds[i + 1])
+    middle = low / 2 + high / 2
+    texts = (f"{value:.{digits}g}" for value in (middle, low) for digits in range(6, 18))
+    return next(text for text in texts if low <= float(text) < high)

@@ -138,6 +138,8 @@ class FeatureFilter(ColumnMap):
         else:
             found = self._scores(rows, run, y, target)
             order = filters.ranked(np.where(found.constant, -np.inf, found.strength))  # what does not vary comes last
+        if found.constant.all():
+            raise DataError("Every column is constant, so none says anything. Pass columns that vary.")
         self.scores_, self.pvalues_, self.n_samples_ = found.values, found.pvalues, found.n
         self.ranking_ = np.empty(rows.d, dtype=np.int64)
         self.ranking_[order] = np.arange(1, rows.d + 1)
@@ -223,6 +225,8 @@ class FeatureFilter(ColumnMap):
         given = [way for way in ways if getattr(self, way) not in (None, "auto")]
         if len(given) > 1:
             raise ParameterError(f"{' and '.join(given)} both say how many columns to keep. Give one of them.")
+        if self.threshold is not None and np.isnan(self.threshold):
+            raise ParameterError("FeatureFilter(threshold=nan): no score is above NaN. Give a number.")
         in_memory = name in _IN_MEMORY or callable(self.statistic)
         if self.n_permutations and not in_memory:
             raise ParameterError(
@@ -291,9 +295,11 @@ class FeatureFilter(ColumnMap):
         return path_table(self.path_)
 
     def _tell_of_what_was_kept(self, found: Scores, rows: Rows) -> None:
+        by = next((way for way in ("false_discovery_rate", "threshold") if getattr(self, way) is not None), None)
         if not self.support_.any():
+            change = "Raise it" if by == "false_discovery_rate" else "Lower it"
             warn(
-                "No column passed, so none is kept. Raise false_discovery_rate, lower threshold, or give "
+                f"No column passes {by}={getattr(self, str(by))}, so none is kept. {change}, or give "
                 "n_features_to_select.",
                 DataWarning,
             )
@@ -301,9 +307,10 @@ class FeatureFilter(ColumnMap):
         if len(taken):
             names = self._names(rows)
             listed = ", ".join(repr(names[j]) for j in taken[:5]) + ", …" * (len(taken) > 5)
+            remedy = {"threshold": "Raise threshold", "false_discovery_rate": "Lower false_discovery_rate"}
             warn(
-                f"Only {int((~found.constant).sum())} columns vary, so constant ones were kept as well: {listed}. Ask "
-                "for fewer columns.",
+                f"Only {int((~found.constant).sum())} columns vary, and constant ones were kept as well: {listed}. "
+                f"{remedy.get(str(by), 'Ask for fewer columns')}.",
                 DataWarning,
             )
 

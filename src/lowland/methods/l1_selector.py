@@ -151,13 +151,17 @@ class L1Selector(ColumnMap):
         n, d = len(y), rows.d
         in_memory = target.classes is not None or d > n
         layout = self._layout(target, y, n if in_memory else _PARTS)
+        in_memory = in_memory or layout.parts > MOST_PARTS
         if not in_memory:
             run.require(16 * layout.parts * (d + 1) ** 2, "L1Selector: the moments of the folds", "Use fewer folds")
             by_part = MomentsByPart(layout.parts)
             moments = run.fold(rows, by_part, target.values, layout.part, name="summing moments")
             return MomentsSample.of(moments, layout, standardize=self.standardize)
-        why = "L1Selector: classes, or more columns than rows, need all rows in memory; that"
-        run.require(3 * 8 * n * d, why, "Use fewer rows or columns, or numbers as y, whose moments are enough")
+        why = (
+            f"L1Selector: classes, more columns than rows, or folds that cut the rows into more than {MOST_PARTS} "
+            "parts, need all rows in memory; that"
+        )
+        run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or numbers as y, whose moments are enough")
         X = to_numpy(run.to_array(rows, "L1Selector"))
         if len(X) != n:
             raise DataError(f"X has {len(X)} rows and y has {n} values. Give one value for each row.")
@@ -171,7 +175,7 @@ class L1Selector(ColumnMap):
         if self.n_features_to_select is not None:
             return Layout(np.zeros(n, dtype=np.int64), 1, [])
         folds = folds_of(self.cv, np.empty((n, 0)), target.values, classifier=classes)
-        layout = Layout.of_folds(folds, n, n if parts == n else MOST_PARTS)
+        layout = Layout.of_folds(folds, n)
         check_classes_of_folds(target, layout)
         return layout
 
@@ -219,6 +223,13 @@ class L1Selector(ColumnMap):
             return self._filled([j for j in ranked if shares[j] > 0][:k], sizes, k), best
         self.error_bound_ = l1_paths.expected_false(d, self.threshold, q)
         support = shares >= self.threshold - 1e-12
+        if self.error_bound_ > self.expected_false * (1 + 1e-9):
+            warn(
+                f"L1Selector(expected_false={self.expected_false:g}): each half must choose a column, and with {d} "
+                f"that vary up to {self.error_bound_:.3g} wrong ones are then expected. Give expected_false="
+                f"{self.error_bound_:.3g} or more, or a threshold nearer to one.",
+                DataWarning,
+            )
         if not support.any():
             most = int(np.argmax(shares))
             support = np.arange(len(support)) == most
@@ -291,7 +302,12 @@ class L1Selector(ColumnMap):
         numbers_wanted = target.classes is None
         given: Any = self.alphas if self.alphas is not None else (100 if numbers_wanted else 50)
         if not isinstance(given, numbers.Integral):
-            given = np.asarray(given, dtype=np.float64) / target.scale
+            try:
+                given = np.asarray(given, dtype=np.float64) / target.scale
+            except (TypeError, ValueError) as error:
+                raise ParameterError(
+                    f"alphas={self.alphas!r}: {error}. Give a number of penalties, or a list of numbers above zero."
+                ) from error
         return l1_paths.grid_of(given, alpha_max, self.eps or (1e-3 if numbers_wanted else 1e-2))
 
     def _n_solutions(self, alphas: np.ndarray, sample: Sample) -> int:

@@ -18,6 +18,7 @@ from lowland.blocks.tree_importance import (
     features_of,
     in_own_units,
     leaves_at,
+    ranks_of,
     scorer_of,
     shuffled_losses,
     steps_of,
@@ -40,7 +41,8 @@ class TreeSelector(ColumnMap):
     Problem: minimise R(T) + α |leaves of T| over the trees T that pruning leaves of a grown one, R the impurity of the
     leaves; α by cross-validation. The columns are those of the splits of T.
 
-    1. Grow a tree to the end, with scikit-learn's ``DecisionTreeClassifier`` or ``DecisionTreeRegressor``.
+    1. Grow a tree to the end on the ranks of the values, with scikit-learn's ``DecisionTreeClassifier`` or
+       ``DecisionTreeRegressor``.
     2. Find the complexity α at which every split goes, the weakest first (``blocks.tree_pruning``).
     3. Grow one tree for each fold, prune it through all α, and choose α by the losses on the rows held out
        (``blocks.tree_importance``, ``blocks.validation_curves``).
@@ -65,7 +67,7 @@ class TreeSelector(ColumnMap):
     >>> wine = load("wine")
     >>> selector = TreeSelector().fit(wine.X, wine.y)
     >>> selector.get_support(indices=True).tolist(), round(selector.score_, 2)
-    ([6, 10, 11, 12], 0.89)
+    ([6, 10, 11, 12], 0.9)
     """
 
     verb: ClassVar[str] = "select-tree"
@@ -102,7 +104,8 @@ class TreeSelector(ColumnMap):
         assert y is not None
         self._check_count(rows.d)
         names = [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
-        Z, center, scale = self._columns(rows, run, len(y), names)
+        X = self._columns(rows, run, len(y), names)
+        Z = ranks_of(X)
         target = Target.of(y, _KINDS[self.estimator]).standardized()
         model = self._tree(classes=target.classes is not None)
         scorer = scorer_of(model, self.scoring)
@@ -111,6 +114,7 @@ class TreeSelector(ColumnMap):
         )
         with run.stage("growing trees", 1 + 2 * len(folds)) as stage:
             grown = clone(model).fit(Z, target.values)
+            self._check_split(grown, len(Z))
             goes_at = weakest_links(grown.tree_)
             pruning = Pruning.of(goes_at)
             stage.advance()
@@ -124,25 +128,22 @@ class TreeSelector(ColumnMap):
         self.permutation_importances_ = drops.mean(axis=1)
         self.permutation_deviations_ = drops.std(axis=1)
         self.impurity_importances_ = pruned.feature_importances_
-        self.rules_ = rules_of(pruned, names, center, scale, target.classes)
+        self.rules_ = rules_of(pruned, names, X, target.classes)
         self.support_ = self._chosen(int(grown.tree_.feature[0]), names)
 
     # --- the parts ---
 
-    def _columns(self, rows: Rows, run: Run, n: int, names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """All rows on the host, centered and scaled: trees are grown in float32, which knows little far from zero."""
+    def _columns(self, rows: Rows, run: Run, n: int, names: list[str]) -> np.ndarray:
+        """All rows on the host."""
         why = "TreeSelector: a tree needs all rows in memory; that"
         run.require(3 * 8 * n * rows.d, why, "Use fewer rows or columns")
         X = to_numpy(run.to_array(rows, "TreeSelector"))
         if len(X) != n:
             raise DataError(f"X has {len(X)} rows and y has {n} values. Give one value for each row.")
-        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        if (low == high).all():
+        if (X.min(axis=0) == X.max(axis=0)).all():
             raise DataError("Every column is constant, so a tree has nothing to split. Pass columns that vary.")
         tell_of_constants(X, names)
-        center, scale = low / 2 + high / 2, high / 2 - low / 2
-        scale[scale == 0] = 1.0
-        return ((X - center) / scale).astype(np.float32), center, scale
+        return X
 
     def _tree(self, *, classes: bool) -> Any:
         kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
@@ -194,6 +195,13 @@ class TreeSelector(ColumnMap):
         k = self.n_features_to_select
         if k is not None and k > d:
             raise ParameterError(f"TreeSelector(n_features_to_select={k}): n_features={d}. Choose at most {d}.")
+
+    def _check_split(self, grown: Any, n: int) -> None:
+        if grown.tree_.node_count == 1:
+            raise ParameterError(
+                f"TreeSelector(min_samples_leaf={self.min_samples_leaf}): no split of the {n} rows leaves so many on "
+                "both sides, so the tree has one leaf and no column. Lower min_samples_leaf."
+            )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
