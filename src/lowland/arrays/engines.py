@@ -71,9 +71,10 @@ def choose_engine(
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
+        there = " or 'cuda'" if torch.cuda.is_available() else ""
         raise ParameterError(
             f"device={device!r}: torch cannot work there ({reason}). Leave device=None for where the rows lie, or "
-            "choose 'cpu' or 'cuda'."
+            f"choose 'cpu'{there}."
         ) from error
     return Engine("torch", device, dtype)
 
