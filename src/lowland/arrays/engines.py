@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -77,6 +79,19 @@ def choose_engine(
             f"choose 'cpu'{there}."
         ) from error
     return Engine("torch", device, dtype)
+
+
+@contextmanager
+def torch_on(threads: int) -> Iterator[None]:
+    """Let torch use so many threads at most, and afterwards as many as before."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, threads))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 _BETAS = (0.9, 0.999)

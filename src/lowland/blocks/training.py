@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.engines import Engine
+from lowland.arrays.engines import Engine, torch_on
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.feeding import Feed, Noise
 from lowland.blocks.networks import Objective
@@ -102,15 +102,9 @@ def threads_for(engine: Engine, work: int, run: Run) -> Iterator[None]:
     if engine.name == "numpy":
         with blas_on_one_thread() if threads == 1 else nullcontext():
             yield
-        return
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(min(before, threads))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    else:
+        with torch_on(threads):
+            yield
 
 
 def train_whole(start: np.ndarray, loss: Objective, feed: Feed, pace: Pace, run: Run) -> Training:
