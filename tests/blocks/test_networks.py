@@ -225,10 +225,11 @@ def test_torch_is_asked_for_where_it_is_not(monkeypatch):
 
 
 def test_a_device_that_is_not_there():
-    pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     for device in ("cuda:99", "nowhere"):
-        with pytest.raises(ParameterError, match="torch cannot work there"):
+        with pytest.raises(ParameterError, match="torch cannot work there") as told:
             choose_engine("auto", device, np.zeros(3), "float32")
+        assert ("or 'cuda'" in str(told.value)) == torch.cuda.is_available()
 
 
 def test_learning_rates():
@@ -241,3 +242,12 @@ def test_learning_rates():
     assert cosine[0] == 0.2
     assert np.all(np.diff(cosine) < 0)
     assert {Pace(10, 5, 0.0, 0.2, "constant").rate_at(part) for part in parts} == {0.2}
+
+
+def test_where_a_loss_that_does_not_fall_tells_nothing():
+    parts = np.linspace(0, 1, 101)
+    cycle = [Pace(10, 5, 0.0, 0.2, "one-cycle").tells(part) for part in parts]
+    assert not any(cycle[:15])  # it rises
+    assert all(cycle[15:80])
+    assert not any(cycle[90:])  # it is next to none
+    assert all(Pace(10, 5, 0.0, 0.2, "constant").tells(part) for part in parts)

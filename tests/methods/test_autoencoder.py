@@ -9,9 +9,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import lowland
 from lowland import PCA, Autoencoder
+from lowland.arrays.engines import Engine
 from lowland.blocks import feeding
+from lowland.blocks.training import threads_for
 from lowland.data import load
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+from lowland.run.local import LocalRun
 
 LINEAR = {"activation": "identity", "validation_fraction": 0.0}
 
@@ -125,6 +128,21 @@ def test_what_comes_out_stays_in_the_range_of_the_values(digits, bend):
     assert model.reconstruction_error(X).mean() < PCA(2).fit(X).distortion()
 
 
+@pytest.mark.parametrize("name", ["iris", "wine", "wine, standardised"])
+def test_a_default_fit_loses_less_than_pca(name):
+    X = load(name.partition(",")[0]).X
+    X = X / X.std(axis=0) if "standardised" in name else X
+    lost = [Autoencoder(2, random_state=seed).fit(X).reconstruction_error(X).mean() for seed in range(3)]
+    assert np.median(lost) < PCA(2).fit(X).distortion()  # few rows held out may end one of them early
+
+
+def test_noise_does_not_end_training_while_the_learning_rate_rises():
+    X = load("wine").X
+    X = X / X.std(axis=0)
+    model = Autoencoder(2, noise=0.3, noise_kind="masking", random_state=2).fit(X)
+    assert model.reconstruction_error(X).mean() < 0.42 * X.shape[1]
+
+
 # --- seeds, engines, files
 
 
@@ -205,6 +223,16 @@ def test_tensors_dask_and_float32_in_batches():
     np.testing.assert_allclose(single.encode(X.astype(np.float32)), whole.encode(X), atol=1e-3)
 
 
+def test_inspect_lists_the_weights(tmp_path, capsys):
+    from lowland.cli.inspect import run
+
+    lowland.save(Autoencoder(1, hidden_layer_sizes=5, random_state=0).fit(arc(100)), tmp_path / "m.lowland")
+    run(tmp_path / "m.lowland", as_json=True)
+    told = capsys.readouterr().out
+    assert "encoder_.0.0" in told
+    assert "decoder_.1.1" in told
+
+
 def test_a_saved_model_needs_no_torch(tmp_path):
     pytest.importorskip("torch")
     X = arc(300, dtype=np.float32)
@@ -232,6 +260,30 @@ def test_without_torch_numpy_trains(monkeypatch):
     monkeypatch.setattr("lowland.arrays.engines.importlib.util.find_spec", lambda name: None)
     model = Autoencoder(1, solver="adam", max_iter=3, random_state=0).fit(arc(100))
     assert model.engine_ == "numpy on cpu"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_small_networks_are_trained_by_numpy_and_large_ones_by_torch():
+    pytest.importorskip("torch")
+    X = np.random.default_rng(0).standard_normal((300, 130)).astype(np.float32)
+    options = {"solver": "adam", "max_iter": 1, "random_state": 0}
+    assert Autoencoder(2, hidden_layer_sizes=8, **options).fit(X).engine_ == "numpy on cpu"
+    assert Autoencoder(2, hidden_layer_sizes=600, **options).fit(X).engine_ == "torch on cpu"
+
+
+def test_one_thread_where_one_is_asked_for_or_the_work_is_little(monkeypatch):
+    torch = pytest.importorskip("torch")
+    import threadpoolctl
+
+    asked = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    for threads, work in ((1, 2**40), (3, 2**40), (3, 10)):
+        with lowland.config(threads=threads), threads_for(Engine("torch"), work, LocalRun()):
+            pass
+    assert asked == [1, 4, 3, 4, 1, 4]
+    with threads_for(Engine("numpy"), 10, LocalRun()):
+        assert {lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"} == {1}
 
 
 # --- variants
@@ -279,6 +331,25 @@ def test_too_few_iterations_are_told():
     ended = Autoencoder(1, solver="adam", max_iter=3).fit(arc())
     assert ended.converged_
     assert "schedule" in ended.stopped_because_
+
+
+@pytest.mark.parametrize("options", [{"learning_rate": 1e-5, "max_iter": 300}, {"max_iter": 1}])
+def test_a_network_that_has_learnt_nothing_is_told(options):
+    with pytest.warns(ConvergenceWarning, match="learnt nothing"):
+        model = Autoencoder(2, solver="adam", engine="numpy", random_state=0, **options).fit(load("iris").X)
+    assert not model.converged_
+
+
+@pytest.mark.parametrize(
+    "options", [{"sparsity": 0.5}, {"noise": 1.0, "max_iter": 60}, {"solver": "adam", "max_iter": 60}]
+)
+def test_the_error_told_is_that_of_the_weights_kept(options):
+    X = arc(300)
+    model = Autoencoder(2, random_state=0, **options).fit(X)
+    errors = model.reconstruction_error(X)
+    held = feeding.choose_held(300, 0.1, 10**6, _after_the_weights(model))
+    assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-4)
+    assert model.held_out_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
 
 
 def test_patience_ends_training_and_the_best_weights_stay(digits):
@@ -336,6 +407,24 @@ def test_rows_that_do_not_vary():
     with pytest.warns(DataWarning, match="do not vary"):
         model = Autoencoder(1).fit(np.full((60, 3), 7.0))
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 7.0))), 7.0, atol=1e-3)
+
+
+def test_values_too_small_to_be_squared_are_told():
+    with pytest.warns(DataWarning, match="too little to be squared"):
+        Autoencoder(1).fit(1e-165 * arc(60))
+
+
+@pytest.mark.parametrize("size", [2.0**-80, 2.0**100])
+def test_errors_of_tiny_and_huge_float32(size):
+    X = arc(100, dtype=np.float32)
+    errors, sized = (Autoencoder(1, random_state=0).fit(Y).reconstruction_error(Y) for Y in (X, X * np.float32(size)))
+    assert sized.dtype == np.float64
+    assert sized.mean() / size**2 == pytest.approx(errors.mean(), rel=1e-3)
+
+
+def test_widths_may_be_an_array():
+    model = Autoencoder(1, hidden_layer_sizes=np.array([3, 4]), decoder_layer_sizes=np.array([5])).fit(arc(100))
+    assert [b.shape[0] for _, b in (*model.encoder_, *model.decoder_)] == [3, 4, 1, 5, 3]
 
 
 def test_a_constant_column_is_given_back():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -71,11 +73,25 @@ def choose_engine(
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
+        there = " or 'cuda'" if torch.cuda.is_available() else ""
         raise ParameterError(
             f"device={device!r}: torch cannot work there ({reason}). Leave device=None for where the rows lie, or "
-            "choose 'cpu' or 'cuda'."
+            f"choose 'cpu'{there}."
         ) from error
     return Engine("torch", device, dtype)
+
+
+@contextmanager
+def torch_on(threads: int) -> Iterator[None]:
+    """Let torch use so many threads at most, and afterwards as many as before."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, threads))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 _BETAS = (0.9, 0.999)

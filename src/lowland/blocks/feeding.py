@@ -45,7 +45,7 @@ class Frame:
     def of(cls, columns: ColumnMoments) -> Self:
         """Choose it from the moments of the columns."""
         mean, squares = to_numpy(columns.mean), to_numpy(columns.variances) * (columns.n - 1) / columns.n
-        deviation = math.sqrt(float(squares.mean()))
+        deviation = math.sqrt(float(squares.mean()))  # zero too where values are too small to be squared
         grain = 2.0 ** math.floor(math.log2(deviation)) * _COARSE if deviation > 0 else 1.0
         center = np.round(mean / grain) * grain if deviation > 0 else mean
         return cls(center, round(deviation / grain) * grain or 1.0)
@@ -158,6 +158,10 @@ class Feed:
             Y[start : start + part.shape[0], :] = part
             start += part.shape[0]
         return Y
+
+    def parts(self, whole: Array | None) -> Iterator[Array]:
+        """Yield all rows to train with once, in their order; ``whole``: what ``all_rows`` gave."""
+        yield from (Y for Y, _ in self._read()) if whole is None else (whole,)
 
     def batches(self, rng: np.random.Generator, whole: Array | None) -> Iterator[Array]:
         """Yield all rows once, shuffled window by window; ``whole``: what ``all_rows`` gave, else they are read again.

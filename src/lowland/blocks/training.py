@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from lowland.arrays.engines import Engine, torch_on
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.feeding import Feed, Noise
 from lowland.blocks.networks import Objective
 from lowland.errors import ParameterError
+from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _MEMORY = 20  # pairs of steps and changes of gradient that are remembered
 _LEAST = 1e-10  # of the variance: an iteration that gains less has arrived
 _FLAT = 1e-9  # largest entry of a gradient that is none
+LITTLE = 2**25  # products of a weight and a row in a step, up to which one thread of numpy is the fastest
 _AT_ONCE = 8192  # rows judged at a time
 _WARM = 0.15  # share of the epochs in which a one-cycle rate rises
+_SLOW = 0.1  # share of the learning rate at which nothing is gained whatever there is to gain
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Pace:
 
     most: int  # epochs, or iterations with all rows
     patience: int  # iterations without gain after which training is over
-    tol: float  # share of the variance that is a gain
+    tol: float  # share of the loss so far that is a gain
     rate: float = 1e-3
     schedule: Literal["one-cycle", "cosine", "constant"] = "one-cycle"
 
@@ -41,13 +47,19 @@ class Pace:
             return self.rate * (0.05 + 0.95 * part / _WARM)
         return self.rate * 0.5 * (1 + math.cos(math.pi * (part - _WARM) / (1 - _WARM)))
 
+    def tells(self, part: float) -> bool:
+        """Whether a loss that does not fall there says anything: not while the rate still rises or is next to none."""
+        return (self.schedule != "one-cycle" or part >= _WARM) and self.rate_at(part) >= _SLOW * self.rate
+
 
 @dataclass(frozen=True)
 class Training:
     """Weights and how they were found; losses are shares of the variance."""
 
     theta: Array
-    trace: tuple[float, ...]  # of the rows trained with, an entry an iteration
+    lost: float  # mean squared error of the rows trained with, as these weights give them back
+    held_lost: float | None  # the same of the rows held out
+    trace: tuple[float, ...]  # what was minimised, of the rows trained with, an entry an iteration
     held_trace: tuple[float, ...]  # of the rows held out; empty where there are none
     best: int  # the iteration whose weights these are, counted from 1
     converged: bool
@@ -67,20 +79,32 @@ class _Watch:
         self.best, self.anchor, self.waited, self.when = math.inf, math.inf, 0, 0
         self.theta: Any = None
 
-    def look(self, value: float, theta: Any, when: int, *, keep: bool) -> None:
+    def look(self, value: float, theta: Any, when: int, *, keep: bool, tells: bool = True) -> None:
         """Note the loss of the rows that are watched; keep a copy of the weights where they are the best."""
         if value < self.best:
             self.best, self.when = value, when
             if keep:
                 self.theta = theta.copy() if isinstance(theta, np.ndarray) else theta.clone()
-        if value < self.anchor - self.pace.tol:
+        if value < self.anchor * (1 - self.pace.tol) or self.anchor == math.inf:
             self.anchor, self.waited = value, 0
-        else:
+        elif tells:
             self.waited += 1
 
     @property
     def tired(self) -> bool:
         return self.waited >= self.pace.patience
+
+
+@contextmanager
+def threads_for(engine: Engine, work: int, run: Run) -> Iterator[None]:
+    """Let the engine use the threads of the run; for a step of little work one: waking others costs more than it."""
+    threads = run.settings.thread_count if work > LITTLE else 1
+    if engine.name == "numpy":
+        with blas_on_one_thread() if threads == 1 else nullcontext():
+            yield
+    else:
+        with torch_on(threads):
+            yield
 
 
 def train_whole(start: np.ndarray, loss: Objective, feed: Feed, pace: Pace, run: Run) -> Training:
@@ -104,7 +128,7 @@ def train_whole(start: np.ndarray, loss: Objective, feed: Feed, pace: Pace, run:
             theta = intermediate_result.x
             trace.append(float(intermediate_result.fun))
             if held is not None:
-                held_trace.append(mean_loss(loss, engine.array(theta), held))
+                held_trace.append(mean_loss(loss, engine.array(theta), [held]))
             watch.look((held_trace or trace)[-1], theta, len(trace), keep=held is not None)
             stage.advance()
             if watch.tired:
@@ -119,9 +143,9 @@ def train_whole(start: np.ndarray, loss: Objective, feed: Feed, pace: Pace, run:
     reason = _reason(watch, held) if watch.tired else "the loss falls no further"
     if out_of_steps:
         reason = f"max_iter={pace.most} iterations were done"
-    if watch.theta is not None:
-        return Training(watch.theta, tuple(trace), tuple(held_trace), watch.when, not out_of_steps, reason)
-    return Training(found.x, tuple(trace), tuple(held_trace), len(trace), not out_of_steps, reason)
+    theta, when = (found.x, len(trace)) if watch.theta is None else (watch.theta, watch.when)
+    lost, held_lost = _errors(loss, engine.array(theta), [Y], held)
+    return Training(theta, lost, held_lost, tuple(trace), tuple(held_trace), when, not out_of_steps, reason)
 
 
 def train_by_batches(
@@ -147,32 +171,42 @@ def train_by_batches(
                 stage.advance(1 / steps)
             trace.append(float(lost) / feed.count)
             if held is not None:
-                held_trace.append(mean_loss(loss, theta, held))
+                held_trace.append(mean_loss(loss, theta, [held]))
             watched = (held_trace or trace)[-1]
             if not math.isfinite(watched):
                 raise ParameterError(
                     f"learning_rate={pace.rate:g}: the loss grew beyond all bounds in epoch {epoch + 1}. Choose a "
                     "smaller learning_rate."
                 )
-            watch.look(watched, theta, epoch + 1, keep=held is not None)
+            tells = pace.tells(epoch / pace.most)
+            watch.look(watched, theta, epoch + 1, keep=held is not None, tells=tells)
             if watch.tired:
                 stage.finish()
                 break
     best, when = (theta, len(trace)) if watch.theta is None else (watch.theta, watch.when)
-    if watch.tired:
-        return Training(best, tuple(trace), tuple(held_trace), when, True, _reason(watch, held))
     ended = pace.schedule != "constant"
     reason = "the schedule of the learning rate has ended" if ended else f"max_iter={pace.most} epochs were done"
-    return Training(best, tuple(trace), tuple(held_trace), when, ended, reason)
+    reason = _reason(watch, held) if watch.tired else reason
+    left, held_left = _errors(loss, best, feed.parts(whole), held)
+    return Training(best, left, held_left, tuple(trace), tuple(held_trace), when, watch.tired or ended, reason)
 
 
-def mean_loss(loss: Objective, theta: Array, Y: Array) -> float:
+def mean_loss(loss: Objective, theta: Array, parts: Iterable[Array]) -> float:
     """Return the loss of rows, some at a time."""
-    total: Any = 0.0
-    for start in range(0, Y.shape[0], _AT_ONCE):
-        part = Y[start : start + _AT_ONCE, :]
-        total = total + loss.value(theta, part) * part.shape[0]
-    return float(total) / Y.shape[0]
+    total, count = 0.0, 0
+    for Y in parts:
+        lost: Any = 0.0
+        for start in range(0, Y.shape[0], _AT_ONCE):
+            rows = Y[start : start + _AT_ONCE, :]
+            lost = lost + loss.value(theta, rows) * rows.shape[0]  # a device is not waited for
+        total, count = total + float(lost), count + Y.shape[0]
+    return total / count
+
+
+def _errors(loss: Objective, theta: Array, parts: Iterable[Array], held: Array | None) -> tuple[float, float | None]:
+    """Mean squared errors with neither noise nor the price of codes."""
+    plain = replace(loss, sparsity=None)
+    return mean_loss(plain, theta, parts), None if held is None else mean_loss(plain, theta, [held])
 
 
 def _reason(watch: _Watch, held: Array | None) -> str:

@@ -38,7 +38,9 @@ def run(model: Path, as_json: bool) -> None:
 
 
 def _is_public(name: str) -> bool:
-    return name.startswith("state.") and not name.startswith("state._") and name.endswith("_")
+    kept, _, attribute = name.partition(".")
+    attribute = attribute.partition(".")[0]  # several arrays may make up one
+    return kept == "state" and not attribute.startswith("_") and attribute.endswith("_")
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:

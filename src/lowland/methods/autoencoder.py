@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.engines import Engine, choose_engine
-from lowland.arrays.namespace import Array, like, xp_of
+from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
 from lowland.blocks.distances import in_slabs
 from lowland.blocks.feeding import Extremes, Feed, Frame, Noise, choose_held, double_moments
 from lowland.blocks.moments import ColumnMoments
 from lowland.blocks.networks import Net, Objective, Passage, RowErrors, Sparsity, widths_of
-from lowland.blocks.training import Pace, Training, train_by_batches, train_whole
+from lowland.blocks.training import LITTLE, Pace, Training, threads_for, train_by_batches, train_whole
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
@@ -23,6 +23,8 @@ from lowland.run.run import Run
 
 _SMALL = 2**15  # values in a table that is trained with all rows at once
 _ITERATIONS, _EPOCHS, _STEPS = 5000, 50, 3000  # at most, unless told; of few batches more epochs
+_PATIENCE = 0.4  # of the epochs: so long without gain ends training, unless told
+_PAUSE = 100  # iterations with all rows: the same
 _SHAPE = "a whole number, several such as (512, 256), or None"
 
 
@@ -43,7 +45,8 @@ class Autoencoder(RowMap):
 
     Attributes: ``encoder_`` and ``decoder_`` (a pair of weights and biases a layer), ``activations_`` (one a layer),
     ``center_``, ``scale_``, ``output_stretch_``, ``output_offset_``, ``loss_`` and ``held_out_loss_`` (mean squared
-    error), ``trace_`` and ``held_out_trace_`` (the same, after each iteration), ``best_iter_``, ``n_iter_``,
+    error of the weights kept), ``trace_`` and ``held_out_trace_`` (what each iteration minimised, noise and the price
+    of codes included), ``best_iter_``, ``n_iter_``,
     ``converged_``, ``stopped_because_``, ``optimizer_``, ``engine_``, ``n_samples_``.
 
     Reference: Hinton and Salakhutdinov 2006, doi:10.1126/science.1127647; Kramer 1991, doi:10.1002/aic.690370209.
@@ -63,10 +66,10 @@ class Autoencoder(RowMap):
     order_free: ClassVar[bool] = False  # which rows are held out, and which make a batch, is drawn by their number
 
     n_components: int = param(2, "Numbers in a code: the width of the narrow layer.", at_least=1, positional=True)
-    hidden_layer_sizes: int | Sequence[float] | None = param(
+    hidden_layer_sizes: int | Sequence[float] | np.ndarray | None = param(
         None, "Widths of the encoder's hidden layers; None: one, of twice the columns (16 to 512).", wanted=_SHAPE
     )
-    decoder_layer_sizes: int | Sequence[float] | None = param(
+    decoder_layer_sizes: int | Sequence[float] | np.ndarray | None = param(
         None, "Widths of the decoder's hidden layers; None: the encoder's, turned round.", wanted=_SHAPE
     )
     activation: Literal["silu", "relu", "elu", "tanh", "logistic", "identity"] = param(
@@ -80,7 +83,7 @@ class Autoencoder(RowMap):
         "auto", "With all rows at every step, or in batches; 'auto': lbfgs for small tables without noise."
     )
     engine: Literal["auto", "torch", "numpy"] = param(
-        "auto", "Library that trains; 'auto': numpy with lbfgs, else torch if installed."
+        "auto", "Library that trains; 'auto': numpy with lbfgs or small networks, else torch if installed."
     )
     device: str | None = param(None, "Device of torch, such as 'cpu' or 'cuda'; None: where the rows lie.")
     batch_size: int = param(256, "Adam: rows in a batch.", at_least=1)
@@ -94,8 +97,11 @@ class Autoencoder(RowMap):
     validation_fraction: float = param(
         0.1, "Share of the rows held out to tell when to stop; 0: none.", at_least=0, at_most=0.9
     )
-    n_iter_no_change: int = param(20, "Iterations without gain after which training is over.", at_least=1)
-    tol: float = param(1e-4, "Share of the variance by which the loss must fall to count as a gain.", at_least=0)
+    n_iter_no_change: int | None = param(
+        None, "Epochs without gain that end training; None: 20, or 1200 batches. With lbfgs iterations; None: 100.",
+        at_least=1,
+    )  # fmt: skip
+    tol: float = param(1e-4, "Share of itself by which the loss must fall to count as a gain.", at_least=0, at_most=1)
     noise: float = param(
         0.0, "Denoising: deviation of gaussian noise in scale_, or share of the values that are masked.", at_least=0
     )
@@ -112,22 +118,26 @@ class Autoencoder(RowMap):
         self._check_choices(rows.d)
         columns = run.fold(rows, double_moments, name="summing columns")
         if not bool(xp_of(columns.mean).any(columns.variances > 0)):
-            warn("The rows do not vary: every column is constant. Nothing is learnt. Check the data.", DataWarning)
+            warn(
+                "The rows do not vary: every column is constant, or varies too little to be squared. Nothing is "
+                "learnt. Check the data, or multiply it by a large number.",
+                DataWarning,
+            )
         frame, n, rng = Frame.of(columns), columns.rows, self._generator()
         solver = self._choose_solver(n, rows.d)
         loss = self._objective(rows, run, frame)
         start = loss.net.start(rng)
-        engine = self._choose_engine(solver, columns.mean)
+        work = len(start) * (n if solver == "lbfgs" else min(self.batch_size, n))  # of a step
+        engine = self._choose_engine(solver, columns.mean, work)
         held = choose_held(n, self.validation_fraction, slab_rows(rows.d, 8), rng)
         feed = Feed(rows, run, n, frame, engine, held, min(self.batch_size, n))
-        usual = _ITERATIONS if solver == "lbfgs" else max(_EPOCHS, _STEPS // feed.steps)
-        most = usual if self.max_iter is None else self.max_iter
-        pace = Pace(most, self.n_iter_no_change, self.tol, self.learning_rate, self.schedule)
-        if solver == "lbfgs":
-            found = train_whole(start, loss, feed, pace, run)
-        else:
-            noise = Noise(self.noise_kind, self.noise) if self.noise else None
-            found = train_by_batches(start, loss, feed, noise, rng, pace, run)
+        pace = self._pace(solver, feed.steps)
+        with threads_for(engine, work, run):
+            if solver == "lbfgs":
+                found = train_whole(start, loss, feed, pace, run)
+            else:
+                noise = Noise(self.noise_kind, self.noise) if self.noise else None
+                found = train_by_batches(start, loss, feed, noise, rng, pace, run)
         self._keep(found, loss, frame, rows, columns)
         self.optimizer_, self.engine_ = solver, f"{engine.name} on {engine.device}"
 
@@ -158,8 +168,16 @@ class Autoencoder(RowMap):
             return self.solver
         return "lbfgs" if n * d <= _SMALL and not self.noise else "adam"
 
-    def _choose_engine(self, solver: str, home: Array) -> Engine:
-        asked = "numpy" if self.engine == "auto" and solver == "lbfgs" and self.device is None else self.engine
+    def _pace(self, solver: str, steps: int) -> Pace:
+        whole = solver == "lbfgs"
+        usual = _ITERATIONS if whole else max(_EPOCHS, _STEPS // steps)
+        patience = self.n_iter_no_change or (_PAUSE if whole else int(_PATIENCE * usual))
+        return Pace(self.max_iter or usual, patience, self.tol, self.learning_rate, self.schedule)
+
+    def _choose_engine(self, solver: str, home: Array, work: int) -> Engine:
+        """Numpy for what is soon done, unless the rows lie on a device, or one is asked for."""
+        soon = (solver == "lbfgs" or work <= LITTLE) and not on_accelerator(home)
+        asked = "numpy" if self.engine == "auto" and soon and self.device is None else self.engine
         return choose_engine(asked, self.device, home, "float64" if solver == "lbfgs" else "float32")
 
     def _objective(self, rows: Rows, run: Run, frame: Frame) -> Objective:
@@ -194,14 +212,16 @@ class Autoencoder(RowMap):
         self.trace_ = tuple(total * value for value in found.trace)
         self.held_out_trace_ = tuple(total * value for value in found.held_trace)
         self.best_iter_, self.n_iter_ = found.best, found.iterations
-        self.loss_ = self.trace_[found.best - 1]
-        self.held_out_loss_ = self.held_out_trace_[found.best - 1] if self.held_out_trace_ else None
-        self.converged_, self.stopped_because_ = found.converged, found.reason
+        self.loss_ = total * found.lost
+        self.held_out_loss_ = None if found.held_lost is None else total * found.held_lost
+        untaught = found.lost >= 1 and bool(xp.any(columns.variances > 0))
+        self.converged_, self.stopped_because_ = found.converged and not untaught, found.reason
         self.n_samples_ = columns.rows
-        if not found.converged:
+        if not self.converged_:
+            bad = f"has learnt nothing ({found.lost:.2f} of the variance is lost)" if untaught else "had not converged"
             warn(
-                f"Autoencoder: training had not converged when {found.reason}. Raise max_iter or tol, or with "
-                "solver='adam' let schedule='one-cycle' lower the learning rate.",
+                f"Autoencoder: the network {bad} when {found.reason}. Raise max_iter, or with solver='adam' choose "
+                "another learning_rate, or schedule='one-cycle', which lowers it at the end.",
                 ConvergenceWarning,
             )
 
