@@ -142,7 +142,7 @@ class FeatureFilter(ColumnMap):
         self.ranking_ = np.empty(rows.d, dtype=np.int64)
         self.ranking_[order] = np.arange(1, rows.d + 1)
         self.support_ = self._support(found, least)
-        self.n_features_to_select_ = int(self.support_.sum())
+        self.classes_ = None if target is None else target.classes
         self._tell_of_what_was_kept(found, rows)
 
     def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> Scores:

@@ -258,7 +258,7 @@ class L1Selector(ColumnMap):
         self.dual_gaps_ = np.array([each.gap for each in found])
         self.n_iter_ = sum(each.steps for each in found)
         self.converged_ = bool((self.dual_gaps_ <= self.tol).all())
-        self.classes_ = target.classes
+        self.classes_, self.n_samples_ = target.classes, len(target.values)
         if not self.converged_:
             short = int((self.dual_gaps_ > self.tol).sum())
             warn(

@@ -170,7 +170,7 @@ class TreeSelector(ColumnMap):
         scores = 1 - curve.mean  # accuracy, or R² since numbers have unit variance here
         self.score_ = float(scores[best])
         self.path_ = steps_of(self.leaves_at_ / unit, self.features_grown_, pruning.alphas, scores, names)
-        self.classes_ = target.classes
+        self.classes_, self.n_samples_ = target.classes, len(target.values)
 
     def _chosen(self, root: int, names: list[str]) -> np.ndarray:
         """The columns of the pruned tree, or the k most important; ties by when they leave, and by impurity."""
