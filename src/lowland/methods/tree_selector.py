@@ -53,7 +53,7 @@ class TreeSelector(ColumnMap):
     Attributes: ``support_`` (d,) bool, ``features_grown_``, ``features_pruned_``, ``leaves_at_`` (d,) complexity at
     which each column leaves, ``path_`` (a ``Step`` for each that leaves), ``alpha_``, ``alphas_`` (m,), ``n_leaves_``
     (m,), ``cv_losses_`` (m, F), ``permutation_importances_`` and ``permutation_deviations_`` (d,),
-    ``impurity_importances_`` (d,), ``rules_``, ``score_``, ``classes_``.
+    ``impurity_importances_`` (d,), ``rules_``, ``score_``, ``classes_``, ``n_features_to_select_``, ``n_samples_``.
 
     Reference: Breiman, Friedman, Olshen and Stone 1984, doi:10.1201/9781315139470; Breiman 2001,
     doi:10.1023/A:1010933404324.
