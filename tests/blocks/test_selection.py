@@ -11,9 +11,9 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import ShuffleSplit, cross_val_score
 
 from lowland.blocks import selection
-from lowland.blocks.model_scores import scores_for
-from lowland.blocks.subset_scores import Tally, Wilks
-from lowland.errors import DataError
+from lowland.blocks.model_scores import model_of, scores_for
+from lowland.blocks.subset_scores import LeastSquares, Tally, Wilks
+from lowland.errors import DataError, ParameterError
 
 
 class Table:
@@ -168,7 +168,7 @@ def test_least_squares_from_moments_is_least_squares(model, scoring):
     assert type(scores).__name__ == "LeastSquares"
 
     def truth(S):
-        return cross_val_score(model, X[:, S], y, cv=cv, scoring=scoring).mean()
+        return cross_val_score(model, X[:, S], y, cv=cv, scoring=scoring).mean() / scores.unit
 
     J = np.array([0, 4, 6])
     np.testing.assert_allclose(scores.with_each((1, 3), J), [truth([1, 3, j]) for j in J], rtol=1e-9)
@@ -225,3 +225,33 @@ def test_r2_of_a_test_part_that_does_not_vary_is_scikit_learns():
     folds = [(np.arange(5, 20), np.arange(5)), (np.arange(5), np.arange(5, 20))]
     truth = [cross_val_score(LinearRegression(), X[:, [j]], y, cv=folds).mean() for j in range(3)]
     np.testing.assert_allclose(by(LinearRegression(), X, y, cv=folds).with_each((), np.arange(3)), truth, rtol=1e-9)
+
+
+@pytest.mark.parametrize("apart", [2e-5, 1e-6, 1e-7])
+def test_columns_whose_small_difference_is_the_signal(apart):
+    rng = np.random.default_rng(0)
+    x, z = rng.standard_normal((2, 100))
+    X, y = np.column_stack([x, x + apart * z, rng.standard_normal(100)]), z + 0.01 * rng.standard_normal(100)
+    for scoring in (None, "wilks"):
+        *_, found = selection.exhaustive(by(model_of("linear", y), X, y, scoring=scoring), 2)
+        assert found.features == (0, 1)
+        assert found.score > 0.999
+        scores = by(model_of("linear", y), X, y, scoring=scoring)
+        assert scores.with_each((0,), np.array([1, 2]))[0] > 0.999
+    assert by(LinearDiscriminantAnalysis(), X, (z > 0) + 0, scoring="wilks").value((0, 1)) > 0.5
+
+
+def test_where_columns_outnumber_rows_backward_fits_at_once(monkeypatch):
+    X, y = np.random.default_rng(0).standard_normal((12, 20)), np.random.default_rng(1).standard_normal(12)
+    scores = by(LinearRegression(), X, y, cv=3)
+    monkeypatch.setattr(LeastSquares, "_independent", None)  # the search for columns that add nothing, one by one
+    assert len(scores.without_each(tuple(range(20)))) == 20
+    assert scores.tally.n == 20
+
+
+def test_an_exhaustive_search_is_refused_at_the_size_that_has_no_end():
+    scores = Table(60, lambda S: float(len(S)))
+    path = selection.exhaustive(scores, 60, least_gain=0.1)
+    assert [len(next(path).features) for _ in range(2)] == [1, 2]
+    with pytest.raises(ParameterError, match="5,461,512 subsets of 5 of the 60"):
+        list(selection.exhaustive(scores, 5))

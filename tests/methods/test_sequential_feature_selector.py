@@ -133,6 +133,8 @@ def test_tol_and_shares_settle_the_number(table):
     removing = SequentialFeatureSelector(tol=-0.01, direction="backward").fit(X, y)
     assert removing.get_support(indices=True).tolist() == [2, 5, 7]
     assert SequentialFeatureSelector().fit(X, y).n_features_to_select_ == 4  # half of 9
+    fifty = np.random.default_rng(0).standard_normal((80, 50))
+    assert SequentialFeatureSelector(n_features_to_select=0.58).fit(fifty, y).n_features_to_select_ == 29
     assert SequentialFeatureSelector(n_features_to_select=0.05).fit(X, y).n_features_to_select_ == 1
     all_of_them = SequentialFeatureSelector(n_features_to_select=9, direction="backward").fit(X, y)
     assert all_of_them.path_ == ()
@@ -167,8 +169,13 @@ def test_sparse_rows_where_the_model_takes_them(table):
     sparse = SequentialFeatureSelector(Ridge(), n_features_to_select=2, cv=2).fit(scipy.sparse.csr_array(X), y)
     dense = SequentialFeatureSelector(Ridge(), n_features_to_select=2, cv=2).fit(X, y)
     np.testing.assert_array_equal(sparse.support_, dense.support_)
-    with pytest.raises(DataError, match="sparse"):
-        SequentialFeatureSelector().fit(scipy.sparse.csr_array(X), y > 5)
+    for estimator in (None, "discriminant"):
+        with pytest.raises(
+            DataError, match=r"FeatureFilter, or .* whose estimator takes sparse rows, such as 'linear'"
+        ):
+            SequentialFeatureSelector(estimator).fit(scipy.sparse.csr_array(X), y > 5)
+    named = SequentialFeatureSelector("linear", n_features_to_select=2, cv=2).fit(scipy.sparse.csr_array(X), y)
+    assert named.__sklearn_tags__().input_tags.sparse
 
 
 def test_jobs_change_nothing(table):
@@ -179,6 +186,44 @@ def test_jobs_change_nothing(table):
         two = SequentialFeatureSelector(closed_form=False, n_features_to_select=1, cv=2, n_jobs=2).fit(X, y)
     one = SequentialFeatureSelector(closed_form=False, n_features_to_select=1, cv=2).fit(X, y)
     assert one.path_ == two.path_
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_the_unit_of_y_chooses_nothing(table, closed):
+    X, y = table
+    for scoring, power in (("neg_mean_squared_error", 2), ("neg_root_mean_squared_error", 1), ("r2", 0)):
+        options = {"scoring": scoring, "closed_form": closed, "n_features_to_select": 3, "cv": 3}
+        for direction in ("forward", "floating-forward", "exhaustive"):
+            selector = SequentialFeatureSelector("linear", **options, direction=direction).fit(X, y * 1e-6)
+            assert selector.get_support(indices=True).tolist() == [2, 5, 7]
+        whole = SequentialFeatureSelector("linear", **options).fit(X, y)
+        small = SequentialFeatureSelector("linear", **options).fit(X, y * 1e-6)
+        assert small.score_ == pytest.approx(whole.score_ * 1e-6**power, rel=1e-9)
+    tol = SequentialFeatureSelector("linear", scoring="neg_mean_squared_error", tol=0.01 * 1e-12, closed_form=closed)
+    assert tol.fit(X, y * 1e-6).get_support(indices=True).tolist() == [2, 5, 7]
+
+
+@pytest.mark.parametrize("options", [{}, {"closed_form": False}, {"scoring": "wilks"}])
+def test_extreme_units_choose_nothing(table, options):
+    X, y = table
+    units = [1e160, 1e-160, np.geomspace(1e-150, 1e150, 9)]
+    for target in (y * 1e-170, y * 1e170, (y > np.median(y)) + 0):
+        wanted = SequentialFeatureSelector(n_features_to_select=2, cv=3, **options).fit(
+            X, target if target.dtype.kind == "i" else y
+        )
+        for unit in units:
+            found = SequentialFeatureSelector(n_features_to_select=2, cv=3, **options).fit(X * unit, target)
+            np.testing.assert_array_equal(found.support_, wanted.support_)
+
+
+def test_both_routes_score_alike_far_from_zero_and_in_single_precision(table):
+    X, y = table
+    for model, data in ((LinearRegression(fit_intercept=False), X + 1e6), (LinearRegression(), X.astype(np.float32))):
+        short, long = (
+            SequentialFeatureSelector(model, n_features_to_select=2, cv=3, closed_form=closed).fit(data, y + 1e6)
+            for closed in (True, False)
+        )
+        np.testing.assert_allclose([s.score for s in short.path_], [s.score for s in long.path_], atol=1e-10)
 
 
 # --- the path
@@ -264,6 +309,12 @@ BAD = {
     "no folds": ({"cv": []}, 0, (DataError, ParameterError), "folds"),
     "wilks of another": ({"scoring": "wilks", "estimator": "tree"}, 0, ParameterError, "least squares"),
     "texts for a line": ({"estimator": "linear"}, np.array(["a", "b"] * 40), DataError, "discriminant"),
+    "a scorer without an answer": ({"scoring": lambda *_: np.nan}, 0, DataError, "the scorer returns NaN"),
+    "a scorer nearly named": ({"scoring": "neg_mean_squared"}, 0, ParameterError, "Did you mean 'neg_mean_.*error'"),
+    "a gain that is none": ({"tol": np.nan}, 0, ParameterError, "finite"),
+    "a constant y": ({"estimator": "linear"}, np.ones(80), DataError, "y is constant"),
+    "a constant y for a tree": ({"estimator": DecisionTreeRegressor()}, np.ones(80), DataError, "y is constant"),
+    "squares of a tiny y": ({"scoring": "neg_mean_squared_error"}, np.arange(80) * 1e-170, DataError, "scoring='r2'"),
     "one row a test part": ({"cv": 80, "estimator": "linear"}, 0, DataError, "two rows"),
 }
 
@@ -293,6 +344,17 @@ def test_constant_columns_are_told_and_come_last(table):
     with pytest.warns(DataWarning, match="Column 'x0' is constant"):
         selector = SequentialFeatureSelector(n_features_to_select=2).fit(X, y)
     assert selector.get_support().tolist() == [False, True, True]
+
+
+def test_columns_that_are_all_constant_are_refused(table):
+    with pytest.raises(DataError, match="Every column is constant"):
+        SequentialFeatureSelector().fit(np.ones((80, 3)), table[1])
+
+
+def test_a_class_of_one_row_is_told(table):
+    X, y = table
+    with pytest.warns(DataWarning, match="leave rare classes out"):
+        SequentialFeatureSelector(n_features_to_select=1).fit(X, np.where(np.arange(80) == 3, 2, y > 18))
 
 
 def test_a_column_the_model_cannot_be_fitted_to_is_passed_over(wine):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
-import math
 import numbers
 import warnings
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from lowland.arrays.namespace import is_sparse
@@ -19,12 +19,12 @@ from lowland.blocks.labels import classes_of
 from lowland.blocks.refitting import Refitted
 from lowland.blocks.selection import SubsetScores
 from lowland.blocks.subset_scores import TIE, Discriminants, Folds, LeastSquares, Tally, Wilks
-from lowland.blocks.targets import seems_classes
+from lowland.blocks.targets import Target, power_of_two, seems_classes, tell_of_many_classes
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
 _DIRECT = ("auto", "svd", "cholesky")  # solvers of Ridge that do not stop short of the answer
-_MOST_SUBSETS, _MOST_REFITTED = 2_000_000, 20_000  # of an exhaustive search without bounds
+_FAR = 1e3  # squares of y over its variance, beyond which sums of squares from zero lose too many digits
 
 
 @runtime_checkable
@@ -49,7 +49,9 @@ def model_of(name: Any, y: np.ndarray | None) -> Any:
         return name
     if y is None:
         raise DataError("The target y is None: pass y, or an estimator that does without.")
-    classes = seems_classes(y)
+    classes = name not in ("linear", "discriminant", "logistic") and seems_classes(y)
+    if classes:
+        tell_of_many_classes(y)
     name = name or ("discriminant" if classes else "linear")
     from sklearn import discriminant_analysis, linear_model, neighbors, tree
 
@@ -74,6 +76,7 @@ def scores_for(
 ) -> tuple[SubsetScores, SolverChoice]:
     """Return what scores subsets, and which route that is."""
     y, codes = _target(model, y)
+    X = X if is_sparse(X) else X.astype(np.float64, copy=False)
     least_squares, discriminant = _is(model, "LinearRegression", "Ridge"), _is(model, "LinearDiscriminantAnalysis")
     if scoring == "wilks":
         if not (least_squares or discriminant) or y is None or is_sparse(X):
@@ -81,35 +84,61 @@ def scores_for(
                 "scoring='wilks' is a criterion of least squares and discriminants over dense rows. Choose "
                 f"estimator='linear' or 'discriminant', or another scoring for {type(model).__name__}."
             )
-        if codes is None and np.ptp(y) == 0:
-            raise DataError("y is constant, so no column explains it. Pass a y that varies.")
-        doubles = X.astype(np.float64)
-        target, classes = (y, None) if codes is None else (codes, int(codes.max()) + 1)
-        return Wilks.of(doubles, target, classes, tally), SolverChoice("closed form", "Wilks' lambda of all rows")
-    try:
-        scorer = check_scoring(model, scoring=scoring)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"scoring={scoring!r} does not suit {type(model).__name__}: {str(error).splitlines()[0]} Name one of "
-            "sklearn.metrics.get_scorer_names(), or give a function of the estimator, X and y."
-        ) from error
+        target, classes = (Target.of_numbers(y).values, None) if codes is None else (codes, int(codes.max()) + 1)
+        return Wilks.of(X, target, classes, tally), SolverChoice("closed form", "Wilks' lambda of all rows")
+    scorer = _scorer_of(model, scoring)
     folds = folds_of(cv, X, y, classifier=is_classifier(model))
-    tie = TIE if least_squares and _is_named(scoring, SQUARES) else 0.0  # the same columns win by either route
-    refit = Refitted(model, scorer, X, y, folds, n_jobs, tally, tie)
+    tie, unit = 0.0, 1.0
+    if least_squares and _is_named(scoring, SQUARES) and y is not None:  # the same columns win by either route
+        tie, (y, unit) = TIE, _in_its_deviation(y, SQUARES[scoring])
+    refit = Refitted(model, scorer, X, y, folds, n_jobs, tally, tie, unit)
     if closed and y is not None and not is_sparse(X):
-        if least_squares and codes is None and _is_named(scoring, SQUARES) and _is_plain_least_squares(model):
+        plain = tie > 0 and _is_plain_least_squares(model)
+        if plain and (model.fit_intercept or np.mean(y**2) < _FAR * np.var(y)):
             return LeastSquares.of(
-                X.astype(np.float64), y, folds, intercept=model.fit_intercept, alpha=float(getattr(model, "alpha", 0)),
+                X, y, folds, intercept=model.fit_intercept, alpha=float(getattr(model, "alpha", 0)),
                 cutoff=0.0 if _is(model, "Ridge") else getattr(model, "tol", 0.0), metric=SQUARES[scoring],
-                refit=refit, tally=tally,
+                refit=refit, tally=tally, unit=unit,
             ), SolverChoice("closed form", "least squares, updated by one column")  # fmt: skip
         if discriminant and codes is not None and _is_named(scoring, (None, "accuracy")) and _is_plain(model):
             C = int(codes.max()) + 1
             if all(len(np.unique(codes[train])) == C < len(train) for train, _ in folds):
                 return Discriminants.of(
-                    X.astype(np.float64), codes, folds, C, tol=model.tol, refit=refit, tally=tally
+                    X, codes, folds, C, tol=model.tol, refit=refit, tally=tally
                 ), SolverChoice("closed form", "discriminants, updated by one column")  # fmt: skip
     return refit, SolverChoice("refitting", f"{type(model).__name__} is fitted to every subset and fold")
+
+
+def _scorer_of(model: Any, scoring: Any) -> Any:
+    """scikit-learn's scorer of a name or function."""
+    if isinstance(scoring, str) and scoring not in (known := get_scorer_names()):
+        near = sorted(difflib.get_close_matches(scoring, known, 3))
+        raise ParameterError(
+            f"scoring={scoring!r} is not the name of a scorer. "
+            + (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
+            + "All names are listed by sklearn.metrics.get_scorer_names()."
+        )
+    try:
+        return check_scoring(model, scoring=scoring)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"scoring={scoring!r} does not suit {type(model).__name__}: {str(error).splitlines()[0]} Name one of "
+            "sklearn.metrics.get_scorer_names(), or give a function of the estimator, X and y."
+        ) from error
+
+
+def _in_its_deviation(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
+    """y divided by a power of two near its deviation, and what the metric is divided by then."""
+    step = float(power_of_two(Target.of_numbers(y).standardized().scale))
+    power = {"r2": 0, "neg_root_mean_squared_error": 1, "neg_mean_squared_error": 2}[metric]
+    with np.errstate(over="ignore", under="ignore"):
+        unit = float(np.float64(step) ** power)
+    if not np.finfo(np.float64).tiny <= unit < np.inf:
+        raise DataError(
+            f"The squares of y, which deviates by about {step:.0e}, are too large or too small for floating point. "
+            "Choose scoring='r2', or give y in another unit."
+        )
+    return y / step, unit
 
 
 def folds_of(
@@ -129,7 +158,11 @@ def folds_of(
             f"folds, or pass more rows; if y holds numbers and no classes, say so with {for_numbers}."
         ) from error
     for each in told:
-        warn(f"{str(each.message).rstrip('.')}. Choose fewer folds (cv).", DataWarning)
+        warn(
+            f"{str(each.message).rstrip('.')}. Choose fewer folds (cv), or leave rare classes out; if y holds numbers "
+            f"and no classes, say so with {for_numbers}.",
+            DataWarning,
+        )
     if not folds:
         raise ParameterError(f"cv={cv!r} gives no folds. Give a number of folds, a splitter, or pairs of row numbers.")
     rows = np.arange(X.shape[0])
@@ -151,6 +184,8 @@ def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.nda
         return None, None
     if is_classifier(model):
         return y, classes_of(y)[1]
+    if is_regressor(model) and y.dtype.kind in "iuf" and y.min() == y.max():
+        raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
     if not _is(model, "LinearRegression", "Ridge"):
         return y, None
     try:
@@ -193,25 +228,14 @@ def is_instance(model: Any) -> bool:
     return not inspect.isclass(model) and hasattr(model, "get_params")
 
 
-def check_exhaustible(scores: SubsetScores, k: int) -> None:
-    """Refuse a search that would not end."""
-    if isinstance(scores, Wilks) and scores.is_regular:
-        return
-    most, n = (_MOST_REFITTED if isinstance(scores, Refitted) else _MOST_SUBSETS), math.comb(scores.d, k)
-    if n > most:
-        raise ParameterError(
-            f"SequentialFeatureSelector(direction='exhaustive'): there are {n:,} subsets of {k} of the {scores.d} "
-            f"columns, and at most {most:,} are looked at one by one. Choose scoring='wilks', whose bounds leave most "
-            "of them out, or direction='floating-forward'."
-        )
-
-
 def tell_of_constants(X: Any, names: list[str]) -> None:
-    """Warn of columns that say nothing."""
+    """Warn of columns that say nothing; refuse where none says anything."""
     if is_sparse(X):
         constant = (X.max(axis=0).toarray() == X.min(axis=0).toarray()).ravel()
     else:
         constant = X.max(axis=0) == X.min(axis=0)
+    if constant.all():
+        raise DataError("Every column is constant, so there is nothing to choose by. Pass columns that vary.")
     if constant.any():
         named = [repr(names[j]) for j in np.flatnonzero(constant)]
         listed = ", ".join(named[:5]) + ", …" * (len(named) > 5)

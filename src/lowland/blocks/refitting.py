@@ -28,6 +28,7 @@ class Refitted:
     n_jobs: int | None
     tally: Tally
     tie: float = 0.0
+    unit: float = 1.0
 
     @property
     def d(self) -> int:

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from lowland.blocks.refitting import Refitted
 from lowland.blocks.subset_scores import Wilks
-from lowland.errors import DataError
+from lowland.errors import DataError, ParameterError
 
 _BATCH = 2048  # subsets scored at a time
+_MOST_SUBSETS, _MOST_REFITTED = 2_000_000, 20_000  # of an exhaustive search without bounds
 _NEAR = 1e-12  # a criterion nearer than this to another is the same: rounding must not choose
 
 
@@ -31,6 +33,10 @@ class SubsetScores(Protocol):
     @property
     def tie(self) -> float:
         """Scores nearer than this are equal, and the first column wins."""
+
+    @property
+    def unit(self) -> float:
+        """What scores are divided by, so that they are of the order of one whatever the unit of y."""
 
     def with_each(self, S: tuple[int, ...], J: np.ndarray) -> np.ndarray:
         """Return the scores of S with each column of J."""
@@ -127,8 +133,8 @@ def first_best(values: np.ndarray, tie: float) -> int:
     top = known.max()
     if top == -np.inf:
         raise DataError(
-            "No subset has a score: each is NaN or minus infinity. R² wants two rows or more in every test part, which "
-            "fewer folds give; or choose scoring='neg_mean_squared_error'."
+            "No subset has a score: the scorer returns NaN or minus infinity for each. Try it on one fitted model; R² "
+            "wants two rows or more in every test part, which fewer folds give."
         )
     return int(np.argmax(known >= top - tie * max(1.0, abs(top))))
 
@@ -183,15 +189,30 @@ def exhaustive(scores: SubsetScores, k: int, least_gain: float | None = None) ->
     if isinstance(scores, Wilks) and scores.is_regular:
         best_of_size = branch_and_bound
     if least_gain is None:
+        check_exhaustible(scores, k)
         yield from best_of_size(scores, k)
         return
     before = -math.inf
     for size in range(1, k + 1):
+        check_exhaustible(scores, size)
         *_, best = best_of_size(scores, size)
         if best.score - before < least_gain:
             return
         before = best.score
         yield best
+
+
+def check_exhaustible(scores: SubsetScores, k: int) -> None:
+    """Refuse a search that would not end."""
+    if isinstance(scores, Wilks) and scores.is_regular:
+        return
+    most, n = (_MOST_REFITTED if isinstance(scores, Refitted) else _MOST_SUBSETS), math.comb(scores.d, k)
+    if n > most:
+        raise ParameterError(
+            f"SequentialFeatureSelector(direction='exhaustive'): there are {n:,} subsets of {k} of the {scores.d} "
+            f"columns, and at most {most:,} are looked at one by one. Ask for fewer columns, choose scoring='wilks', "
+            "whose bounds leave most of them out, or direction='floating-forward'."
+        )
 
 
 def every_subset(scores: SubsetScores, k: int) -> Iterator[Move]:

@@ -15,8 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lowland.blocks.targets import power_of_two
+
 _LEAST = 1e-7  # share of a column's variance that must be its own, or its weight is not known well enough
-_NONE = 1e-9  # share below which nothing of its own is left at all
+_NONE = 1e-15  # share of the squares below which what is left is rounding
+_FLAT = 1e-13  # share of the largest singular value below which a direction does not vary
 _MOST_NUMBERS = 2**22  # held at a time
 TIE = 1e-10  # scores of least squares nearer than this are one: rounding must not choose
 
@@ -55,12 +58,13 @@ class LeastSquares:
     squares: np.ndarray  # (F,) of y in the test rows, seen from the training mean
     total: np.ndarray  # (F,) of y in the test rows, seen from their own mean
     rows: np.ndarray  # (F,) test rows
-    scale: np.ndarray  # (d,) what the columns were divided by
+    scale: np.ndarray  # (d,) what the columns were divided by, as a share of the largest
     cutoff: float  # share of the largest singular value below which the model's own solver drops a direction
     metric: str
     ridge: bool
     refit: Refit
     tally: Tally
+    unit: float = 1.0
     tie: float = TIE
 
     @classmethod
@@ -76,11 +80,14 @@ class LeastSquares:
         metric: str,
         refit: Refit,
         tally: Tally,
+        unit: float = 1.0,
     ) -> LeastSquares:
         """Sum the moments of each fold; columns are divided by their deviations, which changes no fit."""
+        X, size = of_order_one(X)
         scale = np.sqrt(np.mean((X - X.mean(axis=0) * intercept) ** 2, axis=0))
         scale[scale == 0] = 1.0
         Z = np.column_stack([X / scale, y])  # (n, d + 1)
+        scale = scale * size
         train, test = (np.empty((len(folds), Z.shape[1], Z.shape[1])) for _ in range(2))
         total = np.empty(len(folds))
         for f, (first, second) in enumerate(folds):
@@ -92,11 +99,12 @@ class LeastSquares:
                 C[:, constant[:-1].nonzero()[0]] = D[:, constant[:-1].nonzero()[0]] = 0.0
             train[f], test[f] = C.T @ C, D.T @ D
             total[f] = np.sum((y[second] - y[second].mean()) ** 2)
-        train[:, range(X.shape[1]), range(X.shape[1])] += alpha / scale**2
+        if alpha:
+            train[:, range(X.shape[1]), range(X.shape[1])] += alpha / np.clip(scale, 1e-100, 1e100) ** 2
         rows = np.array([len(second) for _, second in folds], dtype=np.float64)
         return cls(
             train[:, :-1, :-1], train[:, :-1, -1], test[:, :-1, :-1], test[:, :-1, -1], test[:, -1, -1], total, rows,
-            scale, cutoff, metric, alpha > 0, refit, tally,
+            np.maximum(scale / scale.max(), 1e-100), cutoff, metric, alpha > 0, refit, tally, unit,
         )  # fmt: skip
 
     @property
@@ -128,9 +136,10 @@ class LeastSquares:
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
-        kept = self._independent(S)
-        if kept is None or len(kept) < len(S):
-            return self.many(np.array([S[:i] + S[i + 1 :] for i in range(len(S))]))
+        others = [S[:i] + S[i + 1 :] for i in range(len(S))]
+        kept = np.asarray(S, dtype=int)
+        if not _is_regular(self.A[:, None, kept[:, None], kept])[0]:
+            return self.refit.many(others)
         K = self._inverse(kept)
         w, squares = self._fit(kept)
         T_S = self.T[:, kept[:, None], kept]
@@ -140,7 +149,6 @@ class LeastSquares:
         values = self._scores(squares[:, None] + 2 * h * e + h * h * uu)
         own = np.diagonal(K, axis1=1, axis2=2)
         inverse = self._sizes(K, kept)[:, None] - np.sum((K / self.scale[kept, None]) ** 2, axis=1) / own
-        others = [S[:i] + S[i + 1 :] for i in range(len(S))]
         return self._amended(values, self._is_cut(inverse, np.array(others, dtype=int)).any(axis=0), others)
 
     def many(self, subsets: np.ndarray) -> np.ndarray:
@@ -263,12 +271,14 @@ class Discriminants:
     refit: Refit
     tally: Tally
     tie: float = 0.0  # shares of rows are exact
+    unit: float = 1.0
 
     @classmethod
     def of(
         cls, X: np.ndarray, y: np.ndarray, folds: Folds, classes: int, *, tol: float, refit: Refit, tally: Tally
     ) -> Discriminants:
         """Sum the classes of each fold; ``tol`` is the deviation that the model's own solver takes for none."""
+        X, _ = of_order_one(X)
         scale = X.std(axis=0)
         scale[scale == 0] = 1.0
         Z = X / scale
@@ -297,9 +307,11 @@ class Discriminants:
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
-        kept = self._independent(S)
-        if kept is None or len(kept) < len(S) or len(S) == 1:
-            return self.many(np.array([S[:i] + S[i + 1 :] for i in range(len(S))]))
+        kept, others = self._independent(S), [S[:i] + S[i + 1 :] for i in range(len(S))]
+        if kept is None:
+            return self.refit.many(others)
+        if len(kept) < len(S) or len(S) == 1:
+            return self.many(np.array(others))
         shares = np.empty((len(S), len(self.folds)))
         for f, fold in enumerate(self.folds):
             K = np.linalg.inv(fold.W[kept[:, None], kept])
@@ -363,22 +375,24 @@ class Wilks:
 
     W: np.ndarray  # (d, d) scatter that is left: of the residuals, or within the classes
     T: np.ndarray  # (d, d) scatter in total; both divided by the deviations of the columns
+    R: np.ndarray  # (r, d) the columns as they lie in an orthonormal basis
+    G: np.ndarray  # (c, r) what y or the classes span, in the same basis
     tally: Tally
     tie: float = TIE
+    unit: float = 1.0
 
     @classmethod
     def of(cls, X: np.ndarray, y: np.ndarray, classes: int | None, tally: Tally) -> Wilks:
         """Sum the scatters; ``classes`` is how many there are, None where y holds numbers."""
+        X, _ = of_order_one(X)
         C = X - X.mean(axis=0)
         C[:, np.ptp(X, axis=0) == 0] = 0.0
         C /= np.maximum(np.sqrt(np.sum(C**2, axis=0)), np.finfo(np.float64).tiny)
-        if classes is None:
-            r = y - y.mean()
-            fitted = np.outer(r, r @ C / (r @ r))
-        else:
-            fitted = np.stack([C[y == c].mean(axis=0) for c in range(classes)])[y]
-        R = C - fitted
-        return cls(R.T @ R, C.T @ C, tally)
+        G = (y - y.mean())[:, None] if classes is None else (y[:, None] == np.arange(classes)) + 0.0  # (n, c)
+        G /= np.sqrt(np.sum(G**2, axis=0))
+        left = C - G @ (G.T @ C)
+        Q, R = np.linalg.qr(C)
+        return cls(left.T @ left, C.T @ C, R, G.T @ Q, tally)
 
     @property
     def d(self) -> int:
@@ -397,10 +411,12 @@ class Wilks:
         if not all(_is_regular(part)[0] for part in parts):
             return self.many(np.array([sorted((*S, j)) for j in J]))
         left, total = (beyond(part[None], kept, J)[1][0] for part in (self.W, self.T))
-        thin = total <= _NONE * self.T[J, J]
+        thin = total <= _LEAST * self.T[J, J]
         self.tally(len(J))
-        share = np.where(thin, 1.0, np.maximum(left, 0.0) / np.where(thin, 1.0, total))
-        return 1 - self.ratio(S) * np.minimum(share, 1.0)
+        share = np.maximum(left, 0.0) / np.where(thin, 1.0, total)
+        values = 1 - self.ratio(S) * np.minimum(share, 1.0)
+        values[thin] = [self.value((*S, int(j))) for j in J[thin]]
+        return values
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
@@ -422,14 +438,19 @@ class Wilks:
         return 1 - self.ratio(S)
 
     def ratio(self, S: Sequence[int]) -> float:
-        """Return Λ of a subset, on the directions that vary."""
+        """Return Λ of a subset, on the directions that vary: Π (1 - ρ²) over its correlations ρ with what y spans."""
         kept = np.asarray(S, dtype=int)
         if not len(kept):
             return 1.0
-        values, V = np.linalg.eigh(self.T[kept[:, None], kept])
-        varies = values > _NONE * max(values[-1], 0.0)
-        A = V[:, varies] / np.sqrt(values[varies])
-        return float(np.prod(np.clip(np.linalg.eigvalsh(A.T @ self.W[kept[:, None], kept] @ A), 0.0, 1.0)))
+        U, values, _ = np.linalg.svd(self.R[:, kept], full_matrices=False)
+        correlations = np.linalg.svd(self.G @ U[:, values > _FLAT * values[0]], compute_uv=False)
+        return float(np.prod(np.clip(1 - correlations**2, 0.0, 1.0)))
+
+
+def of_order_one(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns divided by powers of two, so that no square is too large or too small, and these, (d,)."""
+    size = power_of_two(np.abs(X).max(axis=0))
+    return X / size, size
 
 
 def beyond(A: np.ndarray, S: np.ndarray, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

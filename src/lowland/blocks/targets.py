@@ -9,11 +9,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.blocks.labels import classes_of
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 Kind = Literal["auto", "classes", "numbers"]
 
 _MOST_CLASSES, _LEAST_MEMBERS = 100, 5  # whole numbers of more kinds, or of fewer rows a kind, are quantities
+_FEW_CLASSES = 10  # more than these are told of, since a y of whole numbers may hold quantities
 _NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these compare with; the others take both
 
 
@@ -29,7 +30,10 @@ class Target:
     @classmethod
     def of(cls, y: np.ndarray, kind: Kind) -> Self:
         """Return y as "numbers" or "classes", or as what it seems to hold for "auto"."""
-        if kind == "classes" or (kind == "auto" and seems_classes(y)):
+        if kind == "classes":
+            return cls.of_classes(y)
+        if kind == "auto" and seems_classes(y):
+            tell_of_many_classes(y)
             return cls.of_classes(y)
         return cls.of_numbers(y)
 
@@ -41,7 +45,7 @@ class Target:
 
     @classmethod
     def of_numbers(cls, y: np.ndarray) -> Self:
-        """Return y as numbers; two classes become 0 and 1."""
+        """Return y as numbers of the order of one; two classes become 0 and 1."""
         if not _is_numeric(y):
             classes, codes = classes_of(y)
             if len(classes) > 2:
@@ -53,7 +57,8 @@ class Target:
         values = _finite(y)
         if values.min() == values.max():
             raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
-        return cls(values)
+        unit = float(power_of_two(np.abs(values).max()))  # so that no square is too large or too small
+        return cls(values / unit, scale=unit)
 
     @property
     def n_classes(self) -> int | None:
@@ -69,7 +74,7 @@ class Target:
         scale = float(np.sqrt(values @ values / len(values)))
         if scale <= 8 * np.finfo(np.float64).eps * abs(center):
             raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
-        return replace(self, values=values / scale, center=center, scale=scale)
+        return replace(self, values=values / scale, center=center * self.scale + self.center, scale=scale * self.scale)
 
     @property
     def own(self) -> np.ndarray:
@@ -89,6 +94,21 @@ def seems_classes(y: np.ndarray) -> bool:
         return False
     kinds = len(np.unique(values))
     return kinds <= 2 or (kinds <= _MOST_CLASSES and kinds * _LEAST_MEMBERS <= len(values))
+
+
+def tell_of_many_classes(y: np.ndarray) -> None:
+    """Warn where whole numbers are taken for more classes than most y hold: they may be quantities."""
+    if _is_numeric(y) and (kinds := len(np.unique(np.asarray(y, dtype=np.float64)))) > _FEW_CLASSES:
+        warn(
+            f"The whole numbers of y are taken for {kinds} classes. If they are quantities, say so with "
+            "estimator='linear' (TreeSelector: 'regressor'; FeatureFilter: target='numbers').",
+            DataWarning,
+        )
+
+
+def power_of_two(size: Any) -> Any:
+    """The power of two next below each size, 1 for zero: to divide by it is exact."""
+    return np.ldexp(1.0, np.frexp(np.where(size == 0, 1.0, size))[1] - 1)
 
 
 def statistic_and_target(given: Any, y: np.ndarray | None, kind: Kind) -> tuple[str, Target | None]:

@@ -36,6 +36,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     streams_with_landmarks: ClassVar[bool] = False  # whether they are where n_landmarks rows stand for all
     order_free: ClassVar[bool] = True  # whether permuting the rows only permutes the result
     takes_sparse: ClassVar[bool] = False
+    for_sparse: ClassVar[str] = "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # what else will do
     reads_y: ClassVar[bool] = False  # whether y must be one label a row; else it is accepted and left alone
     needs_y: ClassVar[bool] = False  # whether it cannot do without
     counts: ClassVar[str | None] = "n_components"  # the parameter that says how many columns come out
@@ -96,7 +97,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. It learns from labels: call "
                 "fit(X, y) with one label a row (lowland fit --label COLUMN)."
             )
-        if getattr(y, "ndim", 1) == 2:
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             warn(
                 "A column-vector y was passed when a 1d array was expected: its one column is taken. Pass the column "
                 "itself, as y.ravel() is of an array.",
@@ -133,7 +134,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not self._takes(rows):
             raise DataError(
                 f"{type(self).__name__} does not take sparse data. Pass X.toarray() if it fits in memory, "
-                "or reduce it first with PCA or TruncatedSVD, which keep it sparse."
+                f"{self.for_sparse}."
             )
         if reset:
             least = self.least_rows if least is None else least

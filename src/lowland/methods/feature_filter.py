@@ -50,8 +50,8 @@ class FeatureFilter(ColumnMap):
     ``SequentialFeatureSelector`` where columns matter together and not alone, ``PCA`` where sums of columns will do.
 
     Attributes: ``support_`` (d,) bool, ``scores_`` (d,), ``pvalues_`` (d,) or None, ``ranking_`` (d,), 1 for the best,
-    ``n_features_to_select_``, ``statistic_`` (its name), ``n_samples_``; for mRMR ``path_`` (a ``Step`` for
-    every column) and ``relevance_``.
+    ``n_features_to_select_``, ``statistic_`` (its name), ``n_samples_``, ``classes_``; for mRMR ``path_`` (a ``Step``
+    for every column) and ``relevance_``.
 
     Reference: Guyon and Elisseeff 2003, https://jmlr.org/papers/v3/guyon03a.html; Székely, Rizzo and Bakirov 2007,
     doi:10.1214/009053607000000505; Kraskov, Stögbauer and Grassberger 2004, doi:10.1103/PhysRevE.69.066138; Peng, Long
@@ -144,7 +144,7 @@ class FeatureFilter(ColumnMap):
         self.ranking_ = np.empty(rows.d, dtype=np.int64)
         self.ranking_[order] = np.arange(1, rows.d + 1)
         self.support_ = self._support(found, least)
-        self.n_features_to_select_ = int(self.support_.sum())
+        self.classes_ = None if target is None else target.classes
         self._tell_of_what_was_kept(found, rows)
 
     def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> Scores:

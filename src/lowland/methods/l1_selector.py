@@ -58,7 +58,7 @@ class L1Selector(ColumnMap):
     Attributes: ``support_`` (d,) bool, ``alpha_``, ``coef_`` and ``intercept_`` in the columns' own units, ``alphas_``
     (m,), ``coef_path_`` (m, d) or (m, K, d), ``entered_at_`` (d,), ``path_`` (a ``Step`` for every coming and going),
     ``cv_losses_`` (m, F), ``stability_`` (d,) and ``error_bound_`` (else None), ``dual_gaps_`` (m,), ``n_iter_``,
-    ``converged_``, ``classes_``.
+    ``converged_``, ``classes_``, ``n_features_to_select_``, ``n_samples_``.
 
     Reference: Tibshirani 1996, doi:10.1111/j.2517-6161.1996.tb02080.x; Friedman, Hastie and Tibshirani 2010,
     doi:10.18637/jss.v033.i01; Meinshausen and Bühlmann 2010, doi:10.1111/j.1467-9868.2010.00740.x; Shah and Samworth
@@ -269,7 +269,7 @@ class L1Selector(ColumnMap):
         self.dual_gaps_ = np.array([each.gap for each in found])
         self.n_iter_ = sum(each.steps for each in found)
         self.converged_ = bool((self.dual_gaps_ <= self.tol).all())
-        self.classes_ = target.classes
+        self.classes_, self.n_samples_ = target.classes, len(target.values)
         if not self.converged_:
             short = int((self.dual_gaps_ > self.tol).sum())
             warn(

@@ -24,7 +24,7 @@ class TakeColumns:
 
     def __call__(self, X: Any) -> Array:
         """Of one slab; NaN or infinity in a column that is not kept marks its row, and is told as elsewhere."""
-        if is_sparse(X):
+        if is_sparse(X):  # slabs of a result that is written or joined, which is dense
             Z = X[:, self.columns].toarray()
             return Z if all_finite(X) else np.full_like(Z, np.nan)
         xp = xp_of(X)
@@ -41,6 +41,7 @@ class PutColumns:
 
     def __call__(self, Z: Array) -> Array:
         """Of one slab."""
+        Z = Z.toarray() if is_sparse(Z) else Z
         back = np.full(self.width, len(self.columns))
         back[self.columns] = np.arange(len(self.columns))
         xp = xp_of(Z)
@@ -52,10 +53,35 @@ class ColumnMap(RowMap):
     """Rows keep some of their columns. A method sets ``support_``, (d,) bool."""
 
     keeps_columns: ClassVar[bool] = True
+    for_sparse: ClassVar[str] = (
+        "or choose columns with FeatureFilter, or with a SequentialFeatureSelector whose estimator takes sparse rows, "
+        "such as 'linear' or 'logistic'"
+    )
 
     if TYPE_CHECKING:
         support_: np.ndarray
         path_: tuple[Step, ...]
+
+    @property
+    def n_features_to_select_(self) -> int:
+        """How many columns were chosen."""
+        return int(np.sum(self.support_))
+
+    def transform(self, X: Any) -> Any:
+        """Return the chosen columns of X, (n, k): sparse for sparse, tensors for tensors, lazy for Dask arrays."""
+        if not is_sparse(X):
+            return super().transform(X)
+        rows, run = self._rows_to_map(X)
+        return run.to_array(rows, type(self).__name__)[:, self.get_support(indices=True)]
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return rows with the chosen columns in their places and zeros in the others, (n, d)."""
+        if not is_sparse(X):
+            return super().inverse_transform(X)
+        rows, run = self._rows_to_decode(X)
+        Z = run.to_array(rows, type(self).__name__)
+        places = self.get_support(indices=True)[Z.indices]
+        return type(Z)((Z.data, places, Z.indptr), shape=(Z.shape[0], self.n_features_in_))
 
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Return which columns were chosen, (d,) bool, or their places."""

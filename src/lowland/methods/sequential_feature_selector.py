@@ -8,21 +8,22 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import Tags, get_tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.blocks import selection
+from lowland.blocks.labels import classes_of
 from lowland.blocks.model_scores import (
     Estimator,
     Splitter,
-    check_exhaustible,
     is_instance,
     model_of,
     scores_for,
     tell_of_constants,
 )
 from lowland.blocks.selection import Step, path_table
-from lowland.blocks.subset_scores import Tally
+from lowland.blocks.subset_scores import Tally, of_order_one
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, Stopped, warn
@@ -57,7 +58,7 @@ class SequentialFeatureSelector(ColumnMap):
 
     Attributes: ``support_`` (d,) bool, ``n_features_to_select_``, ``path_`` (a ``Step`` for every move: number, action,
     feature, name, score, size, features), ``score_`` of the chosen columns, ``n_subsets_`` that were scored,
-    ``solver_`` (the route), ``interrupted_``.
+    ``solver_`` (the route), ``interrupted_``, ``n_samples_``, ``classes_`` (None for numbers).
 
     Reference: Whitney 1971, doi:10.1109/T-C.1971.223410; Pudil, Novovičová and Kittler 1994,
     doi:10.1016/0167-8655(94)90127-9; Narendra and Fukunaga 1977, doi:10.1109/TC.1977.1674939.
@@ -124,16 +125,19 @@ class SequentialFeatureSelector(ColumnMap):
         model, k = model_of(self.estimator, y), self._count(rows.d)
         names = self._names(rows)
         tell_of_constants(X, names)
+        if self.estimator in (None, "linear", "discriminant") and not rows.is_sparse:
+            X, _ = of_order_one(X)  # which changes nothing for these models, in whatever units columns come
+        classes = classes_of(y)[0] if y is not None and is_classifier(model) else None
+        self._of: tuple[int, np.ndarray | None] = int(X.shape[0]), classes
         with run.stage("scoring subsets", self._n_scores(rows.d, k)) as stage:
             tally = Tally(stage.advance)
             scores, self.solver_ = scores_for(
                 model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form, tally=tally
             )
-            if self.direction == "exhaustive":
-                check_exhaustible(scores, k)
-            gain = self.tol if self.n_features_to_select == "auto" else None
+            gain = self.tol / scores.unit if self.tol is not None and self.n_features_to_select == "auto" else None
             for move in SEARCHES[self.direction](scores, k, gain):
-                self._path.append(Step.of(len(self._path) + 1, move, names))
+                told = move._replace(score=move.score * scores.unit)
+                self._path.append(Step.of(len(self._path) + 1, told, names))
         self.n_subsets_ = tally.n
         if tally.failures:
             warn(f"{len(tally.failures)} of {tally.n} subsets were passed over. {tally.failures[0]}", DataWarning)
@@ -141,6 +145,7 @@ class SequentialFeatureSelector(ColumnMap):
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         self._path: list[Step] = []
+        self._of = 0, None
         try:
             return super()._fit(X, y, weights)
         except (KeyboardInterrupt, Stopped) as stop:
@@ -148,7 +153,7 @@ class SequentialFeatureSelector(ColumnMap):
                 self._keep_so_far(y, stop)
             raise
         finally:
-            del self._path
+            del self._path, self._of
 
     def _keep_so_far(self, y: Any, stop: BaseException) -> None:
         """Make the path so far the result, and say so with the interruption, which goes on."""
@@ -167,6 +172,7 @@ class SequentialFeatureSelector(ColumnMap):
     def _keep(self, d: int, *, interrupted: bool) -> None:
         """Set the fitted attributes: the best subset of the size that the search came to."""
         self.path_ = tuple(self._path)
+        self.n_samples_, self.classes_ = self._of
         self.support_ = np.ones(d, dtype=bool)
         self.score_ = math.nan
         if self.path_:
@@ -175,7 +181,6 @@ class SequentialFeatureSelector(ColumnMap):
             best = max((step for step in self.path_ if step.size == size), key=lambda step: step.score)
             self.support_ = np.isin(np.arange(d), best.features)
             self.score_ = best.score
-        self.n_features_to_select_ = int(self.support_.sum())
         self.interrupted_ = interrupted
 
     # --- checks ---
@@ -192,8 +197,12 @@ class SequentialFeatureSelector(ColumnMap):
         return super()._open(X, y)
 
     def _takes(self, rows: Rows) -> bool:
-        if not rows.is_sparse or isinstance(self.estimator, str):
-            return not rows.is_sparse or self.estimator not in ("discriminant",)
+        return not rows.is_sparse or self._takes_sparse
+
+    @property
+    def _takes_sparse(self) -> bool:
+        if isinstance(self.estimator, str):
+            return self.estimator != "discriminant"
         return self._tags_of_model().input_tags.sparse
 
     def _rows(self, rows: Rows, run: Run) -> Any:
@@ -214,6 +223,10 @@ class SequentialFeatureSelector(ColumnMap):
     def _count(self, d: int) -> int:
         """How many columns to come to, at least one."""
         k, removes = self.n_features_to_select, self.direction in ("backward", "floating-backward")
+        if self.tol is not None and not math.isfinite(self.tol):
+            raise ParameterError(
+                f"SequentialFeatureSelector(tol={self.tol}): tol must be a finite number. Give the least gain, or None."
+            )
         if self.tol is not None and self.tol < 0 and not removes:
             raise ParameterError(
                 f"SequentialFeatureSelector(tol={self.tol}): tol must be strictly positive when doing forward "
@@ -234,7 +247,7 @@ class SequentialFeatureSelector(ColumnMap):
                 f"SequentialFeatureSelector(n_features_to_select={k}): a share lies above 0 and is at most 1. For a "
                 "number of columns give a whole number."
             )
-        return max(1, int(d * k))
+        return max(1, int(d * k + 1e-9))  # 0.58 of 50 is 29
 
     def _n_scores(self, d: int, k: int) -> float | None:
         """How many subsets there are to score, where that is known."""
@@ -246,7 +259,7 @@ class SequentialFeatureSelector(ColumnMap):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.array_api_support = False  # models are fitted on the host, and support_ stays there
-        tags.input_tags.sparse = self._tags_of_model().input_tags.sparse
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
     def _tags_of_model(self) -> Tags:

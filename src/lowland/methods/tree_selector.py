@@ -55,7 +55,7 @@ class TreeSelector(ColumnMap):
     Attributes: ``support_`` (d,) bool, ``features_grown_``, ``features_pruned_``, ``leaves_at_`` (d,) complexity at
     which each column leaves, ``path_`` (a ``Step`` for each that leaves), ``alpha_``, ``alphas_`` (m,), ``n_leaves_``
     (m,), ``cv_losses_`` (m, F), ``permutation_importances_`` and ``permutation_deviations_`` (d,),
-    ``impurity_importances_`` (d,), ``rules_``, ``score_``, ``classes_``.
+    ``impurity_importances_`` (d,), ``rules_``, ``score_``, ``classes_``, ``n_features_to_select_``, ``n_samples_``.
 
     Reference: Breiman, Friedman, Olshen and Stone 1984, doi:10.1201/9781315139470; Breiman 2001,
     doi:10.1023/A:1010933404324.
@@ -171,7 +171,7 @@ class TreeSelector(ColumnMap):
         scores = 1 - curve.mean  # accuracy, or R² since numbers have unit variance here
         self.score_ = float(scores[best])
         self.path_ = steps_of(self.leaves_at_ / unit, self.features_grown_, pruning.alphas, scores, names)
-        self.classes_ = target.classes
+        self.classes_, self.n_samples_ = target.classes, len(target.values)
 
     def _chosen(self, root: int, names: list[str]) -> np.ndarray:
         """The columns of the pruned tree, or the k most important; ties by when they leave, and by impurity."""
