@@ -18,4 +18,12 @@ ESTIMATORS = [load_method(name)(**CHEAPER.get(name, {})) for name in METHODS]
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda est: EXPECTED_FAILURES)
 def test_scikit_learn_contract(estimator, check):
+    if "cuda" in str(getattr(check, "keywords", "")) and not torch_sees_a_gpu():
+        pytest.skip("no GPU: scikit-learn itself only asks whether torch was built for one")
     check(estimator)
+
+
+def torch_sees_a_gpu():
+    import torch
+
+    return torch.cuda.is_available()
