@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -167,15 +166,10 @@ def progress(plan: Plan) -> Iterator[Line]:
 @job("PCA.fit of a 4 GB Parquet file, 5,200,000 × 200 float32, k = 10, memory budget 512 MB")
 def parquet(plan: Plan) -> Iterator[Line]:
     n, d, group = plan.size(5_200_000, 400_000), plan.size(200, 50), 80_000
-    with tempfile.TemporaryDirectory(prefix="lowland-benchmark-") as folder:
-        needed, free = 1.2 * 4 * n * d, shutil.disk_usage(folder).free
-        if free < needed:
-            raise OSError(f"the file needs {needed / 1e9:.1f} GB; the temporary folder has {free / 1e9:.1f} GB free")
-        path = Path(folder) / "rows.parquet"
-        size = samples.write_parquet(path, n, d, group)
+    with samples.large_file(n, d, group) as (path, size):
         # one warm-up for both: it brings the file into the system's cache
-        fresh(gram_of_file, str(path))
-        runs = [(fresh(fit_file, str(path)), fresh(gram_of_file, str(path))) for _ in range(min(plan.repeat, 3))]
+        fresh(gram_of_file, path)
+        runs = [(fresh(fit_file, path), fresh(gram_of_file, path)) for _ in range(min(plan.repeat, 3))]
     ours, bare = zip(*runs, strict=True)
     agree("eigenvalues", ours[0]["values"], bare[0]["values"], within=1e-4)
     times = Times({name: [run["seconds"] for run in each] for name, each in (("ours", ours), ("bare", bare))})

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,13 +69,8 @@ def autoencoder_epoch(plan: Plan) -> Iterator[Line]:
 @job("Autoencoder of a 2 GB Parquet file, 2,600,000 × 200 float32, one epoch, budget 512 MB")
 def autoencoder_of_file(plan: Plan) -> Iterator[Line]:
     n, d, group = plan.size(2_600_000, 100_000), plan.size(200, 50), 80_000
-    with tempfile.TemporaryDirectory(prefix="lowland-benchmark-") as folder:
-        needed, free = 1.2 * 4 * n * d, shutil.disk_usage(folder).free
-        if free < needed:
-            raise OSError(f"the file needs {needed / 1e9:.1f} GB; the temporary folder has {free / 1e9:.1f} GB free")
-        path = Path(folder) / "rows.parquet"
-        size = samples.write_parquet(path, n, d, group)
-        found = fresh(fit_file, str(path))
+    with samples.large_file(n, d, group) as (path, size):
+        found = fresh(fit_file, path)
     if not found["lost"] < (1.5 if plan.quick else 1.2) * found["pca"]:  # after one epoch
         raise WrongAnswer(f"it loses {found['lost']:.3g}, PCA {found['pca']:.3g}")
     yield Line(

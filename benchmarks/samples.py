@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +52,17 @@ def exact_values_by_rows(X: np.ndarray, k: int) -> np.ndarray:
     C = X.astype(np.float64)
     C -= C.mean(axis=0)
     return np.linalg.eigvalsh(C @ C.T / (len(C) - 1))[::-1][:k]
+
+
+@contextmanager
+def large_file(n: int, d: int, group: int) -> Iterator[tuple[str, int]]:
+    """Yield the path of a Parquet file of n x d float32 and its bytes; it goes away, and is refused without room."""
+    with tempfile.TemporaryDirectory(prefix="lowland-benchmark-") as folder:
+        needed, free = 1.2 * 4 * n * d, shutil.disk_usage(folder).free
+        if free < needed:
+            raise OSError(f"the file needs {needed / 1e9:.1f} GB; the temporary folder has {free / 1e9:.1f} GB free")
+        path = Path(folder) / "rows.parquet"
+        yield str(path), write_parquet(path, n, d, group)
 
 
 def write_parquet(path: Path, n: int, d: int, group: int) -> int:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,13 +81,8 @@ def _judged(X: np.ndarray, units: np.ndarray) -> tuple[float, float]:
 @job("SelfOrganizingMap of a 4 GB Parquet file, 5,200,000 × 200 float32, 10 x 10 units, ten epochs, budget 512 MB")
 def map_of_file(plan: Plan) -> Iterator[Line]:
     n, d, group = plan.size(5_200_000, 200_000), plan.size(200, 50), 80_000
-    with tempfile.TemporaryDirectory(prefix="lowland-benchmark-") as folder:
-        needed, free = 1.2 * 4 * n * d, shutil.disk_usage(folder).free
-        if free < needed:
-            raise OSError(f"the file needs {needed / 1e9:.1f} GB; the temporary folder has {free / 1e9:.1f} GB free")
-        path = Path(folder) / "rows.parquet"
-        size = samples.write_parquet(path, n, d, group)
-        found = fresh(fit_file, str(path))
+    with samples.large_file(n, d, group) as (path, size):
+        found = fresh(fit_file, path)
         agree("quantisation error of the first rows", found["plain"], found["ours"], within=1e-6)
     yield Line(
         "fit within the budget", found["seconds"], memory=found["peak"], required=(Bar("memory", 1e9),),

@@ -21,7 +21,7 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.distances import check_distances, distance_matrix
 from lowland.blocks.metrics import METRICS
 from lowland.blocks.moments import Moments, Total
-from lowland.blocks.self_organizing import power_of_two
+from lowland.blocks.units import power_of_two
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.local import LocalRun
@@ -275,7 +275,7 @@ def grown(D: np.ndarray, linkage: Linkage, *, as_spanned: bool = False) -> Tree:
     if linkage == "single" and as_spanned:
         return _spanned(D)
     apart = squareform(D, checks=False)
-    unit = power_of_two(float(apart.max()))  # Ward's linkage squares the distances
+    unit = float(power_of_two(apart.max()))  # Ward's linkage squares the distances
     Z = joined(np.divide(apart, unit, out=apart), method=linkage)
     return Tree(Z[:, :2].astype(np.int64), Z[:, 2] * unit)
 
@@ -326,7 +326,7 @@ def grown_along(links: Any, points: np.ndarray, linkage: Linkage, n_clusters: in
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the parts, told above, and of slow ways to complete them
         if linkage == "ward":
-            unit = power_of_two(float(np.abs(points).max()))  # squares of the numbers must not vanish
+            unit = float(power_of_two(np.abs(points).max()))  # squares of the numbers must not vanish
             children, _, _, parents, heights = ward_tree(points / unit, **options)
             heights = heights * unit
         else:

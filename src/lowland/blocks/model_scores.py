@@ -19,7 +19,8 @@ from lowland.blocks.labels import classes_of
 from lowland.blocks.refitting import Refitted
 from lowland.blocks.selection import SubsetScores
 from lowland.blocks.subset_scores import TIE, Discriminants, Folds, LeastSquares, Tally, Wilks
-from lowland.blocks.targets import Target, power_of_two, seems_classes, tell_of_many_classes
+from lowland.blocks.targets import Target, seems_classes, tell_of_many_classes
+from lowland.blocks.units import power_of_two
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
@@ -86,7 +87,7 @@ def scores_for(
             )
         target, classes = (Target.of_numbers(y).values, None) if codes is None else (codes, int(codes.max()) + 1)
         return Wilks.of(X, target, classes, tally), SolverChoice("closed form", "Wilks' lambda of all rows")
-    scorer = _scorer_of(model, scoring)
+    scorer = scorer_of(model, scoring)
     folds = folds_of(cv, X, y, classifier=is_classifier(model))
     tie, unit = 0.0, 1.0
     if least_squares and _is_named(scoring, SQUARES) and y is not None:  # the same columns win by either route
@@ -109,8 +110,8 @@ def scores_for(
     return refit, SolverChoice("refitting", f"{type(model).__name__} is fitted to every subset and fold")
 
 
-def _scorer_of(model: Any, scoring: Any) -> Any:
-    """scikit-learn's scorer of a name or function."""
+def scorer_of(model: Any, scoring: Any) -> Any:
+    """Return scikit-learn's scorer of a name or function."""
     if isinstance(scoring, str) and scoring not in (known := get_scorer_names()):
         near = sorted(difflib.get_close_matches(scoring, known, 3))
         raise ParameterError(

@@ -19,6 +19,7 @@ from lowland.arrays.namespace import Array, device_of, like, on_accelerator, to_
 from lowland.arrays.precision import as_double
 from lowland.blocks.distances import squared_euclidean
 from lowland.blocks.grids import Grid, Neighborhood
+from lowland.blocks.units import power_of_two
 from lowland.data.rows import ArrayRows, Rows
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
@@ -50,7 +51,7 @@ class Frame:
     def of(cls, units: np.ndarray) -> Self:
         """Amid the prototypes of units."""
         shift = units.mean(axis=0)
-        return cls(shift, power_of_two(float(np.abs(units - shift).max())))
+        return cls(shift, float(power_of_two(np.abs(units - shift).max())))
 
     def seen(self, X: Array) -> Array:
         """Return rows as seen from here, (m, d) float64."""
@@ -62,11 +63,6 @@ class Frame:
             return Y
         Y = as_double(X)
         return (Y - like(self.shift, Y)[None, :]) / self.unit
-
-
-def power_of_two(size: float) -> float:
-    """Return a power of two near a size: dividing by it loses no digit."""
-    return 2.0 ** round(math.log2(size)) if size > 0 and math.isfinite(size) else 1.0
 
 
 class Nearest(NamedTuple):

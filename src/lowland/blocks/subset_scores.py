@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lowland.blocks.targets import power_of_two
+from lowland.blocks.units import power_of_two
 
 _LEAST = 1e-7  # share of a column's variance that must be its own, or its weight is not known well enough
 _NONE = 1e-15  # share of the squares below which what is left is rounding

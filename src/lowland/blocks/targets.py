@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.blocks.labels import classes_of
+from lowland.blocks.units import power_of_two
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 Kind = Literal["auto", "classes", "numbers"]
@@ -104,11 +105,6 @@ def tell_of_many_classes(y: np.ndarray) -> None:
             "estimator='linear' (TreeSelector: 'regressor'; FeatureFilter: target='numbers').",
             DataWarning,
         )
-
-
-def power_of_two(size: Any) -> Any:
-    """The power of two next below each size, 1 for zero: to divide by it is exact."""
-    return np.ldexp(1.0, np.frexp(np.where(size == 0, 1.0, size))[1] - 1)
 
 
 def statistic_and_target(given: Any, y: np.ndarray | None, kind: Kind) -> tuple[str, Target | None]:

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import check_scoring
 
 from lowland.blocks.refitting import score_of
 from lowland.blocks.selection import Move, Step
 from lowland.blocks.subset_scores import Folds
 from lowland.blocks.targets import Target
 from lowland.blocks.tree_pruning import losses_by_complexity, weakest_links
-from lowland.errors import DataError, ParameterError
+from lowland.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -135,14 +134,3 @@ def steps_of(
         move = Move("remove", j, float(scores[max(after, 0)]), inside)
         steps.append(Step.of(len(steps) + 1, move, names))
     return tuple(steps)
-
-
-def scorer_of(model: Any, scoring: Any) -> Any:
-    """Return what scores a fitted tree."""
-    try:
-        return check_scoring(model, scoring=scoring)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"scoring={scoring!r} does not suit {type(model).__name__}: {str(error).splitlines()[0]} Name one of "
-            "sklearn.metrics.get_scorer_names(), or give a function of the estimator, X and y."
-        ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from lowland.arrays.namespace import Array, xp_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows
 
 _SINGLE, _DOUBLE = (-16, 30), (-200, 200)  # powers of two between which the largest number needs no other unit
+
+
+def power_of_two(size: Any) -> Any:
+    """Return the power of two next below each size, 1 for what is not a size: dividing by it loses no digit."""
+    return np.ldexp(1.0, np.frexp(np.where((size > 0) & np.isfinite(size), size, 1.0))[1] - 1)
 
 
 def unit_of(A: Array, *, single: bool = False) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -248,18 +247,7 @@ class FeatureFilter(ColumnMap):
         k = self.n_features_to_select
         if isinstance(k, str):
             return max(1, d // 2)
-        if isinstance(k, numbers.Integral):
-            if not 1 <= k <= d:
-                raise ParameterError(
-                    f"FeatureFilter(n_features_to_select={k}): n_features={d}. Choose at least 1 and at most {d}."
-                )
-            return int(k)
-        if not 0 < k <= 1:
-            raise ParameterError(
-                f"FeatureFilter(n_features_to_select={k}): a share lies above 0 and is at most 1. For a number of "
-                "columns give a whole number."
-            )
-        return max(1, int(d * k + 1e-9))
+        return self._number_of(k, d)
 
     def _in_memory(self, rows: Rows, run: Run, y: np.ndarray | None) -> Any:
         """All rows on the host; sparse ones stay so."""
@@ -277,9 +265,6 @@ class FeatureFilter(ColumnMap):
 
     def _seed(self) -> int:
         return int(self._generator().integers(2**31))
-
-    def _names(self, rows: Rows) -> list[str]:
-        return [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -126,7 +126,7 @@ class L1Selector(ColumnMap):
         self.error_bound_: float | None = None
         target = Target.of(y, _KINDS[self.estimator]).standardized()
         sample = self._sample(rows, run, target, y)
-        names = [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
+        names = self._names(rows)
         check_columns(sample, names)
         problem = sample.whole()
         alphas = self._grid(problem.alpha_max, target)

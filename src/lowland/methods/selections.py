@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,6 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
+from lowland.data.rows import Rows
+from lowland.errors import ParameterError
 from lowland.methods.maps import RowMap
 from lowland.run.run import all_finite
 
@@ -104,6 +107,23 @@ class ColumnMap(RowMap):
                 for s in self.path_
             ]
         return told
+
+    def _names(self, rows: Rows) -> list[str]:
+        """The names of the columns, made up where they have none."""
+        return [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
+
+    def _number_of(self, k: float, d: int) -> int:
+        """How many of d columns a whole number or a share asks for."""
+        asked = f"{type(self).__name__}(n_features_to_select={k})"
+        if isinstance(k, numbers.Integral):
+            if not 1 <= k <= d:
+                raise ParameterError(f"{asked}: n_features={d}. Choose at least 1 and at most {d}.")
+            return int(k)
+        if not 0 < k <= 1:
+            raise ParameterError(
+                f"{asked}: a share lies above 0 and is at most 1. For a number of columns give a whole number."
+            )
+        return max(1, int(d * k + 1e-9))  # 0.58 of 50 is 29
 
     def _encoding(self) -> TakeColumns:
         return TakeColumns(self.get_support(indices=True))

@@ -23,11 +23,11 @@ from lowland.blocks.self_organizing import (
     Training,
     UnitOf,
     judged,
-    power_of_two,
     principal_plane,
     train_by_batches,
     train_online,
 )
+from lowland.blocks.units import power_of_two
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
@@ -151,7 +151,7 @@ class SelfOrganizingMap(RowMap):
             )
         values, vectors = to_numpy(axes.pairs.values), to_numpy(axes.pairs.vectors)
         units = principal_plane(grid, mean, vectors[:, :2], np.sqrt(np.maximum(values[:2], 0)))
-        return units, Frame(mean, power_of_two(float(np.sqrt(variances.sum()))))
+        return units, Frame(mean, float(power_of_two(np.sqrt(variances.sum()))))
 
     def _schedule(self, grid: Grid) -> Schedule:
         first = max(self.final_radius, max(grid.rows, grid.columns) / 4) if self.radius is None else self.radius

@@ -213,9 +213,6 @@ class SequentialFeatureSelector(ColumnMap):
             run.require(8 * numbers_held, "Sequential feature selection", "Use fewer rows or columns")
         return X.tocsc() if is_sparse(X) else to_numpy(X)
 
-    def _names(self, rows: Rows) -> list[str]:
-        return [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
-
     @property
     def _n_folds(self) -> int:
         return int(self.cv) if isinstance(self.cv, numbers.Integral) else 5
@@ -235,19 +232,7 @@ class SequentialFeatureSelector(ColumnMap):
         if isinstance(k, str):
             half = d - d // 2 if removes else max(1, d // 2)  # scikit-learn takes half of the steps
             return half if self.tol is None else 1 if removes else d
-        if isinstance(k, numbers.Integral):
-            if not 1 <= k <= d:
-                raise ParameterError(
-                    f"SequentialFeatureSelector(n_features_to_select={k}): n_features={d}. Choose at least 1 and at "
-                    f"most {d}."
-                )
-            return int(k)
-        if not 0 < k <= 1:
-            raise ParameterError(
-                f"SequentialFeatureSelector(n_features_to_select={k}): a share lies above 0 and is at most 1. For a "
-                "number of columns give a whole number."
-            )
-        return max(1, int(d * k + 1e-9))  # 0.58 of 50 is 29
+        return self._number_of(k, d)
 
     def _n_scores(self, d: int, k: int) -> float | None:
         """How many subsets there are to score, where that is known."""

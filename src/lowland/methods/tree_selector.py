@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.model_scores import Splitter, folds_of, tell_of_constants
+from lowland.blocks.model_scores import Splitter, folds_of, scorer_of, tell_of_constants
 from lowland.blocks.selection import path_table
 from lowland.blocks.targets import Kind, Target
 from lowland.blocks.tree_importance import (
@@ -19,7 +19,6 @@ from lowland.blocks.tree_importance import (
     in_own_units,
     leaves_at,
     ranks_of,
-    scorer_of,
     shuffled_losses,
     steps_of,
     validated,
@@ -103,7 +102,7 @@ class TreeSelector(ColumnMap):
         """Grow, prune, validate, shuffle; keep what is met in the pruned tree or matters most."""
         assert y is not None
         self._check_count(rows.d)
-        names = [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
+        names = self._names(rows)
         X = self._columns(rows, run, len(y), names)
         Z = ranks_of(X)
         target = Target.of(y, _KINDS[self.estimator]).standardized()

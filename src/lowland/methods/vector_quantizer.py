@@ -22,7 +22,8 @@ from lowland.blocks.quantizing import (
     entropy_in_bits,
     lloyd,
 )
-from lowland.blocks.self_organizing import Frame, UnitOf, in_low_slabs, power_of_two
+from lowland.blocks.self_organizing import Frame, UnitOf, in_low_slabs
+from lowland.blocks.units import power_of_two
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base import RandomState, param
@@ -98,7 +99,7 @@ class VectorQuantizer(RowMap):
         self._check_count(columns)
         variance = float(np.sum(to_numpy(columns.squares))) / columns.n
         deviation = math.sqrt(variance)
-        unit = 1.0 if 1e-3 < deviation < 1e3 else power_of_two(deviation)  # a division a number would be felt
+        unit = 1.0 if 1e-3 < deviation < 1e3 else float(power_of_two(deviation))  # a division a number would be felt
         frame = Frame(to_numpy(columns.mean), unit)
         tol = self.tol * variance / rows.d / frame.unit**2
         rng, best = self._generator(), None
