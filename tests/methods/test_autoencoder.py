@@ -283,7 +283,9 @@ def test_one_thread_where_one_is_asked_for_or_the_work_is_little(monkeypatch):
             pass
     assert asked == [1, 4, 3, 4, 1, 4]
     with threads_for(Engine("numpy"), 10, LocalRun()):
-        assert {lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"} == {1}
+        blas = [lib for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"]
+        # faiss, once a test of neighbours has loaded it, has a BLAS for itself that runs leave alone
+        assert {lib["num_threads"] for lib in blas if "faiss" not in lib["filepath"]} == {1}
 
 
 # --- variants
