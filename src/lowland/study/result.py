@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -98,3 +100,16 @@ class StudyResult:
     started: str  # date and time
     seconds: float
     complete: bool = True  # False where it was stopped before its end
+
+    def __getitem__(self, name: str) -> Trial:
+        """Return the trial of this name."""
+        found = next((trial for trial in self.trials if trial.name == name), None)
+        if found is None:
+            raise KeyError(f"There is no trial {name!r}. The trials: {', '.join(trial.name for trial in self.trials)}.")
+        return found
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the study as study.json and points.parquet into a folder; ``lowland.study.load`` reads them."""
+        from lowland.study.plain import save_study
+
+        return save_study(self, folder)

@@ -1,0 +1,176 @@
+"""What a study measures: every embedding against the same rows, and the table for itself."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.blocks.neighbors import NeighborGraph, nearest_neighbors
+from lowland.errors import LowlandError
+from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, shepard
+from lowland.quality.distances import distance_measures
+from lowland.quality.neighborhoods import neighborhood_measures
+from lowland.run.local import LocalRun
+from lowland.run.settings import config
+from lowland.study import downstream
+from lowland.study.result import Curve, Score, Trial
+
+VERSION = 1  # of what is measured: a change makes cached trials stale
+NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
+KEPT = "neighbours kept"
+AREA, TRUST = "area under R_NX", "trustworthiness"
+CURVE_POINTS, CLOUD_POINTS = 200, 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The side of the rows, prepared once."""
+
+    high: HighSide
+    graph: NeighborGraph  # the nearest of every row
+    y: np.ndarray | None  # (n,) numbers of classes
+    seed: int
+
+    @classmethod
+    def of(cls, X: np.ndarray, graph: NeighborGraph, y: np.ndarray | None, seed: int) -> Self:
+        """Prepare rows; the graph holds at least as many neighbours as are asked for."""
+        return cls(HighSide.of(X, labels=y, random_state=seed), graph, y, seed)
+
+    def measured(self, trial: Trial) -> Trial:
+        """Return a trial with what its coordinates say; where they cannot be measured, the reason is among warnings."""
+        assert trial.Z is not None
+        scores, curves, per_row, told = dict(trial.scores), dict(trial.curves), {}, list(trial.warnings)
+        try:
+            with config(progress=False), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found, curves_found = self._compared(trial.Z)
+                scores = {**{m.name: as_score(m) for m in found}, **scores}
+                curves |= curves_found
+                per_row = {m.name: m.per_row for m in found if m.per_row is not None}
+                per_row[KEPT] = self._kept(trial.Z)
+                share = float(np.nanmean(per_row[KEPT]))
+                about = f"Share of the {self.k} nearest in the data that are among the {self.k} nearest here."
+                scores[KEPT] = Score(share, "higher", about)
+                if self.y is not None and downstream.NAME not in scores:
+                    accuracy = downstream.accuracy(trial.Z, self.y, self.seed)
+                    scores |= {} if accuracy is None else {downstream.NAME: accuracy}
+            told += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in told]
+        except LowlandError as error:
+            told.append(f"Not measured: {error}")
+        per_row = {name: np.asarray(values, dtype=np.float32) for name, values in per_row.items()}
+        return replace(trial, scores=scores, curves=curves, per_row=per_row, warnings=tuple(told))
+
+    @property
+    def k(self) -> int:
+        """Neighbours that are compared."""
+        return neighbors_for(self.high.n)
+
+    def _compared(self, Z: np.ndarray) -> tuple[list[Measure], dict[str, Curve]]:
+        """Neighbourhoods and distances here and there."""
+        high, side = HighSide.beside(self.high, Z)
+        ranks = co_ranking(high, Z) if high is self.high else co_ranking(high, Z[high.looked.kept])
+        diagram = shepard(high, Z) if high is self.high else shepard(high, Z[high.looked.kept])
+        found = [ranks.area, *neighborhood_measures(high, side, min(self.k, (high.n - 1) // 2))]
+        found += distance_measures(high, side)
+        some = np.unique(np.geomspace(1, len(ranks.k), CURVE_POINTS).round().astype(int)) - 1
+        pairs = np.random.default_rng(self.seed).permutation(len(diagram.original))[:CLOUD_POINTS]
+        curves = {
+            "R_NX": Curve(ranks.k[some], ranks.r_nx[some], "neighbours", "R_NX"),
+            "Shepard": Curve(
+                diagram.original[pairs], diagram.embedded[pairs], "distance in the data", "distance in the embedding",
+                "cloud",
+            ),
+        }  # fmt: skip
+        return found, curves
+
+    def _kept(self, Z: np.ndarray) -> np.ndarray:
+        """The share of each row's nearest that are its nearest in Z, (n,); NaN for rows without coordinates."""
+        placed = ~np.isnan(Z).any(axis=1)
+        graph = self.graph.nearest(self.k)
+        graph = graph if placed.all() else graph.among(placed)
+        here = nearest_neighbors(np.ascontiguousarray(Z[placed]), min(self.k, int(placed.sum()) - 1), LocalRun())
+        n = np.int64(graph.n)
+        common = np.isin(graph.sources * n + graph.to, here.sources * n + here.to)
+        share = np.full(len(Z), np.nan)
+        counts = np.bincount(graph.sources, minlength=graph.n)
+        share[placed] = np.bincount(graph.sources[common], minlength=graph.n) / np.maximum(counts, 1)
+        return share
+
+
+def neighbors_for(n: int) -> int:
+    """Return of how many neighbours the measures speak."""
+    return max(1, min(NEIGHBORS, (n - 1) // 2))
+
+
+def as_score(m: Measure) -> Score:
+    """A measure as the study keeps it."""
+    return Score(float(m.value), m.better, m.about, m.low, m.high)
+
+
+# --- the table for itself ---
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What advice rests on besides the trials."""
+
+    shares: tuple[float, ...]  # of the variance, of every principal component, largest first
+    distortions: tuple[float, ...]  # what 0, 1, 2 … components leave of the squared distances from the mean
+    dimension: float | None  # that the rows have of their own
+    dimension_low: float | None
+    dimension_high: float | None
+    accuracy: Score | None  # from all columns, where there are labels
+    uneven: float  # largest deviation of a column over the smallest
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, told: dict[str, Any]) -> Self:
+        """What ``to_plain`` made."""
+        accuracy = None if told["accuracy"] is None else Score(**told["accuracy"])
+        return cls(**{**told, "shares": tuple(told["shares"]), "distortions": tuple(told["distortions"]), "accuracy": accuracy})
+
+
+MOST_COMPONENTS = 1_000
+
+
+def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
+    """Measure the table: its spectrum, its intrinsic dimension, and what its labels can be told from."""
+    from lowland.methods.pca import PCA
+
+    with config(progress=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # trials tell of the same, each for its method
+        n, d = X.shape
+        pca = PCA(min(n, d, MOST_COMPONENTS)).fit(X)
+        values = np.asarray(pca.explained_variance_, dtype=np.float64)
+        total = float(np.sum(pca.explained_variance_) / max(float(np.sum(pca.explained_variance_ratio_)), 1e-300))
+        left = np.maximum(total - np.concatenate([[0.0], np.cumsum(values)]), 0.0) * (n - 1) / n
+        try:
+            own = intrinsic_dimension(X, random_state=seed)
+            dimension = (float(own.value), float(own.low), float(own.high))
+        except LowlandError:
+            dimension = None
+        accuracy = None if y is None else downstream.accuracy(X, y, seed)
+        spread = X.std(axis=0, dtype=np.float64)
+        spread = spread[spread > 0]
+        uneven = float(spread.max() / spread.min()) if len(spread) else 1.0
+    shares = tuple(float(v) for v in values / max(total, 1e-300))
+    low_high = (None, None, None) if dimension is None else dimension
+    return TableFacts(shares, tuple(map(float, left)), *low_high, accuracy, uneven)
+
+
+def with_spectrum(trial: Trial, facts: TableFacts) -> Trial:
+    """The trial of PCA with the curves of all its components."""
+    if trial.method != "PCA" or trial.status != "done":
+        return trial
+    m = np.arange(len(facts.distortions), dtype=np.float64)
+    curves = {
+        "scree": Curve(m[1:], np.array(facts.shares), "component", "share of the variance"),
+        "distortion": Curve(m, np.array(facts.distortions), "components", "distortion"),
+    }
+    return replace(trial, curves={**trial.curves, **curves})
