@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from lowland.cli import options
+from lowland.cli.compare import compare
 from lowland.cli.dimension import dimension
 from lowland.cli.fit import fit
 from lowland.cli.flags import in_flags
@@ -158,7 +159,7 @@ def _version_option() -> click.Option:
 
 cli = Lowland(
     "lowland",
-    commands=[fit, transform, inverse, predict, dimension, inspect, methods, sample],
+    commands=[fit, transform, inverse, predict, compare, dimension, inspect, methods, sample],
     params=[_version_option(), options.debug_option()],
     help="Bring high-dimensional data down to a few dimensions.\n\n\b\nlowland sample iris --to iris.csv\n"
     "lowland fit pca iris.csv -k 0.95 --to z.parquet --model m.lowland\n"

@@ -71,11 +71,14 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
 def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
     m, share = enough_components(facts.shares, KEEP)
     pca = next((t for t in done if t.method == "PCA"), None)
-    evidence = [f"{_components(m)} of PCA keep {share:.1%} of the variance; {_components(max(1, m - 1))} keep {_kept(facts, m - 1):.1%}."]
+    evidence = [f"{_that_keep(m)} {share:.1%} of the variance{_one_fewer(facts, m)}."]
     evidence += _of_dimension(facts, size)
     name, count = (None if pca is None else pca.name), m
     if share < KEEP:
-        words = f"To compress, {_components(m)} of PCA were looked at and keep {share:.1%} of the variance, less than {KEEP:.0%}."
+        words = (
+            f"To compress, PCA needs more than {_components(m)}, all that were looked at: they keep {share:.1%} of the "
+            f"variance, less than {KEEP:.0%}."
+        )
     elif m >= size.d:
         words = f"To keep {KEEP:.0%} of the variance PCA needs all {size.d} columns: there is nothing to compress."
     else:
@@ -105,8 +108,12 @@ def enough_components(shares: Sequence[float], wanted: float) -> tuple[int, floa
     return len(shares), kept
 
 
-def _kept(facts: TableFacts, m: int) -> float:
-    return sum(facts.shares[: max(1, m)])
+def _that_keep(m: int) -> str:
+    return "1 component of PCA keeps" if m == 1 else f"{m} components of PCA keep"
+
+
+def _one_fewer(facts: TableFacts, m: int) -> str:
+    return "" if m == 1 else f", one fewer {sum(facts.shares[: m - 1]):.1%}"
 
 
 def _better_than_pca(done: list[Trial], facts: TableFacts) -> tuple[Trial, float, float] | None:
@@ -141,7 +148,7 @@ def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
     if whole is not None and whole.value > score.value and not _ties(score, whole):
         words = (
             f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are told right, "
-            f"and from {_dimensions(chosen.n_components)} at best {_number(best.scores[ACCURACY])} ({best.name}). Keep the "
+            f"from {_dimensions(chosen.n_components)} at best {_number(best.scores[ACCURACY])} ({best.name}). Keep the "
             "columns, or ask for more dimensions."
         )
         return Advice("classify", None, None, words, (*evidence, *_of_units(facts, scaled)))
@@ -150,7 +157,7 @@ def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
         words += f", no different from {best.name} with {_number(best.scores[ACCURACY])} {_because(score, best.scores[ACCURACY])}"
     if whole is not None:
         relation = "as many as" if _ties(score, whole) else "more than"
-        words += f", {relation} from all {size.d} columns ({_number(whole)})"
+        words += f"; {relation} from all {size.d} columns, {_number(whole)}"
     return Advice("classify", chosen.name, chosen.n_components, f"{words}.", (*evidence, *_of_units(facts, scaled)))
 
 
