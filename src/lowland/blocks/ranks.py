@@ -80,7 +80,7 @@ class Side:
             D = self._powers(own[block])
             kernels.rank_by_counting(D, own[block], targets[block], found[block])
 
-        over_blocks(self._compare._threads(run), "ranking neighbours", blocks(len(own), self._step), work)
+        over_blocks(self.threads(run), "ranking neighbours", blocks(len(own), self._step), work)
         return found
 
     def order(self, rows: np.ndarray) -> np.ndarray:
@@ -99,6 +99,10 @@ class Side:
         out = np.empty((len(rows), self.n), dtype=np.int32)
         kernels.ranks_of_orders(self.order(rows), out)
         return out
+
+    def threads(self, run: Run) -> Run | None:
+        """The run, on one thread where a user's own function compares."""
+        return self._compare._threads(run)
 
     @property
     def _step(self) -> int:
@@ -201,7 +205,7 @@ class _Space(threading.local):
         """An array of the size of a tile."""
         if name not in vars(self):
             setattr(self, name, np.empty(_TILE * _TILE, dtype=dtype))
-        return vars(self)[name]  # type: ignore[no-any-return]
+        return vars(self)[name]
 
 
 @dataclass(frozen=True)
