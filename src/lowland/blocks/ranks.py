@@ -12,12 +12,12 @@ import numpy as np
 
 from lowland.blocks.metrics import METRICS, Metric
 from lowland.blocks.neighbors import searcher_of
-from lowland.blocks.products import Products, rounding
+from lowland.blocks.products import Products
 from lowland.blocks.searching import Comparisons, Space, blocks, over_blocks
 from lowland.run.run import Run
 
 _FEW_COLUMNS = 16  # up to this many, differences cost no more than products
-_TILE = 1024  # rows and columns of a product
+_TILE = 1008  # rows and columns of a product; a power of two would turn badly in the cache
 _PAIRS = 1 << 21  # distances that a thread has in hand
 _TRIED = 64  # rows on which products in single precision are tried
 _TOLD_APART = 0.01  # share of the pairs that may be measured again
@@ -80,7 +80,7 @@ class Side:
             D = self._powers(own[block])
             kernels.rank_by_counting(D, own[block], targets[block], found[block])
 
-        over_blocks(self._compare._threads(run), "ranking neighbours", blocks(len(own), self._step), work)
+        over_blocks(self.threads(run), "ranking neighbours", blocks(len(own), self._step), work)
         return found
 
     def order(self, rows: np.ndarray) -> np.ndarray:
@@ -99,6 +99,10 @@ class Side:
         out = np.empty((len(rows), self.n), dtype=np.int32)
         kernels.ranks_of_orders(self.order(rows), out)
         return out
+
+    def threads(self, run: Run) -> Run | None:
+        """The run, on one thread where a user's own function compares."""
+        return self._compare._threads(run)
 
     @property
     def _step(self) -> int:
@@ -141,16 +145,18 @@ class _Counting:
         counts = np.zeros(self.targets.shape, dtype=np.int64)
         limits, stretches = self._limits(dtype), blocks(n, _TILE)
         rows = stretches if whole else blocks(len(self.own), _TILE)
-        locks = [threading.Lock() for _ in rows]
+        locks, space = [threading.Lock() for _ in rows], _Space()
 
         def work(pair: tuple[int, int]) -> None:
             a, b = pair
             here, there = np.zeros_like(counts[rows[a]]), None
-            V = self._product(rows[a], stretches[b], limits)
+            V = self._product(rows[a], stretches[b], limits, space.of("product", dtype))
             self._count(V, rows[a], stretches[b], limits, here)
             if whole and a != b:
                 there = np.zeros_like(counts[rows[b]])
-                self._count(np.ascontiguousarray(V.T), rows[b], stretches[a], limits, there)
+                turned = space.of("turned", dtype)[: V.size].reshape(V.T.shape)
+                np.copyto(turned, V.T)
+                self._count(turned, rows[b], stretches[a], limits, there)
             with locks[a]:
                 counts[rows[a]] += here
             if there is not None:
@@ -165,32 +171,41 @@ class _Counting:
     def _limits(self, dtype: type) -> _Limits:
         from lowland.kernels import neighbors as kernels
 
-        P = self.products._points
+        P = self.products._points  # (n, d)
         B, b2 = self.products._single if dtype == np.float32 else self.products._double
         powers = np.empty(self.targets.shape)
         for a in range(self.targets.shape[1]):
             kernels.measure_pairs(P, self.own, P, self.targets[:, a], 2.0, powers[:, a])
         size = self.products._frame[1]
-        a2, scaled = b2[self.own][:, None], powers / size / size
-        # twice, since farther points have larger errors than the bound of those as far as the target
-        off = 2 * rounding(a2, scaled, B.shape[1], dtype)
-        low = np.nextafter((scaled - off - a2).astype(dtype), dtype(-np.inf))
-        high = np.nextafter((scaled + off - a2).astype(dtype), dtype(np.inf))
-        return _Limits(B, b2.astype(dtype), powers, low, high)
+        return _Limits(B, b2, b2.astype(dtype), powers, powers / size / size)
 
-    def _product(self, rows: slice, columns: slice, limits: _Limits) -> np.ndarray:
-        return (-2 * limits.B[self.own[rows]]) @ limits.B[columns].T
+    def _product(self, rows: slice, columns: slice, limits: _Limits, space: np.ndarray) -> np.ndarray:
+        A, B = -2 * limits.B[self.own[rows]], limits.B[columns]
+        return np.matmul(A, B.T, out=space[: len(A) * len(B)].reshape(len(A), len(B)))
 
     def _add(self, rows: slice, columns: slice, limits: _Limits, counts: np.ndarray) -> int:
-        return self._count(self._product(rows, columns, limits), rows, columns, limits, counts)
+        space = np.empty(_TILE * _TILE, dtype=limits.B.dtype)
+        return self._count(self._product(rows, columns, limits, space), rows, columns, limits, counts)
 
     def _count(self, V: np.ndarray, rows: slice, columns: slice, limits: _Limits, counts: np.ndarray) -> int:
         from lowland.kernels import ranks as kernels
 
+        own = self.own[rows]
+        low, high = limits.between(rows, own, columns)
         return kernels.count_by_products(
-            V, limits.b2[columns], columns.start, self.own[rows], self.targets[rows], limits.powers[rows],
-            limits.low[rows], limits.high[rows], self.products._points, counts,
+            V, limits.add[columns], columns.start, own, self.targets[rows], limits.powers[rows], low, high,
+            self.products._points, counts,
         )  # fmt: skip
+
+
+class _Space(threading.local):
+    """Work space that a thread uses again for every product: fresh pages cost more than the counting."""
+
+    def of(self, name: str, dtype: type) -> np.ndarray:
+        """An array of the size of a tile."""
+        if name not in vars(self):
+            setattr(self, name, np.empty(_TILE * _TILE, dtype=dtype))
+        return vars(self)[name]
 
 
 @dataclass(frozen=True)
@@ -198,7 +213,21 @@ class _Limits:
     """Between which products a point may be nearer than the target or not."""
 
     B: np.ndarray  # (n, d) about the centre
-    b2: np.ndarray  # (n,)
+    b2: np.ndarray  # (n,) squares of their lengths in float64
+    add: np.ndarray  # (n,) the same in the precision of B
     powers: np.ndarray  # (m, k) squared distances of the targets
-    low: np.ndarray  # (m, k)
-    high: np.ndarray  # (m, k)
+    scaled: np.ndarray  # (m, k) the same in the unit of B
+
+    def between(self, rows: slice, own: np.ndarray, columns: slice) -> tuple[np.ndarray, np.ndarray]:
+        """The limits for the products of a block, (b, k) each.
+
+        A sum of d products is off by no more than d roundings u of |a||b|; to round the points and to add squares adds
+        no more than 8u (|a| + |b|)².
+        """
+        u, kind = float(np.finfo(self.B.dtype).eps) / 2, self.B.dtype.type
+        a2 = self.b2[own][:, None]
+        a, b = np.sqrt(a2), float(np.sqrt(self.b2[columns].max()))
+        off = u * (2 * self.B.shape[1] * a * b + 8 * (a + b) ** 2)
+        low = np.nextafter((self.scaled[rows] - off - a2).astype(kind), kind(-np.inf))
+        high = np.nextafter((self.scaled[rows] + off - a2).astype(kind), kind(np.inf))
+        return low, high

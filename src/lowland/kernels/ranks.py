@@ -8,6 +8,8 @@ import numpy as np
 from lowland.kernels.compile import kernel, vector_kernel
 from lowland.kernels.neighbors import _before, _power_between
 
+_STRETCH = 256  # values counted together
+_ROUNDING = 1e-15  # a few roundings of double precision
 _NONE, _ONE = np.float32(0), np.float32(1)
 
 
@@ -56,6 +58,30 @@ def _counts_about(row, add, low, high):
     return below, within
 
 
+@vector_kernel
+def _square_between(x, y):
+    total = 0.0
+    for c in range(x.size):
+        t = np.float64(x[c]) - np.float64(y[c])
+        total += t * t
+    return total
+
+
+@kernel
+def _is_nearer(x, y, point, power, j):
+    """Whether y, the given point, is nearer to x than point j at the squared distance ``power``.
+
+    A sum in any order tells nearly always; only what is nearly equal is summed in the order of the columns.
+    """
+    quick = _square_between(x, y)
+    slack = _ROUNDING * (x.size + 8) * power
+    if quick < power - slack:
+        return True
+    if quick > power + slack:
+        return False
+    return _before(_power_between(x, y, 2.0), point, power, j)
+
+
 @kernel
 def count_by_products(V, add, first, own, targets, powers, low, high, X, counts):
     """Add to ``counts`` how many of the points from ``first`` on are nearer to row i than its targets are.
@@ -70,17 +96,19 @@ def count_by_products(V, add, first, own, targets, powers, low, high, X, counts)
         row, me = V[i], own[i]
         for a in range(targets.shape[1]):
             j, least, most = targets[i, a], low[i, a], high[i, a]
-            below, within = _counts_about(row, add, least, most)
-            count = np.int64(below)
+            count = 0
+            for start in range(0, width, _STRETCH):
+                stop = min(start + _STRETCH, width)
+                below, within = _counts_about(row[start:stop], add[start:stop], least, most)
+                count += np.int64(below)
+                if within > below:
+                    for b in range(start, stop):
+                        point = first + b
+                        if least <= row[b] + add[b] <= most and point != me and point != j:
+                            measured += 1
+                            count += _is_nearer(X[me], X[point], point, powers[i, a], j)
             if first <= me < first + width and row[me - first] + add[me - first] < least:
                 count -= 1
-            if within > below:
-                for b in range(width):
-                    value = row[b] + add[b]
-                    point = first + b
-                    if least <= value <= most and point != me and point != j:
-                        measured += 1
-                        count += _before(_power_between(X[me], X[point], 2.0), point, powers[i, a], j)
             counts[i, a] += count
     return measured
 

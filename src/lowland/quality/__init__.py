@@ -4,6 +4,8 @@ from lowland.quality.dimension import intrinsic_dimension
 from lowland.quality.dimension_estimators import IntrinsicDimension
 from lowland.quality.distances import Shepard, normalized_stress, raw_stress, residual_variance, sammon_stress, shepard
 from lowland.quality.high_side import HighSide
+from lowland.quality.judge import judge
+from lowland.quality.labels import downstream, nearest_neighbor_accuracy, neighborhood_hit, silhouette
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods import (
     CoRanking,
@@ -16,6 +18,7 @@ from lowland.quality.neighborhoods import (
     trustworthiness,
 )
 from lowland.quality.reconstruction import explained_share, reconstruction_error
+from lowland.quality.stability import stability
 from lowland.quality.unmixing import amari_distance
 
 __all__ = [
@@ -28,10 +31,14 @@ __all__ = [
     "co_ranking",
     "co_ranking_matrix",
     "continuity",
+    "downstream",
     "explained_share",
     "intrinsic_dimension",
+    "judge",
     "lcmc",
     "mean_relative_rank_errors",
+    "nearest_neighbor_accuracy",
+    "neighborhood_hit",
     "normalized_stress",
     "r_nx_area",
     "raw_stress",
@@ -39,5 +46,7 @@ __all__ = [
     "residual_variance",
     "sammon_stress",
     "shepard",
+    "silhouette",
+    "stability",
     "trustworthiness",
 ]

@@ -216,35 +216,52 @@ def co_ranking(
     doi:10.1016/j.neucom.2012.12.036.
     """
     high, low_side = HighSide.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
-    return curves_of(high, low_side, per_row=per_row)
+    return Orders.of(high, low_side).curves(high, per_row=per_row)
 
 
-def curves_of(high: HighSide, Z: Side, *, per_row: bool = False) -> CoRanking:
-    """The curves of rows and coordinates that have been opened."""
-    from lowland.kernels import ranks as kernels
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """What two orders of neighbours have in common, and the errors of rank among k, from one walk over both."""
 
-    n, m = high.n, high.m
-    k, weights, chance = _area_weights(n)
-    areas = np.empty(m)
-    high.prepared()
+    totals: np.ndarray  # (n - 1,) common neighbours within each size, summed over the rows
+    squares: np.ndarray  # (n - 1,) and their squares
+    areas: np.ndarray  # (m,) under R_NX of each row
+    errors: np.ndarray  # (m, 5) as the kernel sums them
 
-    def work(block: slice) -> tuple[np.ndarray, np.ndarray]:
-        totals, squares = np.zeros(n - 1, dtype=np.int64), np.zeros(n - 1)
-        kernels.add_shared(high.ranks(block), Z.order(high.places[block]), weights, totals, squares, areas[block])
-        return totals, squares
+    @classmethod
+    def of(cls, high: HighSide, Z: Side, k: int = 1) -> Orders:
+        """Walk over the rows that are looked at, a block at a time."""
+        from lowland.kernels import ranks as kernels
 
-    parts = over_blocks(high.run, "comparing orders", blocks(m, high.step), work)
-    shared = sum(totals for totals, _ in parts)[:-1] / m  # (n - 2,) of each k, the mean over the rows
-    q = shared / k
-    scale, r = (n - 1) / (n - 1 - k), ((n - 1) * q - k) / (n - 1 - k)
-    low = high_end = None
-    if high.looked.rows is not None:
-        spread = np.sqrt(np.maximum(0, sum(squares for _, squares in parts)[:-1] / m - shared**2) * m / (m - 1))
-        half = NORMAL * spread / k * scale * np.sqrt(1 / m - 1 / n)
-        low, high_end = r - half, r + half
-    about = f"Share of common neighbours beyond chance over all {n - 2:,} sizes, small ones counting most."
-    area = high.looked.mean("area under R_NX", areas - chance, "higher", about, per_row=per_row)
-    return CoRanking(k, q, r, q - k / (n - 1), area, low, high_end, area.sample, area.left_out)
+        n, m = high.n, high.prepared().m
+        _, weights, chance = _area_weights(n)
+        areas, errors = np.empty(m), np.empty((m, 5))
+
+        def work(block: slice) -> tuple[np.ndarray, np.ndarray]:
+            totals, squares = np.zeros(n - 1, dtype=np.int64), np.zeros(n - 1)
+            ranks, order = high.ranks(block), Z.order(high.places[block])
+            kernels.add_shared(ranks, order, weights, totals, squares, areas[block])
+            kernels.sum_rank_errors(ranks, order, k, errors[block])
+            return totals, squares
+
+        parts = over_blocks(high.side.threads(high.run), "comparing orders", blocks(m, high.step), work)
+        totals, squares = (np.sum([part[c] for part in parts], axis=0) for c in (0, 1))
+        return cls(totals, squares, areas - chance, errors)
+
+    def curves(self, high: HighSide, *, per_row: bool = False) -> CoRanking:
+        """The share of common neighbours for every size."""
+        n, m, k = high.n, high.m, np.arange(1, high.n - 1)
+        shared = self.totals[:-1] / m  # (n - 2,) the mean over the rows
+        q = shared / k
+        r = ((n - 1) * q - k) / (n - 1 - k)
+        low = top = None
+        if high.looked.rows is not None:
+            spread = np.sqrt(np.maximum(0, self.squares[:-1] / m - shared**2) * m / (m - 1))
+            half = NORMAL * spread / k * (n - 1) / (n - 1 - k) * np.sqrt(1 / m - 1 / n)
+            low, top = r - half, r + half
+        about = f"Share of common neighbours beyond chance over all {n - 2:,} sizes, small ones counting most."
+        area = high.looked.mean("area under R_NX", self.areas, "higher", about, per_row=per_row)
+        return CoRanking(k, q, r, q - k / (n - 1), area, low, top, area.sample, area.left_out)
 
 
 def _area_weights(n: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -286,23 +303,16 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
 
 
 def neighborhood_measures(high: HighSide, Z: Side, k: int) -> tuple[Measure, ...]:
-    """Trustworthiness, continuity, both rank errors and LCMC of the rows of a high side, from one walk over ranks."""
-    from lowland.kernels import ranks as kernels
-
+    """Trustworthiness, continuity, both rank errors, LCMC and the area under R_NX, from one walk over the orders."""
     check_neighbors(k, high.n)
-    sums = np.empty((high.m, 5))
-    high.prepared()
-
-    def work(block: slice) -> None:
-        kernels.sum_rank_errors(high.ranks(block), Z.order(high.places[block]), k, sums[block])
-
-    over_blocks(high.run, "comparing orders", blocks(high.m, high.step), work)
-    looked = high.looked
+    orders, looked = Orders.of(high, Z, k), high.looked
+    false, missed, relative_false, relative_missed, shared = orders.errors.T
     return (
-        _trust(looked, sums[:, 0], k),
-        _continuity(looked, sums[:, 1], k),
-        *_relative(looked, sums[:, 2], sums[:, 3], k),
-        _lcmc(looked, sums[:, 4], k),
+        _trust(looked, false, k),
+        _continuity(looked, missed, k),
+        *_relative(looked, relative_false, relative_missed, k),
+        _lcmc(looked, shared, k),
+        orders.curves(high).area,
     )
 
 

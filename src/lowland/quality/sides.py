@@ -122,7 +122,7 @@ def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
             f"{len(C)} of the {len(kept)} rows of Z have coordinates, and at least {LEAST_ROWS} are needed to compare. "
             "Pass more rows; a method with disconnected='connect' leaves none out."
         )
-    if bool((C == C[:1]).all()):
+    if bool((C[:1] == C).all()):
         raise DataError("All rows of Z are equal: it shows one point. Check the method that made it, and its input.")
     return C, kept
 
@@ -150,7 +150,7 @@ def check_neighbors(k: int, n: int, *, half: bool = True) -> None:
 def check_sample(sample: Sample) -> None:
     """Refuse a sample too small for an interval."""
     whole = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
-    if sample not in (None, "auto") and (not whole or int(sample) < LEAST_SAMPLE):  # type: ignore[arg-type]
+    if sample not in (None, "auto") and (not whole or int(sample) < LEAST_SAMPLE):
         raise ParameterError(
             f"sample={sample!r}: give a whole number of at least {LEAST_SAMPLE}, 'auto', or None for all rows."
         )
