@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,12 @@ from lowland.errors import FileProblem, ParameterError
 PURPOSES = ("see", "compress", "classify")
 SCALES = ("none", "standard", "auto")
 LIMIT = 120.0
-SHOWN = ("area under R_NX", "trustworthiness", "accuracy", "explained share")  # measures in the table on the screen
+SHOWN = (
+    "area under R_NX",
+    "trustworthiness",
+    "downstream accuracy",
+    "explained share",
+)  # measures in the table on the screen
 INTERRUPTED = 130
 
 
@@ -36,7 +40,7 @@ def run(
         labels = _labels(file, label)
         result = study(
             rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, limit=limit, cache=cache,
-            seed=random_state, command=shlex.join(["lowland", *sys.argv[1:]]),
+            seed=random_state, command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
         )  # fmt: skip
     if label is not None:
         result = _labelled(result, label)

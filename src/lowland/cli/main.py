@@ -48,7 +48,8 @@ class Lowland(options.Verbs):
         flags = words[: words.index("--")] if "--" in words else words
 
         def call() -> None:
-            with self.make_context("lowland", words, **extra) as ctx:
+            with self.make_context("lowland", list(words), **extra) as ctx:
+                ctx.meta["lowland.words"] = tuple(words)  # so that a report can tell the call
                 self.invoke(ctx)
 
         def spoken(text: str) -> str:

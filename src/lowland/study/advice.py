@@ -62,7 +62,13 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
         evidence.append(f"Trustworthiness of {chosen.name}: {_number(trust)}. {trust.about}")
     if area.value < 0.3:
         words += f" An area of {area.value:.2f} is little: read the picture with care, most neighbours are not kept."
-    return Advice("see", chosen.name, chosen.n_components, words, (*evidence, *_of_dimension(facts, size), *_of_units(facts, scaled)))
+    return Advice(
+        "see",
+        chosen.name,
+        chosen.n_components,
+        words,
+        (*evidence, *_of_dimension(facts, size), *_of_units(facts, scaled)),
+    )
 
 
 # --- to compress ---
@@ -91,7 +97,9 @@ def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
             f"less than half of the {plain:.4g} that PCA leaves with as many. {words.replace('To compress, use', 'By straight axes:')}"
         )
         name, count = trial.name, trial.n_components or m
-    errors = sorted((t.scores["reconstruction error"].value, t.name) for t in done if "reconstruction error" in t.scores)
+    errors = sorted(
+        (t.scores["reconstruction error"].value, t.name) for t in done if "reconstruction error" in t.scores
+    )
     if errors:
         told = ", ".join(f"{name} {error:.4g}" for error, name in errors[:4])
         evidence.append(f"Reconstruction errors with {_dimensions(size.k)}: {told}.")
@@ -216,9 +224,9 @@ def _of_dimension(facts: TableFacts, size: Size) -> list[str]:
         f"The rows have about {facts.dimension:.1f} dimensions of their own (95 % interval {facts.dimension_low:.1f} to "
         f"{facts.dimension_high:.1f})"
     )
-    if facts.dimension_low > size.k + 0.5:
-        return [f"{told}: {_dimensions(size.k)} cannot hold all of it."]
-    return [f"{told}: {_dimensions(size.k)} can hold it, if the method unfolds it."]
+    if facts.dimension_low > size.k:
+        return [f"{told}: {_dimensions(size.k)} cannot hold all there is."]
+    return [f"{told}: {_dimensions(size.k)} can hold all there is, if the method unfolds it."]
 
 
 def _of_units(facts: TableFacts, scaled: bool) -> list[str]:

@@ -133,7 +133,15 @@ class _Data:
         names = tuple(self.names[j] for j in columns)
         labels = None if self.labels is None else self.labels[shown]
         return Table(
-            self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), names, values, self.label_name, labels
+            self.source,
+            len(self.X),
+            d,
+            self.fingerprint,
+            shown.astype(np.int64),
+            names,
+            values,
+            self.label_name,
+            labels,
         )
 
 
@@ -165,7 +173,8 @@ class _Study:
                     stage.advance()
         except (KeyboardInterrupt, Stopped):
             done += [
-                stopped(planned) if planned.left_out is None else left_out(planned) for planned in self.trials[len(done) :]
+                stopped(planned) if planned.left_out is None else left_out(planned)
+                for planned in self.trials[len(done) :]
             ]
             return self._with_curves(done, facts), facts, False
         finally:
@@ -198,7 +207,12 @@ class _Study:
 
     def key(self, planned: Planned) -> str:
         """What names a trial in the cache."""
-        own = {"method": planned.method, "parameters": planned.parameters, "rows": planned.fitted_rows, "k": self.size.k}
+        own = {
+            "method": planned.method,
+            "parameters": planned.parameters,
+            "rows": planned.fitted_rows,
+            "k": self.size.k,
+        }
         return key_of(self._common() | {"what": "trial", **own})
 
     def _trial(self, planned: Planned) -> Trial:
@@ -337,7 +351,9 @@ def _check(k: Any, purpose: Any, scale: Any, limit: Any, seed: Any, worker: Any)
     for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
         if value not in known:
             raise ParameterError(f"compare({name}={value!r}): choose among {', '.join(map(repr, known))}.")
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf):
+    if limit is not None and (
+        isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf
+    ):
         raise ParameterError(f"compare(limit={limit!r}): give seconds, more than 0, or None for no limit.")
     if isinstance(seed, bool) or not isinstance(seed, whole) or seed < 0:
         raise ParameterError(f"compare(seed={seed!r}): give a whole number of at least 0.")
@@ -349,7 +365,15 @@ def _check(k: Any, purpose: Any, scale: Any, limit: Any, seed: Any, worker: Any)
 
 
 def _call(k: int, purpose: Any, methods: Any, sweep: Any, scale: Any, limit: Any, seed: Any) -> str:
-    given = {"methods": methods, "k": k, "purpose": purpose, "sweep": sweep, "scale": scale, "limit": limit, "seed": seed}
+    given = {
+        "methods": methods,
+        "k": k,
+        "purpose": purpose,
+        "sweep": sweep,
+        "scale": scale,
+        "limit": limit,
+        "seed": seed,
+    }
     usual = {"methods": "all", "k": 2, "purpose": "see", "sweep": None, "scale": "none", "limit": 120.0, "seed": 0}
     told = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
     return f"lowland.compare({', '.join(['X', 'y', *told])})"

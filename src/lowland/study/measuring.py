@@ -10,9 +10,7 @@ import numpy as np
 
 from lowland.blocks.neighbors import NeighborGraph, nearest_neighbors
 from lowland.errors import LowlandError
-from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, shepard
-from lowland.quality.distances import distance_measures
-from lowland.quality.neighborhoods import neighborhood_measures
+from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, judge, shepard
 from lowland.run.local import LocalRun
 from lowland.run.settings import config
 from lowland.study import downstream
@@ -46,45 +44,42 @@ class Judge:
         try:
             with config(progress=False), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                found, curves_found = self._compared(trial.Z)
-                scores = {**{m.name: as_score(m) for m in found}, **scores}
-                curves |= curves_found
-                per_row = {m.name: m.per_row for m in found if m.per_row is not None}
-                per_row[KEPT] = self._kept(trial.Z)
-                share = float(np.nanmean(per_row[KEPT]))
-                about = f"Share of the {self.k} nearest in the data that are among the {self.k} nearest here."
-                scores[KEPT] = Score(share, "higher", about)
-                if self.y is not None and downstream.NAME not in scores:
-                    accuracy = downstream.accuracy(trial.Z, self.y, self.seed)
-                    scores |= {} if accuracy is None else {downstream.NAME: accuracy}
+                found, per_row = self._judged(trial.Z)
+                scores = found | scores
+                curves |= self._curves(trial.Z)
             told += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in told]
         except LowlandError as error:
             told.append(f"Not measured: {error}")
-        per_row = {name: np.asarray(values, dtype=np.float32) for name, values in per_row.items()}
-        return replace(trial, scores=scores, curves=curves, per_row=per_row, warnings=tuple(told))
+        single = {name: np.asarray(values, dtype=np.float32) for name, values in per_row.items()}
+        return replace(trial, scores=scores, curves=curves, per_row=single, warnings=tuple(told))
 
     @property
     def k(self) -> int:
         """Neighbours that are compared."""
         return neighbors_for(self.high.n)
 
-    def _compared(self, Z: np.ndarray) -> tuple[list[Measure], dict[str, Curve]]:
-        """Neighbourhoods and distances here and there."""
-        high, side = HighSide.beside(self.high, Z)
-        ranks = co_ranking(high, Z) if high is self.high else co_ranking(high, Z[high.looked.kept])
-        diagram = shepard(high, Z) if high is self.high else shepard(high, Z[high.looked.kept])
-        found = [ranks.area, *neighborhood_measures(high, side, min(self.k, (high.n - 1) // 2))]
-        found += distance_measures(high, side)
+    def _judged(self, Z: np.ndarray) -> tuple[dict[str, Score], dict[str, np.ndarray]]:
+        """Every measure, and those of each row."""
+        placed = int(np.sum(~np.isnan(Z).any(axis=1)))
+        k = min(self.k, max(1, (placed - 1) // 2))
+        found = {m.name: as_score(m) for m in judge(self.high, Z, self.y, n_neighbors=k)}
+        kept = self._kept(Z)
+        about = f"Share of the {self.k} nearest in the data that are among the {self.k} nearest here."
+        found[KEPT] = Score(float(np.nanmean(kept)), "higher", about)
+        accuracy = None if self.y is None else downstream.accuracy(Z, self.y, self.seed)
+        found |= {} if accuracy is None else {downstream.NAME: accuracy}
+        return found, {KEPT: kept}
+
+    def _curves(self, Z: np.ndarray) -> dict[str, Curve]:
+        """R_NX over sizes of neighbourhoods, and distances here and there."""
+        ranks, diagram = co_ranking(self.high, Z), shepard(self.high, Z)
         some = np.unique(np.geomspace(1, len(ranks.k), CURVE_POINTS).round().astype(int)) - 1
         pairs = np.random.default_rng(self.seed).permutation(len(diagram.original))[:CLOUD_POINTS]
-        curves = {
+        there, here = diagram.original[pairs], diagram.embedded[pairs]
+        return {
             "R_NX": Curve(ranks.k[some], ranks.r_nx[some], "neighbours", "R_NX"),
-            "Shepard": Curve(
-                diagram.original[pairs], diagram.embedded[pairs], "distance in the data", "distance in the embedding",
-                "cloud",
-            ),
-        }  # fmt: skip
-        return found, curves
+            "Shepard": Curve(there, here, "distance in the data", "distance in the embedding", "cloud"),
+        }
 
     def _kept(self, Z: np.ndarray) -> np.ndarray:
         """The share of each row's nearest that are its nearest in Z, (n,); NaN for rows without coordinates."""
@@ -133,7 +128,9 @@ class TableFacts:
     def from_plain(cls, told: dict[str, Any]) -> Self:
         """What ``to_plain`` made."""
         accuracy = None if told["accuracy"] is None else Score(**told["accuracy"])
-        return cls(**{**told, "shares": tuple(told["shares"]), "distortions": tuple(told["distortions"]), "accuracy": accuracy})
+        return cls(
+            **{**told, "shares": tuple(told["shares"]), "distortions": tuple(told["distortions"]), "accuracy": accuracy}
+        )
 
 
 MOST_COMPONENTS = 1_000

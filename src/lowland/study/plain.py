@@ -77,7 +77,9 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
     whole["trials"] = [told for told, _ in trials]
     write_columns(_columns(result.table, [arrays for _, arrays in trials]), place / POINTS)
     with whole_or_nothing(place / JSON) as path:
-        path.write_text(json.dumps(_finite({"format": FORMAT, **whole}), indent=1, ensure_ascii=False), encoding="utf-8")
+        path.write_text(
+            json.dumps(_finite({"format": FORMAT, **whole}), indent=1, ensure_ascii=False), encoding="utf-8"
+        )
     return place
 
 

@@ -21,9 +21,9 @@ SAMPLE = 2_000  # rows to which a method that knows no landmarks is fitted, the 
 
 # What gives the coordinates of another method, or none; named in methods or in a sweep it takes part all the same.
 DOUBLES = {
-    "IncrementalPCA": "Left out: it finds PCA's axes, from rows that come in batches.",
-    "LinearAutoencoder": "Left out: its codes span the plane of PCA.",
-    "VectorQuantizer": "Left out: it replaces rows by codes and gives no coordinates to draw.",
+    "IncrementalPCA": "It finds PCA's axes, from rows that come in batches.",
+    "LinearAutoencoder": "Its codes span the plane of PCA.",
+    "VectorQuantizer": "It replaces rows by codes and gives no coordinates to draw.",
 }
 
 

@@ -42,7 +42,9 @@ def split_sweep(text: str) -> tuple[str, list[str]]:
     name, equals, rest = text.partition("=")
     values = [value.strip() for value in rest.split(",")]
     if not equals or not all(values):
-        raise ParameterError(f"sweep {text!r}: write METHOD.PARAMETER=VALUE,VALUE,… such as isomap.n_neighbors=5,10,20.")
+        raise ParameterError(
+            f"sweep {text!r}: write METHOD.PARAMETER=VALUE,VALUE,… such as isomap.n_neighbors=5,10,20."
+        )
     return name.strip(), values
 
 

@@ -13,9 +13,9 @@ from lowland.arrays.namespace import to_numpy
 from lowland.blocks.landmarks import evenly_spread
 from lowland.blocks.neighbors import NeighborGraph
 from lowland.errors import DataError, LowlandError, Stopped
-from lowland.methods.maps import LinearMap, RowMap
 from lowland.methods.registry import load_method
 from lowland.run.settings import config, settings
+from lowland.study.downstream import NAME as ACCURACY
 from lowland.study.downstream import accuracy_when_refitted
 from lowland.study.meters import Clock, PeakMemory
 from lowland.study.plan import Planned, shared_neighbors
@@ -81,7 +81,7 @@ def fit_trial(planned: Planned, shared: Shared, limit: float | None = None) -> T
             return failed(planned, in_a_sentence(error), _texts(caught))
     with warnings.catch_warnings(record=True) as later, config(progress=False, output="default"):
         warnings.simplefilter("always")
-        scores, curves = _of_the_model(est, planned, shared, Z)
+        scores, curves = _of_the_model(est, planned, shared)
     told = (*planned.notes, *_texts([*caught, *later]))
     return Trial(
         planned.name, planned.method, planned.parameters, "done", None, told, seconds, memory.bytes,
@@ -138,15 +138,12 @@ def _checked(Z: Any) -> np.ndarray:
 # --- what the fitted model says ---
 
 
-def _of_the_model(
-    est: Any, planned: Planned, shared: Shared, Z: np.ndarray
-) -> tuple[dict[str, Score], dict[str, Curve]]:
+def _of_the_model(est: Any, planned: Planned, shared: Shared) -> tuple[dict[str, Score], dict[str, Curve]]:
     """The measures and curves that need the model itself, not its coordinates alone."""
-    scores, curves = _way_back(est, shared.X, Z), {}
+    scores, curves = _way_back(est, shared.X), {}
     if shared.y is not None and est.reads_y:
         accuracy = accuracy_when_refitted(est, shared.X, shared.y, shared.seed)
-        if accuracy is not None:
-            scores[accuracy[0]] = accuracy[1]
+        scores |= {} if accuracy is None else {ACCURACY: accuracy}
     if planned.method == "Isomap":
         left = est.residual_variances_
         dimensions = np.arange(1, len(left) + 1)
@@ -154,34 +151,18 @@ def _of_the_model(
     return scores, curves
 
 
-def _way_back(est: Any, X: np.ndarray, Z: np.ndarray) -> dict[str, Score]:
+def _way_back(est: Any, X: np.ndarray) -> dict[str, Score]:
     """How much is lost on the way down and back, where there is a way back; columns that are kept lose nothing."""
     from lowland.quality import explained_share, reconstruction_error
+    from lowland.quality.reconstruction import has_way_back
 
-    if not isinstance(est, RowMap) or est.keeps_columns:
+    if est.keeps_columns or not has_way_back(est):
         return {}
     try:
-        if isinstance(est, LinearMap):
-            found = [reconstruction_error(est, X), explained_share(est, X)]
-            return {m.name: Score(m.value, m.better, m.about) for m in found}
-        error = _mean_square(X, est.inverse_transform(Z))
-    except (LowlandError, NotImplementedError, AttributeError):
+        found = [reconstruction_error(est, X), explained_share(est, X)]
+    except (LowlandError, NotImplementedError):
         return {}
-    spread = float(X.var(axis=0, dtype=np.float64).sum())
-    about = f"Mean squared distance between the rows and their reconstruction from {Z.shape[1]} coordinates."
-    share = f"Share of the variance of the rows that {Z.shape[1]} coordinates keep."
-    return {
-        "reconstruction error": Score(error, "lower", about),
-        "explained share": Score(1 - error / spread, "higher", share),
-    }
-
-
-def _mean_square(X: np.ndarray, back: Any) -> float:
-    total = 0.0
-    for begin in range(0, len(X), 4096):
-        part = slice(begin, begin + 4096)
-        total += float(np.sum((X[part].astype(np.float64) - to_numpy(back[part])) ** 2))
-    return total / len(X)
+    return {m.name: Score(m.value, m.better, m.about) for m in found}
 
 
 def shown_only(trial: Trial, shown: np.ndarray) -> Trial:

@@ -83,7 +83,7 @@ class Worker:
         self._lines = queue.SimpleQueue()
         with open(self.place / "stderr", "wb") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "lowland.study.worker", str(self.place)],
+                [sys.executable, "-c", "from lowland.study.worker import main; main()", str(self.place)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True,
                 env={**os.environ, "PYTHONPATH": path},
             )  # fmt: skip
@@ -192,8 +192,9 @@ class _Teller:
             self.say(f"{COMPILED} {spent:.3f}")
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Work until the study closes the pipe."""
+    folder = Path(sys.argv[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends this process
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     sys.stdout = sys.stderr  # what a library prints is no answer
@@ -210,7 +211,3 @@ def main(folder: Path) -> None:
             trial = fit_trial(planned, shared, limit)
         (folder / ANSWER).write_bytes(pickle.dumps(trial))
         say(DONE)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
