@@ -201,8 +201,8 @@ compare = options.Command(
         _option("--scale", "none", click.Choice(SCALES),
                 "Take columns as they are, give each the deviation 1, or do so where deviations differ by more than 10 "
                 "times. [default: none]"),
-        _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True), "Seconds that one fit may take. [default: 120]",
-                metavar="SECONDS"),
+        _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True),
+                "Seconds that one fit may take. [default: 120]", metavar="SECONDS"),
         _option("--cache/--no-cache", True, None, "Read and keep trials in the user's cache folder. [default: cache]"),
         _option("--random-state --seed random_state", 0, click.IntRange(min=0),
                 "Seed of what is drawn. [default: 0]", metavar="N"),

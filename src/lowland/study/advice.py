@@ -50,7 +50,10 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
             "chance and 1 is perfect."
         )
     elif chosen is best:
-        words += f"Its area under R_NX is the largest of {_trials(drawn)}, {_number(area)}, where 0 is chance and 1 is perfect."
+        words += (
+            f"Its area under R_NX is the largest of {_trials(drawn)}, {_number(area)}, where 0 is chance and 1 is "
+            "perfect."
+        )
     else:
         words += (
             f"{best.name} has the largest area under R_NX of {_trials(drawn)}, {_number(top)}; {chosen.name} has "
@@ -77,7 +80,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
 def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
     m, share = enough_components(facts.shares, KEEP)
     pca = next((t for t in done if t.method == "PCA"), None)
-    evidence = [f"{_that_keep(m)} {share:.1%} of the variance{_one_fewer(facts, m)}."]
+    evidence = [f"{_that_keep(m)} {share:.2%} of the variance{_one_fewer(facts, m)}."]
     evidence += _of_dimension(facts, size)
     name, count = (None if pca is None else pca.name), m
     if share < KEEP:
@@ -88,13 +91,17 @@ def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
     elif m >= size.d:
         words = f"To keep {KEEP:.0%} of the variance PCA needs all {size.d} columns: there is nothing to compress."
     else:
-        words = f"To compress, use PCA with {_components(m)}: the fewest that keep {KEEP:.0%} of the variance of {size.d} columns ({share:.1%})."
+        words = (
+            f"To compress, use PCA with {_components(m)}: the fewest that keep {KEEP:.0%} of the variance of {size.d} "
+            f"columns ({share:.1%})."
+        )
     better = _better_than_pca(done, facts)
     if better is not None:
         trial, error, plain = better
         words = (
-            f"To compress, use {trial.name} with {_dimensions(trial.n_components)}: its reconstruction error is {error:.4g}, "
-            f"less than half of the {plain:.4g} that PCA leaves with as many. {words.replace('To compress, use', 'By straight axes:')}"
+            f"To compress, use {trial.name} with {_dimensions(trial.n_components)}: its reconstruction error is "
+            f"{error:.4g}, less than half of the {plain:.4g} that PCA leaves with as many. "
+            f"{words.replace('To compress, use', 'By straight axes:')}"
         )
         name, count = trial.name, trial.n_components or m
     errors = sorted(
@@ -121,7 +128,7 @@ def _that_keep(m: int) -> str:
 
 
 def _one_fewer(facts: TableFacts, m: int) -> str:
-    return "" if m == 1 else f", one fewer {sum(facts.shares[: m - 1]):.1%}"
+    return "" if m == 1 else f", one fewer {sum(facts.shares[: m - 1]):.2%}"
 
 
 def _better_than_pca(done: list[Trial], facts: TableFacts) -> tuple[Trial, float, float] | None:
@@ -147,22 +154,26 @@ def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
         words = "No trial could be judged by its labels: a class has too few rows, or nothing was fitted."
         return Advice("classify", None, None, words, ())
     best = max(judged, key=lambda t: t.scores[ACCURACY].value)
-    equal = [t for t in judged if _ties(t.scores[ACCURACY], best.scores[ACCURACY])]
-    chosen = _simplest(equal)
-    score, whole = chosen.scores[ACCURACY], facts.accuracy
-    evidence = [_ranking(judged, ACCURACY), f"{chosen.name}: {score.about}"]
+    top, whole = best.scores[ACCURACY], facts.accuracy
+    evidence = [_ranking(judged, ACCURACY), f"{best.name}: {top.about}"]
     if whole is not None:
         evidence.append(f"From all {size.d} columns: {_number(whole)}. {whole.about}")
-    if whole is not None and whole.value > score.value and not _ties(score, whole):
+    if whole is not None and _worse(top, whole):
         words = (
-            f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are told right, "
-            f"from {_dimensions(chosen.n_components)} at best {_number(best.scores[ACCURACY])} ({best.name}). Keep the "
-            "columns, or ask for more dimensions."
+            f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are told "
+            f"right, from {_dimensions(best.n_components)} at best {_number(top)} ({best.name}). Keep the columns, or "
+            "ask for more dimensions."
         )
         return Advice("classify", None, None, words, (*evidence, *_of_units(facts, scaled)))
-    words = f"To classify, use {chosen.name} with {_dimensions(chosen.n_components)}: {_number(score)} of the held-out rows are told right"
+    good = [t for t in judged if _ties(t.scores[ACCURACY], top)]
+    chosen = _simplest([t for t in good if whole is None or not _worse(t.scores[ACCURACY], whole)])
+    score = chosen.scores[ACCURACY]
+    words = (
+        f"To classify, use {chosen.name} with {_dimensions(chosen.n_components)}: {_number(score)} of the held-out "
+        "rows are told right"
+    )
     if chosen is not best:
-        words += f", no different from {best.name} with {_number(best.scores[ACCURACY])} {_because(score, best.scores[ACCURACY])}"
+        words += f", no different from {best.name} with {_number(top)} {_because(score, top)}"
     if whole is not None:
         relation = "as many as" if _ties(score, whole) else "more than"
         words += f"; {relation} from all {size.d} columns, {_number(whole)}"
@@ -178,6 +189,10 @@ def _ties(a: Score, b: Score) -> bool:
     if low.high is not None and high.low is not None:
         return low.high >= high.low
     return high.value - low.value <= MARGIN
+
+
+def _worse(a: Score, b: Score) -> bool:
+    return a.value < b.value and not _ties(a, b)
 
 
 def _because(a: Score, b: Score) -> str:
@@ -221,8 +236,8 @@ def _of_dimension(facts: TableFacts, size: Size) -> list[str]:
     if facts.dimension is None or facts.dimension_low is None or facts.dimension_high is None:
         return []
     told = (
-        f"The rows have about {facts.dimension:.1f} dimensions of their own (95 % interval {facts.dimension_low:.1f} to "
-        f"{facts.dimension_high:.1f})"
+        f"The rows have about {facts.dimension:.1f} dimensions of their own (95 % interval {facts.dimension_low:.1f} "
+        f"to {facts.dimension_high:.1f})"
     )
     if facts.dimension_low > size.k:
         return [f"{told}: {_dimensions(size.k)} cannot hold all there is."]
@@ -234,8 +249,8 @@ def _of_units(facts: TableFacts, scaled: bool) -> list[str]:
         return ["Every column was given the deviation 1 before the methods saw it."]
     if facts.uneven > UNEVEN:
         return [
-            f"The deviations of the columns differ by up to {facts.uneven:.3g} times, and the large ones count most. If "
-            "that is only their units, say scale='standard'."
+            f"The deviations of the columns differ by up to {facts.uneven:.3g} times, and the large ones count most. "
+            "If that is only their units, say scale='standard'."
         ]
     return []
 

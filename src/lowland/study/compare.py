@@ -99,10 +99,11 @@ def compare(
     call = command or _call(k, purpose, methods, sweep, scale, limit, seed)
     study = _Study(data, size, trials, limit, worker, Cache() if cache else NoCache())
     done, facts, complete = study.run()
+    advice = advise(done, facts, size, scaled=data.scaled)
+    seconds = time.perf_counter() - begun
     return StudyResult(
-        data.table(int(seed)), done, advise(done, facts, size, scaled=data.scaled), k, purpose, call, _versions(), _machine(),
-        started, time.perf_counter() - begun, complete,
-    )  # fmt: skip
+        data.table(size.seed), done, advice, k, purpose, call, _versions(), _machine(), started, seconds, complete
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,8 +291,8 @@ def _open(X: Any, y: Any, scale: Scale, k: int) -> _Data:
     if isinstance(y, str):
         if not (is_frame(X) or isinstance(X, str | os.PathLike)):
             raise DataError(
-                f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the path "
-                "of a file, or give the labels themselves, one a row."
+                f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
+                "path of a file, or give the labels themselves, one a row."
             )
         rows, labels = open_rows(X, drop=[y]), read_column(X, y)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
@@ -10,15 +11,17 @@ import numpy as np
 
 from lowland.blocks.neighbors import NeighborGraph, nearest_neighbors
 from lowland.errors import LowlandError
+from lowland.methods.registry import load_method
 from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, judge, shepard
 from lowland.run.local import LocalRun
 from lowland.run.settings import config
 from lowland.study import downstream
 from lowland.study.result import Curve, Score, Trial
 
-VERSION = 1  # of what is measured: a change makes cached trials stale
+VERSION = 2  # of what is measured: a change makes cached trials stale
 NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
 KEPT = "neighbours kept"
+OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
 AREA, TRUST = "area under R_NX", "trustworthiness"
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 
@@ -40,12 +43,13 @@ class Judge:
     def measured(self, trial: Trial) -> Trial:
         """Return a trial with what its coordinates say; where they cannot be measured, the reason is among warnings."""
         assert trial.Z is not None
-        scores, curves, per_row, told = dict(trial.scores), dict(trial.curves), {}, list(trial.warnings)
+        scores, curves, told = dict(trial.scores), dict(trial.curves), list(trial.warnings)
+        per_row: dict[str, np.ndarray] = {}
         try:
             with config(progress=False), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 found, per_row = self._judged(trial.Z)
-                scores = found | scores
+                scores = _as_seen(found, trial.method) | scores
                 curves |= self._curves(trial.Z)
             told += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in told]
         except LowlandError as error:
@@ -105,6 +109,16 @@ def as_score(m: Measure) -> Score:
     return Score(float(m.value), m.better, m.about, m.low, m.high)
 
 
+def _as_seen(found: dict[str, Score], method: str) -> dict[str, Score]:
+    """Say so where the labels that judge a method are those it was fitted to."""
+    if not load_method(method).reads_y:
+        return found
+    return {
+        name: replace(score, about=f"{score.about} The method has seen these labels.") if name in OF_LABELS else score
+        for name, score in found.items()
+    }
+
+
 # --- the table for itself ---
 
 
@@ -138,27 +152,23 @@ MOST_COMPONENTS = 1_000
 
 def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
     """Measure the table: its spectrum, its intrinsic dimension, and what its labels can be told from."""
-    from lowland.methods.pca import PCA
-
     with config(progress=False), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # trials tell of the same, each for its method
         n, d = X.shape
-        pca = PCA(min(n, d, MOST_COMPONENTS)).fit(X)
+        pca = load_method("PCA")(min(n, d, MOST_COMPONENTS)).fit(X)
         values = np.asarray(pca.explained_variance_, dtype=np.float64)
         total = float(np.sum(pca.explained_variance_) / max(float(np.sum(pca.explained_variance_ratio_)), 1e-300))
         left = np.maximum(total - np.concatenate([[0.0], np.cumsum(values)]), 0.0) * (n - 1) / n
-        try:
+        dimension: tuple[float | None, float | None, float | None] = (None, None, None)
+        with contextlib.suppress(LowlandError):  # too few rows, or too many of them equal
             own = intrinsic_dimension(X, random_state=seed)
             dimension = (float(own.value), float(own.low), float(own.high))
-        except LowlandError:
-            dimension = None
         accuracy = None if y is None else downstream.accuracy(X, y, seed)
         spread = X.std(axis=0, dtype=np.float64)
         spread = spread[spread > 0]
         uneven = float(spread.max() / spread.min()) if len(spread) else 1.0
     shares = tuple(float(v) for v in values / max(total, 1e-300))
-    low_high = (None, None, None) if dimension is None else dimension
-    return TableFacts(shares, tuple(map(float, left)), *low_high, accuracy, uneven)
+    return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, uneven)
 
 
 def with_spectrum(trial: Trial, facts: TableFacts) -> Trial:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
 import os
 import threading
 import time
@@ -51,6 +53,7 @@ class PeakMemory:
     bytes: int | None = None
 
     def __enter__(self) -> Self:
+        _give_back()
         self._before, self._highest = resident(), 0
         self._exact = self._before is not None and _reset_peak()
         self._over = threading.Event()
@@ -80,6 +83,13 @@ def resident() -> int | None:
     with contextlib.suppress(OSError, ValueError, AttributeError), open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return None
+
+
+def _give_back() -> None:
+    """Let what was freed go back to the system, or the next trial would seem to need nothing."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # the C library of another system
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _reset_peak() -> bool:

@@ -79,10 +79,10 @@ def fit_trial(planned: Planned, shared: Shared, limit: float | None = None) -> T
             return timed_out(planned, limit)
         except Exception as error:  # a study outlives whatever one method does
             return failed(planned, in_a_sentence(error), _texts(caught))
-    with warnings.catch_warnings(record=True) as later, config(progress=False, output="default"):
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(), config(progress=False, output="default"):
+        warnings.simplefilter("ignore")  # the fit has told its own; folds would say the same again
         scores, curves = _of_the_model(est, planned, shared)
-    told = (*planned.notes, *_texts([*caught, *later]))
+    told = (*planned.notes, *_texts(caught))
     return Trial(
         planned.name, planned.method, planned.parameters, "done", None, told, seconds, memory.bytes,
         n_components=Z.shape[1], scores=scores, curves=curves, Z=Z,

@@ -174,6 +174,9 @@ def _opened(folder: Path) -> Shared:
     plain = {name: None if values is None else np.asarray(values) for name, values in found.items()}
     graph = None if plain["start"] is None else NeighborGraph(plain["start"], plain["to"], plain["length"])  # type: ignore[arg-type]
     assert plain["X"] is not None
+    for values in plain.values():
+        if values is not None:
+            values.max(initial=0)  # pages that are read now do not count as a method's memory
     return Shared(plain["X"], plain["y"], graph, plain["D"], int(np.load(folder / "seed.npy")))
 
 
