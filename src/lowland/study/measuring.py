@@ -13,7 +13,7 @@ from lowland.blocks.neighbors import NeighborGraph, nearest_neighbors
 from lowland.errors import LowlandError
 from lowland.methods.registry import load_method
 from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, judge, shepard
-from lowland.run.local import LocalRun
+from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.settings import config
 from lowland.study import downstream
 from lowland.study.result import Curve, Score, Trial
@@ -46,7 +46,8 @@ class Judge:
         scores, curves, told = dict(trial.scores), dict(trial.curves), list(trial.warnings)
         per_row: dict[str, np.ndarray] = {}
         try:
-            with config(progress=False), warnings.catch_warnings(record=True) as caught:
+            # sums over pairs are short: threads of BLAS would cost more than they bring
+            with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 found, per_row = self._judged(trial.Z)
                 scores = _as_seen(found, trial.method) | scores

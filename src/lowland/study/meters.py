@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import os
 import threading
 import time
@@ -87,7 +86,6 @@ def resident() -> int | None:
 
 def _give_back() -> None:
     """Let what was freed go back to the system, or the next trial would seem to need nothing."""
-    gc.collect()
     with contextlib.suppress(OSError, AttributeError, TypeError):  # the C library of another system
         ctypes.CDLL(None).malloc_trim(0)
 
