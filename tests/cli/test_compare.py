@@ -33,7 +33,10 @@ def test_a_table_of_trials_and_the_advice(lowland, labelled):
 def test_json_is_plain_and_tells_the_call(lowland, labelled):
     words = ("compare", labelled, "--label", "way", *FEW, "--purpose", "classify", "--json", "-k", 1)
     facts = json.loads(lowland(*words).stdout)
-    assert facts["command"] == "lowland compare labels.csv --label way --methods pca,isomap,lda --purpose classify --json -k 1"
+    assert (
+        facts["command"]
+        == "lowland compare labels.csv --label way --methods pca,isomap,lda --purpose classify --json -k 1"
+    )
     assert [t["status"] for t in facts["trials"]] == ["done"] * 3
     assert facts["advice"][0]["purpose"] == "classify"
     assert facts["label"] == "way"
@@ -121,5 +124,5 @@ def test_what_is_written_twice_is_alike():
     from lowland.study.compare import Scale
     from lowland.study.result import Purpose
 
-    assert verb.PURPOSES == get_args(Purpose)
-    assert verb.SCALES == get_args(Scale)
+    assert get_args(Purpose) == verb.PURPOSES
+    assert get_args(Scale) == verb.SCALES

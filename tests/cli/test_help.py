@@ -27,7 +27,15 @@ def modules_loaded_by(*words: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "words",
-    [["--help"], ["fit", "--help"], ["fit", "pca", "--help"], ["dimension", "--help"], ["compare", "--help"], ["methods"], ["--version"]],
+    [
+        ["--help"],
+        ["fit", "--help"],
+        ["fit", "pca", "--help"],
+        ["dimension", "--help"],
+        ["compare", "--help"],
+        ["methods"],
+        ["--version"],
+    ],
     ids=" ".join,
 )
 def test_help_loads_nothing_heavy(words):

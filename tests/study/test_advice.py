@@ -8,7 +8,9 @@ from lowland.study.plan import Size
 from lowland.study.result import Score, Trial
 
 AREA, TRUST, ACCURACY, ERROR = "area under R_NX", "trustworthiness", "downstream accuracy", "reconstruction error"
-FACTS = TableFacts((0.7, 0.2, 0.06, 0.04), (10.0, 3.0, 1.0, 0.4, 0.0), 2.2, 1.9, 2.5, Score(0.9, "higher", "All.", 0.86, 0.94), 3.0)
+FACTS = TableFacts(
+    (0.7, 0.2, 0.06, 0.04), (10.0, 3.0, 1.0, 0.4, 0.0), 2.2, 1.9, 2.5, Score(0.9, "higher", "All.", 0.86, 0.94), 3.0
+)
 
 
 def score(value, low=None, high=None):

@@ -44,7 +44,9 @@ def test_a_study_of_iris(study, iris):
     assert set(pca.curves) == {"R_NX", "Shepard", "scree", "distortion"}
     assert set(study["Isomap"].curves) == {"R_NX", "Shepard", "residual variance"}
     assert pca.curves["Shepard"].kind == "cloud"
-    np.testing.assert_allclose(pca.curves["distortion"].y, [lowland.PCA().fit(iris.X).distortion(m) for m in range(5)], atol=1e-9)
+    np.testing.assert_allclose(
+        pca.curves["distortion"].y, [lowland.PCA().fit(iris.X).distortion(m) for m in range(5)], atol=1e-9
+    )
     np.testing.assert_allclose(pca.curves["scree"].y, lowland.PCA().fit(iris.X).explained_variance_ratio_)
     assert pca.seconds < 5
     with pytest.raises(KeyError, match="The trials: PCA, Isomap"):
@@ -291,7 +293,13 @@ def test_a_study_is_read_as_it_was_written(study, tmp_path):
     assert again.advice == study.advice
     assert (again.k, again.purpose, again.command, again.complete) == (2, "see", study.command, True)
     for a, b in zip(study.trials, again.trials, strict=True):
-        assert (a.name, a.parameters, a.status, a.warnings, a.scores) == (b.name, b.parameters, b.status, b.warnings, b.scores)
+        assert (a.name, a.parameters, a.status, a.warnings, a.scores) == (
+            b.name,
+            b.parameters,
+            b.status,
+            b.warnings,
+            b.scores,
+        )
         np.testing.assert_array_equal(a.Z, b.Z)
         assert a.per_row.keys() == b.per_row.keys()
         for name in a.curves:

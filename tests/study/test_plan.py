@@ -94,5 +94,5 @@ def test_methods_that_are_none(methods):
 
 
 def test_an_unknown_method_is_told_with_the_known_ones():
-    with pytest.raises(ParameterError, match="no method 'tsne'. The methods: .*pca"):
+    with pytest.raises(ParameterError, match=r"no method 'tsne'\. The methods: .*pca"):
         plan(SMALL, ["tsne"])

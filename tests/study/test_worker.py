@@ -63,11 +63,11 @@ def test_leaving_early_leaves_nothing(shared):
         raise KeyboardInterrupt
 
     begun = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt), Worker(shared) as worker:
-        try:
-            worker.fit(Planned("PCA", "PCA", {}), None, interrupt)
-        finally:
-            place, process = worker.place, worker._process
+    worker = Worker(shared)
+    with pytest.raises(KeyboardInterrupt):
+        worker.fit(Planned("PCA", "PCA", {}), None, interrupt)
+    process = worker._process
+    worker.close()
     assert process.poll() is not None
-    assert not place.exists()
+    assert not worker.place.exists()
     assert time.perf_counter() - begun < 30

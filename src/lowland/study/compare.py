@@ -312,7 +312,8 @@ def _open(X: Any, y: Any, scale: Scale, k: int) -> _Data:
     scaled = scale == "standard" or (scale == "auto" and _uneven(table) > UNEVEN)
     names = rows.names or tuple(f"column {j}" for j in range(d))
     return _Data(
-        _standardised(table) if scaled else table, codes, classes, told, tuple(map(str, names)), str(rows.source).strip("'"),
+        _standardised(table) if scaled else table, codes, classes, told, tuple(map(str, names)),
+        str(rows.source).strip("'"),
         None if told is None else str(label_name or "label"), key_of({"parts": marks}), table, scaled,
     )  # fmt: skip
 
