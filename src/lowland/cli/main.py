@@ -20,6 +20,7 @@ from lowland.cli.fit import fit
 from lowland.cli.flags import in_flags
 from lowland.cli.inspect import inspect
 from lowland.cli.inverse import inverse
+from lowland.cli.judge import judge
 from lowland.cli.methods import methods
 from lowland.cli.predict import predict
 from lowland.cli.sample import sample
@@ -160,7 +161,7 @@ def _version_option() -> click.Option:
 
 cli = Lowland(
     "lowland",
-    commands=[fit, transform, inverse, predict, compare, dimension, inspect, methods, sample],
+    commands=[fit, transform, inverse, predict, judge, compare, dimension, inspect, methods, sample],
     params=[_version_option(), options.debug_option()],
     help="Bring high-dimensional data down to a few dimensions.\n\n\b\nlowland sample iris --to iris.csv\n"
     "lowland fit pca iris.csv -k 0.95 --to z.parquet --model m.lowland\n"

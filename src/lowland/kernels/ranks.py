@@ -115,8 +115,9 @@ def count_by_products(V, add, first, own, targets, powers, low, high, X, counts)
 
 @kernel
 def settle_orders(D, own, order, out):
-    """Write to ``out``, (m, n - 1), points in the order of their distances D, (m, n), from point ``own[i]``, itself left
-    out; ``order`` sorts D, equal values in any order.
+    """Write to ``out``, (m, n - 1), the other points in the order of their distances D, (m, n), from point ``own[i]``.
+
+    ``order`` sorts D, equal values in any order.
     """
     m, n = D.shape
     for i in range(m):
@@ -136,7 +137,7 @@ def settle_orders(D, own, order, out):
 
 @kernel
 def ranks_of_orders(order, ranks):
-    """Write the rank of every point, (m, n), from the points in their order, (m, n - 1); that of the row itself is 0."""
+    """Write the rank of every point, (m, n), from the points in their order, (m, n - 1); the row itself has rank 0."""
     ranks[:] = 0
     for i in range(order.shape[0]):
         for a in range(order.shape[1]):
@@ -175,8 +176,10 @@ def add_coranks(ranks, order, Q):
 
 @kernel
 def sum_rank_errors(ranks, order, k, out):
-    """Write for each row, (m, 5): excess ranks of false and of missed neighbours among k, the same relative to their
-    ranks in the neighbourhood, and how many of the k are shared.
+    """Write for each row, (m, 5), sums over its k neighbours and how many of them both orders share.
+
+    Summed are the excess of the ranks of false and of missed neighbours beyond k, and the differences of all ranks in
+    the second and in the first neighbourhood, relative to the rank there.
     """
     for i in range(order.shape[0]):
         out[i, :] = 0.0

@@ -45,9 +45,9 @@ def judge(
     >>> iris = load("iris")
     >>> for measure in quality.judge(iris.X, PCA(2).fit_transform(iris.X), iris.y)[:3]:
     ...     print(f"{measure.name} {measure.value:.3f}, {measure.better} is better")
-    trustworthiness 0.980, higher is better
-    continuity 0.988, higher is better
-    relative rank error in the embedding 0.023, lower is better
+    trustworthiness 0.979, higher is better
+    continuity 0.990, higher is better
+    relative rank error in the embedding 0.030, lower is better
     """
     codes = None
     if y is not None:

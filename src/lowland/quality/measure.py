@@ -23,7 +23,7 @@ class Measure:
     about: str  # one sentence
     low: float | None = None  # the value would lie between these in 95 % of samples; None: nothing was drawn
     high: float | None = None
-    sample: int | None = None  # rows that were looked at, or resamples; None: every row
+    sample: int | None = None  # rows that were looked at; None: every row
     left_out: int = 0  # rows without coordinates
 
     def __float__(self) -> float:
@@ -33,7 +33,7 @@ class Measure:
         interval = "" if self.low is None or self.high is None else f"{self.low:.6g} to {self.high:.6g}, "
         told = f"{self.name}: {self.value:.6g} ({interval}{self.better} is better). {self.about}"
         if self.sample is not None:
-            told += f" Estimated from {self.sample:,}."
+            told += f" Estimated from {self.sample:,} rows."
         if self.left_out:
             told += f" Left out: {self.left_out:,} without coordinates."
         return told

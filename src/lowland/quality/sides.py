@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ Sample = int | Literal["auto"] | None  # rows to look at
 
 LEAST_ROWS = 3
 LEAST_SAMPLE = 20
+_RING = 8  # rows that are drawn of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +164,8 @@ def drawn_rows(
     """Draw rows evenly over classes, where ``strata`` tells them, and from the middle to the rim; None: all rows.
 
     "auto" draws as many as make so many comparisons with all others, and not fewer than ``least``. The rows are put in
-    the order of their distance from the mean, class by class, and every n/m-th is taken from a random start: each has
-    the same chance, and every part of the cloud its share.
+    order, class by class and ring by ring about the mean, and every n/m-th is taken from a random start: each has the
+    same chance, and every part of the cloud its share.
     """
     check_sample(sample)
     n = side.n
@@ -172,7 +174,8 @@ def drawn_rows(
         return None
     rng = generator(0 if random_state is None else random_state)
     classes = np.zeros(n) if strata is None else strata
-    order = np.lexsort((rng.random(n), _from_the_middle(side), classes))
+    from_middle = np.argsort(np.argsort(_from_the_middle(side), kind="stable"), kind="stable")
+    order = np.lexsort((rng.random(n), from_middle // math.ceil(_RING * n / m), classes))
     places = np.floor((rng.random() + np.arange(m)) * (n / m)).astype(np.int64)
     return np.sort(order[np.minimum(places, n - 1)])
 

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -67,11 +67,12 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):  # it is gone, which the next line tells
             self._process.stdin.write("fit\n")
             self._process.stdin.flush()
-        if not self._wait_for(DONE, limit, tick):
-            if self._process is not None and self._process.poll() is None:
-                self.end()
-                assert limit is not None
-                return timed_out(planned, limit)
+        end = self._wait_for(DONE, limit, tick)
+        if end == "late":
+            self.end()
+            assert limit is not None
+            return timed_out(planned, limit)
+        if end == "gone":
             return failed(planned, self._last_words())
         answer: Trial = pickle.loads((self.place / ANSWER).read_bytes())  # what our own process wrote
         return answer
@@ -88,12 +89,16 @@ class Worker:
                 env={**os.environ, "PYTHONPATH": path},
             )  # fmt: skip
         threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
-        if self._wait_for(READY, START, tick):
-            return None
-        return self._last_words()
+        end = self._wait_for(READY, START, tick)
+        if end == "late":
+            self.end()
+            return f"The process that fits the trials was not ready after {START:g} s. Try again, or say worker=False."
+        return self._last_words() if end == "gone" else None
 
-    def _wait_for(self, wanted: str, limit: float | None, tick: Callable[[float], Any]) -> bool:
-        """Wait for a line; False where the process ended, or the limit passed, compiling not counted."""
+    def _wait_for(
+        self, wanted: str, limit: float | None, tick: Callable[[float], Any]
+    ) -> Literal["come", "gone", "late"]:
+        """Wait for a line: it comes, the process ends, or the limit passes, compiling not counted."""
         begun = told = time.monotonic()
         spent, compiling = 0.0, False
         while True:
@@ -101,8 +106,10 @@ class Worker:
                 line = self._lines.get(timeout=POLL)
             except queue.Empty:
                 line = ""
-            if line is None or line.strip() == wanted:
-                return line is not None
+            if line is None:
+                return "gone"
+            if line.strip() == wanted:
+                return "come"
             if line.startswith(BUSY):
                 compiling = True
             elif line.startswith(COMPILED):
@@ -112,7 +119,7 @@ class Worker:
             told = now
             allowed = None if limit is None else limit + GRACE + spent + COMPILE * compiling
             if allowed is not None and now - begun > allowed:
-                return False
+                return "late"
 
     def _last_words(self) -> str:
         """Why the process ended by itself."""
