@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import platform
@@ -9,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -202,7 +204,7 @@ class _Study:
 
     def _common(self) -> dict[str, Any]:
         return {
-            "data": self.data.fingerprint, "scaled": self.data.scaled, "seed": self.size.seed, "version": __version__,
+            "data": self.data.fingerprint, "scaled": self.data.scaled, "seed": self.size.seed, "version": _code(),
             "measures": measuring.VERSION, "shown": len(self.shown),
         }  # fmt: skip
 
@@ -379,6 +381,15 @@ def _call(k: int, purpose: Any, methods: Any, sweep: Any, scale: Any, limit: Any
     usual = {"methods": "all", "k": 2, "purpose": "see", "sweep": None, "scale": "none", "limit": 120.0, "seed": 0}
     told = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
     return f"lowland.compare({', '.join(['X', 'y', *told])})"
+
+
+@functools.cache
+def _code() -> str:
+    """The version of the code that makes a trial; while it is being worked on, also when it last changed."""
+    if "dev" not in __version__:
+        return __version__
+    files = Path(__file__).parents[1].rglob("*.py")
+    return f"{__version__} {max(file.stat().st_mtime_ns for file in files)}"
 
 
 def _versions() -> dict[str, str]:
