@@ -121,7 +121,7 @@ def test_wrong_words_are_said_before_any_work(lowland, table, words, said):
 def test_what_is_written_twice_is_alike():
     from typing import get_args
 
-    from lowland.study.compare import Scale
+    from lowland.study.opening import Scale
     from lowland.study.result import Purpose
 
     assert get_args(Purpose) == verb.PURPOSES

@@ -64,6 +64,8 @@ def test_neighbours_that_are_kept_row_by_row(study, iris):
     found = study["PCA"].per_row["neighbours kept"]
     assert np.mean(np.abs(found - kept) > 1e-6) < 0.1  # rows that coincide may be told apart in other ways
     assert study["PCA"].scores["neighbours kept"].value == pytest.approx(np.mean(found), abs=1e-6)
+    trust = study["PCA"].per_row["trustworthiness"]
+    assert study["PCA"].scores["trustworthiness"].value == pytest.approx(np.mean(trust), abs=1e-6)
 
 
 def test_labels_that_a_method_has_seen_are_told(study):
@@ -84,8 +86,8 @@ def test_the_table_tells_what_is_drawn(study, iris):
 
 
 def test_many_rows_and_columns_are_drawn_in_part(iris, monkeypatch):
-    monkeypatch.setattr(module, "SHOWN", 40)
-    monkeypatch.setattr(module, "COLOURS", 2)
+    monkeypatch.setattr("lowland.study.opening.SHOWN", 40)
+    monkeypatch.setattr("lowland.study.opening.COLOURS", 2)
     study = lowland.compare(iris.X, None, ["pca"])
     assert len(study.table.shown) == 40
     assert study.table.values.shape == (40, 2)
@@ -252,6 +254,13 @@ def test_labels_that_are_numbers_colour_and_are_no_classes(iris):
     assert [t.status for t in study.trials] == ["done", "left out"]
     np.testing.assert_allclose(study.table.labels, iris.X[:, 0])
     assert [a.purpose for a in study.advice] == ["see", "compress"]
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_names_of_rows_are_no_classes(iris, kind):
+    study = lowland.compare(iris.X, np.arange(150).astype(kind), ["pca", "lda"], cache=False)
+    assert [t.status for t in study.trials] == ["done", "left out"]
+    assert study.table.labels[7] == kind(7)
 
 
 def test_a_column_of_a_frame_holds_the_labels(iris):

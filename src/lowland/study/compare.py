@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import os
-import platform
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lowland import __version__
-from lowland.arrays.namespace import is_array, to_numpy
 from lowland.blocks.distances import distance_matrix
-from lowland.blocks.landmarks import evenly_spread
 from lowland.blocks.neighbors import nearest_neighbors
-from lowland.data.open import as_vector, is_frame, open_rows, read_column
-from lowland.errors import DataError, ParameterError, Stopped
+from lowland.errors import ParameterError, Stopped
 from lowland.run.local import LocalRun
-from lowland.run.run import run_for
 from lowland.study import measuring
 from lowland.study.advice import advise
-from lowland.study.cache import Cache, NoCache, fingerprint, key_of
+from lowland.study.cache import Cache, NoCache, key_of
+from lowland.study.circumstances import code_version, machine, versions
+from lowland.study.opening import Scale, StudyTable, open_table
 from lowland.study.plain import trial_from_plain, trial_to_plain
 from lowland.study.plan import Planned, Size, most_neighbors, plan
-from lowland.study.result import Purpose, StudyResult, Table, Trial
+from lowland.study.result import Purpose, StudyResult, Trial
 from lowland.study.sweeps import Sweep
 from lowland.study.trials import BY_DISTANCES, Shared, fit_trial, left_out, shown_only, stopped
 from lowland.study.worker import Worker
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
-SHOWN = 100_000  # rows that are drawn at most
-COLOURS = 32  # columns whose values are kept to colour by
-UNEVEN = 10.0  # deviations that differ by more are evened out by scale="auto"
-LEAST_ROWS = 10
-
-Scale = Literal["none", "standard", "auto"]
 
 
 def compare(
@@ -93,7 +80,7 @@ def compare(
     """
     _check(k, purpose, scale, limit, seed, worker)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
-    data = _open(X, y, scale, k)
+    data = open_table(X, y, scale, k)
     size = Size(len(data.X), data.X.shape[1], k, data.classes, purpose, int(seed))
     if purpose == "classify" and data.classes is None:
         raise ParameterError("compare(purpose='classify'): this needs classes. Give y, one label a row.")
@@ -104,55 +91,15 @@ def compare(
     advice = advise(done, facts, size, scaled=data.scaled)
     seconds = time.perf_counter() - begun
     return StudyResult(
-        data.table(size.seed), done, advice, k, purpose, call, _versions(), _machine(), started, seconds, complete
+        data.drawn(size.seed), done, advice, k, purpose, call, versions(), machine(), started, seconds, complete
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """The table, opened once."""
-
-    X: np.ndarray  # (n, d) as the methods see it
-    codes: np.ndarray | None  # (n,) numbers of classes
-    classes: int | None
-    labels: np.ndarray | None  # (n,) as they are told: texts, or floats
-    names: tuple[str, ...]
-    source: str
-    label_name: str | None
-    fingerprint: str  # of X and the labels
-    original: np.ndarray  # (n, d) as it came
-    scaled: bool
-
-    def shown(self, seed: int) -> np.ndarray:
-        n = len(self.X)
-        return np.arange(n) if n <= SHOWN else np.flatnonzero(evenly_spread(n, SHOWN, np.random.default_rng(seed)))
-
-    def table(self, seed: int) -> Table:
-        shown, d = self.shown(seed), self.X.shape[1]
-        columns = np.arange(d)
-        if d > COLOURS:  # those that vary most
-            columns = np.sort(np.argsort(-self.original.std(axis=0), kind="stable")[:COLOURS])
-        values = np.ascontiguousarray(self.original[np.ix_(shown, columns)], dtype=np.float32)
-        names = tuple(self.names[j] for j in columns)
-        labels = None if self.labels is None else self.labels[shown]
-        return Table(
-            self.source,
-            len(self.X),
-            d,
-            self.fingerprint,
-            shown.astype(np.int64),
-            names,
-            values,
-            self.label_name,
-            labels,
-        )
 
 
 class _Study:
     """The work: what is shared is made once, then trial after trial, from the cache or fitted and measured."""
 
     def __init__(
-        self, data: _Data, size: Size, trials: tuple[Planned, ...], limit: float | None,
+        self, data: StudyTable, size: Size, trials: tuple[Planned, ...], limit: float | None,
         worker: Literal["auto"] | bool, cache: Cache,
     ) -> None:  # fmt: skip
         self.data, self.size, self.trials, self.limit, self.cache = data, size, trials, limit, cache
@@ -175,11 +122,12 @@ class _Study:
                     done.append(self._trial(planned))
                     stage.advance()
         except (KeyboardInterrupt, Stopped):
+            complete = len(done) == len(self.trials)
             done += [
                 stopped(planned) if planned.left_out is None else left_out(planned)
                 for planned in self.trials[len(done) :]
             ]
-            return self._with_curves(done, facts), facts, False
+            return self._with_curves(done, facts), facts, complete
         finally:
             if self._worker is not None:
                 self._worker.close()
@@ -203,10 +151,8 @@ class _Study:
         return facts
 
     def _common(self) -> dict[str, Any]:
-        return {
-            "data": self.data.fingerprint, "scaled": self.data.scaled, "seed": self.size.seed, "version": _code(),
-            "measures": measuring.VERSION, "shown": len(self.shown),
-        }  # fmt: skip
+        data = {"data": self.data.fingerprint, "scaled": self.data.scaled, "shown": len(self.shown)}
+        return data | {"seed": self.size.seed, "version": code_version(), "measures": measuring.VERSION}
 
     def key(self, planned: Planned) -> str:
         """What names a trial in the cache."""
@@ -285,69 +231,6 @@ def _plain_parameters(trial: Trial) -> Trial:
     return replace(trial, parameters={name: plain(value) for name, value in trial.parameters.items()})
 
 
-# --- opening ---
-
-
-def _open(X: Any, y: Any, scale: Scale, k: int) -> _Data:
-    label_name = y if isinstance(y, str) else getattr(y, "name", None)
-    if isinstance(y, str):
-        if not (is_frame(X) or isinstance(X, str | os.PathLike)):
-            raise DataError(
-                f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
-                "path of a file, or give the labels themselves, one a row."
-            )
-        rows, labels = open_rows(X, drop=[y]), read_column(X, y)
-    else:
-        rows, labels = open_rows(X), y
-    if rows.is_sparse:
-        raise DataError("Sparse rows are not compared by a study. Reduce them first, as with TruncatedSVD(50).")
-    table = np.ascontiguousarray(to_numpy(run_for(rows).to_array(rows, "A study")))
-    n, d = table.shape
-    if n < LEAST_ROWS or d < 2:
-        raise DataError(f"A study needs at least {LEAST_ROWS} rows and 2 columns, and there are {n} and {d}.")
-    if k > d:
-        raise ParameterError(f"compare(k={k}): the data has {d} columns. Choose at most {d}.")
-    told, codes, classes = _labels(labels, n)
-    step = max(1, 2**22 // d)
-    marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
-    marks += [] if told is None else [fingerprint([np.asarray(told)])]
-    scaled = scale == "standard" or (scale == "auto" and _uneven(table) > UNEVEN)
-    names = rows.names or tuple(f"column {j}" for j in range(d))
-    return _Data(
-        _standardised(table) if scaled else table, codes, classes, told, tuple(map(str, names)),
-        str(rows.source).strip("'"),
-        None if told is None else str(label_name or "label"), key_of({"parts": marks}), table, scaled,
-    )  # fmt: skip
-
-
-def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, int | None]:
-    """The labels as they are told, texts or floats; the numbers of their classes; how many there are.
-
-    Fractions are numbers to colour by, not classes.
-    """
-    if y is None:
-        return None, None, None
-    from lowland.blocks.labels import classes_of
-
-    values = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
-    if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
-        return values.astype(np.float64), None, None
-    classes, codes = classes_of(values)
-    return np.array([str(label) for label in classes])[codes], codes.astype(np.int64), len(classes)
-
-
-def _uneven(X: np.ndarray) -> float:
-    spread = X.std(axis=0, dtype=np.float64)
-    spread = spread[spread > 0]
-    return float(spread.max() / spread.min()) if len(spread) else 1.0
-
-
-def _standardised(X: np.ndarray) -> np.ndarray:
-    spread = X.std(axis=0, dtype=np.float64)
-    scaled = (X - X.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1.0)
-    return np.ascontiguousarray(scaled, dtype=X.dtype)
-
-
 def _check(k: Any, purpose: Any, scale: Any, limit: Any, seed: Any, worker: Any) -> None:
     whole = int | np.integer
     if isinstance(k, bool) or not isinstance(k, whole) or k < 1:
@@ -381,38 +264,3 @@ def _call(k: int, purpose: Any, methods: Any, sweep: Any, scale: Any, limit: Any
     usual = {"methods": "all", "k": 2, "purpose": "see", "sweep": None, "scale": "none", "limit": 120.0, "seed": 0}
     told = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
     return f"lowland.compare({', '.join(['X', 'y', *told])})"
-
-
-@functools.cache
-def _code() -> str:
-    """The version of the code that makes a trial; while it is being worked on, also when it last changed."""
-    if "dev" not in __version__:
-        return __version__
-    files = Path(__file__).parents[1].rglob("*.py")
-    return f"{__version__} {max(file.stat().st_mtime_ns for file in files)}"
-
-
-def _versions() -> dict[str, str]:
-    import scipy
-    import sklearn
-
-    found = {"lowland": __version__, "python": platform.python_version()}
-    return found | {library.__name__: library.__version__ for library in (np, scipy, sklearn)}
-
-
-def _machine() -> dict[str, str]:
-    machine = {"system": f"{platform.system()} {platform.machine()}", "processor": _processor()}
-    machine["cores"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    try:
-        machine["memory"] = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
-    except (ValueError, OSError, AttributeError):
-        machine["memory"] = "not told"
-    return machine
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or "not told"

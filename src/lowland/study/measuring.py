@@ -12,17 +12,19 @@ import numpy as np
 from lowland.blocks.neighbors import NeighborGraph, nearest_neighbors
 from lowland.errors import LowlandError
 from lowland.methods.registry import load_method
-from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, judge, shepard
+from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, judge, shepard, trustworthiness
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.settings import config
 from lowland.study import downstream
+from lowland.study.opening import unevenness
 from lowland.study.result import Curve, Score, Trial
 
-VERSION = 2  # of what is measured: a change makes cached trials stale
+VERSION = 3  # of what is measured: a change makes cached trials stale
 NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
 KEPT = "neighbours kept"
 OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
 AREA, TRUST = "area under R_NX", "trustworthiness"
+EACH = 4_096  # rows up to which each is told its trustworthiness
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 
 
@@ -73,7 +75,12 @@ class Judge:
         found[KEPT] = Score(float(np.nanmean(kept)), "higher", about)
         accuracy = None if self.y is None else downstream.accuracy(Z, self.y, self.seed)
         found |= {} if accuracy is None else {downstream.NAME: accuracy}
-        return found, {KEPT: kept}
+        per_row = {KEPT: kept}
+        if len(Z) <= EACH:
+            each = trustworthiness(self.high.source, Z, k, per_row=True).per_row
+            assert each is not None
+            per_row[TRUST] = each
+        return found, per_row
 
     def _curves(self, Z: np.ndarray) -> dict[str, Curve]:
         """R_NX over sizes of neighbourhoods, and distances here and there."""
@@ -165,9 +172,7 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
             own = intrinsic_dimension(X, random_state=seed)
             dimension = (float(own.value), float(own.low), float(own.high))
         accuracy = None if y is None else downstream.accuracy(X, y, seed)
-        spread = X.std(axis=0, dtype=np.float64)
-        spread = spread[spread > 0]
-        uneven = float(spread.max() / spread.min()) if len(spread) else 1.0
+        uneven = unevenness(X)
     shares = tuple(float(v) for v in values / max(total, 1e-300))
     return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, uneven)
 
