@@ -52,7 +52,7 @@ class Judge:
             with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 found, per_row = self._judged(trial.Z)
-                scores = _as_seen(found, trial.method) | scores
+                scores = self._of_labels(trial) | _as_seen(found, trial.method) | scores
                 curves |= self._curves(trial.Z)
             told += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in told]
         except LowlandError as error:
@@ -73,14 +73,19 @@ class Judge:
         kept = self._kept(Z)
         about = f"Share of the {self.k} nearest in the data that are among the {self.k} nearest here."
         found[KEPT] = Score(float(np.nanmean(kept)), "higher", about)
-        accuracy = None if self.y is None else downstream.accuracy(Z, self.y, self.seed)
-        found |= {} if accuracy is None else {downstream.NAME: accuracy}
         per_row = {KEPT: kept}
         if len(Z) <= EACH:
             each = trustworthiness(self.high.source, Z, k, per_row=True).per_row
             assert each is not None
             per_row[TRUST] = each
         return found, per_row
+
+    def _of_labels(self, trial: Trial) -> dict[str, Score]:
+        """How well classes are told apart, unless the trial knows: what learns from labels has found it in folds."""
+        if self.y is None or trial.Z is None or downstream.NAME in trial.scores:
+            return {}
+        accuracy = downstream.accuracy(trial.Z, self.y, self.seed)
+        return {} if accuracy is None else {downstream.NAME: accuracy}
 
     def _curves(self, Z: np.ndarray) -> dict[str, Curve]:
         """R_NX over sizes of neighbourhoods, and distances here and there."""

@@ -136,7 +136,8 @@ def _trials_of(e: Entry, size: Size, values: dict[str, list[Any]], named: bool) 
     defaults = {flag.name: flag.default for flag in e.flags}
     counts = {cls.counts: parameters[cls.counts]} if cls.counts in parameters else {}
     if counts and size.k != next(iter(counts.values())):
-        notes = (*notes, f"It gives {next(iter(counts.values()))} dimensions at most, where {size.k} were asked for.")
+        most = next(iter(counts.values()))
+        notes = (*notes, f"It gives {most} dimension{'s' * (most > 1)} at most, where {size.k} were asked for.")
     found = []
     for swept in combinations(values):
         name = " ".join([e.name, *(f"{key}={value}" for key, value in swept.items())])

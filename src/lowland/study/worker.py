@@ -7,6 +7,7 @@ started, and its libraries are loaded, once. Where a trial passes its limit it i
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pickle
 import queue
@@ -31,7 +32,14 @@ from lowland.study.result import Trial
 from lowland.study.trials import Shared, failed, fit_trial, timed_out
 
 ARRAYS = ("X", "y", "D", "start", "to", "length")
-JOB, ANSWER = "job.pickle", "answer.pickle"
+JOB, ANSWER, PATH = "job.pickle", "answer.pickle", "path.json"
+BEGIN = f"""
+import json, sys
+with open(sys.argv[1] + "/{PATH}", encoding="utf-8") as file:
+    sys.path[:] = json.load(file)
+from lowland.study.worker import main
+main()
+"""
 READY, DONE, BUSY, COMPILED = "ready", "done", "compiling", "compiled"
 GRACE = 1.0  # seconds beyond the limit in which a trial may end by itself
 COMPILE = 60.0  # seconds that a loop may be compiled for, which do not count
@@ -79,14 +87,12 @@ class Worker:
 
     def _start(self, tick: Callable[[float], Any]) -> str | None:
         """Start a process and wait for it to be ready; return what went wrong, if anything did."""
-        home = str(Path(__file__).parents[2])  # so that it finds this very package
-        path = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
+        (self.place / PATH).write_text(json.dumps(sys.path), encoding="utf-8")  # so that it finds what is found here
         self._lines = queue.SimpleQueue()
         with open(self.place / "stderr", "wb") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", "from lowland.study.worker import main; main()", str(self.place)],
+                [sys.executable, "-c", BEGIN, str(self.place)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True,
-                env={**os.environ, "PYTHONPATH": path},
             )  # fmt: skip
         threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
         end = self._wait_for(READY, START, tick)
