@@ -88,7 +88,7 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
     ax.set_ylim(min(0.0, *(float(one.r_nx.min()) for one in several.values())), 1.02)
     ax.legend(frameon=False, labelcolor=INK, fontsize="small")
     ax.set_xlabel("neighbours, k")
-    ax.set_ylabel("common neighbours beyond chance, R_NX(k)")
+    ax.set_ylabel("common neighbours, R_NX(k)")
     if title is not None:
         ax.set_title(title, fontsize="medium", color=INK, loc="left")
     quiet(ax)

@@ -81,8 +81,8 @@ class Judge:
         return found, per_row
 
     def _of_labels(self, trial: Trial) -> dict[str, Score]:
-        """How well classes are told apart, unless the trial knows: what learns from labels has found it in folds."""
-        if self.y is None or trial.Z is None or downstream.NAME in trial.scores:
+        """How well classes are told apart; what learns from labels was asked in folds, without those held out."""
+        if self.y is None or trial.Z is None or load_method(trial.method).reads_y:
             return {}
         accuracy = downstream.accuracy(trial.Z, self.y, self.seed)
         return {} if accuracy is None else {downstream.NAME: accuracy}
