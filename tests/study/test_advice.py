@@ -110,11 +110,17 @@ def test_as_many_components_as_keep_the_share():
     assert any("SelfOrganizingMap 0.6, PCA 1" in s for s in found.evidence)
 
 
-def test_a_curved_method_must_halve_the_error():
+def test_a_curved_method_must_halve_the_error_and_keep_the_share():
     found = advice("compress", trial("PCA", error=1.0), trial("SelfOrganizingMap", error=0.4))
     assert (found.trial, found.n_components) == ("SelfOrganizingMap", 2)
-    assert "0.4, less than half of the 1 that PCA leaves" in found.words
-    assert "By straight axes: PCA with 3 components" in found.words
+    assert "use SelfOrganizingMap with 2 dimensions: it leaves a reconstruction error of 0.4" in found.words
+    assert "less than half of the 1 of PCA" in found.words
+    assert "keeps 96.0%" in found.words
+    assert "PCA needs 3 components" in found.words
+    coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, 1.0)
+    found = advice("compress", trial("PCA", error=4.0), trial("SelfOrganizingMap", error=1.0), facts=coarse)
+    assert (found.trial, found.n_components) == ("PCA", 3)
+    assert any("less than half of the 4 of PCA" in s and "keeps 90.0%" in s for s in found.evidence)
 
 
 def test_a_linear_method_cannot_beat_pca():

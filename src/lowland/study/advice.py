@@ -17,7 +17,7 @@ from lowland.study.result import Advice, Purpose, Score, Trial
 
 MARGIN = 0.02  # by which areas and accuracies must differ where no interval says by how much chance moves them
 KEEP = 0.95  # of the variance, to compress
-HALF = 0.5  # of PCA's error: what a curved method must reach to be worth its trouble
+HALF = 0.5  # of PCA's error: what a curved method must reach, and keep the share, to be worth its trouble
 UNEVEN = 10.0
 
 
@@ -98,12 +98,18 @@ def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
     better = _better_than_pca(done, facts)
     if better is not None:
         trial, error, plain = better
-        words = (
-            f"To compress, use {trial.name} with {_dimensions(trial.n_components)}: its reconstruction error is "
-            f"{error:.4g}, less than half of the {plain:.4g} that PCA leaves with as many. "
-            f"{words.replace('To compress, use', 'By straight axes:')}"
+        kept = 1 - error / facts.distortions[0]
+        halves = (
+            f"{trial.name} with {_dimensions(trial.n_components)} leaves a reconstruction error of {error:.4g}, less than "
+            f"half of the {plain:.4g} of PCA with as many, and keeps {kept:.1%}"
         )
-        name, count = trial.name, trial.n_components or m
+        if kept >= KEEP and (trial.n_components or 0) < m:
+            words = (
+                f"To compress, use {halves.replace(' leaves', ': it leaves', 1)}; PCA needs {_components(m)} for that."
+            )
+            name, count = trial.name, trial.n_components or m
+        else:
+            evidence.append(f"{halves}.")
     errors = sorted(
         (t.scores["reconstruction error"].value, t.name) for t in done if "reconstruction error" in t.scores
     )
