@@ -129,7 +129,9 @@ def test_a_linear_method_cannot_beat_pca():
 
 def test_nothing_to_compress_and_too_little_looked_at():
     flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, 1.0)
-    assert "all 4 columns" in advice("compress", trial("PCA"), facts=flat).words
+    found = advice("compress", trial("PCA"), facts=flat)
+    assert "all 4 columns" in found.words
+    assert found.trial is found.n_components is None
     cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, 1.0)
     found = advice("compress", trial("PCA"), facts=cut)
     assert "more than 2 components" in found.words

@@ -15,6 +15,7 @@ from lowland.study.measuring import AREA, TRUST, TableFacts
 from lowland.study.plan import Size
 from lowland.study.result import Advice, Purpose, Score, Trial
 
+ERROR = "reconstruction error"
 MARGIN = 0.02  # by which areas and accuracies must differ where no interval says by how much chance moves them
 KEEP = 0.95  # of the variance, to compress
 HALF = 0.5  # of PCA's error: what a curved method must reach, and keep the share, to be worth its trouble
@@ -80,43 +81,43 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
 def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
     m, share = enough_components(facts.shares, KEEP)
     pca = next((t for t in done if t.method == "PCA"), None)
-    evidence = [f"{_that_keep(m)} {share:.2%} of the variance{_one_fewer(facts, m)}."]
-    evidence += _of_dimension(facts, size)
-    name, count = (None if pca is None else pca.name), m
-    if share < KEEP:
-        words = (
-            f"To compress, PCA needs more than {_components(m)}, all that were looked at: they keep {share:.1%} of the "
-            f"variance, less than {KEEP:.0%}."
-        )
-    elif m >= size.d:
-        words = f"To keep {KEEP:.0%} of the variance PCA needs all {size.d} columns: there is nothing to compress."
-    else:
-        words = (
-            f"To compress, use PCA with {_components(m)}: the fewest that keep {KEEP:.0%} of the variance of {size.d} "
-            f"columns ({share:.1%})."
-        )
+    name, count = (None if pca is None or m >= size.d else pca.name), (None if m >= size.d else m)
+    words = _by_components(m, share, size)
+    evidence = [f"{_that_keep(m)} {share:.2%} of the variance{_one_fewer(facts, m)}.", *_of_dimension(facts, size)]
     better = _better_than_pca(done, facts)
     if better is not None:
         trial, error, plain = better
         kept = 1 - error / facts.distortions[0]
-        halves = (
-            f"{trial.name} with {_dimensions(trial.n_components)} leaves a reconstruction error of {error:.4g}, less than "
-            f"half of the {plain:.4g} of PCA with as many, and keeps {kept:.1%}"
+        found = (
+            f"a reconstruction error of {error:.4g}, less than half of the {plain:.4g} of PCA with as many, and keeps "
+            f"{kept:.1%}"
         )
+        who = f"{trial.name} with {_dimensions(trial.n_components)}"
         if kept >= KEEP and (trial.n_components or 0) < m:
-            words = (
-                f"To compress, use {halves.replace(' leaves', ': it leaves', 1)}; PCA needs {_components(m)} for that."
-            )
-            name, count = trial.name, trial.n_components or m
+            words = f"To compress, use {who}: it leaves {found}. PCA needs {_components(m)} for that."
+            name, count = trial.name, trial.n_components
         else:
-            evidence.append(f"{halves}.")
-    errors = sorted(
-        (t.scores["reconstruction error"].value, t.name) for t in done if "reconstruction error" in t.scores
-    )
+            evidence.append(f"{who} leaves {found}.")
+    errors = sorted((t.scores[ERROR].value, t.name) for t in done if ERROR in t.scores)
     if errors:
-        told = ", ".join(f"{name} {error:.4g}" for error, name in errors[:4])
+        told = ", ".join(f"{who} {error:.4g}" for error, who in errors[:4])
         evidence.append(f"Reconstruction errors with {_dimensions(size.k)}: {told}.")
     return Advice("compress", name, count, words, (*evidence, *_of_units(facts, scaled)))
+
+
+def _by_components(m: int, share: float, size: Size) -> str:
+    """What the spectrum of PCA says."""
+    if share < KEEP:
+        return (
+            f"To compress, PCA needs more than {_components(m)}, all that were looked at: they keep {share:.1%} of the "
+            f"variance, less than {KEEP:.0%}."
+        )
+    if m >= size.d:
+        return f"To keep {KEEP:.0%} of the variance PCA needs all {size.d} columns: there is nothing to compress."
+    return (
+        f"To compress, use PCA with {_components(m)}: the fewest that keep {KEEP:.0%} of the variance of {size.d} "
+        f"columns ({share:.1%})."
+    )
 
 
 def enough_components(shares: Sequence[float], wanted: float) -> tuple[int, float]:
@@ -141,7 +142,7 @@ def _better_than_pca(done: list[Trial], facts: TableFacts) -> tuple[Trial, float
     """A curved method whose error is half of what PCA leaves with as many components, if there is one."""
     found = []
     for t in done:
-        error = t.scores.get("reconstruction error")
+        error = t.scores.get(ERROR)
         k = t.n_components or 0
         if error is None or _is_linear(t) or k >= len(facts.distortions):
             continue
