@@ -77,6 +77,7 @@ def test_ctrl_c_while_a_worker_fits(folder, rng):
     limit = time.monotonic() + 100
     while work.poll() is None and len(list(home.glob("lowland/studies/*/arrays.npz"))) < 2 and time.monotonic() < limit:
         time.sleep(0.05)  # until the table and PCA are in the cache
+    time.sleep(0.5)  # and MDS has begun, which takes seconds
     work.send_signal(signal.SIGINT)
     out, err = work.communicate(timeout=60)
     assert work.returncode == 130, err
