@@ -869,6 +869,22 @@ def tree_selector() -> Any:
     return figure
 
 
+def quality() -> Any:
+    """A roll unrolled and where to trust it, common neighbours of every size, and a Shepard diagram."""
+    roll = load("swiss_roll", seed=1)
+    flat, unrolled = lowland.PCA(2).fit_transform(roll.X), lowland.Isomap(2).fit_transform(roll.X)
+    noise = np.random.default_rng(0).standard_normal((len(roll.X), 2))
+    figure, (left, middle, right) = _panels(3, (12.5, 3.8))
+    trust = lowland.quality.trustworthiness(roll.X, flat, n_neighbors=10, per_row=True)
+    plots.embedding(flat, trust, title="a swiss roll by PCA: where to trust it", ax=left)
+    shown = {"Isomap": unrolled, "PCA": flat, "noise": noise}
+    curves = {name: lowland.quality.co_ranking(roll.X, Z) for name, Z in shown.items()}
+    plots.rnx_curve(curves, title="common neighbours of every size", ax=middle)
+    plots.shepard(lowland.quality.shepard(roll.X, unrolled), ax=right)
+    _title(right, "Isomap: straight distances are not kept")
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
@@ -894,6 +910,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
         locally_linear_embedding,
         isomap,
         intrinsic_dimension,
+        quality,
         sequential_feature_selector,
         self_organizing_map,
         growth,

@@ -16,6 +16,7 @@ _PLACES = {
     "ParallelAnalysis": "blocks.rules",
     "Progress": "run.progress",
     "Stopped": "errors",
+    "compare": "study.compare",
     "config": "run.settings",
     "load": "methods.store",
     "open_rows": "data.open",

@@ -93,6 +93,7 @@ def test_command_lines_of_the_readme_run(tmp_path, monkeypatch):
         "transform",
         "inverse",
         "predict",
+        "judge",
         "dimension",
         "inspect",
         "methods",

@@ -12,7 +12,7 @@ from lowland.cli.main import cli
 from lowland.methods.registry import entries
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "dask", "rich"}
-VERBS = ("fit", "transform", "inverse", "predict", "dimension", "inspect", "methods", "sample")
+VERBS = ("fit", "transform", "inverse", "predict", "judge", "compare", "dimension", "inspect", "methods", "sample")
 
 
 def modules_loaded_by(*words: str) -> set[str]:
@@ -27,7 +27,16 @@ def modules_loaded_by(*words: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "words",
-    [["--help"], ["fit", "--help"], ["fit", "pca", "--help"], ["dimension", "--help"], ["methods"], ["--version"]],
+    [
+        ["--help"],
+        ["fit", "--help"],
+        ["fit", "pca", "--help"],
+        ["dimension", "--help"],
+        ["judge", "--help"],
+        ["compare", "--help"],
+        ["methods"],
+        ["--version"],
+    ],
     ids=" ".join,
 )
 def test_help_loads_nothing_heavy(words):

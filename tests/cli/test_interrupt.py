@@ -1,5 +1,6 @@
 """Ctrl-C, an ended job and a closed pipe: no unfinished file, no traceback, the right exit code."""
 
+import json
 import os
 import signal
 import subprocess
@@ -57,6 +58,34 @@ def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
     assert result.exit_code == 130
     assert result.stderr == "lowland: Interrupted. No unfinished file is left behind.\n"
     assert set(os.listdir(folder)) == before
+
+
+def test_ctrl_c_while_a_worker_fits(folder, rng):
+    """What is done is told, the process that fits is ended, and its folder is removed."""
+    np.save("big.npy", rng.standard_normal((3000, 80)))
+    home = folder / "home"
+    home.mkdir()
+    places = {"XDG_CACHE_HOME": str(home), "TMPDIR": str(home)}
+    work = subprocess.Popen(
+        [*COMMAND, "compare", "big.npy", "--methods", "pca,mds,sammon", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **places},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    limit = time.monotonic() + 100
+    while work.poll() is None and len(list(home.glob("lowland/studies/*/arrays.npz"))) < 2 and time.monotonic() < limit:
+        time.sleep(0.05)  # until the table and PCA are in the cache
+    time.sleep(0.5)  # and MDS has begun, which takes seconds
+    work.send_signal(signal.SIGINT)
+    out, err = work.communicate(timeout=60)
+    assert work.returncode == 130, err
+    facts = json.loads(out)
+    assert not facts["complete"]
+    assert facts["trials"][0]["status"] == "done"
+    assert facts["trials"][-1]["status"] == "stopped"
+    assert os.listdir(home) == ["lowland"]
 
 
 def test_a_reader_that_goes_away(folder):

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import lowland
-from lowland import plots
+from lowland import plots, quality
 from lowland.blocks.selection import Step
 from lowland.data import load
 from lowland.errors import DataError, MissingExtra, ParameterError
@@ -145,7 +145,124 @@ def test_embedding_refuses_what_makes_no_sense():
         plots.embedding(np.ones((5, 2)), np.ones(4))
 
 
+def test_embedding_shows_where_it_can_be_trusted(tmp_path):
+    roll = load("swiss_roll", n=100)
+    Z = roll.X[:, [0, 2]].copy()
+    Z[3] = np.nan
+    found = quality.trustworthiness(roll.X, Z, per_row=True)
+    figure = plots.embedding(Z, found)
+    ax = drawn(figure, tmp_path)
+    np.testing.assert_array_equal(ax.collections[1].get_array(), np.delete(found.per_row, 3))
+    assert len(ax.collections[0].get_offsets()) == 1  # the row without a value
+    assert figure.axes[1].get_ylabel() == "trustworthiness"
+    with pytest.raises(DataError, match="per_row=True"):
+        plots.embedding(Z, quality.trustworthiness(roll.X, Z))
+
+
+# --- judgements
+
+
+def test_shepard_draws_pairs_and_the_best_scale(tmp_path):
+    X = load("iris").X[:50]
+    found = quality.shepard(X, X[:, :2])
+    ax = drawn(plots.shepard(found), tmp_path)
+    np.testing.assert_array_equal(ax.collections[0].get_offsets(), np.column_stack([found.original, found.embedded]))
+    (x, z) = ax.lines[0].get_data()
+    assert z[1] * found.scale == pytest.approx(x[1])
+    assert ax.get_title(loc="left").startswith(f"Spearman {found.spearman.value:.3f}")
+
+
+def test_many_pairs_are_counted(tmp_path):
+    X = load("iris").X
+    found = quality.shepard(X, X[:, :2])
+    figure = plots.shepard(found, title="iris")
+    ax = drawn(figure, tmp_path)
+    counts = 10 ** np.ma.compressed(ax.collections[0].get_array())
+    assert counts.sum() == pytest.approx(150 * 149 / 2)
+    assert len(figure.axes) == 2
+    assert ax.get_title(loc="left") == "iris"
+
+
+def test_rnx_curves_have_areas_and_bands(tmp_path):
+    X = load("iris").X
+    found = {"all": quality.co_ranking(X, X[:, :2]), "some": quality.co_ranking(X, X[:, :2], sample=50)}
+    ax = drawn(plots.rnx_curve(found), tmp_path)
+    for line, one in zip(ax.lines, found.values(), strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), one.r_nx)
+    assert len(ax.collections) == 1  # the band of the sample
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == [f"{name}: area {one.area.value:.3f}" for name, one in found.items()]
+    assert ax.get_xscale() == "log"
+    with pytest.raises(DataError, match="no curve"):
+        plots.rnx_curve({})
+
+
+def test_residual_variances_mark_a_choice(tmp_path):
+    ax = drawn(plots.residual_variances([0.5, 0.1, 0.09], choice=2), tmp_path)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 3])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.5, 0.1, 0.09])
+    assert ax.texts[0].get_text() == "2: 0.1"
+    with pytest.raises(DataError, match="of 1 to 3 dimensions"):
+        plots.residual_variances([0.5, 0.1, 0.09], choice=4)
+    with pytest.raises(DataError, match="one number for each"):
+        plots.residual_variances([])
+
+
+# --- columns
+
+
+def test_loadings_are_bars(tmp_path):
+    wine = load("wine")
+    pca = lowland.PCA(4, scale=True).fit(wine.X)
+    ax = drawn(plots.loadings(pca.components_, wine.names, most=2), tmp_path)
+    heights = [bar.get_height() for bar in ax.patches]
+    np.testing.assert_allclose(heights, pca.components_[:2].ravel())
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(wine.names)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["component 1", "component 2"]
+    assert drawn(plots.loadings(np.ones((1, 50))), tmp_path).get_xlabel() == "column"
+
+
+def test_biplot_has_points_and_an_arrow_for_each_column(tmp_path):
+    wine = load("wine")
+    pca = lowland.PCA(2, scale=True).fit(wine.X)
+    Z = pca.transform(wine.X)
+    ax = drawn(plots.biplot(Z, pca.components_, wine.names, wine.y, label_names=wine.label_names), tmp_path)
+    assert sum(len(points.get_offsets()) for points in ax.collections) == len(Z)
+    arrows = {text.get_text(): np.array(text.get_position()) / 1.04 for text in ax.texts if text.get_text()}
+    assert set(arrows) == set(wine.names)
+    expected = dict(zip(wine.names, pca.components_.T, strict=True))
+    scale = np.linalg.norm(arrows[wine.names[0]]) / np.linalg.norm(expected[wine.names[0]])
+    for name in wine.names:
+        np.testing.assert_allclose(arrows[name], scale * expected[name])
+    assert len(ax.get_legend().get_texts()) == 3
+
+
+def test_columns_refuse_what_makes_no_sense():
+    with pytest.raises(DataError, match="2 names for 3"):
+        plots.loadings(np.eye(3), ["a", "b"])
+    with pytest.raises(DataError, match="one line a component"):
+        plots.loadings(np.ones(3))
+    with pytest.raises(ParameterError, match="most=0"):
+        plots.loadings(np.eye(3), most=0)
+    with pytest.raises(DataError, match="needs two"):
+        plots.biplot(np.eye(3), np.ones((1, 3)))
+
+
 # --- images
+
+
+def test_reconstructions_stand_beside_the_rows(digits, pca, tmp_path):
+    ax = drawn(plots.reconstructions(pca, digits.X[:2], digits.image_shape, (1, 10, 250)), tmp_path)
+    mosaic = np.asarray(ax.images[0].get_array())
+    assert [text.get_text() for text in ax.texts if text.get_text()] == ["given", "M = 1", "M = 10"]  # it has 64
+    assert np.ma.masked_invalid(mosaic).count() == 2 * 3 * 64
+    np.testing.assert_allclose(mosaic[2:10, 1:9].ravel(), digits.X[0])
+    ten = lowland.PCA(10).fit(digits.X)
+    np.testing.assert_allclose(
+        mosaic[2:10, 19:27].ravel(), ten.inverse_transform(ten.transform(digits.X[:1]))[0], atol=1e-9
+    )
+    with pytest.raises(ParameterError, match="the model has 64"):
+        plots.reconstructions(pca, digits.X[:2], digits.image_shape, (100,))
 
 
 def test_components_as_images_keep_every_pixel_and_its_sign(digits, pca, tmp_path):
@@ -225,10 +342,18 @@ def test_grids_of_units_refuse_what_makes_no_sense():
 # --- manners
 
 
+SOME = np.random.default_rng(0).standard_normal((12, 4))
+
 CALLS = {
     "scree": lambda ax: plots.scree([2.0, 1.0], ax=ax),
     "distortion_curve": lambda ax: plots.distortion_curve([2.0, 1.0, 0.0], ax=ax),
     "decay": lambda ax: plots.decay([0.9, 0.5], ax=ax),
+    "biplot": lambda ax: plots.biplot(np.eye(3), np.eye(3), ax=ax),
+    "loadings": lambda ax: plots.loadings(np.eye(3), ax=ax),
+    "shepard": lambda ax: plots.shepard(quality.shepard(SOME, SOME[:, :2]), ax=ax),
+    "rnx_curve": lambda ax: plots.rnx_curve(quality.co_ranking(SOME, SOME[:, :2]), ax=ax),
+    "residual_variances": lambda ax: plots.residual_variances([0.3, 0.1], ax=ax),
+    "reconstructions": lambda ax: plots.reconstructions(lowland.PCA().fit(SOME), SOME[:2], (1, 4), (1, 2), ax=ax),
     "embedding": lambda ax: plots.embedding(np.eye(3), [0, 1, 2], ax=ax),
     "images": lambda ax: plots.images(np.eye(4), (2, 2), ax=ax),
     "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),

@@ -14,11 +14,13 @@ from typing import Any, NoReturn
 import click
 
 from lowland.cli import options
+from lowland.cli.compare import compare
 from lowland.cli.dimension import dimension
 from lowland.cli.fit import fit
 from lowland.cli.flags import in_flags
 from lowland.cli.inspect import inspect
 from lowland.cli.inverse import inverse
+from lowland.cli.judge import judge
 from lowland.cli.methods import methods
 from lowland.cli.predict import predict
 from lowland.cli.sample import sample
@@ -47,7 +49,8 @@ class Lowland(options.Verbs):
         flags = words[: words.index("--")] if "--" in words else words
 
         def call() -> None:
-            with self.make_context("lowland", words, **extra) as ctx:
+            with self.make_context("lowland", list(words), **extra) as ctx:
+                ctx.meta["lowland.words"] = tuple(words)  # so that a report can tell the call
                 self.invoke(ctx)
 
         def spoken(text: str) -> str:
@@ -158,7 +161,7 @@ def _version_option() -> click.Option:
 
 cli = Lowland(
     "lowland",
-    commands=[fit, transform, inverse, predict, dimension, inspect, methods, sample],
+    commands=[fit, transform, inverse, predict, judge, compare, dimension, inspect, methods, sample],
     params=[_version_option(), options.debug_option()],
     help="Bring high-dimensional data down to a few dimensions.\n\n\b\nlowland sample iris --to iris.csv\n"
     "lowland fit pca iris.csv -k 0.95 --to z.parquet --model m.lowland\n"

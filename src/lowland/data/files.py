@@ -247,6 +247,18 @@ def read_column(path: Path, name: str) -> np.ndarray:
     return values
 
 
+def read_columns(path: Path) -> dict[str, np.ndarray]:
+    """Return every column of a Parquet file by its name, numbers and texts."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise FileProblem(f"{str(path)!r} cannot be read as Parquet: {_first_line(error)}. Write it again.") from error
+    return {name: column.to_numpy() for name, column in zip(table.column_names, table.columns, strict=True)}
+
+
 def load_numpy(path: Path) -> Any:
     """Return the array in a .npy file, memory-mapped, or the one named X (or the only one) in a .npz file.
 

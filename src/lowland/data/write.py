@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,15 @@ def write_chunks(chunks: Iterable[Any], path: str | os.PathLike[str], names: Seq
         if count == 0:
             raise DataError(f"There are no rows to write to {str(path)!r}.")
         return count
+
+
+def write_columns(columns: Mapping[str, np.ndarray], path: str | os.PathLike[str]) -> None:
+    """Write columns of any kinds, numbers beside texts, as one Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with whole_or_nothing(path) as temporary:
+        pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), temporary)
 
 
 def _table(chunk: Any, names: Sequence[str]) -> Any:

@@ -1,5 +1,6 @@
 """How every kernel is compiled: without the interpreter's lock, kept on disk, no threads of its own."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +15,17 @@ class _Watch(event.Listener):
 
     depth = 0  # loops that call loops compile within each other, all under numba's own lock
 
+    begun = 0.0
+
     def on_start(self, event: event.Event) -> None:
         self.depth += 1
+        if self.depth == 1:
+            self.begun = time.perf_counter()
         self._tell(True)
 
     def on_end(self, event: event.Event) -> None:
+        if self.depth == 1:
+            kernels.compiling["seconds"] += time.perf_counter() - self.begun
         self._tell(False)
         self.depth -= 1
 

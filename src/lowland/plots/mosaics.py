@@ -100,3 +100,48 @@ def components_as_images(
     return images(
         scaled, image_shape, columns=columns, titles=titles, limits=(-1.0, 1.0), colors=DIVERGING, ax=ax
     )  # fmt: skip
+
+
+def reconstructions(
+    model: Any,
+    rows: Any,
+    image_shape: tuple[int, int],
+    components: Sequence[int] = (1, 10, 50, 250),
+    *,
+    limits: tuple[float, float] | None = None,
+    colors: str = "gray_r",
+    ax: Any = None,
+) -> Any:
+    """Draw some rows as images, each beside what 1, 10, 50 and 250 components bring back of it; return the Figure.
+
+    Parameters
+    ----------
+    model : a fitted linear method with ordered components, such as PCA: the first M are kept, the others set to zero.
+    rows : (n, height * width) pixels, a few images.
+    image_shape : (height, width), as ``Sample.image_shape``.
+    components : the numbers M; those beyond what the model has are left out.
+    limits : the values of the lightest and the darkest pixel; None: those of the rows.
+    colors : a matplotlib colour map; "gray_r" is ink on paper.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import PCA, plots
+    >>> from lowland.data import load
+    >>> digits = load("digits")
+    >>> figure = plots.reconstructions(PCA().fit(digits.X), digits.X[:4], digits.image_shape, (1, 5, 10, 30))
+    """
+    table = on_host(rows)
+    Z = on_host(model.transform(rows))
+    kept = [m for m in components if 1 <= m <= Z.shape[1]]
+    if not kept:
+        raise ParameterError(f"components={tuple(components)}: the model has {Z.shape[1]}. Choose some from 1 to that.")
+    tiles, titles = [table], ["given"]
+    for m in kept:
+        cut = np.where(np.arange(Z.shape[1]) < m, Z, 0).astype(Z.dtype)
+        tiles.append(on_host(model.inverse_transform(cut)))
+        titles.append(f"M = {m}")
+    mosaic = np.stack(tiles, axis=1).reshape(len(table) * len(tiles), -1)  # a line for each row
+    words = titles + [""] * (len(mosaic) - len(titles))
+    limits = limits or (float(table.min()), float(table.max()))
+    return images(mosaic, image_shape, columns=len(tiles), titles=words, limits=limits, colors=colors, ax=ax)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import COLORS, INK, MARKERS, SEQUENTIAL, STRONG, axes_for, figure_of, on_host, quiet
+from lowland.plots.canvas import COLORS, INK, MARKERS, SEQUENTIAL, STRONG, WEAK, axes_for, figure_of, on_host, quiet
 
 MOST_CLASSES = 30  # more than this no legend can tell apart
 
@@ -30,7 +30,8 @@ def embedding(
     ----------
     Z : (n, 2 or more) coordinates.
     labels : one value a row. Whole numbers and texts are classes, each with a colour, a shape and a line in the
-        legend; other numbers are shown by a colour bar.
+        legend; other numbers are shown by a colour bar, rows of NaN in grey. A ``Measure`` with a value for each row,
+        such as ``quality.trustworthiness(X, Z, per_row=True)``, shows where the picture can be trusted.
     label_names : names of the classes 0, 1, 2, …, as ``Sample.label_names``.
     axis_names : what stands beside the axes.
     title : what stands above.
@@ -49,14 +50,21 @@ def embedding(
     if Z.ndim != 2 or Z.shape[1] < 2:
         raise DataError(f"Z has shape {Z.shape}. A picture in the plane needs two columns: reduce with n_components=2.")
     size = float(np.clip(20_000 / len(Z), 2, 30)) if size is None else size
+    words, labels = getattr(labels, "name", None), _values_of(labels)
     marks = None if labels is None else _one_a_row(labels, len(Z))
     classes = [] if marks is None or marks.dtype.kind == "f" else _classes(marks)
     ax = axes_for(ax, (5.5, 4.6))
     if marks is None:
         ax.scatter(Z[:, 0], Z[:, 1], s=size, color=STRONG, alpha=0.7, linewidths=0)
     elif not classes:
-        points = ax.scatter(Z[:, 0], Z[:, 1], s=size, c=marks, cmap=SEQUENTIAL, alpha=0.8, linewidths=0)
-        ax.figure.colorbar(points, ax=ax).outline.set_visible(False)
+        known = ~np.isnan(marks)
+        if not known.all():
+            ax.scatter(Z[~known, 0], Z[~known, 1], s=size, color=WEAK, linewidths=0)
+        points = ax.scatter(Z[known, 0], Z[known, 1], s=size, c=marks[known], cmap=SEQUENTIAL, alpha=0.8, linewidths=0)
+        bar = ax.figure.colorbar(points, ax=ax)
+        bar.outline.set_visible(False)
+        if words is not None:
+            bar.set_label(words, color=INK)
     else:
         for i, one in enumerate(classes):
             _draw_class(ax, Z[marks == one], i, _name(one, label_names), size, centers)
@@ -81,9 +89,18 @@ def _draw_class(ax: Any, Z: np.ndarray, i: int, name: str, size: float, centers:
         Z[:, 0], Z[:, 1], s=size, color=COLORS[i % len(COLORS)], marker=marker, alpha=0.75, linewidths=0, label=name
     )
     if centers:
-        x, y = np.median(Z[:, :2], axis=0)
+        x, y = np.nanmedian(Z[:, :2], axis=0)
         box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
         ax.text(x, y, name, ha="center", va="center", fontsize="medium", fontweight="bold", color=INK, bbox=box)
+
+
+def _values_of(labels: Any) -> Any:
+    """The values of a Measure, or the labels as they are."""
+    if not hasattr(labels, "per_row"):
+        return labels
+    if labels.per_row is None:
+        raise DataError(f"This {labels.name} has no value for each row. Measure it with per_row=True.")
+    return labels.per_row
 
 
 def _one_a_row(labels: Any, n: int) -> np.ndarray:

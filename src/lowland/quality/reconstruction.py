@@ -6,6 +6,7 @@ The rows are read once, slab by slab, through the run; the table is never held w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,9 +14,10 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
+from lowland.blocks.distances import in_slabs
 from lowland.blocks.moments import ColumnMoments
 from lowland.errors import DataError, DataTypeError
-from lowland.methods.maps import Affine, LinearMap
+from lowland.methods.maps import Affine, PointMap
 from lowland.quality.measure import Measure
 
 
@@ -67,14 +69,23 @@ def explained_share(model: Any, X: Any) -> Measure:
     return Measure("explained share", 1 - total.squares / spread, None, "higher", about)
 
 
+def has_way_back(model: Any) -> bool:
+    """Whether a fitted method leads from coordinates back to rows."""
+    return hasattr(model, "inverse_transform") and hasattr(model, "_decoding") and hasattr(model, "_encoding")
+
+
 def _opened(model: Any, X: Any) -> tuple[Any, Any, RowErrors]:
-    if not isinstance(model, LinearMap):
+    if not has_way_back(model):
+        remedy = "Pass a fitted method with inverse_transform, such as PCA."
+        if getattr(model, "fit_inverse_transform", None) is False:
+            remedy = f"Fit {type(model).__name__}(fit_inverse_transform=True)."
         raise DataTypeError(
-            f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. "
-            "Pass a fitted method with inverse_transform, such as PCA."
+            f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. {remedy}"
         )
     rows, run = model._rows_to_map(X)
-    return rows, run, RowErrors(model._encoding(), model._decoding())
+    if isinstance(model, PointMap):  # as many numbers a row as points were kept
+        rows = in_slabs(rows, model._kept_points())
+    return rows, run, RowErrors(model._encoding(), model._decoding(), int(model._encoding_width()))
 
 
 @dataclass(frozen=True)
@@ -97,13 +108,9 @@ class Errors:
 class RowErrors:
     """|x - x̂|² of each row of a slab, in float64; an object, so that it can travel to a worker."""
 
-    encode: Affine
-    decode: Affine
-
-    @property
-    def width(self) -> int:
-        """How many coordinates a row is reduced to."""
-        return int(self.encode.A.shape[1])
+    encode: Callable[[Any], Array]
+    decode: Callable[[Any], Array]
+    width: int  # how many coordinates a row is reduced to
 
     def __call__(self, X: Array) -> Errors:
         """Return the statistic of one slab, to be folded."""
@@ -113,19 +120,21 @@ class RowErrors:
     def of_rows(self, X: Array) -> Array:
         """Return the squared errors of one slab, (m, 1)."""
         if is_sparse(X):
-            return self._of_sparse(X)
+            if isinstance(self.encode, Affine) and isinstance(self.decode, Affine):
+                return self._of_sparse(X, self.encode, self.decode)
+            X = X.toarray()  # what comes back from these methods is dense as well
         X = as_double(X)  # in float32 the subtraction would measure rounding
         return xp_of(X).sum((X - self.decode(self.encode(X))) ** 2, axis=1)[:, None]
 
-    def _of_sparse(self, X: Array) -> Array:
+    def _of_sparse(self, X: Array, encode: Affine, decode: Affine) -> Array:
         """With x̂ = o + zB: |x - o - zB|² = |x - o|² - 2 z·B(x - o) + z·(BB')z, which only needs k columns beside X."""
         X = X.astype(np.float64)
-        Z = self.encode(X)  # (m, k)
-        B = like(self.decode.A, Z)  # (k, d)
+        Z = encode(X)  # (m, k)
+        B = like(decode.A, Z)  # (k, d)
         squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)  # a sparse matrix would give a np.matrix
         towards = X @ B.T
-        if self.decode.offset is not None:
-            o = like(self.decode.offset, Z)
+        if decode.offset is not None:
+            o = like(decode.offset, Z)
             squares, towards = squares - 2 * (X @ o) + o @ o, towards - B @ o
         squares = squares + (Z * (Z @ (B @ B.T) - 2 * towards)).sum(axis=1)
         return squares.clip(min=0.0)[:, None]  # below zero is rounding

@@ -1,0 +1,37 @@
+"""Procrustes: the turn, mirror, scale and shift that lay one set of points onto another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Procrustes:
+    """The map A -> scale (A - from) R + to that lays A onto B with the least squares, and how much it explains."""
+
+    scale: float
+    R: np.ndarray  # (k, k) a turn, or a turn and a mirror
+    source: np.ndarray  # (k,) mean of A
+    target: np.ndarray  # (k,) mean of B
+    explained: float  # share of the squares of B about its mean, 0 to 1
+
+    @classmethod
+    def onto(cls, A: np.ndarray, B: np.ndarray) -> Procrustes:
+        """Lay A onto B, both (n, k).
+
+        R = UV' of the singular value decomposition of A'B, scale = sum(s) / |A|², centered (Schönemann 1966,
+        doi:10.1007/BF02289451; Gower 1975, doi:10.1007/BF02291478).
+        """
+        source, target = A.mean(axis=0), B.mean(axis=0)
+        A, B = A - source, B - target
+        U, s, V = np.linalg.svd(A.T @ B)
+        a2, b2 = float(np.sum(A * A)), float(np.sum(B * B))
+        total = float(s.sum())
+        scale = total / a2 if a2 > 0 else 1.0
+        return cls(scale, U @ V, source, target, min(1.0, total**2 / (a2 * b2)) if a2 * b2 > 0 else 0.0)
+
+    def __call__(self, A: np.ndarray) -> np.ndarray:
+        """Lay points, (m, k)."""
+        return self.scale * (A - self.source) @ self.R + self.target

@@ -1,0 +1,233 @@
+"""Ranks of neighbours: how many points are nearer, for chosen pairs or for whole rows, a block of rows at a time."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lowland.blocks.metrics import METRICS, Metric
+from lowland.blocks.neighbors import searcher_of
+from lowland.blocks.products import Products
+from lowland.blocks.searching import Comparisons, Space, blocks, over_blocks
+from lowland.run.run import Run
+
+_FEW_COLUMNS = 16  # up to this many, differences cost no more than products
+_TILE = 1008  # rows and columns of a product; a power of two would turn badly in the cache
+_PAIRS = 1 << 21  # distances that a thread has in hand
+_TRIED = 64  # rows on which products in single precision are tried
+_TOLD_APART = 0.01  # share of the pairs that may be measured again
+
+
+@dataclass(frozen=True)
+class Side:
+    """The points of one side, the rows or their embedding, and how they are compared."""
+
+    X: np.ndarray  # (n, d), or (n, n) distances
+    metric: Metric = "euclidean"
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.X)
+
+    def among(self, kept: np.ndarray) -> Side:
+        """The marked points alone."""
+        X = self.X[np.ix_(kept, kept)] if self.metric == "precomputed" else self.X[kept]
+        return Side(X, self.metric, self.params)
+
+    def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return the k nearest points to all points, or to those at ``rows``, nearest first, (m, k); exactly."""
+        return searcher_of(self.X, self.metric, self.params, "auto", k).nearest(k, run, rows=rows)[0]
+
+    def distances(self, rows: np.ndarray) -> np.ndarray:
+        """Return the distances of some points to all, (m, n) float64."""
+        return np.asarray(self._compare._lengths(self._powers(rows)), dtype=np.float64)
+
+    def distances_among(self, rows: np.ndarray) -> np.ndarray:
+        """Return the distances of some points to each other, (m, m) float64."""
+        if self.metric in METRICS and METRICS[str(self.metric)].learn is not None:  # from all points
+            return self.distances(rows)[:, rows]
+        X = self.X[np.ix_(rows, rows)] if self.metric == "precomputed" else self.X[rows]
+        return Side(X, self.metric, self.params).distances(np.arange(len(rows)))
+
+    # --- ranks ---
+
+    def ranks(self, targets: np.ndarray, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return which neighbour of each point, or of those at ``rows``, its ``targets`` are, (m, k): 1 the nearest."""
+        own = np.arange(self.n) if rows is None else rows
+        targets = targets.astype(np.int64)
+        space = Space.of(self.metric, self.params)
+        if space is not None and space.p == 2 and self.X.shape[1] > _FEW_COLUMNS:
+            space.check(self.X)
+            counting = _Counting(Products(self.X, space), own, targets)
+            for dtype in (np.float32, np.float64):
+                if counting.tells_apart(dtype):
+                    return counting.ranks(dtype, run, whole=rows is None)
+        return self._by_comparing(own, targets, run)
+
+    def _by_comparing(self, own: np.ndarray, targets: np.ndarray, run: Run) -> np.ndarray:
+        from lowland.kernels import ranks as kernels
+
+        found = np.empty(targets.shape, dtype=np.int64)
+
+        def work(block: slice) -> None:
+            D = self._powers(own[block])
+            kernels.rank_by_counting(D, own[block], targets[block], found[block])
+
+        over_blocks(self.threads(run), "ranking neighbours", blocks(len(own), self._step), work)
+        return found
+
+    def order(self, rows: np.ndarray) -> np.ndarray:
+        """Return all other points in the order of their distances from those at ``rows``, (m, n - 1) int32."""
+        from lowland.kernels import ranks as kernels
+
+        D = self._powers(rows)
+        out = np.empty((len(rows), self.n - 1), dtype=np.int32)
+        kernels.settle_orders(D, rows, np.argsort(D, axis=1), out)
+        return out
+
+    def all_ranks(self, rows: np.ndarray) -> np.ndarray:
+        """Return which neighbour of the points at ``rows`` every point is, (m, n) int32: 0 the point itself."""
+        from lowland.kernels import ranks as kernels
+
+        out = np.empty((len(rows), self.n), dtype=np.int32)
+        kernels.ranks_of_orders(self.order(rows), out)
+        return out
+
+    def threads(self, run: Run) -> Run | None:
+        """The run, on one thread where a user's own function compares."""
+        return self._compare._threads(run)
+
+    @property
+    def _step(self) -> int:
+        return max(1, _PAIRS // self.n)
+
+    @cached_property
+    def _compare(self) -> Comparisons:
+        return Comparisons(self.X, self.metric, self.params)
+
+    def _powers(self, rows: np.ndarray) -> np.ndarray:
+        """Distances in the order of the metric's, equal ones to the last bit, (m, n) float64."""
+        Q = np.ascontiguousarray(self._compare._points[rows])
+        out = np.empty((len(rows), self.n))
+        for start, D in self._compare._measured(Q):
+            out[:, start : start + D.shape[1]] = D
+        return out
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Ranks by products of blocks: what rounding cannot tell apart is measured."""
+
+    products: Products
+    own: np.ndarray  # (m,)
+    targets: np.ndarray  # (m, k)
+
+    def tells_apart(self, dtype: type) -> bool:
+        """Whether products in this precision leave few pairs to be measured, tried on some rows."""
+        tried = np.linspace(0, len(self.own) - 1, min(len(self.own), _TRIED)).astype(np.int64)
+        part = _Counting(self.products, self.own[tried], self.targets[tried])
+        counts = np.zeros(part.targets.shape, dtype=np.int64)
+        limits = part._limits(dtype)
+        n = len(self.products._points)
+        measured = sum(part._add(slice(0, len(tried)), columns, limits, counts) for columns in blocks(n, _TILE))
+        return measured <= max(_TOLD_APART * n, 1) * counts.size
+
+    def ranks(self, dtype: type, run: Run, *, whole: bool) -> np.ndarray:
+        """Count for all rows; ``whole``: each product of two blocks of points serves both."""
+        n = len(self.products._points)
+        counts = np.zeros(self.targets.shape, dtype=np.int64)
+        limits, stretches = self._limits(dtype), blocks(n, _TILE)
+        rows = stretches if whole else blocks(len(self.own), _TILE)
+        locks, space = [threading.Lock() for _ in rows], _Space()
+
+        def work(pair: tuple[int, int]) -> None:
+            a, b = pair
+            here, there = np.zeros_like(counts[rows[a]]), None
+            V = self._product(rows[a], stretches[b], limits, space.of("product", dtype))
+            self._count(V, rows[a], stretches[b], limits, here)
+            if whole and a != b:
+                there = np.zeros_like(counts[rows[b]])
+                turned = space.of("turned", dtype)[: V.size].reshape(V.T.shape)
+                np.copyto(turned, V.T)
+                self._count(turned, rows[b], stretches[a], limits, there)
+            with locks[a]:
+                counts[rows[a]] += here
+            if there is not None:
+                with locks[b]:
+                    counts[rows[b]] += there
+
+        upper = itertools.combinations_with_replacement(range(len(stretches)), 2)
+        pairs = upper if whole else itertools.product(range(len(rows)), range(len(stretches)))
+        over_blocks(run, "ranking neighbours", list(pairs), work)
+        return 1 + counts
+
+    def _limits(self, dtype: type) -> _Limits:
+        from lowland.kernels import neighbors as kernels
+
+        P = self.products._points  # (n, d)
+        B, b2 = self.products._single if dtype == np.float32 else self.products._double
+        powers = np.empty(self.targets.shape)
+        for a in range(self.targets.shape[1]):
+            kernels.measure_pairs(P, self.own, P, self.targets[:, a], 2.0, powers[:, a])
+        size = self.products._frame[1]
+        return _Limits(B, b2, b2.astype(dtype), powers, powers / size / size)
+
+    def _product(self, rows: slice, columns: slice, limits: _Limits, space: np.ndarray) -> np.ndarray:
+        A, B = -2 * limits.B[self.own[rows]], limits.B[columns]
+        return np.matmul(A, B.T, out=space[: len(A) * len(B)].reshape(len(A), len(B)))
+
+    def _add(self, rows: slice, columns: slice, limits: _Limits, counts: np.ndarray) -> int:
+        space = np.empty(_TILE * _TILE, dtype=limits.B.dtype)
+        return self._count(self._product(rows, columns, limits, space), rows, columns, limits, counts)
+
+    def _count(self, V: np.ndarray, rows: slice, columns: slice, limits: _Limits, counts: np.ndarray) -> int:
+        from lowland.kernels import ranks as kernels
+
+        own = self.own[rows]
+        low, high = limits.between(rows, own, columns)
+        return kernels.count_by_products(
+            V, limits.add[columns], columns.start, own, self.targets[rows], limits.powers[rows], low, high,
+            self.products._points, counts,
+        )  # fmt: skip
+
+
+class _Space(threading.local):
+    """Work space that a thread uses again for every product: fresh pages cost more than the counting."""
+
+    def of(self, name: str, dtype: type) -> np.ndarray:
+        """An array of the size of a tile."""
+        if name not in vars(self):
+            setattr(self, name, np.empty(_TILE * _TILE, dtype=dtype))
+        return vars(self)[name]
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """Between which products a point may be nearer than the target or not."""
+
+    B: np.ndarray  # (n, d) about the centre
+    b2: np.ndarray  # (n,) squares of their lengths in float64
+    add: np.ndarray  # (n,) the same in the precision of B
+    powers: np.ndarray  # (m, k) squared distances of the targets
+    scaled: np.ndarray  # (m, k) the same in the unit of B
+
+    def between(self, rows: slice, own: np.ndarray, columns: slice) -> tuple[np.ndarray, np.ndarray]:
+        """The limits for the products of a block, (b, k) each.
+
+        A sum of d products is off by no more than d roundings u of |a||b|; to round the points and to add squares adds
+        no more than 8u (|a| + |b|)².
+        """
+        u, kind = float(np.finfo(self.B.dtype).eps) / 2, self.B.dtype.type
+        a2 = self.b2[own][:, None]
+        a, b = np.sqrt(a2), float(np.sqrt(self.b2[columns].max()))
+        off = u * (2 * self.B.shape[1] * a * b + 8 * (a + b) ** 2)
+        low = np.nextafter((self.scaled[rows] - off - a2).astype(kind), kind(-np.inf))
+        high = np.nextafter((self.scaled[rows] + off - a2).astype(kind), kind(np.inf))
+        return low, high

@@ -1,0 +1,221 @@
+"""``lowland compare FILE``: every method on one file, and which one to choose."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowland.cli import options
+from lowland.errors import FileProblem, ParameterError
+
+# Written here as well as in study, which would load numpy for a line of help; a test keeps the two alike.
+PURPOSES = ("see", "compress", "classify")
+SCALES = ("none", "standard", "auto")
+LIMIT = 120.0
+SHOWN = (
+    "area under R_NX",
+    "trustworthiness",
+    "downstream accuracy",
+    "explained share",
+)  # measures in the table on the screen
+INTERRUPTED = 130
+
+
+def run(
+    file: Path, columns: Any, drop: Any, label: str | None, methods: Any, k: int, purpose: Any, sweep: Any, scale: Any,
+    limit: float, cache: bool, random_state: int, to: Path | None, save: Path | None, force: bool, memory: Any,
+    threads: Any, progress: Any, as_json: bool,
+) -> None:  # fmt: skip
+    """Open, compare, write, tell; after Ctrl-C the same with what is done."""
+    from lowland.cli import show
+    from lowland.study.compare import compare as study
+
+    writer = _check_outputs(file, to, save, force)
+    swept = _sweep(sweep)
+    with options.working(memory, threads, progress):
+        rows = options.open_file(file, columns, drop, label)
+        labels = _labels(file, label)
+        result = study(
+            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, limit=limit, cache=cache,
+            seed=random_state, command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
+        )  # fmt: skip
+    if label is not None:
+        result = _labelled(result, label)
+    written = []
+    if save is not None:
+        written.append(str(result.save(save)))
+    if to is not None:
+        writer(result, to)
+        written.append(str(to))
+    facts = {**_facts(file, result), "files": written}
+    if as_json:
+        show.print_json(facts)
+    else:
+        _print(facts)
+    if not result.complete:
+        if not as_json:
+            click.echo("lowland: Interrupted. What is told above is what was done by then.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool) -> Any:
+    """Refuse what would only fail after the work; return what writes the report."""
+    writer = None
+    if to is not None:
+        if to.suffix.lower() not in (".html", ".htm"):
+            raise ParameterError(f"{str(to)!r}: a report is a page. Choose a name that ends in .html.")
+        from lowland.cli.outputs import check_outputs
+
+        check_outputs(to=None, model=to, force=force, read=(file,))
+        writer = _report_writer()
+    if save is not None:
+        if save.exists() and not save.is_dir():
+            raise FileProblem(f"{str(save)!r} is a file. Name a folder for the study.")
+        if (save / "study.json").exists() and not force:
+            raise FileProblem(f"{str(save)!r} holds a study already. Overwrite it with --force, or name another.")
+    return writer
+
+
+def _report_writer() -> Any:
+    try:
+        from lowland.study.report import write_report  # type: ignore[import-not-found,unused-ignore]
+    except ImportError as error:
+        raise FileProblem(
+            "This version of Lowland cannot write the report yet. Leave --to out, or write the data with --save FOLDER."
+        ) from error
+    return write_report
+
+
+def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
+    """The values of --sweep, as the parameters take them."""
+    from lowland.cli.flags import value_of
+    from lowland.study.sweeps import split_sweep, swept
+
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        name, values = split_sweep(text)
+        method, flag = swept(name)
+        try:
+            found.setdefault(f"{method.verb}.{flag.name}", []).extend(value_of(flag, value) for value in values)
+        except ParameterError as error:
+            raise ParameterError(f"sweep {text!r}: {error}") from error
+    return found
+
+
+def _labels(file: Path, label: str | None) -> Any:
+    if label is None:
+        return None
+    from lowland.data.open import read_column
+
+    return read_column(file, label)
+
+
+def _labelled(result: Any, label: str) -> Any:
+    from dataclasses import replace
+
+    return replace(result, table=replace(result.table, label_name=label))
+
+
+def _facts(file: Path, result: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from lowland.cli.summary import plain
+
+    trials = [
+        {
+            "name": t.name, "method": t.method, "parameters": t.parameters, "status": t.status, "error": t.error,
+            "seconds": t.seconds, "memory": t.memory, "cached": t.cached, "components": t.n_components,
+            "scores": {name: {"value": s.value, "low": s.low, "high": s.high, "better": s.better}
+                       for name, s in t.scores.items()},
+            "warnings": t.warnings,
+        }
+        for t in result.trials
+    ]  # fmt: skip
+    facts = {
+        "file": str(file), "rows": result.table.rows, "columns": result.table.columns, "label": result.table.label_name,
+        "k": result.k, "purpose": result.purpose, "trials": trials, "advice": [asdict(each) for each in result.advice],
+        "command": result.command, "seconds": result.seconds, "complete": result.complete,
+    }  # fmt: skip
+    return {name: plain(value) for name, value in facts.items()}
+
+
+def _print(facts: dict[str, Any]) -> None:
+    from lowland.cli import show
+
+    size = show.table_size(facts["rows"], facts["columns"])
+    click.echo(show.printable(f"{len(facts['trials'])} trials on {facts['file']}, {size}"))
+    click.echo()
+    measured = [name for name in SHOWN if any(name in t["scores"] for t in facts["trials"])]
+    order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
+    lines = [_line(t, measured) for t in order]
+    heads = ("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured), "Remark")
+    show.print_columns(heads, lines)
+    for advice in facts["advice"]:
+        click.echo(f"\n{show.printable(advice['words'])}")
+        for sentence in advice["evidence"]:
+            click.echo(f"  {show.printable(sentence)}")
+    click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
+    for written in facts["files"]:
+        click.echo(f"Written  {show.printable(written)}")
+
+
+def _score(trial: dict[str, Any], name: str) -> float | None:
+    return trial["scores"][name]["value"] if name in trial["scores"] else None
+
+
+def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
+    from lowland.cli import show
+
+    values = [_score(trial, name) for name in measured]
+    numbers = ["" if value is None else f"{value:.3f}" for value in values]
+    time = "" if trial["seconds"] is None else show.seconds(trial["seconds"]) + " (kept)" * trial["cached"]
+    memory = "" if trial["memory"] is None else f"{trial['memory'] / 2**20:.0f} MB"
+    remark = trial["status"] if trial["status"] != "done" else ""
+    remark += f": {trial['error']}" if trial["error"] else ""
+    warnings = len(trial["warnings"])
+    remark = remark or (f"{warnings} remark{'s' * (warnings > 1)}, see --json" if warnings else "")
+    return tuple(show.printable(cell) for cell in (trial["name"], time, memory, *numbers, remark))
+
+
+def _option(flags: str, default: Any, kind: Any, text: str, **more: Any) -> click.Option:
+    return options.Option(flags.split(), section="Study", type=kind, default=default, help=text, **more)
+
+
+compare = options.Command(
+    "compare",
+    python="compare",
+    callback=run,
+    params=[
+        options.file_argument("file", "FILE"),
+        *options.data_options("The column of labels: classes to learn from and judge by."),
+        _option("--methods", None, options.Names(), "Try only these methods. [default: all that apply]",
+                metavar="a,b,c"),
+        _option("-k --components k", 2, click.IntRange(min=1), "Dimensions to bring the rows down to. [default: 2]",
+                metavar="N"),
+        _option("--purpose", "see", click.Choice(PURPOSES), "What it is for; its advice comes first. [default: see]"),
+        _option("--sweep", None, str, "Try several values of a parameter; may be given again.", multiple=True,
+                metavar="METHOD.PARAMETER=A,B,…"),
+        _option("--scale", "none", click.Choice(SCALES),
+                "Take columns as they are, give each the deviation 1, or do so where deviations differ by more than 10 "
+                "times. [default: none]"),
+        _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True),
+                "Seconds that one fit may take. [default: 120]", metavar="SECONDS"),
+        _option("--cache/--no-cache", True, None, "Read and keep trials in the user's cache folder. [default: cache]"),
+        _option("--random-state --seed random_state", 0, click.IntRange(min=0),
+                "Seed of what is drawn. [default: 0]", metavar="N"),
+        options.Option(["--to"], section=options.OUTPUT, type=click.Path(path_type=Path), metavar="FILE",
+                       help="Write the report here, one page that opens offline: a name that ends in .html."),
+        options.Option(["--save"], section=options.OUTPUT, type=click.Path(path_type=Path), metavar="FOLDER",
+                       help="Write the study here as plain data: study.json and points.parquet."),
+        options.force_option(),
+        *options.work_options(),
+        options.json_option(),
+        options.debug_option(),
+    ],
+    help="Try every method on a file: what each takes, how good it is, and which one to choose.\n\nFILE is a table of "
+    "numbers, which is held in memory. Ctrl-C ends the study and tells what is done.",
+    short_help="Try every method on a file, and say which one to choose.",
+)  # fmt: skip

@@ -1,0 +1,100 @@
+"""``lowland judge DATA COORDINATES``: how far an embedding can be trusted."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowland.cli import options
+
+
+def run(
+    data: Path, file: Path, columns: Any, drop: Any, label: str | None, model: Path | None, n_neighbors: int,
+    sample: int | None, random_state: int, memory: Any, threads: Any, progress: Any, as_json: bool,
+) -> None:  # fmt: skip
+    """Open both, measure, tell."""
+    from lowland.cli import show
+    from lowland.data.open import open_rows, read_column
+    from lowland.methods.store import load
+    from lowland.quality import HighSide
+    from lowland.quality import judge as judged
+
+    started = time.perf_counter()
+    with options.working(memory, threads, progress):
+        rows = options.open_file(data, columns, drop, label)
+        y = None if label is None else read_column(data, label)
+        high = HighSide.of(rows, labels=y, sample=sample or "auto", random_state=random_state)
+        est = None if model is None else load(model)
+        found = judged(high, open_rows(file), y, model=est, n_neighbors=n_neighbors)
+    facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started)
+    if as_json:
+        show.print_json(facts)
+    else:
+        _print(facts)
+
+
+def _facts(data: Path, file: Path, size: tuple[int, int], found: Any, seconds: float) -> dict[str, Any]:
+    from lowland.cli.summary import plain
+
+    told = ("name", "value", "low", "high", "better", "sample", "left_out", "about")
+    measures = [{key: getattr(each, key) for key in told} for each in found]
+    facts = {"file": str(data), "coordinates": str(file), "rows": size[0], "columns": size[1], "measures": measures}
+    return {key: plain(value) for key, value in (facts | {"seconds": seconds}).items()}
+
+
+def _print(facts: dict[str, Any]) -> None:
+    from lowland.cli import show
+
+    size = show.table_size(facts["rows"], facts["columns"])
+    click.echo(show.printable(f"{facts['coordinates']} as an embedding of {facts['file']}, {size}"))
+    click.echo()
+    measures = facts["measures"]
+    drawn = any(each["low"] is not None for each in measures)
+    lines = [
+        (m["name"], f"{m['value']:.4g}", *([_interval(m)] if drawn else []), m["better"], m["about"]) for m in measures
+    ]
+    show.print_columns(("Measure", "Value", *(["95 % interval"] if drawn else []), "Better", "What it says"), lines)
+    left_out, sample = measures[0]["left_out"], measures[0]["sample"]
+    if sample is not None:
+        click.echo(f"\n{sample:,} rows were compared with all others; --sample takes more or fewer.")
+    if left_out:
+        click.echo(f"\n{left_out:,} row{'s' * (left_out != 1)} without coordinates left out.")
+
+
+def _interval(measure: dict[str, Any]) -> str:
+    return "–" if measure["low"] is None else f"{measure['low']:.4g} to {measure['high']:.4g}"
+
+
+def _number(flags: str, default: Any, kind: Any, text: str) -> click.Option:
+    return options.Option(flags.split(), section="Measures", type=kind, default=default, metavar="N", help=text)
+
+
+judge = options.Command(
+    "judge",
+    python="judge",
+    callback=run,
+    params=[
+        options.file_argument("data", "DATA"),
+        options.file_argument("file", "COORDINATES"),
+        *options.data_options("A column of DATA with labels: whether classes stay apart is measured too."),
+        options.Option(
+            ["--model"], section="Measures", type=click.Path(path_type=Path), metavar="FILE",
+            help="The fitted model that made the coordinates: its way back to rows is measured too.",
+        ),
+        _number("--n-neighbors --neighbors n_neighbors", 5, click.IntRange(min=1),
+                "Neighbours that make a neighbourhood. [default: 5]"),
+        _number("--sample", None, click.IntRange(min=20),
+                "Rows that are compared with all others. [default: all of up to 4096]"),
+        _number("--random-state --seed random_state", 0, click.IntRange(min=0),
+                "Seed of what is drawn. [default: 0]"),
+        *options.work_options(),
+        options.json_option(),
+        options.debug_option(),
+    ],
+    help="Measure how far an embedding can be trusted.\n\nDATA is a table of numbers, COORDINATES what lowland fit "
+    "--to or lowland transform wrote for it, row for row.",
+    short_help="Measure how far an embedding can be trusted.",
+)  # fmt: skip

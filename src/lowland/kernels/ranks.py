@@ -1,0 +1,194 @@
+"""Ranks of neighbours by counting how many points are nearer, and what two orders of neighbours share.
+
+Of equally near points the one of the lower index is nearer; a point has no rank among its own neighbours.
+"""
+
+import numpy as np
+
+from lowland.kernels.compile import kernel, vector_kernel
+from lowland.kernels.neighbors import _before, _power_between
+
+_STRETCH = 256  # values counted together
+_ROUNDING = 1e-15  # a few roundings of double precision
+_NONE, _ONE = np.float32(0), np.float32(1)
+
+
+@vector_kernel
+def _below(row, limit):
+    """How many values are smaller: counted in floats, which fill the vector registers as the values do."""
+    count = 0.0
+    for j in range(row.size):
+        count += 1.0 if row[j] < limit else 0.0
+    return count
+
+
+@vector_kernel
+def _not_above(row, limit):
+    count = 0.0
+    for j in range(row.size):
+        count += 1.0 if row[j] <= limit else 0.0
+    return count
+
+
+@kernel
+def rank_by_counting(D, own, targets, ranks):
+    """Write the rank of the points ``targets[i]`` among the neighbours of point ``own[i]``, of distances D[i], (m, n).
+
+    The nearest has rank 1. One pass over the distances for each target: nothing is sorted.
+    """
+    for i in range(D.shape[0]):
+        row, me = D[i], own[i]
+        for a in range(targets.shape[1]):
+            j = targets[i, a]
+            limit = row[j]
+            count = np.int64(_not_above(row[:j], limit) + _below(row[j:], limit))
+            if _before(row[me], me, limit, j):
+                count -= 1
+            ranks[i, a] = 1 + count
+
+
+@vector_kernel
+def _counts_about(row, add, low, high):
+    """How many values lie below ``low``, and how many do not lie above ``high``."""
+    below, within = _NONE, _NONE  # in the width of single precision; a block is never too wide for it
+    for j in range(row.size):
+        value = row[j] + add[j]
+        below += _ONE if value < low else _NONE
+        within += _ONE if value <= high else _NONE
+    return below, within
+
+
+@vector_kernel
+def _square_between(x, y):
+    total = 0.0
+    for c in range(x.size):
+        t = np.float64(x[c]) - np.float64(y[c])
+        total += t * t
+    return total
+
+
+@kernel
+def _is_nearer(x, y, point, power, j):
+    """Whether y, the given point, is nearer to x than point j at the squared distance ``power``.
+
+    A sum in any order tells nearly always; only what is nearly equal is summed in the order of the columns.
+    """
+    quick = _square_between(x, y)
+    slack = _ROUNDING * (x.size + 8) * power
+    if quick < power - slack:
+        return True
+    if quick > power + slack:
+        return False
+    return _before(_power_between(x, y, 2.0), point, power, j)
+
+
+@kernel
+def count_by_products(V, add, first, own, targets, powers, low, high, X, counts):
+    """Add to ``counts`` how many of the points from ``first`` on are nearer to row i than its targets are.
+
+    V[i, j] + add[j] is the squared distance to point ``first`` + j up to a constant of the row and to rounding: below
+    ``low`` it is surely nearer, above ``high`` surely not. Those between are measured and compared with
+    ``powers``, the squared distances of the targets. Returns how many were.
+    """
+    width = V.shape[1]
+    measured = 0
+    for i in range(V.shape[0]):
+        row, me = V[i], own[i]
+        for a in range(targets.shape[1]):
+            j, least, most = targets[i, a], low[i, a], high[i, a]
+            count = 0
+            for start in range(0, width, _STRETCH):
+                stop = min(start + _STRETCH, width)
+                below, within = _counts_about(row[start:stop], add[start:stop], least, most)
+                count += np.int64(below)
+                if within > below:
+                    for b in range(start, stop):
+                        point = first + b
+                        if least <= row[b] + add[b] <= most and point != me and point != j:
+                            measured += 1
+                            count += _is_nearer(X[me], X[point], point, powers[i, a], j)
+            if first <= me < first + width and row[me - first] + add[me - first] < least:
+                count -= 1
+            counts[i, a] += count
+    return measured
+
+
+@kernel
+def settle_orders(D, own, order, out):
+    """Write to ``out``, (m, n - 1), the other points in the order of their distances D, (m, n), from point ``own[i]``.
+
+    ``order`` sorts D, equal values in any order.
+    """
+    m, n = D.shape
+    for i in range(m):
+        row, line, me = D[i], order[i], own[i]
+        start = 0
+        for stop in range(1, n + 1):
+            if stop == n or row[line[stop]] != row[line[start]]:
+                if stop - start > 1:
+                    line[start:stop].sort()
+                start = stop
+        place = 0
+        for a in range(n):
+            if line[a] != me:
+                out[i, place] = line[a]
+                place += 1
+
+
+@kernel
+def ranks_of_orders(order, ranks):
+    """Write the rank of every point, (m, n), from the points in their order, (m, n - 1); the row itself has rank 0."""
+    ranks[:] = 0
+    for i in range(order.shape[0]):
+        for a in range(order.shape[1]):
+            ranks[i, order[i, a]] = a + 1
+
+
+@kernel
+def add_shared(ranks, order, weights, totals, squares, areas):
+    """Add up how many of the K nearest are shared by two orders, for all K: of ``ranks`` (m, n), and ``order``.
+
+    ``totals`` and ``squares``, (n - 1,), are summed over the rows; ``areas``, (m,), are each row's counts weighed and
+    summed over K.
+    """
+    last = order.shape[1]
+    found = np.empty(last + 1, dtype=np.int64)
+    for i in range(order.shape[0]):
+        found[:] = 0
+        for a in range(last):
+            found[max(a + 1, ranks[i, order[i, a]])] += 1
+        shared, area = 0, 0.0
+        for K in range(last):
+            shared += found[K + 1]
+            totals[K] += shared
+            squares[K] += shared * shared
+            area += weights[K] * shared
+        areas[i] = area
+
+
+@kernel
+def add_coranks(ranks, order, Q):
+    """Add to Q[k, l] the pairs of which the rank is k + 1 in ``ranks`` and l + 1 in ``order``."""
+    for i in range(order.shape[0]):
+        for a in range(order.shape[1]):
+            Q[ranks[i, order[i, a]] - 1, a] += 1
+
+
+@kernel
+def sum_rank_errors(ranks, order, k, out):
+    """Write for each row, (m, 5), sums over its k neighbours and how many of them both orders share.
+
+    Summed are the excess of the ranks of false and of missed neighbours beyond k, and the differences of all ranks in
+    the second and in the first neighbourhood, relative to the rank there.
+    """
+    for i in range(order.shape[0]):
+        out[i, :] = 0.0
+        for a in range(order.shape[1]):
+            rho, r = ranks[i, order[i, a]], a + 1  # in the first space, and in the second
+            if r <= k:
+                out[i, 0] += max(0, rho - k)
+                out[i, 2] += abs(rho - r) / r
+                out[i, 4] += rho <= k
+            if rho <= k:
+                out[i, 1] += max(0, r - k)
+                out[i, 3] += abs(rho - r) / rho

@@ -1,0 +1,64 @@
+"""Every measure that applies to an embedding, from one computation of ranks and distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowland.blocks.metrics import Metric
+from lowland.quality.distances import distance_measures
+from lowland.quality.high_side import HighSide
+from lowland.quality.labels import label_measures
+from lowland.quality.measure import Measure
+from lowland.quality.neighborhoods import neighborhood_measures
+from lowland.quality.reconstruction import explained_share, has_way_back, reconstruction_error
+from lowland.quality.sides import Sample, coordinates, labels_of
+
+
+def judge(
+    X: Any,
+    Z: Any,
+    y: Any = None,
+    *,
+    model: Any = None,
+    n_neighbors: int = 5,
+    metric: Metric = "euclidean",
+    sample: Sample = "auto",
+    random_state: Any = None,
+) -> tuple[Measure, ...]:
+    """Return every measure that applies: of neighbourhoods and distances, of labels where given, of the way back.
+
+    Parameters
+    ----------
+    X : rows, or a ``HighSide`` made of them once to judge many embeddings.
+    Z : (n, k) coordinates; rows of NaN are left out, and counted.
+    y : a label for each row; None: no measures of labels.
+    model : the fitted method that made Z, where the way back to rows is to be measured too.
+    n_neighbors : how many neighbours make a neighbourhood.
+    metric : how rows of X are compared, unless it is a ``HighSide``.
+    sample : how many rows are compared with all others; "auto": all of up to 4,096, and of 1,448 for pairs; None: all.
+    random_state : seed of what is drawn; None draws the same each time.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load
+    >>> iris = load("iris")
+    >>> for measure in quality.judge(iris.X, PCA(2).fit_transform(iris.X), iris.y)[:3]:
+    ...     print(f"{measure.name} {measure.value:.3f}, {measure.better} is better")
+    trustworthiness 0.979, higher is better
+    continuity 0.990, higher is better
+    relative rank error in the embedding 0.030, lower is better
+    """
+    codes = None
+    if y is not None:
+        kept = coordinates(Z)[1]
+        codes = labels_of(y, kept)[1]
+        if not isinstance(X, HighSide):
+            X = HighSide.of(X, labels=y, metric=metric, sample=sample, random_state=random_state)
+    high, side = HighSide.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
+    found = [*neighborhood_measures(high, side, n_neighbors), *distance_measures(high, side)]
+    if codes is not None:
+        found += label_measures(high.side, side, codes, n_neighbors, high.looked.kept, high.looked.rows)
+    if model is not None and has_way_back(model):
+        found += [reconstruction_error(model, high.source), explained_share(model, high.source)]
+    return tuple(found)

@@ -1,0 +1,246 @@
+"""Whether an embedding keeps labelled classes apart: among neighbours, by silhouettes, for a classifier."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lowland.blocks.labels import shown
+from lowland.blocks.metrics import Metric
+from lowland.blocks.ranks import Side
+from lowland.blocks.searching import blocks, over_blocks
+from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.quality.high_side import ORDERED
+from lowland.quality.measure import Measure
+from lowland.quality.neighborhoods import COUNTED
+from lowland.quality.sides import Looked, Sample, check_neighbors, coordinates, drawn_rows, labels_of
+from lowland.run.local import LocalRun
+
+
+def neighborhood_hit(
+    Z: Any, y: Any, n_neighbors: int = 5, *, per_row: bool = False, sample: Sample = "auto", random_state: Any = None
+) -> Measure:
+    """Return the share of the k nearest of a row that have its label, on average.
+
+    Parameters
+    ----------
+    Z : (n, k) coordinates; rows of NaN are left out, and counted.
+    y : a label for each row, whole numbers or texts.
+    n_neighbors : how many neighbours are asked.
+    per_row : whether to give the value of each row as well.
+    sample : how many rows are asked for their neighbours among all; "auto": all of up to 30,000; None: all.
+    random_state : seed of what is drawn; None draws the same each time.
+
+    Reference: Paulovich et al. 2008, doi:10.1109/TVCG.2007.70443.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load
+    >>> iris = load("iris")
+    >>> round(quality.neighborhood_hit(PCA(2).fit_transform(iris.X), iris.y).value, 3)
+    0.951
+    """
+    near = _Near.of(Z, y, n_neighbors, "euclidean", sample, random_state)
+    return near.hit(per_row)
+
+
+def nearest_neighbor_accuracy(
+    Z: Any,
+    y: Any,
+    n_neighbors: int = 5,
+    *,
+    metric: Metric = "euclidean",
+    per_row: bool = False,
+    sample: Sample = "auto",
+    random_state: Any = None,
+) -> Measure:
+    """Return the share of rows whose label the k nearest others name by majority; of a tie, that with the nearest.
+
+    The accuracy of the rows themselves, ``nearest_neighbor_accuracy(X, y)``, is what there was to keep.
+
+    Parameters
+    ----------
+    Z, y, n_neighbors, per_row, sample, random_state : as of ``neighborhood_hit``; Z may also be the rows.
+    metric : how rows are compared.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load
+    >>> iris = load("iris")
+    >>> Z = PCA(2).fit_transform(iris.X)
+    >>> [round(quality.nearest_neighbor_accuracy(A, iris.y).value, 3) for A in (Z, iris.X)]
+    [0.967, 0.967]
+    """
+    return _Near.of(Z, y, n_neighbors, metric, sample, random_state).accuracy("", per_row)
+
+
+def silhouette(
+    Z: Any,
+    y: Any,
+    *,
+    metric: Metric = "euclidean",
+    per_row: bool = False,
+    sample: Sample = "auto",
+    random_state: Any = None,
+) -> Measure:
+    """Return the mean of (b - a)/max(a, b), a the mean distance to the own class and b to the nearest other one.
+
+    1: classes are tight and far apart; 0: they overlap; below: rows lie among another class. It favours round classes
+    of one size. A row alone in its class counts 0.
+
+    Parameters
+    ----------
+    Z, y, metric, per_row, random_state : as of ``nearest_neighbor_accuracy``.
+    sample : how many rows are compared with all others; "auto": all of up to 4,096; None: all.
+
+    Reference: Rousseeuw 1987, doi:10.1016/0377-0427(87)90125-7; agrees with scikit-learn's.
+    """
+    C, kept = coordinates(Z)
+    classes, codes = labels_of(y, kept)
+    side = Side(C, metric)
+    looked = Looked(kept, drawn_rows(side, sample, ORDERED, random_state, codes))
+    return silhouette_of(side, codes, len(classes), looked, per_row=per_row)
+
+
+def silhouette_of(side: Side, codes: np.ndarray, classes: int, looked: Looked, *, per_row: bool = False) -> Measure:
+    """The silhouette of points that have been opened."""
+    rows = np.arange(side.n) if looked.rows is None else looked.rows
+    sizes = np.bincount(codes, minlength=classes)
+    members = np.zeros((side.n, classes))
+    members[np.arange(side.n), codes] = 1.0
+    values = np.empty(len(rows))
+
+    def work(block: slice) -> None:
+        own = codes[rows[block]]
+        sums = side.distances(rows[block]) @ members  # (b, classes)
+        place = np.arange(len(own))
+        a = sums[place, own] / np.maximum(sizes[own] - 1, 1)
+        means = sums / np.maximum(sizes, 1)
+        means[place, own] = np.inf
+        b = means.min(axis=1)
+        top = np.maximum(a, b)
+        values[block] = np.where((sizes[own] > 1) & (top > 0), (b - a) / np.where(top > 0, top, 1.0), 0.0)
+
+    over_blocks(LocalRun(), "comparing classes", blocks(len(rows), max(1, (1 << 21) // side.n)), work)
+    about = f"How much nearer the {classes} classes lie to themselves than to the next one."
+    return looked.mean("silhouette", values, "higher", about, per_row=per_row)
+
+
+def downstream(
+    Z: Any, y: Any, classifier: Any = None, *, folds: int = 5, per_row: bool = False, random_state: Any = None
+) -> Measure:
+    """Return the accuracy of a classifier that learns from the coordinates, on rows it has not seen.
+
+    Parameters
+    ----------
+    Z, y : as of ``neighborhood_hit``.
+    classifier : any of scikit-learn's manner; None: the five nearest neighbours.
+    folds : parts of the cross-validation, each with its share of every class; fewer where a class is smaller.
+    per_row : whether to say for each row if it was named rightly, 1 or 0.
+    random_state : seed of the folds; None takes the same each time.
+
+    The interval is that of Nadeau and Bengio 2003, doi:10.1023/A:1024068626366: folds share what they learn from.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load
+    >>> iris = load("iris")
+    >>> round(quality.downstream(PCA(2).fit_transform(iris.X), iris.y).value, 2)
+    0.96
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.neighbors import KNeighborsClassifier
+
+    C, kept = coordinates(Z)
+    classes, codes = labels_of(y, kept)
+    smallest = int(np.argmin(np.bincount(codes)))
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
+        raise ParameterError(f"folds={folds!r}: give a whole number of at least 2.")
+    if np.bincount(codes)[smallest] < 2:
+        raise DataError(
+            f"Only one row has the label {shown(classes[smallest])}: nothing can be learnt of it and then tested. "
+            "Leave it out, or join it to another class."
+        )
+    folds = min(int(folds), int(np.bincount(codes)[smallest]))
+    model = KNeighborsClassifier(min(5, len(C) // 2)) if classifier is None else classifier
+    if not hasattr(model, "predict"):
+        raise DataTypeError(
+            f"A {type(model).__name__} does not predict. Pass a classifier, such as LogisticRegression()."
+        )
+    right = np.empty(len(C))
+    scores, seed = [], 0 if random_state is None else random_state
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(C, codes):
+        right[test] = clone(model).fit(C[train], codes[train]).predict(C[test]) == codes[test]
+        scores.append(right[test].mean())
+    value, spread = float(np.mean(scores)), float(np.std(scores, ddof=1))
+    half = _student(folds - 1) * spread * math.sqrt(1 / folds + 1 / (folds - 1))
+    about = f"Accuracy of {type(model).__name__} by cross-validation in {folds} folds."
+    looked = Looked(kept)
+    each = looked.spread(right) if per_row else None
+    return Measure(
+        "downstream accuracy", value, each, "higher", about, value - half, value + half, left_out=looked.left_out
+    )
+
+
+def _student(degrees: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, degrees))
+
+
+class _Near:
+    """The labels of the nearest of each row, beside its own."""
+
+    def __init__(self, side: Side, codes: np.ndarray, k: int, looked: Looked) -> None:
+        check_neighbors(k, side.n, half=False)
+        near = side.nearest(k, LocalRun(), looked.rows)
+        self.looked, self.k = looked, k
+        self.own = codes if looked.rows is None else codes[looked.rows]  # (m,)
+        self.near = codes[near]  # (m, k)
+        self.classes = int(codes.max()) + 1
+
+    @classmethod
+    def of(cls, Z: Any, y: Any, k: int, metric: Metric, sample: Sample, random_state: Any) -> _Near:
+        C, kept = coordinates(Z)
+        _, codes = labels_of(y, kept)
+        side = Side(C, metric)
+        return cls(side, codes, k, Looked(kept, drawn_rows(side, sample, COUNTED, random_state, codes)))
+
+    def hit(self, per_row: bool = False) -> Measure:
+        about = f"Share of the {self.k} nearest in the embedding that have the label of the row."
+        values = (self.near == self.own[:, None]).mean(axis=1)
+        return self.looked.mean("neighbourhood hit", values, "higher", about, per_row=per_row)
+
+    def accuracy(self, where: str = "", per_row: bool = False) -> Measure:
+        about = f"Share of rows whose label their {self.k} nearest{where} name, the row itself left out."
+        right = (self._named() == self.own).astype(np.float64)
+        return self.looked.mean(f"nearest-neighbour accuracy{where}", right, "higher", about, per_row=per_row)
+
+    def _named(self) -> np.ndarray:
+        """The label most of the nearest have; of a tie, that of the nearest among them."""
+        m, place = len(self.own), np.arange(len(self.own))
+        votes, first = np.zeros((m, self.classes)), np.zeros((m, self.classes))
+        for a in range(self.k - 1, -1, -1):
+            votes[place, self.near[:, a]] += 1
+            first[place, self.near[:, a]] = (self.k - a) / (self.k + 1)
+        return np.argmax(votes + first, axis=1)
+
+
+def label_measures(
+    X: Side, Z: Side, codes: np.ndarray, k: int, kept: np.ndarray, rows: np.ndarray | None
+) -> tuple[Measure, ...]:
+    """Every measure of labels of a few rows among all, and the accuracy there was in the data."""
+    looked = Looked(kept, rows)
+    near = _Near(Z, codes, k, looked)
+    return (
+        near.hit(),
+        near.accuracy(),
+        _Near(X, codes, k, looked).accuracy(" in the data"),
+        silhouette_of(Z, codes, int(codes.max()) + 1, looked),
+    )

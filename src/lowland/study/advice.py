@@ -1,0 +1,284 @@
+"""What a study would choose, with the evidence, in words a person understands. Every claim names its number.
+
+Rules: a difference within the intervals, or below a margin where all rows were looked at, is no difference; of what is
+equal PCA is taken, else what is linear, else what is fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from lowland.methods.registry import load_method
+from lowland.study.downstream import NAME as ACCURACY
+from lowland.study.measuring import AREA, TRUST, TableFacts
+from lowland.study.plan import Size
+from lowland.study.result import Advice, Purpose, Score, Trial
+
+ERROR = "reconstruction error"
+MARGIN = 0.02  # by which areas and accuracies must differ where no interval says by how much chance moves them
+KEEP = 0.95  # of the variance, to compress
+HALF = 0.5  # of PCA's error: what a curved method must reach, and keep the share, to be worth its trouble
+UNEVEN = 10.0
+
+
+def advise(trials: Sequence[Trial], facts: TableFacts | None, size: Size, *, scaled: bool) -> tuple[Advice, ...]:
+    """Return the advice for every purpose that the data allow, that of the stated one first."""
+    rules = {"see": _see, "compress": _compress, "classify": _classify}
+    others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or size.classes is not None)]
+    if facts is None:
+        words = "The study was stopped before anything was measured, so that there is nothing to advise."
+        return tuple(Advice(p, None, None, words, ()) for p in (size.purpose, *others))
+    done = [trial for trial in trials if trial.status == "done"]
+    return tuple(rules[p](done, facts, size, scaled) for p in (size.purpose, *others))
+
+
+# --- to see ---
+
+
+def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
+    drawn = [t for t in done if AREA in t.scores and not _keeps_columns(t)]
+    if not drawn:
+        return Advice("see", None, None, "No trial gave an embedding that could be measured: nothing is advised.", ())
+    best = max(drawn, key=lambda t: t.scores[AREA].value)
+    equal = [t for t in drawn if _ties(t.scores[AREA], best.scores[AREA])]
+    chosen = _simplest(equal)
+    area, top = chosen.scores[AREA], best.scores[AREA]
+    words = f"To see the data, use {chosen.name} with {_dimensions(chosen.n_components)}. "
+    if chosen is best and len(equal) == 1:
+        words += (
+            f"It keeps neighbourhoods best of {_trials(drawn)}: the area under R_NX is {_number(area)}, where 0 is "
+            "chance and 1 is perfect."
+        )
+    elif chosen is best:
+        words += (
+            f"Its area under R_NX is the largest of {_trials(drawn)}, {_number(area)}, where 0 is chance and 1 is "
+            "perfect."
+        )
+    else:
+        words += (
+            f"{best.name} has the largest area under R_NX of {_trials(drawn)}, {_number(top)}; {chosen.name} has "
+            f"{_number(area)}, which is no different {_because(area, top)}, and it is {_simpler(chosen, best)}."
+        )
+    evidence = [_ranking(drawn, AREA)]
+    if TRUST in chosen.scores:
+        trust = chosen.scores[TRUST]
+        evidence.append(f"Trustworthiness of {chosen.name}: {_number(trust)}. {trust.about}")
+    if area.value < 0.3:
+        words += f" An area of {area.value:.2f} is little: read the picture with care, most neighbours are not kept."
+    return Advice(
+        "see",
+        chosen.name,
+        chosen.n_components,
+        words,
+        (*evidence, *_of_dimension(facts, size), *_of_units(facts, scaled)),
+    )
+
+
+# --- to compress ---
+
+
+def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
+    m, share = enough_components(facts.shares, KEEP)
+    pca = next((t for t in done if t.method == "PCA"), None)
+    name, count = (None if pca is None or m >= size.d else pca.name), (None if m >= size.d else m)
+    words = _by_components(m, share, size)
+    evidence = [f"{_that_keep(m)} {share:.2%} of the variance{_one_fewer(facts, m)}.", *_of_dimension(facts, size)]
+    better = _better_than_pca(done, facts)
+    if better is not None:
+        trial, error, plain = better
+        kept = 1 - error / facts.distortions[0]
+        found = (
+            f"a reconstruction error of {error:.4g}, less than half of the {plain:.4g} of PCA with as many, and keeps "
+            f"{kept:.1%}"
+        )
+        who = f"{trial.name} with {_dimensions(trial.n_components)}"
+        if kept >= KEEP and (trial.n_components or 0) < m:
+            words = f"To compress, use {who}: it leaves {found}. PCA needs {_components(m)} for that."
+            name, count = trial.name, trial.n_components
+        else:
+            evidence.append(f"{who} leaves {found}.")
+    errors = sorted((t.scores[ERROR].value, t.name) for t in done if ERROR in t.scores)
+    if errors:
+        told = ", ".join(f"{who} {error:.4g}" for error, who in errors[:4])
+        evidence.append(f"Reconstruction errors with {_dimensions(size.k)}: {told}.")
+    return Advice("compress", name, count, words, (*evidence, *_of_units(facts, scaled)))
+
+
+def _by_components(m: int, share: float, size: Size) -> str:
+    """What the spectrum of PCA says."""
+    if share < KEEP:
+        return (
+            f"To compress, PCA needs more than {_components(m)}, all that were looked at: they keep {share:.1%} of the "
+            f"variance, less than {KEEP:.0%}."
+        )
+    if m >= size.d:
+        return f"To keep {KEEP:.0%} of the variance PCA needs all {size.d} columns: there is nothing to compress."
+    return (
+        f"To compress, use PCA with {_components(m)}: the fewest that keep {KEEP:.0%} of the variance of {size.d} "
+        f"columns ({share:.1%})."
+    )
+
+
+def enough_components(shares: Sequence[float], wanted: float) -> tuple[int, float]:
+    """Return the fewest components that keep a share of the variance, and what they keep."""
+    kept = 0.0
+    for m, share in enumerate(shares, start=1):
+        kept += share
+        if kept >= wanted - 1e-12:
+            return m, kept
+    return len(shares), kept
+
+
+def _that_keep(m: int) -> str:
+    return "1 component of PCA keeps" if m == 1 else f"{m} components of PCA keep"
+
+
+def _one_fewer(facts: TableFacts, m: int) -> str:
+    return "" if m == 1 else f", one fewer {sum(facts.shares[: m - 1]):.2%}"
+
+
+def _better_than_pca(done: list[Trial], facts: TableFacts) -> tuple[Trial, float, float] | None:
+    """A curved method whose error is half of what PCA leaves with as many components, if there is one."""
+    found = []
+    for t in done:
+        error = t.scores.get(ERROR)
+        k = t.n_components or 0
+        if error is None or _is_linear(t) or k >= len(facts.distortions):
+            continue
+        plain = facts.distortions[k]
+        if error.value < HALF * plain:
+            found.append((error.value / plain, t, error.value, plain))
+    return min(found, key=lambda each: each[0])[1:] if found else None
+
+
+# --- to classify ---
+
+
+def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
+    judged = [t for t in done if ACCURACY in t.scores]
+    if not judged:
+        words = "No trial could be judged by its labels: a class has too few rows, or nothing was fitted."
+        return Advice("classify", None, None, words, ())
+    best = max(judged, key=lambda t: t.scores[ACCURACY].value)
+    top, whole = best.scores[ACCURACY], facts.accuracy
+    evidence = [_ranking(judged, ACCURACY), f"{best.name}: {top.about}"]
+    if whole is not None:
+        evidence.append(f"From all {size.d} columns: {_number(whole)}. {whole.about}")
+    if whole is not None and _worse(top, whole):
+        words = (
+            f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are told "
+            f"right, from {_dimensions(best.n_components)} at best {_number(top)} ({best.name}). Keep the columns, or "
+            "ask for more dimensions."
+        )
+        return Advice("classify", None, None, words, (*evidence, *_of_units(facts, scaled)))
+    good = [t for t in judged if _ties(t.scores[ACCURACY], top)]
+    chosen = _simplest([t for t in good if whole is None or not _worse(t.scores[ACCURACY], whole)])
+    score = chosen.scores[ACCURACY]
+    words = (
+        f"To classify, use {chosen.name} with {_dimensions(chosen.n_components)}: {_number(score)} of the held-out "
+        "rows are told right"
+    )
+    if chosen is not best:
+        words += f", no different from {best.name} with {_number(top)} {_because(score, top)}"
+    if whole is not None:
+        relation = "as many as" if _ties(score, whole) else "more than"
+        words += f"; {relation} from all {size.d} columns, {_number(whole)}"
+    return Advice("classify", chosen.name, chosen.n_components, f"{words}.", (*evidence, *_of_units(facts, scaled)))
+
+
+# --- what the rules share ---
+
+
+def _ties(a: Score, b: Score) -> bool:
+    """Whether two scores do not differ: their intervals meet, or they are within the margin."""
+    low, high = (a, b) if a.value <= b.value else (b, a)
+    if low.high is not None and high.low is not None:
+        return low.high >= high.low
+    return high.value - low.value <= MARGIN
+
+
+def _worse(a: Score, b: Score) -> bool:
+    return a.value < b.value and not _ties(a, b)
+
+
+def _because(a: Score, b: Score) -> str:
+    intervals = a.low is not None and b.low is not None
+    return "as their intervals meet" if intervals else f"as it lies within {MARGIN:g}"
+
+
+def _simplest(trials: list[Trial]) -> Trial:
+    """PCA, else what is linear, else what was fastest."""
+    return min(trials, key=lambda t: (t.method != "PCA", not _is_linear(t), t.seconds or 0.0, t.name))
+
+
+def _simpler(chosen: Trial, other: Trial) -> str:
+    if chosen.method == "PCA" and other.method != "PCA":
+        return "simpler: straight axes, the same each time, and new rows are placed by a product"
+    if _is_linear(chosen) and not _is_linear(other):
+        return "simpler: it only looks along straight axes"
+    return f"faster ({_seconds(chosen)} against {_seconds(other)})"
+
+
+def _is_linear(trial: Trial) -> bool:
+    from lowland.methods.maps import LinearMap
+
+    cls = load_method(trial.method)
+    return issubclass(cls, LinearMap) or cls.keeps_columns
+
+
+def _keeps_columns(trial: Trial) -> bool:
+    return bool(load_method(trial.method).keeps_columns)
+
+
+def _ranking(trials: list[Trial], name: str) -> str:
+    """The best few of a measure."""
+    best = sorted(trials, key=lambda t: -t.scores[name].value)[:5]
+    told = ", ".join(f"{t.name} {_number(t.scores[name])}" for t in best)
+    more = f", and {len(trials) - 5} more below" if len(trials) > 5 else ""
+    return f"{name[:1].upper()}{name[1:]}: {told}{more}."
+
+
+def _of_dimension(facts: TableFacts, size: Size) -> list[str]:
+    if facts.dimension is None or facts.dimension_low is None or facts.dimension_high is None:
+        return []
+    told = (
+        f"The rows have about {facts.dimension:.1f} dimensions of their own (95 % interval {facts.dimension_low:.1f} "
+        f"to {facts.dimension_high:.1f})"
+    )
+    if facts.dimension_low > size.k:
+        return [f"{told}: {_dimensions(size.k)} cannot hold all there is."]
+    return [f"{told}: {_dimensions(size.k)} can hold all there is, if the method unfolds it."]
+
+
+def _of_units(facts: TableFacts, scaled: bool) -> list[str]:
+    if scaled:
+        return ["Every column was given the deviation 1 before the methods saw it."]
+    if facts.uneven > UNEVEN:
+        return [
+            f"The deviations of the columns differ by up to {facts.uneven:.3g} times, and the large ones count most. "
+            "If that is only their units, say scale='standard'."
+        ]
+    return []
+
+
+def _number(score: Score) -> str:
+    if score.low is None or score.high is None:
+        return f"{score.value:.2f}"
+    return f"{score.value:.2f} ({score.low:.2f} to {score.high:.2f})"
+
+
+def _dimensions(k: int | None) -> str:
+    return "1 dimension" if k == 1 else f"{k} dimensions"
+
+
+def _components(m: int) -> str:
+    return "1 component" if m == 1 else f"{m} components"
+
+
+def _trials(trials: list[Trial]) -> str:
+    return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
+
+
+def _seconds(trial: Trial) -> str:
+    return "no time told" if trial.seconds is None else f"{trial.seconds:.2g} s"

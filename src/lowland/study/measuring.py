@@ -1,0 +1,194 @@
+"""What a study measures: every embedding against the same rows, and the table for itself."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.blocks.neighbors import NeighborGraph, nearest_neighbors
+from lowland.errors import LowlandError
+from lowland.methods.registry import load_method
+from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, judge, shepard, trustworthiness
+from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.settings import config
+from lowland.study import downstream
+from lowland.study.opening import unevenness
+from lowland.study.result import Curve, Score, Trial
+
+VERSION = 3  # of what is measured: a change makes cached trials stale
+NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
+KEPT = "neighbours kept"
+OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
+AREA, TRUST = "area under R_NX", "trustworthiness"
+EACH = 4_096  # rows up to which each is told its trustworthiness
+CURVE_POINTS, CLOUD_POINTS = 200, 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The side of the rows, prepared once."""
+
+    high: HighSide
+    graph: NeighborGraph  # the nearest of every row
+    y: np.ndarray | None  # (n,) numbers of classes
+    seed: int
+
+    @classmethod
+    def of(cls, X: np.ndarray, graph: NeighborGraph, y: np.ndarray | None, seed: int) -> Self:
+        """Prepare rows; the graph holds at least as many neighbours as are asked for."""
+        return cls(HighSide.of(X, labels=y, random_state=seed), graph, y, seed)
+
+    def measured(self, trial: Trial) -> Trial:
+        """Return a trial with what its coordinates say; where they cannot be measured, the reason is among warnings."""
+        assert trial.Z is not None
+        scores, curves, told = dict(trial.scores), dict(trial.curves), list(trial.warnings)
+        per_row: dict[str, np.ndarray] = {}
+        try:
+            # sums over pairs are short: threads of BLAS would cost more than they bring
+            with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found, per_row = self._judged(trial.Z)
+                scores = self._of_labels(trial) | _as_seen(found, trial.method) | scores
+                curves |= self._curves(trial.Z)
+            told += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in told]
+        except LowlandError as error:
+            told.append(f"Not measured: {error}")
+        single = {name: np.asarray(values, dtype=np.float32) for name, values in per_row.items()}
+        return replace(trial, scores=scores, curves=curves, per_row=single, warnings=tuple(told))
+
+    @property
+    def k(self) -> int:
+        """Neighbours that are compared."""
+        return neighbors_for(self.high.n)
+
+    def _judged(self, Z: np.ndarray) -> tuple[dict[str, Score], dict[str, np.ndarray]]:
+        """Every measure, and those of each row."""
+        placed = int(np.sum(~np.isnan(Z).any(axis=1)))
+        k = min(self.k, max(1, (placed - 1) // 2))
+        found = {m.name: as_score(m) for m in judge(self.high, Z, self.y, n_neighbors=k)}
+        kept = self._kept(Z)
+        about = f"Share of the {self.k} nearest in the data that are among the {self.k} nearest here."
+        found[KEPT] = Score(float(np.nanmean(kept)), "higher", about)
+        per_row = {KEPT: kept}
+        if len(Z) <= EACH:
+            each = trustworthiness(self.high.source, Z, k, per_row=True).per_row
+            assert each is not None
+            per_row[TRUST] = each
+        return found, per_row
+
+    def _of_labels(self, trial: Trial) -> dict[str, Score]:
+        """How well classes are told apart; what learns from labels was asked in folds, without those held out."""
+        if self.y is None or trial.Z is None or load_method(trial.method).reads_y:
+            return {}
+        accuracy = downstream.accuracy(trial.Z, self.y, self.seed)
+        return {} if accuracy is None else {downstream.NAME: accuracy}
+
+    def _curves(self, Z: np.ndarray) -> dict[str, Curve]:
+        """R_NX over sizes of neighbourhoods, and distances here and there."""
+        ranks, diagram = co_ranking(self.high, Z), shepard(self.high, Z)
+        some = np.unique(np.geomspace(1, len(ranks.k), CURVE_POINTS).round().astype(int)) - 1
+        pairs = np.random.default_rng(self.seed).permutation(len(diagram.original))[:CLOUD_POINTS]
+        there, here = diagram.original[pairs], diagram.embedded[pairs]
+        return {
+            "R_NX": Curve(ranks.k[some], ranks.r_nx[some], "neighbours", "R_NX"),
+            "Shepard": Curve(there, here, "distance in the data", "distance in the embedding", "cloud"),
+        }
+
+    def _kept(self, Z: np.ndarray) -> np.ndarray:
+        """The share of each row's nearest that are its nearest in Z, (n,); NaN for rows without coordinates."""
+        placed = ~np.isnan(Z).any(axis=1)
+        graph = self.graph.nearest(self.k)
+        graph = graph if placed.all() else graph.among(placed)
+        here = nearest_neighbors(np.ascontiguousarray(Z[placed]), min(self.k, int(placed.sum()) - 1), LocalRun())
+        n = np.int64(graph.n)
+        common = np.isin(graph.sources * n + graph.to, here.sources * n + here.to)
+        share = np.full(len(Z), np.nan)
+        counts = np.bincount(graph.sources, minlength=graph.n)
+        share[placed] = np.bincount(graph.sources[common], minlength=graph.n) / np.maximum(counts, 1)
+        return share
+
+
+def neighbors_for(n: int) -> int:
+    """Return of how many neighbours the measures speak."""
+    return max(1, min(NEIGHBORS, (n - 1) // 2))
+
+
+def as_score(m: Measure) -> Score:
+    """A measure as the study keeps it."""
+    return Score(float(m.value), m.better, m.about, m.low, m.high)
+
+
+def _as_seen(found: dict[str, Score], method: str) -> dict[str, Score]:
+    """Say so where the labels that judge a method are those it was fitted to."""
+    if not load_method(method).reads_y:
+        return found
+    return {
+        name: replace(score, about=f"{score.about} The method has seen these labels.") if name in OF_LABELS else score
+        for name, score in found.items()
+    }
+
+
+# --- the table for itself ---
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What advice rests on besides the trials."""
+
+    shares: tuple[float, ...]  # of the variance, of every principal component, largest first
+    distortions: tuple[float, ...]  # what 0, 1, 2 … components leave of the squared distances from the mean
+    dimension: float | None  # that the rows have of their own
+    dimension_low: float | None
+    dimension_high: float | None
+    accuracy: Score | None  # from all columns, where there are labels
+    uneven: float  # largest deviation of a column over the smallest
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, told: dict[str, Any]) -> Self:
+        """What ``to_plain`` made."""
+        accuracy = None if told["accuracy"] is None else Score(**told["accuracy"])
+        return cls(
+            **{**told, "shares": tuple(told["shares"]), "distortions": tuple(told["distortions"]), "accuracy": accuracy}
+        )
+
+
+MOST_COMPONENTS = 1_000
+
+
+def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
+    """Measure the table: its spectrum, its intrinsic dimension, and what its labels can be told from."""
+    with config(progress=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # trials tell of the same, each for its method
+        n, d = X.shape
+        pca = load_method("PCA")(min(n, d, MOST_COMPONENTS)).fit(X)
+        values = np.asarray(pca.explained_variance_, dtype=np.float64)
+        total = float(np.sum(pca.explained_variance_) / max(float(np.sum(pca.explained_variance_ratio_)), 1e-300))
+        left = np.maximum(total - np.concatenate([[0.0], np.cumsum(values)]), 0.0) * (n - 1) / n
+        dimension: tuple[float | None, float | None, float | None] = (None, None, None)
+        with contextlib.suppress(LowlandError):  # too few rows, or too many of them equal
+            own = intrinsic_dimension(X, random_state=seed)
+            dimension = (float(own.value), float(own.low), float(own.high))
+        accuracy = None if y is None else downstream.accuracy(X, y, seed)
+        uneven = unevenness(X)
+    shares = tuple(float(v) for v in values / max(total, 1e-300))
+    return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, uneven)
+
+
+def with_spectrum(trial: Trial, facts: TableFacts) -> Trial:
+    """The trial of PCA with the curves of all its components."""
+    if trial.method != "PCA" or trial.status != "done":
+        return trial
+    m = np.arange(len(facts.distortions), dtype=np.float64)
+    curves = {
+        "scree": Curve(m[1:], np.array(facts.shares), "component", "share of the variance"),
+        "distortion": Curve(m, np.array(facts.distortions), "components", "distortion"),
+    }
+    return replace(trial, curves={**trial.curves, **curves})

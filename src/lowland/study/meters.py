@@ -1,0 +1,106 @@
+"""What a trial takes: seconds, less those of compiling, with a limit; and memory at its peak."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from lowland import kernels
+
+SAMPLED_EVERY = 0.01  # seconds, where the system keeps no peak that can be reset
+
+
+class Clock:
+    """Seconds of a fit. As a progress callback it ends the fit at its limit, or when the user's callback says so.
+
+    What numba's first calls spend on compiling is left out: it is paid once on a machine, not by the method.
+    """
+
+    def __init__(self, limit: float | None = None, tell: Callable[[Any], Any] | None = None) -> None:
+        self.limit, self.tell = limit, tell
+        self.late = self.told_to_stop = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin at zero."""
+        self._begun, self._compiled = time.perf_counter(), kernels.compiling["seconds"]
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        compiled = kernels.compiling["seconds"] - self._compiled
+        return max(0.0, time.perf_counter() - self._begun - compiled)
+
+    def __call__(self, event: Any) -> bool:
+        """Hear of progress; return whether the work goes on."""
+        if self.tell is not None:
+            going_on = self.tell(event)
+            self.told_to_stop = self.told_to_stop or (going_on is not None and not going_on)
+        self.late = self.late or (self.limit is not None and self.seconds > self.limit)
+        return not (self.late or self.told_to_stop)
+
+
+class PeakMemory:
+    """Bytes of this process at their peak within a ``with`` block, beyond what it held before; None: not told."""
+
+    bytes: int | None = None
+
+    def __enter__(self) -> Self:
+        _give_back()
+        self._before, self._highest = resident(), 0
+        self._exact = self._before is not None and _reset_peak()
+        self._over = threading.Event()
+        if self._before is not None and not self._exact:
+            self._thread = threading.Thread(target=self._sample, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is None:
+            return
+        if not self._exact:
+            self._over.set()
+            self._thread.join()
+        highest = _status("VmHWM") if self._exact else max(self._highest, resident() or 0)
+        self.bytes = None if highest is None else max(0, highest - self._before)
+
+    def _sample(self) -> None:
+        while not self._over.wait(SAMPLED_EVERY):
+            self._highest = max(self._highest, resident() or 0)
+
+
+def resident() -> int | None:
+    """Return the bytes of memory this process holds now; None where the system does not say."""
+    with contextlib.suppress(OSError, ValueError, AttributeError), open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def _give_back() -> None:
+    """Let what was freed go back to the system, or the next trial would seem to need nothing."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # the C library of another system
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _reset_peak() -> bool:
+    """Make Linux forget the peak so far, so that the next one is that of the block."""
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+        return True
+    return False
+
+
+def _status(name: str) -> int | None:
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith(f"{name}:"):
+                return 1024 * int(line.split()[1])
+    return None

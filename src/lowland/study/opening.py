@@ -1,0 +1,130 @@
+"""The table of a study: opened once, its labels sorted out, its columns standardised where that was asked for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import is_array, to_numpy
+from lowland.blocks.landmarks import evenly_spread
+from lowland.data.open import as_vector, is_frame, open_rows, read_column
+from lowland.errors import DataError, ParameterError
+from lowland.run.run import run_for
+from lowland.study.cache import fingerprint, key_of
+from lowland.study.result import Table
+
+SHOWN = 100_000  # rows that are drawn at most
+COLOURS = 32  # columns whose values are kept to colour by
+UNEVEN = 10.0  # deviations that differ by more are evened out by scale="auto"
+LEAST_ROWS = 10
+
+Scale = Literal["none", "standard", "auto"]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyTable:
+    """The table, opened once."""
+
+    X: np.ndarray  # (n, d) as the methods see it
+    codes: np.ndarray | None  # (n,) numbers of classes
+    classes: int | None
+    labels: np.ndarray | None  # (n,) as they are told: texts, or floats
+    names: tuple[str, ...]
+    source: str
+    label_name: str | None
+    fingerprint: str  # of X and the labels
+    original: np.ndarray  # (n, d) as it came
+    scaled: bool
+
+    def shown(self, seed: int) -> np.ndarray:
+        """The rows that are drawn, (m,)."""
+        n = len(self.X)
+        return np.arange(n) if n <= SHOWN else np.flatnonzero(evenly_spread(n, SHOWN, np.random.default_rng(seed)))
+
+    def drawn(self, seed: int) -> Table:
+        """As much of the table as a report needs."""
+        shown, d = self.shown(seed), self.X.shape[1]
+        columns = np.arange(d)
+        if d > COLOURS:  # those that vary most
+            columns = np.sort(np.argsort(-self.original.std(axis=0), kind="stable")[:COLOURS])
+        values = np.ascontiguousarray(self.original[np.ix_(shown, columns)], dtype=np.float32)
+        names = tuple(self.names[j] for j in columns)
+        labels = None if self.labels is None else self.labels[shown]
+        return Table(
+            self.source,
+            len(self.X),
+            d,
+            self.fingerprint,
+            shown.astype(np.int64),
+            names,
+            values,
+            self.label_name,
+            labels,
+        )
+
+
+def open_table(X: Any, y: Any, scale: Scale, k: int) -> StudyTable:
+    """Open rows and labels, read every value once for the fingerprint, and scale the columns."""
+    label_name = y if isinstance(y, str) else getattr(y, "name", None)
+    if isinstance(y, str):
+        if not (is_frame(X) or isinstance(X, str | os.PathLike)):
+            raise DataError(
+                f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
+                "path of a file, or give the labels themselves, one a row."
+            )
+        rows, labels = open_rows(X, drop=[y]), read_column(X, y)
+    else:
+        rows, labels = open_rows(X), y
+    if rows.is_sparse:
+        raise DataError("Sparse rows are not compared by a study. Reduce them first, as with TruncatedSVD(50).")
+    table = np.ascontiguousarray(to_numpy(run_for(rows).to_array(rows, "A study")))
+    n, d = table.shape
+    if n < LEAST_ROWS or d < 2:
+        raise DataError(f"A study needs at least {LEAST_ROWS} rows and 2 columns, and there are {n} and {d}.")
+    if k > d:
+        raise ParameterError(f"compare(k={k}): the data has {d} columns. Choose at most {d}.")
+    told, codes, classes = _labels(labels, n)
+    step = max(1, 2**22 // d)
+    marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
+    marks += [] if told is None else [fingerprint([np.asarray(told)])]
+    scaled = scale == "standard" or (scale == "auto" and unevenness(table) > UNEVEN)
+    names = rows.names or tuple(f"column {j}" for j in range(d))
+    return StudyTable(
+        _standardised(table) if scaled else table, codes, classes, told, tuple(map(str, names)),
+        str(rows.source).strip("'"),
+        None if told is None else str(label_name or "label"), key_of({"parts": marks}), table, scaled,
+    )  # fmt: skip
+
+
+def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, int | None]:
+    """The labels as they are told, texts or floats; the numbers of their classes; how many there are.
+
+    Fractions are numbers to colour by, not classes; nor is what more than half of the rows have to themselves.
+    """
+    if y is None:
+        return None, None, None
+    from lowland.blocks.labels import classes_of
+
+    values = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
+    if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
+        return values.astype(np.float64), None, None
+    classes, codes = classes_of(values)
+    if 2 * len(classes) > n and n > LEAST_ROWS:  # numbers or names of rows rather than classes
+        return values.astype(np.float64 if values.dtype.kind in "iuf" else str), None, None
+    return np.array([str(label) for label in classes])[codes], codes.astype(np.int64), len(classes)
+
+
+def unevenness(X: np.ndarray) -> float:
+    """Return the largest deviation of a column over the smallest; columns without any are left out."""
+    spread = X.std(axis=0, dtype=np.float64)
+    spread = spread[spread > 0]
+    return float(spread.max() / spread.min()) if len(spread) else 1.0
+
+
+def _standardised(X: np.ndarray) -> np.ndarray:
+    spread = X.std(axis=0, dtype=np.float64)
+    scaled = (X - X.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1.0)
+    return np.ascontiguousarray(scaled, dtype=X.dtype)

@@ -1,0 +1,115 @@
+"""What a study yields: plain data, which the report and the explorer draw. Nothing here computes or formats."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+Purpose = Literal["see", "compress", "classify"]
+Status = Literal["done", "failed", "timed out", "stopped", "left out"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A measure of a trial; low and high are its 95 % interval where it comes from a sample."""
+
+    value: float
+    better: Literal["lower", "higher"]
+    about: str  # one sentence
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Numbers against numbers: R_NX over neighbours, distortion over components, a cloud of pairs of distances."""
+
+    x: np.ndarray  # (p,)
+    y: np.ndarray  # (p,)
+    x_name: str
+    y_name: str
+    kind: Literal["line", "cloud"] = "line"
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One method with its parameters on the table: what it took, how good it is, or why there is nothing."""
+
+    name: str  # no other trial of the study has it, such as "Isomap" or "Isomap n_neighbors=20"
+    method: str  # the class
+    parameters: dict[str, Any]  # those not at their default, as JSON can hold them
+    status: Status
+    error: str | None = None  # a sentence, where the status is not "done"
+    warnings: tuple[str, ...] = ()
+    seconds: float | None = None  # of the fit
+    memory: int | None = None  # bytes at its peak, beyond what was there before
+    cached: bool = False  # read from disk: seconds and memory are those of the time when it was fitted
+    n_components: int | None = None
+    scores: dict[str, Score] = field(default_factory=dict)  # by the measure's name
+    curves: dict[str, Curve] = field(
+        default_factory=dict
+    )  # "R_NX", "scree", "distortion", "residual variance", "Shepard"
+    per_row: dict[str, np.ndarray] = field(
+        default_factory=dict
+    )  # (m,) float32 of the rows shown, by the measure's name
+    Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for rows left out
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The data of a study, as much of it as is drawn."""
+
+    source: str
+    rows: int
+    columns: int
+    fingerprint: str  # of all values: what trials are cached by
+    shown: np.ndarray  # (m,) int64, which rows are drawn
+    names: tuple[str, ...]  # of the columns whose values are kept below
+    values: np.ndarray  # (m, c) float32, of the rows shown, to colour by
+    label_name: str | None = None
+    labels: np.ndarray | None = None  # (m,) texts, or floats
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the study would choose for a purpose, with the evidence, in words a person understands."""
+
+    purpose: Purpose
+    trial: str | None  # its name; None where nothing can be advised
+    n_components: int | None  # how many dimensions
+    words: str  # a few sentences
+    evidence: tuple[str, ...]  # one sentence each
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResult:
+    """All trials, what they say together, and what is needed to repeat them."""
+
+    table: Table
+    trials: tuple[Trial, ...]
+    advice: tuple[Advice, ...]  # that of the stated purpose first
+    k: int  # dimensions asked for
+    purpose: Purpose
+    command: str  # what was called, in Python or on the command line
+    versions: dict[str, str]  # of Lowland, Python and the libraries
+    machine: dict[str, str]  # processor, cores, memory
+    started: str  # date and time
+    seconds: float
+    complete: bool = True  # False where it was stopped before its end
+
+    def __getitem__(self, name: str) -> Trial:
+        """Return the trial of this name."""
+        found = next((trial for trial in self.trials if trial.name == name), None)
+        if found is None:
+            raise KeyError(f"There is no trial {name!r}. The trials: {', '.join(trial.name for trial in self.trials)}.")
+        return found
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the study as study.json and points.parquet into a folder; ``lowland.study.load`` reads them."""
+        from lowland.study.plain import save_study
+
+        return save_study(self, folder)

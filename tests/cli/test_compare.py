@@ -1,0 +1,128 @@
+"""``lowland compare``: what it prints and writes, and what it says of wrong words."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from lowland.cli import compare as verb
+
+FEW = ("--methods", "pca,isomap,lda")
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(folder, monkeypatch):
+    place = folder.with_name(f"{folder.name}-cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place))
+    return place / "lowland" / "studies"
+
+
+def test_a_table_of_trials_and_the_advice(lowland, labelled):
+    result = lowland("compare", labelled, "--label", "way", *FEW, "--sweep", "isomap.n_neighbors=5,8")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "4 trials on labels.csv, 60 rows × 4 columns"
+    assert lines[2].split()[:3] == ["Trial", "Time", "Memory"]
+    names = [line.split("  ")[0] for line in lines[3:7]]
+    assert sorted(names) == ["Isomap n_neighbors=5", "Isomap n_neighbors=8", "LinearDiscriminantAnalysis", "PCA"]
+    for words in ("To see the data, use", "To compress", "o classify"):
+        assert words in result.stdout or "Reducing does not help" in result.stdout
+
+
+def test_json_is_plain_and_tells_the_call(lowland, labelled):
+    words = ("compare", labelled, "--label", "way", *FEW, "--purpose", "classify", "--json", "-k", 1)
+    facts = json.loads(lowland(*words).stdout)
+    assert (
+        facts["command"]
+        == "lowland compare labels.csv --label way --methods pca,isomap,lda --purpose classify --json -k 1"
+    )
+    assert [t["status"] for t in facts["trials"]] == ["done"] * 3
+    assert facts["advice"][0]["purpose"] == "classify"
+    assert facts["label"] == "way"
+    assert facts["k"] == facts["trials"][0]["components"] == 1
+    assert facts["complete"] is True
+    assert not facts["trials"][0]["cached"]
+    assert json.loads(lowland(*words).stdout)["trials"][0]["cached"]
+
+
+def test_no_cache(lowland, table, cache_folder):
+    assert lowland("compare", table, "--methods", "pca", "--no-cache").exit_code == 0
+    assert not cache_folder.exists()
+
+
+def test_the_study_is_saved_and_not_overwritten(lowland, labelled):
+    from lowland.study import load
+
+    words = ("compare", labelled, "--label", "way", "--methods", "pca", "--save", "study")
+    result = lowland(*words)
+    assert result.exit_code == 0, result.stderr
+    assert "Written  study" in result.stdout
+    study = load("study")
+    assert study.table.label_name == "way"
+    assert study.table.source == "labels.csv"
+    again = lowland(*words)
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+    assert lowland(*words, "--force").exit_code == 0
+
+
+def test_the_report_is_written_by_its_own_module(lowland, table, monkeypatch):
+    written = []
+    monkeypatch.setattr(verb, "_report_writer", lambda: lambda result, path: written.append((result, path)))
+    result = lowland("compare", table, "--methods", "pca", "--to", "page.html")
+    assert result.exit_code == 0, result.stderr
+    assert written[0][0].trials[0].name == "PCA"
+    assert written[0][1] == Path("page.html")
+    assert "Written  page.html" in result.stdout
+
+
+def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
+    from lowland.methods.isomap import Isomap
+
+    def interrupted(self, *_):
+        raise KeyboardInterrupt
+
+    written = []
+    monkeypatch.setattr(Isomap, "solve", interrupted)
+    monkeypatch.setattr(verb, "_report_writer", lambda: lambda result, path: written.append(result))
+    result = lowland("compare", table, "--methods", "pca,isomap", "--to", "page.html", "--save", "study")
+    assert result.exit_code == 130
+    assert "Interrupted" in result.stderr
+    assert [t.status for t in written[0].trials] == ["done", "stopped"]
+    assert json.loads(Path("study/study.json").read_text())["complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--sweep", "isomap.neighbours=5"), "Isomap has no parameter 'neighbours'. It has: n_components"),
+        (("--sweep", "isomap.n_neighbors=few"), "'few' is not a whole number"),
+        (("--sweep", "isomap.n_neighbors"), "METHOD.PARAMETER=VALUE"),
+        (("--sweep", "tsne.perplexity=5"), "no method 'tsne'"),
+        (("--methods", "tsne"), "no method 'tsne'"),
+        (("--purpose", "classify"), "one label a row"),
+        (("--label", "kind"), "no column 'kind'"),
+        (("--to", "page.pdf"), ".html"),
+        (("--to", "nowhere/page.html"), "does not exist"),
+        (("--save", "table.csv"), "is a file"),
+        (("-k", "9"), "4 columns"),
+    ],
+)
+def test_wrong_words_are_said_before_any_work(lowland, table, words, said):
+    before = set(os.listdir())
+    result = lowland("compare", table, *words)
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert said in result.stderr
+    assert set(os.listdir()) == before
+
+
+def test_what_is_written_twice_is_alike():
+    from typing import get_args
+
+    from lowland.study.opening import Scale
+    from lowland.study.result import Purpose
+
+    assert get_args(Purpose) == verb.PURPOSES
+    assert get_args(Scale) == verb.SCALES

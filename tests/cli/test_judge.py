@@ -1,0 +1,81 @@
+"""``lowland judge``: the measures as a table and as JSON, and what cannot be."""
+
+import json
+
+import numpy as np
+import pytest
+
+from lowland import PCA, quality
+from lowland.data import load
+from lowland.data.write import write_chunks
+
+
+@pytest.fixture
+def files(lowland):
+    iris = load("iris")
+    labels = np.array(["setosa", "versicolor", "virginica"], dtype=object)[iris.y]
+    write_chunks([np.column_stack([iris.X.astype(object), labels])], "iris.csv", [*"abcd", "kind"])
+    assert (
+        lowland("fit", "pca", "iris.csv", "--label", "kind", "-k", 2, "--to", "z.npy", "--model", "m.lowland").exit_code
+        == 0
+    )
+    return "iris.csv", "z.npy"
+
+
+def test_a_table(lowland, files):
+    result = lowland("judge", *files, "--label", "kind", "--model", "m.lowland")
+    assert result.exit_code == 0, result.stderr
+    iris = load("iris")
+    Z = PCA(2).fit_transform(iris.X)
+    assert f"trustworthiness                         {quality.trustworthiness(iris.X, Z).value:.4g}" in result.stdout
+    assert "z.npy as an embedding of iris.csv, 150 rows × 4 columns" in result.stdout
+    for name in ("silhouette", "explained share", "residual variance", "area under R_NX"):
+        assert name in result.stdout
+    assert "interval" not in result.stdout
+
+
+def test_json_and_a_sample(lowland, files):
+    result = lowland("judge", *files, "--drop", "kind", "--neighbors", 7, "--sample", 60, "--seed", 3, "--json")
+    facts = json.loads(result.stdout)
+    iris = load("iris")
+    found = quality.judge(iris.X, np.load("z.npy"), n_neighbors=7, sample=60, random_state=3)
+    assert [m["name"] for m in facts["measures"]] == [m.name for m in found]
+    assert [m["value"] for m in facts["measures"]] == pytest.approx([m.value for m in found])
+    assert facts["measures"][0]["low"] == pytest.approx(found[0].low)
+    assert (facts["rows"], facts["columns"]) == (150, 4)
+    table = lowland("judge", *files, "--drop", "kind", "--sample", 60).stdout
+    assert "95 % interval" in table
+    assert "60 rows were compared with all others" in table
+
+
+def test_rows_without_coordinates_are_told(lowland, files):
+    Z = np.load("z.npy")
+    Z[3] = np.nan
+    np.save("holes.npy", Z)
+    result = lowland("judge", "iris.csv", "holes.npy", "--drop", "kind")
+    assert result.exit_code == 0, result.stderr
+    assert "1 row without coordinates left out." in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("--neighbors", 100), 1, "there are 150 rows with coordinates. Choose at most 74."),
+        (("--sample", 5), 2, "5 is not in the range x>=20"),
+        (("--label", "type"), 1, "type"),
+        (("--model", "none.lowland"), 1, "none.lowland"),
+    ],
+)
+def test_mistakes(lowland, files, words, code, sentence):
+    drop = () if "--label" in words else ("--drop", "kind")
+    result = lowland("judge", *files, *drop, *words)
+    assert result.exit_code == code
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_tables_that_do_not_belong_together(lowland, files):
+    np.save("few.npy", np.load("z.npy")[:-1])
+    result = lowland("judge", "iris.csv", "few.npy", "--drop", "kind")
+    assert result.exit_code == 1
+    assert "X has 150 rows and Z has 149" in result.stderr

@@ -1,0 +1,187 @@
+"""All measures at once, stability under resampling, and what a measure says."""
+
+import numpy as np
+import pytest
+from scipy.spatial import procrustes
+
+import lowland
+from lowland import quality
+from lowland.blocks.procrustes import Procrustes
+from lowland.blocks.ranks import Side
+from lowland.data import load
+from lowland.errors import DataError, DataTypeError, ParameterError
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load("iris")
+
+
+def test_judge_gives_what_each_measure_gives(iris):
+    pca = lowland.PCA(2).fit(iris.X)
+    Z = pca.transform(iris.X)
+    found = {m.name: m for m in quality.judge(iris.X, Z, iris.y, model=pca, n_neighbors=7)}
+    false, missed = quality.mean_relative_rank_errors(iris.X, Z, 7)
+    diagram = quality.shepard(iris.X, Z)
+    alone = (
+        quality.trustworthiness(iris.X, Z, 7), quality.continuity(iris.X, Z, 7), false, missed,
+        quality.lcmc(iris.X, Z, 7), quality.r_nx_area(iris.X, Z), quality.normalized_stress(iris.X, Z),
+        quality.sammon_stress(iris.X, Z), diagram.spearman, diagram.pearson, quality.residual_variance(iris.X, Z),
+        quality.neighborhood_hit(Z, iris.y, 7), quality.nearest_neighbor_accuracy(Z, iris.y, 7),
+        quality.silhouette(Z, iris.y), quality.reconstruction_error(pca, iris.X), quality.explained_share(pca, iris.X),
+    )  # fmt: skip
+    for measure in alone:
+        assert found[measure.name].value == pytest.approx(measure.value, abs=1e-13), measure.name
+        assert found[measure.name].better == measure.better
+    in_data = quality.nearest_neighbor_accuracy(iris.X, iris.y, 7).value
+    assert found["nearest-neighbour accuracy in the data"].value == in_data
+    assert len(found) == len(alone) + 1
+    assert len(quality.judge(iris.X, Z)) == 11
+    assert len(quality.judge(iris.X, Z, model=lowland.Isomap(2, n_neighbors=50).fit(iris.X))) == 11  # no way back
+
+
+def test_the_high_side_is_prepared_once(iris, monkeypatch):
+    high = quality.HighSide.of(iris.X, labels=iris.y)
+    first = quality.judge(high, lowland.PCA(2).fit_transform(iris.X), iris.y)
+    counted = []
+    ranks = Side.all_ranks
+    monkeypatch.setattr(Side, "all_ranks", lambda self, rows: (counted.append(len(rows)), ranks(self, rows))[1])
+    again = quality.judge(high, lowland.PCA(2).fit_transform(iris.X), iris.y)
+    assert [m.value for m in again] == [m.value for m in first]
+    assert counted == []
+    assert len(quality.judge(high, lowland.PCA(1).fit_transform(iris.X))) == 11
+
+
+def test_a_sample_has_intervals_and_even_shares_of_the_classes():
+    digits = load("digits")
+    high = quality.HighSide.of(digits.X, labels=digits.y, sample=100)
+    drawn = np.bincount(digits.y[high.places], minlength=10)
+    np.testing.assert_allclose(drawn, 100 * np.bincount(digits.y) / len(digits.y), atol=1.01)
+    found = quality.judge(high, lowland.PCA(2).fit_transform(digits.X), digits.y)
+    assert all(m.sample == 100 for m in found)
+    assert all(m.low <= m.value <= m.high for m in found)
+
+
+def test_rows_without_coordinates(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    Z[10] = np.nan
+    found = quality.judge(iris.X, Z, iris.y)
+    assert {m.left_out for m in found} == {1}
+    kept = np.arange(150) != 10
+    alone = quality.judge(iris.X[kept], Z[kept], iris.y[kept])
+    assert [m.value for m in found] == [m.value for m in alone]
+
+
+def test_a_good_embedding_is_judged_better_than_noise(iris, rng):
+    good = quality.judge(iris.X, lowland.PCA(2).fit_transform(iris.X), iris.y)
+    bad = quality.judge(iris.X, rng.standard_normal((150, 2)), iris.y)
+    for a, b in zip(good, bad, strict=True):
+        if a.name != "nearest-neighbour accuracy in the data":
+            assert a.value > b.value if a.better == "higher" else a.value < b.value, a.name
+
+
+def test_judging_the_embedding_of_a_largest_part():
+    X = np.concatenate([load("swiss_roll", n=200).X, load("swiss_roll", n=30).X + 500])
+    with pytest.warns(lowland.errors.DataWarning, match="falls"):
+        Z = lowland.Isomap(2, disconnected="largest").fit_transform(X)
+    assert quality.trustworthiness(X, Z).left_out == 30
+
+
+# --- stability
+
+
+def test_procrustes_is_that_of_scipy(rng):
+    A, B = rng.standard_normal((2, 30, 3))
+    laid = Procrustes.onto(A, B)
+    assert 1 - laid.explained == pytest.approx(procrustes(B, A)[2])
+    left = np.sum((laid(A) - B) ** 2) / np.sum((B - B.mean(axis=0)) ** 2)
+    assert left == pytest.approx(1 - laid.explained)
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    same = Procrustes.onto(4 * A @ turn - 1, A)
+    assert same.explained == pytest.approx(1)
+    assert same.scale == pytest.approx(0.25)
+    np.testing.assert_allclose(same(4 * A @ turn - 1), A, atol=1e-12)
+
+
+@pytest.mark.parametrize("resample", ["halves", "bootstrap"])
+def test_what_rows_determine_is_stable_and_what_they_do_not_is_not(resample, rng):
+    line = rng.standard_normal((200, 5)) * [10, 5, 0.1, 0.1, 0.1]
+    round_ = rng.standard_normal((200, 5))
+    sure = quality.stability(lowland.PCA(2), line, resample=resample, per_row=True)
+    assert sure.value > 0.999
+    assert sure.low <= sure.value <= sure.high <= 1
+    assert sure.per_row.shape == (200,)
+    assert np.nanmax(sure.per_row) < 0.1
+    loose = quality.stability(lowland.PCA(2), round_, resample=resample)
+    assert loose.high < 0.95
+    again = quality.stability(lowland.PCA(2), round_, resample=resample)
+    assert again.value == loose.value
+    assert quality.stability(lowland.PCA(2), round_, resample=resample, random_state=1).value != loose.value
+
+
+def test_stability_of_methods_that_choose_want_labels_or_leave_rows_out(iris):
+    assert quality.stability(lowland.PCA(0.9), load("wine").X, resamples=3).value > 0.9
+    assert quality.stability(lowland.LinearDiscriminantAnalysis(n_components=2), iris.X, iris.y).value > 0.9
+    with pytest.warns(lowland.errors.DataWarning):
+        found = quality.stability(lowland.Isomap(2, disconnected="largest"), iris.X, resamples=2, per_row=True)
+    assert found.left_out == 50
+    assert np.isnan(found.per_row).sum() >= 50
+
+
+def test_stability_takes_tensors(iris):
+    torch = pytest.importorskip("torch")
+    found = quality.stability(lowland.PCA(2), torch.tensor(iris.X), resamples=3)
+    assert found.value == pytest.approx(quality.stability(lowland.PCA(2), iris.X, resamples=3).value, abs=1e-9)
+
+
+def test_stability_says_what_cannot_be(iris):
+    with pytest.raises(DataTypeError, match="has no fit_transform"):
+        quality.stability(3, iris.X)
+    with pytest.raises(DataTypeError, match="PCA has no fit_transform to be called"):
+        quality.stability(lowland.PCA, iris.X)
+    with pytest.raises(ParameterError, match="resamples=1"):
+        quality.stability(lowland.PCA(2), iris.X, resamples=1)
+    with pytest.raises(ParameterError, match="resample='jack'"):
+        quality.stability(lowland.PCA(2), iris.X, resample="jack")
+    with pytest.raises(DataError, match="one value for each"):
+        quality.stability(lowland.PCA(2), iris.X, iris.y[:5])
+
+
+# --- the way back of every method
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lowland.KernelPCA(2, kernel="rbf", gamma=0.1, fit_inverse_transform=True),
+        lowland.SelfOrganizingMap((5, 5)),
+        lowland.SequentialFeatureSelector(n_features_to_select=2),
+        lowland.FastICA(2, random_state=0),
+        lowland.TruncatedSVD(2),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_reconstruction_of_every_method_with_an_inverse(model, iris):
+    model.fit(iris.X, iris.y)
+    found = quality.reconstruction_error(model, iris.X, per_row=True)
+    back = model.inverse_transform(model.transform(iris.X))
+    np.testing.assert_allclose(found.per_row, ((iris.X - back) ** 2).sum(axis=1), rtol=1e-7, atol=1e-9)
+    assert found.value == pytest.approx(quality.reconstruction_error(model, iris.X).value)
+    assert quality.explained_share(model, iris.X).value <= 1
+
+
+def test_methods_without_one_say_so(iris):
+    with pytest.raises(DataTypeError, match="Isomap has no way back"):
+        quality.reconstruction_error(lowland.Isomap(2, n_neighbors=50).fit(iris.X), iris.X)
+    with pytest.raises(DataTypeError, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
+        quality.reconstruction_error(lowland.KernelPCA(2).fit(iris.X), iris.X)
+
+
+def test_a_measure_says_what_it_is():
+    plain = quality.Measure("name", 0.5, None, "lower", "About.")
+    assert str(plain) == "name: 0.5 (lower is better). About."
+    assert float(plain) == 0.5
+    drawn = quality.Measure("name", 0.5, None, "lower", "About.", 0.4, 0.6, 1500, 3)
+    assert str(drawn) == (
+        "name: 0.5 (0.4 to 0.6, lower is better). About. Estimated from 1,500 rows. Left out: 3 without coordinates."
+    )

@@ -1,0 +1,9 @@
+"""What the tests of studies share: a cache folder of their own."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "lowland" / "studies"

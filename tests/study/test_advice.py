@@ -1,0 +1,182 @@
+"""Advice: the rules, and that the words name the numbers they rest on."""
+
+import pytest
+
+from lowland.study.advice import advise, enough_components
+from lowland.study.measuring import TableFacts
+from lowland.study.plan import Size
+from lowland.study.result import Score, Trial
+
+AREA, TRUST, ACCURACY, ERROR = "area under R_NX", "trustworthiness", "downstream accuracy", "reconstruction error"
+FACTS = TableFacts(
+    (0.7, 0.2, 0.06, 0.04), (10.0, 3.0, 1.0, 0.4, 0.0), 2.2, 1.9, 2.5, Score(0.9, "higher", "All.", 0.86, 0.94), 3.0
+)
+
+
+def score(value, low=None, high=None):
+    return Score(value, "higher", "About it.", low, high)
+
+
+def trial(name, seconds=1.0, **scores):
+    names = {"area": AREA, "trust": TRUST, "accuracy": ACCURACY, "error": ERROR}
+    found = {names[key]: score(*value) if isinstance(value, tuple) else score(value) for key, value in scores.items()}
+    return Trial(name, name.split()[0], {}, "done", seconds=seconds, n_components=2, scores=found)
+
+
+def advice(purpose, *trials, facts=FACTS, classes=3, k=2, scaled=False):
+    found = advise(trials, facts, Size(100, 4, k, classes, purpose), scaled=scaled)
+    assert found[0].purpose == purpose
+    return found[0]
+
+
+# --- to see ---
+
+
+def test_the_best_by_far_is_advised_with_its_numbers():
+    found = advice("see", trial("PCA", area=0.30), trial("Isomap", area=0.62, trust=0.97))
+    assert found.trial == "Isomap"
+    assert found.n_components == 2
+    assert "Isomap with 2 dimensions" in found.words
+    assert "best of 2 trials" in found.words
+    assert "0.62" in found.words
+    assert "Area under R_NX: Isomap 0.62, PCA 0.30." in found.evidence
+    assert any("0.97" in sentence for sentence in found.evidence)
+
+
+def test_pca_has_the_benefit_of_the_doubt():
+    found = advice("see", trial("PCA", area=0.61), trial("Isomap", area=0.62))
+    assert found.trial == "PCA"
+    assert "Isomap has the largest" in found.words
+    assert "0.62" in found.words
+    assert "0.61" in found.words
+    assert "within 0.02" in found.words
+
+
+def test_intervals_that_meet_are_no_difference_and_those_apart_are():
+    pca = trial("PCA", area=(0.55, 0.5, 0.6))
+    meets = advice("see", pca, trial("Isomap", area=(0.63, 0.59, 0.67)))
+    apart = advice("see", pca, trial("Isomap", area=(0.66, 0.62, 0.70)))
+    assert (meets.trial, apart.trial) == ("PCA", "Isomap")
+    assert "intervals meet" in meets.words
+    assert "0.55 (0.50 to 0.60)" in meets.words
+
+
+def test_without_pca_the_linear_one_is_taken_then_the_fastest():
+    linear = advice("see", trial("Isomap", 0.1, area=0.62), trial("FastICA", 9.0, area=0.61))
+    assert linear.trial == "FastICA"
+    assert "straight axes" in linear.words
+    fastest = advice("see", trial("Isomap", 2.0, area=0.62), trial("SpectralEmbedding", 0.5, area=0.61))
+    assert fastest.trial == "SpectralEmbedding"
+    assert "0.5 s against 2 s" in fastest.words
+
+
+def test_a_poor_picture_is_called_poor():
+    assert "0.12 is little" in advice("see", trial("PCA", area=0.12)).words
+
+
+def test_chosen_columns_are_no_picture():
+    found = advice("see", trial("SequentialFeatureSelector", area=0.9), trial("PCA", area=0.5))
+    assert found.trial == "PCA"
+
+
+def test_dimensions_that_do_not_fit_are_told():
+    sentences = advice("see", trial("PCA", area=0.5), k=1).evidence
+    assert any("2.2 dimensions" in s and "1.9 to 2.5" in s and "1 dimension cannot hold" in s for s in sentences)
+    sentences = advice("see", trial("PCA", area=0.5), k=2).evidence
+    assert any("2 dimensions can hold" in s for s in sentences)
+
+
+def test_units_are_told():
+    uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, 250.0)
+    assert any("250 times" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven).evidence)
+    assert any("deviation 1" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence)
+
+
+# --- to compress ---
+
+
+@pytest.mark.parametrize(("wanted", "m"), [(0.7, 1), (0.71, 2), (0.9, 2), (0.95, 3), (1.0, 4)])
+def test_the_fewest_components_that_keep_a_share(wanted, m):
+    assert enough_components(FACTS.shares, wanted)[0] == m
+
+
+def test_as_many_components_as_keep_the_share():
+    found = advice("compress", trial("PCA", error=1.0), trial("SelfOrganizingMap", error=0.6))
+    assert (found.trial, found.n_components) == ("PCA", 3)
+    assert "3 components" in found.words
+    assert "95%" in found.words
+    assert "96.0%" in found.words
+    assert "one fewer 90.00%" in found.evidence[0]
+    assert any("SelfOrganizingMap 0.6, PCA 1" in s for s in found.evidence)
+
+
+def test_a_curved_method_must_halve_the_error_and_keep_the_share():
+    found = advice("compress", trial("PCA", error=1.0), trial("SelfOrganizingMap", error=0.4))
+    assert (found.trial, found.n_components) == ("SelfOrganizingMap", 2)
+    assert "use SelfOrganizingMap with 2 dimensions: it leaves a reconstruction error of 0.4" in found.words
+    assert "less than half of the 1 of PCA" in found.words
+    assert "keeps 96.0%" in found.words
+    assert "PCA needs 3 components" in found.words
+    coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, 1.0)
+    found = advice("compress", trial("PCA", error=4.0), trial("SelfOrganizingMap", error=1.0), facts=coarse)
+    assert (found.trial, found.n_components) == ("PCA", 3)
+    assert any("less than half of the 4 of PCA" in s and "keeps 90.0%" in s for s in found.evidence)
+
+
+def test_a_linear_method_cannot_beat_pca():
+    assert advice("compress", trial("PCA", error=1.0), trial("FastICA", error=0.1)).trial == "PCA"
+
+
+def test_nothing_to_compress_and_too_little_looked_at():
+    flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, 1.0)
+    found = advice("compress", trial("PCA"), facts=flat)
+    assert "all 4 columns" in found.words
+    assert found.trial is found.n_components is None
+    cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, 1.0)
+    found = advice("compress", trial("PCA"), facts=cut)
+    assert "more than 2 components" in found.words
+    assert "60.0%" in found.words
+
+
+# --- to classify ---
+
+
+def test_reducing_may_not_help():
+    found = advice("classify", trial("PCA", accuracy=(0.6, 0.55, 0.65)), trial("Isomap", accuracy=(0.8, 0.75, 0.85)))
+    assert found.trial is None
+    assert found.n_components is None
+    assert found.words.startswith("Reducing does not help here")
+    assert "0.90 (0.86 to 0.94)" in found.words
+    assert "0.80 (0.75 to 0.85) (Isomap)" in found.words
+
+
+def test_what_is_as_good_as_all_columns_is_advised_the_simplest_of_it():
+    found = advice(
+        "classify",
+        trial("PCA", accuracy=(0.8, 0.77, 0.83)),
+        trial("LinearDiscriminantAnalysis", accuracy=(0.88, 0.84, 0.92)),
+        trial("Isomap", accuracy=(0.89, 0.85, 0.93)),
+    )
+    assert found.trial == "LinearDiscriminantAnalysis"
+    assert "0.88 (0.84 to 0.92)" in found.words
+    assert "no different from Isomap with 0.89 (0.85 to 0.93)" in found.words
+    assert "as many as from all 4 columns, 0.90 (0.86 to 0.94)" in found.words
+
+
+def test_reducing_may_help():
+    assert "more than from all 4 columns" in advice("classify", trial("PCA", accuracy=(0.99, 0.98, 1.0))).words
+
+
+def test_nothing_was_judged():
+    for purpose in ("see", "classify"):
+        found = advice(purpose, trial("PCA"))
+        assert found.trial is None
+        assert found.words.endswith(".")
+
+
+def test_every_purpose_that_the_data_allow_has_its_advice():
+    found = advise([trial("PCA", area=0.5)], FACTS, Size(100, 4, 2, None, "compress"), scaled=False)
+    assert [each.purpose for each in found] == ["compress", "see"]
+    found = advise([], None, Size(100, 4, 2, 3, "see"), scaled=False)
+    assert [each.purpose for each in found] == ["see", "compress", "classify"]
+    assert all("stopped" in each.words for each in found)

@@ -1,0 +1,339 @@
+"""A study: what it yields, what it keeps, what stops it, and how it is written and read."""
+
+import json
+import os
+import sys
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
+from lowland.study import load
+from lowland.study.measuring import neighbors_for
+
+FEW = ["pca", "isomap", "lda"]
+module = sys.modules["lowland.study.compare"]
+
+
+@pytest.fixture
+def study(iris):
+    return lowland.compare(iris.X, iris.y, FEW)
+
+
+def same_scores(a, b):
+    return all(
+        one.scores.keys() == two.scores.keys()
+        and all(one.scores[name].value == two.scores[name].value for name in one.scores)
+        for one, two in zip(a.trials, b.trials, strict=True)
+    )
+
+
+def test_a_study_of_iris(study, iris):
+    assert [t.status for t in study.trials] == ["done"] * 3
+    assert study.complete
+    pca = study["PCA"]
+    assert pca.parameters == {"n_components": 2}
+    assert pca.Z.dtype == np.float32
+    np.testing.assert_allclose(pca.Z, lowland.PCA(2).fit_transform(iris.X), atol=1e-5)
+    model = lowland.PCA(2).fit(iris.X)
+    trust = lowland.quality.trustworthiness(iris.X, model.transform(iris.X), neighbors_for(150))
+    assert pca.scores["trustworthiness"].value == pytest.approx(trust.value)
+    assert pca.scores["reconstruction error"].value == pytest.approx(model.distortion())
+    assert pca.scores["area under R_NX"].better == "higher"
+    assert set(pca.curves) == {"R_NX", "Shepard", "scree", "distortion"}
+    assert set(study["Isomap"].curves) == {"R_NX", "Shepard", "residual variance"}
+    assert pca.curves["Shepard"].kind == "cloud"
+    np.testing.assert_allclose(
+        pca.curves["distortion"].y, [lowland.PCA().fit(iris.X).distortion(m) for m in range(5)], atol=1e-9
+    )
+    np.testing.assert_allclose(pca.curves["scree"].y, lowland.PCA().fit(iris.X).explained_variance_ratio_)
+    assert pca.seconds < 5
+    with pytest.raises(KeyError, match="The trials: PCA, Isomap"):
+        study["UMAP"]
+
+
+def test_neighbours_that_are_kept_row_by_row(study, iris):
+    from sklearn.neighbors import NearestNeighbors
+
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    kept = [
+        len(set(a) & set(b)) / 10
+        for a, b in zip(*(NearestNeighbors(n_neighbors=10).fit(A).kneighbors()[1] for A in (iris.X, Z)), strict=True)
+    ]
+    found = study["PCA"].per_row["neighbours kept"]
+    assert np.mean(np.abs(found - kept) > 1e-6) < 0.1  # rows that coincide may be told apart in other ways
+    assert study["PCA"].scores["neighbours kept"].value == pytest.approx(np.mean(found), abs=1e-6)
+    trust = study["PCA"].per_row["trustworthiness"]
+    assert study["PCA"].scores["trustworthiness"].value == pytest.approx(np.mean(trust), abs=1e-6)
+
+
+def test_labels_that_a_method_has_seen_are_told(study):
+    assert "has seen" in study["LinearDiscriminantAnalysis"].scores["silhouette"].about
+    assert "has seen" not in study["PCA"].scores["silhouette"].about
+    assert "without them" in study["LinearDiscriminantAnalysis"].scores["downstream accuracy"].about
+
+
+def test_the_table_tells_what_is_drawn(study, iris):
+    table = study.table
+    assert (table.rows, table.columns) == (150, 4)
+    np.testing.assert_array_equal(table.shown, np.arange(150))
+    np.testing.assert_allclose(table.values, iris.X, rtol=1e-6)
+    assert set(table.labels) == {str(label) for label in np.unique(iris.y)}
+    assert study.versions["lowland"] == lowland.__version__
+    assert set(study.machine) == {"system", "processor", "cores", "memory"}
+    assert study.command == "lowland.compare(X, y, methods=['pca', 'isomap', 'lda'])"
+
+
+def test_many_rows_and_columns_are_drawn_in_part(iris, monkeypatch):
+    monkeypatch.setattr("lowland.study.opening.SHOWN", 40)
+    monkeypatch.setattr("lowland.study.opening.COLOURS", 2)
+    study = lowland.compare(iris.X, None, ["pca"])
+    assert len(study.table.shown) == 40
+    assert study.table.values.shape == (40, 2)
+    assert study.table.names == ("column 0", "column 2")  # those that vary most
+    pca = study["PCA"]
+    assert pca.Z.shape == (40, 2)
+    np.testing.assert_allclose(pca.Z, lowland.PCA(2).fit_transform(iris.X)[study.table.shown], atol=1e-5)
+    assert pca.per_row["neighbours kept"].shape == (40,)
+
+
+# --- cache ---
+
+
+def test_a_trial_is_fitted_once(study, iris, cache_folder, monkeypatch):
+    assert len(os.listdir(cache_folder)) == 4  # three trials and the table
+    monkeypatch.setattr(module, "fit_trial", lambda *_: pytest.fail("it is in the cache"))
+    again = lowland.compare(iris.X, iris.y, FEW)
+    assert all(t.cached for t in again.trials)
+    assert not any(t.cached for t in study.trials)
+    assert same_scores(study, again)
+    assert [t.seconds for t in again.trials] == [t.seconds for t in study.trials]
+    np.testing.assert_array_equal(again["Isomap"].Z, study["Isomap"].Z)
+    assert again.advice == study.advice
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X, y: {"X": np.nextafter(X, 9)},
+        lambda X, y: {"X": X.astype(np.float32)},
+        lambda X, y: {"y": np.roll(y, 1)},
+        lambda X, y: {"k": 1},
+        lambda X, y: {"seed": 1},
+        lambda X, y: {"scale": "standard"},
+        lambda X, y: {"cache": False},
+    ],
+    ids=["value", "kind", "labels", "k", "seed", "scale", "no cache"],
+)
+def test_what_is_not_the_same_is_fitted_anew(iris, change):
+    first = lowland.compare(iris.X, iris.y, ["pca"])
+    given = {"X": iris.X, "y": iris.y, "methods": ["pca"]} | change(iris.X, np.asarray(iris.y))
+    assert not first.trials[0].cached
+    assert not lowland.compare(**given).trials[0].cached
+
+
+def test_a_damaged_entry_is_written_again(iris, cache_folder):
+    lowland.compare(iris.X, None, ["pca"])
+    for place in cache_folder.iterdir():
+        (place / "trial.json").write_text('{"name": 1}')
+    assert not lowland.compare(iris.X, None, ["pca"]).trials[0].cached
+    assert lowland.compare(iris.X, None, ["pca"]).trials[0].cached
+
+
+def test_without_a_cache_nothing_is_written(iris, cache_folder):
+    lowland.compare(iris.X, None, ["pca"], cache=False)
+    assert not cache_folder.exists()
+
+
+# --- what goes wrong ---
+
+
+def test_a_failing_method_is_a_trial_and_the_others_go_on(iris):
+    study = lowland.compare(iris.X, iris.y, ["isomap", "pca"], sweep={"isomap.n_components": [2, 500]})
+    assert [t.status for t in study.trials] == ["done", "failed", "done"]
+    assert study.complete
+    assert "at most" in study["Isomap n_components=500"].error
+
+
+def test_ctrl_c_keeps_what_is_done(iris, monkeypatch):
+    from lowland.methods.isomap import Isomap
+
+    def interrupted(self, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Isomap, "solve", interrupted)
+    study = lowland.compare(iris.X, None, ["pca", "isomap", "lda", "whitening"])
+    assert [t.status for t in study.trials] == ["done", "stopped", "left out", "stopped"]
+    assert not study.complete
+    assert "stopped" in study["Isomap"].error
+    assert study.advice[0].trial == "PCA"
+    assert "scree" in study["PCA"].curves
+
+
+def test_ctrl_c_before_anything_is_done(iris, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.measuring, "table_facts", interrupted)
+    study = lowland.compare(iris.X, None, ["pca"])
+    assert study.trials[0].status == "stopped"
+    assert not study.complete
+
+
+def test_a_callback_that_says_no_stops_the_study(iris):
+    heard = []
+
+    def enough(event):
+        heard.append(event)
+        return False
+
+    with lowland.config(progress=enough):
+        study = lowland.compare(iris.X, None, ["pca", "isomap"], cache=False)
+    assert not study.complete
+    assert heard[0].stage == "comparing methods"
+    assert heard[0].total == 3
+
+
+def test_rows_without_coordinates_are_left_out(rng):
+    X = np.concatenate([rng.standard_normal((60, 3)), rng.standard_normal((20, 3)) + 50])
+    study = lowland.compare(X, None, ["isomap"], sweep={"isomap.disconnected": ["largest"]})
+    (trial,) = study.trials
+    assert trial.status == "done"
+    assert np.isnan(trial.Z[60:]).all()
+    assert np.isnan(trial.per_row["neighbours kept"][60:]).all()
+    assert trial.scores["trustworthiness"].value > 0.8
+
+
+def test_what_cannot_be_measured_says_why(rng, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    monkeypatch.setattr(PCA, "transform", lambda self, X: np.zeros((len(X), 2)))
+    (trial,) = lowland.compare(rng.standard_normal((30, 3)), None, ["pca"], cache=False).trials
+    assert trial.status == "done"
+    assert trial.warnings[-1].startswith("Not measured: All rows of Z are equal")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"k": 0}, "compare\\(k=0\\)"),
+        ({"k": 2.0}, "whole number"),
+        ({"k": 5}, "4 columns. Choose at most 4"),
+        ({"purpose": "win"}, "'see', 'compress', 'classify'"),
+        ({"purpose": "classify"}, "one label a row"),
+        ({"scale": 3}, "'none', 'standard', 'auto'"),
+        ({"limit": 0}, "seconds"),
+        ({"seed": -1}, "at least 0"),
+        ({"worker": "yes"}, "True or False"),
+        ({"y": "species"}, "without named columns"),
+        ({"methods": ["tsne"]}, "no method 'tsne'"),
+    ],
+)
+def test_wrong_choices_are_said_before_any_work(iris, given, said):
+    with pytest.raises((ParameterError, DataError), match=said):
+        lowland.compare(iris.X, **given)
+
+
+def test_wrong_data():
+    import scipy.sparse
+
+    with pytest.raises(DataError, match="at least 10 rows"):
+        lowland.compare(np.eye(5))
+    with pytest.raises(DataError, match="Sparse"):
+        lowland.compare(scipy.sparse.eye_array(50, format="csr"))
+    with pytest.raises(DataError, match="NaN"):
+        lowland.compare(np.full((20, 3), np.nan))
+
+
+# --- labels, units ---
+
+
+def test_labels_that_are_numbers_colour_and_are_no_classes(iris):
+    study = lowland.compare(iris.X[:, 1:], iris.X[:, 0], ["pca", "lda"])
+    assert [t.status for t in study.trials] == ["done", "left out"]
+    np.testing.assert_allclose(study.table.labels, iris.X[:, 0])
+    assert [a.purpose for a in study.advice] == ["see", "compress"]
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_names_of_rows_are_no_classes(iris, kind):
+    study = lowland.compare(iris.X, np.arange(150).astype(kind), ["pca", "lda"], cache=False)
+    assert [t.status for t in study.trials] == ["done", "left out"]
+    assert study.table.labels[7] == kind(7)
+
+
+def test_a_column_of_a_frame_holds_the_labels(iris):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(iris.X, columns=list("abcd")).assign(kind=np.array(["u", "v", "w"])[np.asarray(iris.y)])
+    study = lowland.compare(frame, "kind", ["pca"])
+    assert study.table.label_name == "kind"
+    assert study.table.names == tuple("abcd")
+    assert set(study.table.labels) == {"u", "v", "w"}
+
+
+@pytest.mark.parametrize(("scale", "factor", "scaled"), [("auto", 5, False), ("auto", 50, True), ("none", 50, False)])
+def test_columns_are_standardised_where_asked(rng, scale, factor, scaled):
+    X = rng.standard_normal((60, 3)) * [1, 1, factor]
+    study = lowland.compare(X, None, ["pca"], scale=scale)
+    alike = lowland.PCA(2).fit_transform((X - X.mean(0)) / X.std(0) if scaled else X)
+    np.testing.assert_allclose(study["PCA"].Z, alike, atol=1e-4)
+    assert any("deviation 1" in s for s in study.advice[0].evidence) is scaled
+    np.testing.assert_allclose(study.table.values, X, rtol=1e-5)  # colours keep their units
+
+
+# --- a process of its own ---
+
+
+def test_the_worker_finds_the_same(iris):
+    here = lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False)
+    there = lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False, worker=True)
+    assert [t.status for t in there.trials] == ["done", "done"]
+    for name in here["PCA"].scores:
+        assert there["PCA"].scores[name].value == pytest.approx(here["PCA"].scores[name].value, abs=1e-9)
+
+
+# --- in a folder ---
+
+
+def test_a_study_is_read_as_it_was_written(study, tmp_path):
+    again = load(study.save(tmp_path / "new" / "study"))
+    assert sorted(os.listdir(tmp_path / "new" / "study")) == ["points.parquet", "study.json"]
+    assert again.advice == study.advice
+    assert (again.k, again.purpose, again.command, again.complete) == (2, "see", study.command, True)
+    for a, b in zip(study.trials, again.trials, strict=True):
+        assert (a.name, a.parameters, a.status, a.warnings, a.scores) == (
+            b.name,
+            b.parameters,
+            b.status,
+            b.warnings,
+            b.scores,
+        )
+        np.testing.assert_array_equal(a.Z, b.Z)
+        assert a.per_row.keys() == b.per_row.keys()
+        for name in a.curves:
+            np.testing.assert_allclose(a.curves[name].y, b.curves[name].y)
+            assert a.curves[name].kind == b.curves[name].kind
+    for name in ("shown", "values", "labels"):
+        np.testing.assert_array_equal(getattr(again.table, name), getattr(study.table, name))
+    assert again.table.names == study.table.names
+
+
+def test_what_was_left_out_or_failed_is_written_too(iris, tmp_path):
+    study = lowland.compare(iris.X, None, ["lda", "isomap"], sweep={"isomap.n_components": [500]})
+    again = load(study.save(tmp_path))
+    assert [t.status for t in again.trials] == ["left out", "failed"]
+    assert again.table.labels is None
+    json.loads((tmp_path / "study.json").read_text())  # plain JSON: no NaN
+
+
+def test_what_is_no_study(tmp_path, study):
+    with pytest.raises(MissingFile, match=r"study\.json"):
+        load(tmp_path)
+    study.save(tmp_path / "s")
+    (tmp_path / "s" / "study.json").write_text("{}")
+    with pytest.raises(FileProblem, match="damaged"):
+        load(tmp_path / "s")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileProblem, match="is a file"):
+        study.save(tmp_path / "file")

@@ -1,0 +1,98 @@
+"""The plan: every method of the registry is a trial, or is left out with a reason."""
+
+import pytest
+
+from lowland.errors import ParameterError
+from lowland.methods.registry import entries, load_method
+from lowland.study.plan import LANDMARKS, Planned, Size, most_neighbors, plan, shared_neighbors
+
+SMALL = Size(150, 4, 2, 3)
+
+
+def by_method(trials):
+    return {trial.method: trial for trial in trials}
+
+
+@pytest.mark.parametrize("size", [SMALL, Size(150, 4, 3), Size(10, 2, 1, 2), Size(100_000, 50, 2, 10, "classify")])
+def test_every_method_is_planned_once_and_can_be_made(size):
+    trials = plan(size)
+    assert [t.method for t in trials] == list(entries())
+    assert len({t.name for t in trials}) == len(trials)
+    for t in trials:
+        if t.left_out is None:
+            load_method(t.method)(**t.parameters)
+        else:
+            assert t.left_out.endswith(".")
+
+
+def test_labels_and_purpose_decide_who_takes_part():
+    without = by_method(plan(Size(150, 4, 2)))
+    assert "labels" in without["LinearDiscriminantAnalysis"].left_out
+    assert "labels" in without["SequentialFeatureSelector"].left_out
+    to_see, to_classify = by_method(plan(SMALL)), by_method(plan(Size(150, 4, 2, 3, "classify")))
+    assert to_see["LinearDiscriminantAnalysis"].left_out is None
+    assert "classify" in to_see["SequentialFeatureSelector"].left_out
+    assert to_classify["SequentialFeatureSelector"].parameters == {"n_features_to_select": 2}
+
+
+def test_discriminants_are_one_fewer_than_classes_and_say_so():
+    (trial,) = plan(Size(150, 4, 2, 2), ["lda"])
+    assert trial.parameters == {"n_components": 1}
+    assert "1 dimension at most" in trial.notes[0]
+
+
+def test_what_doubles_pca_takes_part_only_when_named():
+    assert "PCA" in by_method(plan(SMALL))["IncrementalPCA"].left_out
+    assert plan(SMALL, ["incremental-pca"])[0].left_out is None
+    swept = by_method(plan(SMALL, sweep={"incremental-pca.whiten": [True]}))
+    assert swept["IncrementalPCA"].left_out is None
+
+
+def test_many_rows_are_stood_for_by_some():
+    many = by_method(plan(Size(50_000, 20, 2)))
+    for name in ("Isomap", "KernelPCA", "ClassicalMDS"):
+        assert many[name].parameters["n_landmarks"] == LANDMARKS
+        assert "landmarks" in many[name].notes[0]
+    for name in ("MDS", "SammonMapping"):
+        assert many[name].fitted_rows is not None
+        assert "the others were placed" in many[name].notes[0]
+    few = by_method(plan(SMALL))
+    assert all("n_landmarks" not in t.parameters and t.fitted_rows is None for t in few.values())
+
+
+def test_a_map_has_two_dimensions():
+    assert "two dimensions" in by_method(plan(Size(150, 4, 3)))["SelfOrganizingMap"].left_out
+
+
+def test_sweeps_name_their_trials_and_join_the_methods_asked_for():
+    trials = plan(SMALL, ["pca"], {"isomap.n_neighbors": [5, 7], "isomap.p": [1.0, 2.0]})
+    assert [t.name for t in trials] == [
+        "PCA",
+        *(f"Isomap n_neighbors={k} p={p}" for k in (5, 7) for p in (1.0, 2.0)),
+    ]
+    assert trials[1].parameters == {"n_neighbors": 5, "n_components": 2, "p": 1.0}
+
+
+def test_the_seed_is_passed_on_unless_it_is_what_methods_take_by_themselves():
+    assert "random_state" not in by_method(plan(SMALL))["FastICA"].parameters
+    assert by_method(plan(Size(150, 4, 2, seed=7)))["FastICA"].parameters["random_state"] == 7
+
+
+def test_who_shares_the_graph():
+    sweep = {"isomap.n_neighbors": [5, 40], "isomap.metric": ["euclidean", "manhattan"]}
+    trials = plan(SMALL, ["isomap", "pca", "spectral-embedding"], sweep)
+    found = [shared_neighbors(t, 150) for t in trials]
+    assert found == [5, None, 40, None, None, 10]  # a point is among its own neighbours in SpectralEmbedding
+    assert most_neighbors(trials, 150) == 40
+    assert shared_neighbors(Planned("Isomap", "Isomap", {"n_neighbors": 500}), 150) is None
+
+
+@pytest.mark.parametrize("methods", [[], 5, [5], ["pca", None]])
+def test_methods_that_are_none(methods):
+    with pytest.raises(ParameterError, match="give 'all'"):
+        plan(SMALL, methods)
+
+
+def test_an_unknown_method_is_told_with_the_known_ones():
+    with pytest.raises(ParameterError, match=r"no method 'tsne'\. The methods: .*pca"):
+        plan(SMALL, ["tsne"])
