@@ -1,6 +1,6 @@
 // Small charts: curves over all trials, clouds of pairs, bars. Lines differ in colour and in dashes; names stand beside them.
 
-const WIDE = 440, HIGH = 270, EDGE = { left: 52, right: 12, top: 10, bottom: 40 };
+const LARGE = { wide: 440, high: 270 }, SMALL = { wide: 270, high: 200 }, EDGE = { left: 52, right: 12, top: 10, bottom: 40 };
 
 function niceTicks(low, high, wanted = 5) {
   if (!(high > low)) return [low];
@@ -48,20 +48,21 @@ const linesOf = (name, list) => list.map((trial) => {
 });
 
 // One chart of a curve for the trials of the list.
-function lineChart(name, list, high = HIGH) {
+function lineChart(name, list, { wide, high } = LARGE) {
   const lines = linesOf(name, list), { x_name: xName, y_name: yName } = list[0].curves[name];
   const [xLow, xHigh] = extent(lines.map((line) => line.x));
   let [yLow, yHigh] = extent(lines.map((line) => line.y));
   if (yLow > 0) yLow = 0;
-  const x = axis(xLow, xHigh, EDGE.left, WIDE - EDGE.right, xLow > 0 && xHigh / xLow >= 30 && /neighbo/i.test(xName));
+  const logarithmic = xLow > 0 && xHigh / xLow >= 30 && /neighbo/i.test(xName);
+  const x = axis(xLow, xHigh, EDGE.left, wide - EDGE.right, logarithmic);
   const y = axis(yLow, yHigh, high - EDGE.bottom, EDGE.top, false);
   const paths = lines.map((line) => pathOf(line, x, y));
-  const chart = svg("svg", { viewBox: `0 0 ${WIDE} ${high}`, class: "chart", role: "img", "aria-label": `${name}: ${yName} over ${xName}, of ${list.map((t) => t.name).join(", ")}` },
-    frameOf(x, y, xName, yName, WIDE, high), paths);
+  const chart = svg("svg", { viewBox: `0 0 ${wide} ${high}`, class: "chart", role: "img", "aria-label": `${name}: ${yName} over ${xName}, of ${list.map((t) => t.name).join(", ")}` },
+    frameOf(x, y, logarithmic ? `${xName} (each step a multiple)` : xName, yName, wide, high), paths);
   const light = () => paths.forEach((path, i) => mark(path, lines[i].trial, list.length));
   on("trial", light);
   light();
-  chart.addEventListener("pointermove", (event) => overLines(event, chart, lines, x, y, xName));
+  chart.addEventListener("pointermove", (event) => overLines(event, chart, lines, x, y, xName, wide));
   chart.addEventListener("pointerleave", () => { lookAt(null); showTip(null); });
   return chart;
 }
@@ -90,8 +91,8 @@ function mark(group, trial, among) {
   if (strong && among > 1 && lit) group.parentNode.append(group);
 }
 
-function overLines(event, chart, lines, x, y, xName) {
-  const box = chart.getBoundingClientRect(), scale = WIDE / box.width;
+function overLines(event, chart, lines, x, y, xName, wide) {
+  const box = chart.getBoundingClientRect(), scale = wide / box.width;
   const px = (event.clientX - box.left) * scale, py = (event.clientY - box.top) * scale;
   let best = null, least = 28;
   for (const line of lines) {
@@ -125,18 +126,12 @@ function curvesSection(section) {
   const having = (name) => trials.filter((trial) => trial.curves[name] && trial.curves[name].kind === "line" && trial.curves[name].x);
   section.append(el("h2", { id: "curves-title" }, "Curves"), el("p", { class: "lead" }, "Point at a line or a name to see it alone; a click on a name keeps it."));
   section.append(trialButtons(trials.filter((trial) => names.some((name) => having(name).includes(trial)))));
-  const grid = el("div", { class: "charts" });
-  for (const name of names) {
-    const list = having(name);
-    const groups = ofOneScale(name, list);
-    if (groups) grid.append(figure(titleOf(name), null, lineChart(name, list)));
-    else {
-      section.append(grid);
-      grid.append(el("div", { class: "chart-group" }, el("h3", null, titleOf(name)), el("p", { class: "note" }, "The trials differ too much in scale for one chart."),
-        el("div", { class: "small-charts" }, list.map((trial) => figure(trial.name, null, lineChart(name, [trial], 220))))));
-    }
+  const together = names.filter((name) => ofOneScale(name, having(name)));
+  section.append(el("div", { class: "charts" }, together.map((name) => figure(titleOf(name), lineChart(name, having(name))))));
+  for (const name of names.filter((each) => !together.includes(each))) {
+    section.append(el("h3", { class: "group" }, titleOf(name)), el("p", { class: "note" }, "The trials differ too much in scale for one chart."),
+      el("div", { class: "small-charts" }, having(name).map((trial) => figure(trial.name, lineChart(name, [trial], SMALL)))));
   }
-  section.append(grid);
   return true;
 }
 
@@ -148,7 +143,7 @@ function ofOneScale(name, list) {
   return list.length === 1 || !tops.length || Math.max(...tops) / Math.min(...tops) <= 20;
 }
 
-const figure = (title, note, drawing) => el("figure", null, el("figcaption", null, title), drawing, note && el("p", { class: "note" }, note));
+const figure = (title, drawing) => el("figure", null, el("figcaption", null, title), drawing);
 
 // Shepard diagrams: a cloud of pairs for each trial, drawn when it comes near the view.
 const clouds = [];
@@ -175,7 +170,7 @@ function cloudFigure(trial, name, sight) {
   const cloud = { canvas, curve, drawn: false };
   canvas.dataset.place = clouds.push(cloud) - 1;
   sight.observe(canvas);
-  const node = figure(trial.name, null, el("div", { class: "cloud-frame" }, canvas, el("span", { class: "x-name" }, `${curve.x_name} →`), el("span", { class: "y-name" }, `${curve.y_name} →`)));
+  const node = figure(trial.name, el("div", { class: "cloud-frame" }, canvas, el("span", { class: "x-name" }, `${curve.x_name} →`), el("span", { class: "y-name" }, `${curve.y_name} →`)));
   on("trial", () => node.classList.toggle("lit", highlighted() === trial));
   return node;
 }
@@ -184,14 +179,15 @@ function drawCloud(cloud) {
   const { canvas, curve } = cloud, x = array(curve.x), y = array(curve.y), side = 400;
   canvas.width = canvas.height = side;
   cloud.drawn = true;
-  const context = canvas.getContext("2d");
   const [xLow, xHigh] = extent([x]), [yLow, yHigh] = extent([y]);
   const across = axis(Math.min(0, xLow), xHigh, 6, side - 6), up = axis(Math.min(0, yLow), yHigh, side - 6, 6);
-  context.fillStyle = mix(classColor(0), theme().ink, 0.15);
-  context.globalAlpha = Math.max(0.08, Math.min(0.7, 600 / Math.max(1, x.length)));
-  for (let i = 0; i < x.length; i++) {
-    if (Number.isFinite(x[i]) && Number.isFinite(y[i])) context.fillRect(across.at(x[i]) - 1.5, up.at(y[i]) - 1.5, 3, 3);
-  }
+  paint(canvas, (context) => {
+    context.fillStyle = mix(classColor(0), theme().ink, 0.15);
+    context.globalAlpha = Math.max(0.08, Math.min(0.7, 600 / Math.max(1, x.length)));
+    for (let i = 0; i < x.length; i++) {
+      if (Number.isFinite(x[i]) && Number.isFinite(y[i])) context.fillRect(across.at(x[i]) - 1.5, up.at(y[i]) - 1.5, 3, 3);
+    }
+  });
 }
 
 // Time and memory: a bar with its number beside it.
@@ -204,7 +200,7 @@ function costsSection(section) {
   const bar = (trial, key, text) => {
     const drawn = el("span", { class: `bar ${key}` });
     drawn.style.width = `${(100 * (trial[key] ?? 0)) / tops[key]}%`;
-    return el("td", null, el("span", { class: "bar-row" }, el("span", { class: "bar-room" }, drawn), el("span", { class: "bar-text" }, text)));
+    return el("td", null, el("span", { class: "bar-row" }, el("span", { class: "bar-room" }, trial[key] === null ? null : drawn), el("span", { class: "bar-text" }, text)));
   };
   const rows = list.map((trial) => el("tr", { onpointerenter: () => lookAt(trial), onpointerleave: () => lookAt(null) },
     el("th", { scope: "row" }, trial.name, trial.status === "done" ? null : el("span", { class: "chip" }, trial.status)),

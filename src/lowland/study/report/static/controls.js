@@ -15,10 +15,10 @@ function choose(options, chosen, onchange) {
 
 function toolButtons() {
   const tools = [["look", "Look", "Point at a row to see what it is"], ["box", "Box", "Drag a box to select rows"], ["lasso", "Lasso", "Draw around rows to select them"], ["pan", "Move", "Drag to move the picture"]];
-  return el("fieldset", { class: "tools" }, el("legend", null, "Drag to"), tools.map(([key, text, title]) => {
+  return el("div", { class: "field", role: "radiogroup", "aria-label": "What dragging does" }, el("span", null, "Drag to"), el("div", { class: "tools" }, tools.map(([key, text, title]) => {
     const radio = el("input", { type: "radio", name: "tool", value: key, checked: state.tool === key, onchange: () => { state.tool = key; find("panels").dataset.tool = key; } });
     return el("label", { title }, radio, text);
-  }));
+  })));
 }
 
 function axesFields() {
@@ -152,9 +152,12 @@ function embeddingsSection(section) {
     return true;
   }
   const part = M < table.rows ? ` ${count(M)} of ${count(table.rows)} rows are drawn.` : "";
+  const controls = el("div", { class: "bar-of-controls" }, controlBar(), legend(), selectionBox());
+  // What a link leads to must not end up behind the controls that stay in view.
+  new ResizeObserver(() => document.documentElement.style.setProperty("--controls", `${controls.offsetHeight}px`)).observe(controls);
   section.append(el("h2", { id: "embeddings-title" }, "Embeddings"),
     el("p", { class: "lead screen" }, `Every panel shows the same rows: point at one to find it in all of them, drag to select.${part}`),
-    el("div", { class: "bar-of-controls" }, controlBar(), legend(), selectionBox()),
+    controls,
     el("p", { id: "panel-keys", class: "unseen" }, "Keys: n and p go to the next and previous row, space selects it, plus and minus zoom, arrows move, 0 shows the whole, Escape clears the selection."),
     el("div", { id: "panels", class: "panels", "data-width": "middle", "data-tool": state.tool }),
     el("p", { class: "note screen" }, "Ctrl and the wheel zoom, a double click shows the whole again. Keys in a panel: n and p step through rows, space selects, + and − zoom, arrows move, 0 resets, Escape clears."));

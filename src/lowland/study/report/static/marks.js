@@ -2,6 +2,16 @@
 
 const FEW = 8000;
 
+// A browser that prints repeats on paper every stroke made meanwhile: thousands of points then travel as one image.
+function paint(canvas, draw) {
+  const context = canvas.getContext("2d");
+  if (!printing) { draw(context); return; }
+  const image = el("canvas", { width: canvas.width, height: canvas.height });
+  draw(image.getContext("2d"));
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(image, 0, 0);
+}
+
 function radius() {
   const fitting = M <= 200 ? 4 : M <= 1000 ? 3.2 : M <= 3000 ? 2.4 : M <= FEW ? 1.9 : M <= 30000 ? 1.3 : 0.9;
   return fitting * state.size;

@@ -6,7 +6,7 @@ function header() {
   const done = trials.filter((trial) => trial.status === "done").length, rest = trials.length - done;
   document.title = `Study of ${table.source}`;
   find("top").append(el("p", { class: "brand" }, "Lowland study"), el("h1", null, table.source),
-    el("p", { class: "lead" }, `${some(table.rows, "row")} × ${some(table.columns, "column")}${table.label ? `, label ${table.label.name}` : ""}. ${some(done, "method")} fitted${rest ? `, ${count(rest)} without a result` : ""}, in ${duration(study.seconds)}. ${study.started}.`));
+    el("p", { class: "lead" }, `${some(table.rows, "row")} × ${some(table.columns, "column")}${table.label ? `, label ${table.label.name}` : ""}. ${some(done, "method")} fitted${rest ? `, ${count(rest)} without a result` : ""}, in ${duration(study.seconds)}. `, el("span", { class: "fact" }, `${study.started}.`)));
   if (!study.complete) find("top").append(el("p", { class: "warning", role: "note" }, "This study was stopped before its end. What was done by then is here."));
 }
 
@@ -20,8 +20,14 @@ function adviceSection(section) {
     return el("article", { class: i ? "card" : "card first" }, el("p", { class: "purpose" }, PURPOSES[advice.purpose] ?? advice.purpose), el("h3", null, name, within), el("p", { class: "words" }, advice.words),
       advice.evidence.length ? el("ul", null, advice.evidence.map((sentence) => el("li", null, sentence))) : null);
   });
-  section.append(el("div", { class: "cards" }, cards));
+  if (cards.length) section.append(cards[0], el("div", { class: "cards" }, cards.slice(1)));
   return true;
+}
+
+// What a measure says stands below the table of scores; here only where it is another sentence for this trial.
+function scoreInWords(name, { value, low, high, about }) {
+  const interval = low !== null && high !== null ? ` (${number(low, 4)} to ${number(high, 4)})` : "";
+  return `${number(value, 4)}${interval}${about === aScore(name).about ? "" : `. ${about}`}`;
 }
 
 function detailsSection(section) {
@@ -35,7 +41,7 @@ function detailsSection(section) {
         el("dt", null, "Method"), el("dd", null, trial.method),
         el("dt", null, "Settings"), el("dd", null, settings.length ? settings.map(([name, value]) => [el("code", null, `${name}=${JSON.stringify(value)}`), " "]) : "all as they are by default"),
         el("dt", null, "Cost"), el("dd", null, `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
-        Object.entries(trial.scores).map(([name, said]) => [el("dt", null, name), el("dd", null, `${number(said.value, 4)}${said.low !== null && said.high !== null ? ` (${number(said.low, 4)} to ${number(said.high, 4)})` : ""}. ${said.about}`)]),
+        Object.entries(trial.scores).map(([name, said]) => [el("dt", null, name), el("dd", null, scoreInWords(name, said))]),
         warned ? [el("dt", null, "Warnings"), el("dd", null, el("ul", null, trial.warnings.map((text) => el("li", null, text))))] : null)));
   }
   return trials.length > 0;

@@ -37,7 +37,7 @@ class Panel {
     this.reset = el("button", { type: "button", hidden: true, onclick: () => { this.home(); this.changed(); } }, "Whole", unseen(` of ${trial.name}`));
     this.larger = el("button", { type: "button", "aria-pressed": "false", onclick: () => this.enlarge() }, "Enlarge", unseen(` ${trial.name}`));
     this.node = el("article", { class: "panel", id: `panel-${trial.index}` },
-      el("header", null, el("h3", null, trial.name), el("span", { class: "buttons" }, this.reset, this.larger)),
+      el("header", null, el("h3", null, parted(trial.name)), el("span", { class: "buttons" }, this.reset, this.larger)),
       el("p", { class: "facts" }, this.facts()), this.frame, this.note());
     this.node.addEventListener("pointerenter", () => lookAt(trial));
     this.node.addEventListener("pointerleave", () => lookAt(null));
@@ -51,12 +51,12 @@ class Panel {
 
   facts() {
     const names = Object.keys(this.trial.scores).slice(0, 3);
-    return names.map((name, i) => [i ? " · " : "", el("span", { class: "fact" }, `${name} `, el("b", null, number(this.trial.scores[name].value)))]);
+    return names.map((name, i) => [i ? " · " : "", el("span", { class: "fact" }, `${name} `, el("b", null, score(this.trial.scores[name].value, 3)))]);
   }
 
   note() {
     const { Z } = this.trial, parts = [];
-    if (Z.left_out) parts.push(`${some(Z.left_out, "row")} left out.`);
+    if (Z.left_out) parts.push(Z.left_out === M ? "All rows were left out: there is nothing to draw." : `${some(Z.left_out, "row")} left out.`);
     if (Z.components === 1) parts.push("One component, from left to right; the height means nothing.");
     if (Z.components > 2 && Z.low.length === 2) parts.push(`The first 2 of ${Z.components} components.`);
     return parts.length ? el("p", { class: "note" }, parts.join(" ")) : null;
@@ -105,7 +105,8 @@ class Panel {
   draw() {
     const { width, height, scale } = this.measure();
     if (!width || !height) return;
-    drawPoints(this.points.getContext("2d"), width, height, this.place(width, height), state.choice.shades(this.trial), scale * Math.min(1.7, Math.max(1, width / scale / 420)));
+    const grown = scale * Math.min(1.7, Math.max(1, width / scale / 420));
+    paint(this.points, (context) => drawPoints(context, width, height, this.place(width, height), state.choice.shades(this.trial), grown));
     this.node.dataset.drawn = String(Number(this.node.dataset.drawn || 0) + 1);
     this.drawMarks();
   }

@@ -67,9 +67,9 @@ function drawScores(columns) {
   const done = trials.filter((trial) => trial.status === "done"), others = trials.filter((trial) => trial.status !== "done");
   const chosen = study.advice[0]?.trial;
   const ordered = by === null ? done : inOrder(done, columns.find((c) => c.name === by), down);
-  const name = (trial) => el("th", { scope: "row" }, trial.Z ? el("a", { href: `#panel-${trial.index}` }, trial.name) : trial.name, trial.name === chosen && el("span", { class: "chip chosen" }, "advised"));
+  const name = (trial) => el("th", { scope: "row" }, trial.Z ? el("a", { href: `#panel-${trial.index}` }, parted(trial.name)) : parted(trial.name), trial.name === chosen && el("span", { class: "chip chosen" }, "advised"));
   const rows = ordered.map((trial) => el("tr", { class: trial.name === chosen ? "chosen" : null, onpointerenter: () => lookAt(trial), onpointerleave: () => lookAt(null) }, name(trial), columns.map((column) => cellOf(trial, column))));
-  const failed = others.map((trial) => el("tr", { class: "without" }, el("th", { scope: "row" }, trial.name, el("span", { class: "chip" }, trial.status)), el("td", { colspan: columns.length, class: "sentence" }, trial.error ?? "Nothing was said about why.")));
+  const failed = others.map((trial) => el("tr", { class: "without" }, el("th", { scope: "row" }, parted(trial.name), el("span", { class: "chip" }, trial.status)), el("td", { colspan: columns.length, class: "sentence" }, el("span", null, trial.error ?? "Nothing was said about why."))));
   const scroll = find("scores-table");
   scroll.replaceChildren(el("table", { class: "scores" }, el("thead", null, el("tr", null, head("trial", "Trial", null), columns.map((c) => head(c.name, c.name, c)))), el("tbody", null, rows, failed)));
 }

@@ -1,5 +1,8 @@
 // Elements, numbers and sentences. Text enters the page here, as text: nothing of the data is ever read as HTML.
 
+// A name that may be broken before its capitals and after its underscores.
+const parted = (name) => name.split(/(?<=[a-z_])(?=[A-Z])|(?<=_)|(?==)/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+
 const find = (id) => document.getElementById(id);
 
 function fill(node, attributes, children) {
