@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import select
@@ -13,20 +14,26 @@ import time
 from pathlib import Path
 
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage", "--hide-scrollbars",
-    "--remote-debugging-pipe",
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--disable-dev-shm-usage",
+    "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
 
 
 def chromium() -> str | None:
     """Where Chromium is: LOWLAND_CHROMIUM, or the first of its names on the path; None where there is none."""
-    names = (os.environ.get("LOWLAND_CHROMIUM"), "chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+    names = (
+        os.environ.get("LOWLAND_CHROMIUM"),
+        "chromium",
+        "chromium-browser",
+        "chromium-headless-shell",
+        "google-chrome",
+    )
     return next((found for name in names if name and (found := shutil.which(name))), None)
 
 
 class Browser:
-    """One browser with one page. What the page logs as an error or a warning, or fails to load, is kept in ``problems``."""
+    """One browser with one page. Errors and warnings of the page are kept in ``problems``."""
 
     def __init__(self, program: str, folder: Path, width: int = 1400, height: int = 1000) -> None:
         ours, theirs = os.pipe(), os.pipe()  # they read from the first and write to the second
@@ -119,11 +126,15 @@ class Browser:
 
     def settle(self) -> None:
         """Wait until what was asked for has been drawn."""
-        self.run("new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 60))")
+        self.run(
+            "new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 60))"
+        )
 
     def size(self, width: int, height: int, scale: float = 1) -> None:
         """Give the page a window of this size."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False
+        )
 
     def media(self, media: str = "", scheme: str = "light") -> None:
         """Choose the screen or paper, light or dark."""
@@ -165,10 +176,8 @@ class Browser:
 
     def close(self) -> None:
         """End the browser and all that it started."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.process.wait()
         os.close(self.write)
         os.close(self.read)

@@ -13,12 +13,14 @@ from . import results
 from .browser import Browser, chromium
 
 pytestmark = pytest.mark.skipif(
-    chromium() is None, reason="no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM"
+    chromium() is None,
+    reason="no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM",
 )
 
 # What a canvas shows, read from a copy: how many pixels are painted, and where the first of them is on the screen.
 SEEN = """(canvas) => {
-  const copy = new OffscreenCanvas(canvas.width, canvas.height), context = copy.getContext("2d", { willReadFrequently: true });
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const context = copy.getContext("2d", { willReadFrequently: true });
   context.drawImage(canvas, 0, 0);
   const { data } = context.getImageData(0, 0, canvas.width, canvas.height), box = canvas.getBoundingClientRect();
   let painted = 0, first = null, sum = 0; const colors = {};
@@ -27,7 +29,8 @@ SEEN = """(canvas) => {
     const color = [data[i - 3], data[i - 2], data[i - 1]].join(","); colors[color] = (colors[color] ?? 0) + 1;
     sum = (Math.imul(sum, 31) + data[i - 3] + 256 * data[i - 2] + 65536 * data[i - 1] + i) | 0;
   }
-  const at = first && [box.left + (first[0] + .5) * box.width / canvas.width, box.top + (first[1] + .5) * box.height / canvas.height];
+  const place = (i, from, size) => from + (first[i] + .5) * size;
+  const at = first && [place(0, box.left, box.width / canvas.width), place(1, box.top, box.height / canvas.height)];
   return { painted, at, sum, colors, box: [box.left, box.top, box.right, box.bottom] };
 }"""
 DIM = "221,225,230"  # of rows that are not selected, on light paper
@@ -76,10 +79,12 @@ def seen(page, panel, layer="points"):
 
 def choose(page, label, text):
     """Choose from the list with this label."""
-    page.run(
-        f"""(() => {{ const list = [...document.querySelectorAll('.field')].find((f) => f.firstChild.textContent === {label!r}).querySelector('select');
-        list.value = [...list.options].find((o) => o.textContent === {text!r}).value; list.dispatchEvent(new Event('change')); }})()"""
-    )
+    page.run(f"""(() => {{
+      const fields = [...document.querySelectorAll('.field')];
+      const list = fields.find((field) => field.firstChild.textContent === {label!r}).querySelector('select');
+      list.value = [...list.options].find((option) => option.textContent === {text!r}).value;
+      list.dispatchEvent(new Event('change'));
+    }})()""")
     page.settle()
 
 
@@ -147,7 +152,8 @@ def test_the_box_selects_the_rows_that_lie_in_it(page):
     page.drag(((left + right) / 2, top + 1), (right - 1, bottom - 1))
     page.settle()
     wanted = np.flatnonzero(Z[:, 0] > (Z[:, 0].min() + Z[:, 0].max()) / 2)
-    page.run("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } })")
+    keep = "{ value: { writeText: async (text) => { window.copied = text; } } }"
+    page.run(f"Object.defineProperty(navigator, 'clipboard', {keep})")
     page.run("document.querySelector('.selection button').click()")
     page.until("window.copied")
     assert page.run("window.copied") == ", ".join(map(str, wanted))

@@ -47,7 +47,9 @@ def rounded(values: np.ndarray, low: float, high: float, steps: int) -> np.ndarr
     codes = np.full(values.shape, np.iinfo(dtype).max, dtype=dtype)
     width = high - low
     # Halved before it is subtracted, a range from -1e308 to 1e308 stays finite.
-    share = (values[present] / 2 - low / 2) / (width / 2 if np.isfinite(width) else high / 2 - low / 2) if width else 0.0
+    share = (
+        (values[present] / 2 - low / 2) / (width / 2 if np.isfinite(width) else high / 2 - low / 2) if width else 0.0
+    )
     codes[present] = np.rint(np.clip(share, 0, 1) * steps).astype(dtype)
     return codes
 

@@ -15,7 +15,18 @@ from lowland.plots.canvas import COLORS
 from lowland.study.report.content import content
 from lowland.study.result import StudyResult
 
-SCRIPTS = ("words", "data", "colors", "state", "marks", "panels", "charts", "scores", "controls", "page")  # in this order
+SCRIPTS = (
+    "words",
+    "data",
+    "colors",
+    "state",
+    "marks",
+    "panels",
+    "charts",
+    "scores",
+    "controls",
+    "page",
+)  # in this order
 
 
 def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:

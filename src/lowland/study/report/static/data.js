@@ -65,4 +65,6 @@ const ORDER = (() => {
 const drawnTrials = trials.filter((trial) => trial.Z);
 const measureNames = [...new Set(trials.flatMap((trial) => Object.keys(trial.scores)))];
 const aScore = (name) => trials.map((trial) => trial.scores[name]).find(Boolean);
-trials.forEach((trial, index) => { trial.index = index; });
+trials.forEach((trial, index) => {
+  trial.index = index;
+});

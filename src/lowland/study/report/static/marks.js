@@ -5,7 +5,10 @@ const FEW = 8000;
 // A browser that prints repeats on paper every stroke made meanwhile: thousands of points then travel as one image.
 function paint(canvas, draw) {
   const context = canvas.getContext("2d");
-  if (!printing) { draw(context); return; }
+  if (!printing) {
+    draw(context);
+    return;
+  }
   const image = el("canvas", { width: canvas.width, height: canvas.height });
   draw(image.getContext("2d"));
   context.clearRect(0, 0, canvas.width, canvas.height);
@@ -25,7 +28,8 @@ function drawPoints(context, width, height, place, shades, scale) {
 
 function drawShapes(context, width, height, place, shades, r) {
   context.clearRect(0, 0, width, height);
-  const { X, Y, ax, bx, ay, by } = place, { flags } = state;
+  const { X, Y, ax, bx, ay, by } = place,
+    { flags } = state;
   const full = new Map();
   const dim = stamp("disc", theme().dim, r * 0.85, false);
   const stampOf = (shade) => {
@@ -43,7 +47,8 @@ function drawShapes(context, width, height, place, shades, r) {
 }
 
 function stamp(shape, color, r, outlined) {
-  const side = Math.ceil(2 * r + 4), middle = side / 2;
+  const side = Math.ceil(2 * r + 4),
+    middle = side / 2;
   const canvas = el("canvas", { width: side, height: side });
   const context = canvas.getContext("2d");
   outline(context, shape, middle, middle, r);
@@ -60,28 +65,68 @@ function stamp(shape, color, r, outlined) {
 // Shapes of about equal area.
 function outline(context, shape, x, y, r) {
   const corners = {
-    square: [[-0.88, -0.88], [0.88, -0.88], [0.88, 0.88], [-0.88, 0.88]],
-    triangle: [[0, -1.25], [1.15, 0.8], [-1.15, 0.8]],
-    diamond: [[0, -1.3], [1.1, 0], [0, 1.3], [-1.1, 0]],
-    wedge: [[0, 1.25], [1.15, -0.8], [-1.15, -0.8]],
-    cross: [[-0.45, -1.2], [0.45, -1.2], [0.45, -0.45], [1.2, -0.45], [1.2, 0.45], [0.45, 0.45], [0.45, 1.2], [-0.45, 1.2], [-0.45, 0.45], [-1.2, 0.45], [-1.2, -0.45], [-0.45, -0.45]],
+    square: [
+      [-0.88, -0.88],
+      [0.88, -0.88],
+      [0.88, 0.88],
+      [-0.88, 0.88],
+    ],
+    triangle: [
+      [0, -1.25],
+      [1.15, 0.8],
+      [-1.15, 0.8],
+    ],
+    diamond: [
+      [0, -1.3],
+      [1.1, 0],
+      [0, 1.3],
+      [-1.1, 0],
+    ],
+    wedge: [
+      [0, 1.25],
+      [1.15, -0.8],
+      [-1.15, -0.8],
+    ],
+    cross: [
+      [-0.45, -1.2],
+      [0.45, -1.2],
+      [0.45, -0.45],
+      [1.2, -0.45],
+      [1.2, 0.45],
+      [0.45, 0.45],
+      [0.45, 1.2],
+      [-0.45, 1.2],
+      [-0.45, 0.45],
+      [-1.2, 0.45],
+      [-1.2, -0.45],
+      [-0.45, -0.45],
+    ],
   }[shape];
   context.beginPath();
   if (!corners) context.arc(x, y, r, 0, 2 * Math.PI);
-  else corners.forEach(([dx, dy], i) => (i ? context.lineTo(x + dx * r, y + dy * r) : context.moveTo(x + dx * r, y + dy * r)));
+  else
+    corners.forEach(([dx, dy], i) =>
+      i ? context.lineTo(x + dx * r, y + dy * r) : context.moveTo(x + dx * r, y + dy * r),
+    );
   context.closePath();
 }
 
 function drawPixels(context, width, height, place, shades, r) {
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
-  const { X, Y, ax, bx, ay, by } = place, { flags } = state;
-  const colors = state.palette.packed, dim = packed(theme().dim), side = Math.max(1, Math.round(2 * r)), shift = side / 2;
+  const { X, Y, ax, bx, ay, by } = place,
+    { flags } = state;
+  const colors = state.palette.packed,
+    dim = packed(theme().dim),
+    side = Math.max(1, Math.round(2 * r)),
+    shift = side / 2;
   for (const pass of state.selected ? [1, 2] : [0]) {
     for (let i = 0; i < M; i++) {
-      const row = ORDER[i], flag = flags[row];
+      const row = ORDER[i],
+        flag = flags[row];
       if (X[row] === 65535 || flag & HIDDEN || (pass === 1 && flag) || (pass === 2 && !flag)) continue;
-      const left = Math.round(X[row] * ax + bx - shift), top = Math.round(Y[row] * ay + by - shift);
+      const left = Math.round(X[row] * ax + bx - shift),
+        top = Math.round(Y[row] * ay + by - shift);
       if (left < 0 || top < 0 || left + side > width || top + side > height) continue;
       const color = pass === 1 ? dim : colors[shades ? shades[row] : MISSING];
       for (let y = 0, at = top * width + left; y < side; y++, at += width) {
@@ -95,30 +140,40 @@ function drawPixels(context, width, height, place, shades, r) {
 // Points sorted into a grid of cells, to find the one nearest to the pointer without looking at all.
 function gridOf(X, Y) {
   const n = Math.max(4, Math.min(256, Math.ceil(Math.sqrt(M / 4))));
-  const cell = (row) => Math.min(n - 1, Math.floor((Y[row] / 65535) * n)) * n + Math.min(n - 1, Math.floor((X[row] / 65535) * n));
+  const cell = (row) =>
+    Math.min(n - 1, Math.floor((Y[row] / 65535) * n)) * n + Math.min(n - 1, Math.floor((X[row] / 65535) * n));
   const starts = new Uint32Array(n * n + 1);
   for (let row = 0; row < M; row++) if (X[row] !== 65535) starts[cell(row) + 1]++;
   for (let i = 0; i < n * n; i++) starts[i + 1] += starts[i];
-  const next = starts.slice(), rows = new Uint32Array(starts[n * n]);
+  const next = starts.slice(),
+    rows = new Uint32Array(starts[n * n]);
   for (let row = 0; row < M; row++) if (X[row] !== 65535) rows[next[cell(row)]++] = row;
   return { n, starts, rows };
 }
 
 function nearest(grid, place, px, py, reach) {
-  const { X, Y, ax, bx, ay, by } = place, { n, starts, rows } = grid;
+  const { X, Y, ax, bx, ay, by } = place,
+    { n, starts, rows } = grid;
   const cells = (p, a, b) => {
     if (a === 0) return [0, n - 1];
-    const ends = [(p - reach - b) / a, (p + reach - b) / a].map((q) => Math.floor((q / 65535) * n)).sort((u, v) => u - v);
+    const ends = [(p - reach - b) / a, (p + reach - b) / a]
+      .map((q) => Math.floor((q / 65535) * n))
+      .sort((u, v) => u - v);
     return [Math.max(0, Math.min(n - 1, ends[0])), Math.max(0, Math.min(n - 1, ends[1]))];
   };
-  const [left, right] = cells(px, ax, bx), [low, high] = cells(py, ay, by);
-  let best = -1, least = reach * reach;
+  const [left, right] = cells(px, ax, bx),
+    [low, high] = cells(py, ay, by);
+  let best = -1,
+    least = reach * reach;
   for (let j = low; j <= high; j++) {
     for (let at = starts[j * n + left]; at < starts[j * n + right + 1]; at++) {
       const row = rows[at];
       if (state.flags[row] & HIDDEN) continue;
       const far = (X[row] * ax + bx - px) ** 2 + (Y[row] * ay + by - py) ** 2;
-      if (far <= least) { least = far; best = row; }
+      if (far <= least) {
+        least = far;
+        best = row;
+      }
     }
   }
   return best;

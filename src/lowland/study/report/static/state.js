@@ -1,6 +1,7 @@
 // What all parts of the page share: the row under the pointer, the rows selected, the classes hidden, the colouring.
 
-const HIDDEN = 1, SELECTED = 2;
+const HIDDEN = 1,
+  SELECTED = 2;
 const state = {
   flags: new Uint8Array(M),
   selected: 0,
@@ -22,7 +23,9 @@ state.palette = palette(state.choice);
 
 const listeners = { colors: [], rows: [], row: [], trial: [], axes: [] };
 const on = (event, listener) => listeners[event].push(listener);
-const tell = (event) => { for (const listener of listeners[event]) listener(); };
+const tell = (event) => {
+  for (const listener of listeners[event]) listener();
+};
 
 function colorBy(key) {
   state.choice = state.choices.find((choice) => choice.key === key);
@@ -57,7 +60,10 @@ function select(inside, how, before) {
     const was = before ? before[i] & SELECTED : 0;
     const hit = !(flags[i] & HIDDEN) && inside(i);
     const now = how === "new" ? hit : how === "add" ? was || hit : was && !hit;
-    if (now) { flags[i] |= SELECTED; selected++; } else flags[i] &= ~SELECTED;
+    if (now) {
+      flags[i] |= SELECTED;
+      selected++;
+    } else flags[i] &= ~SELECTED;
   }
   state.selected = selected;
   tell("rows");
@@ -72,10 +78,12 @@ function selectedRows(most = Infinity) {
 }
 
 function hideClasses(hidden) {
-  const codes = array(table.label), classes = table.label.classes.length;
+  const codes = array(table.label),
+    classes = table.label.classes.length;
   state.hiddenClasses = hidden;
   for (let i = 0; i < M; i++) {
-    if (hidden.has(codes[i] < classes ? codes[i] : classes)) state.flags[i] = HIDDEN; else state.flags[i] &= ~HIDDEN;
+    if (hidden.has(codes[i] < classes ? codes[i] : classes)) state.flags[i] = HIDDEN;
+    else state.flags[i] &= ~HIDDEN;
   }
   state.selected = state.flags.reduce((sum, flag) => sum + (flag & SELECTED ? 1 : 0), 0);
   tell("rows");

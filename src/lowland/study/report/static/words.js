@@ -1,7 +1,8 @@
 // Elements, numbers and sentences. Text enters the page here, as text: nothing of the data is ever read as HTML.
 
 // A name that may be broken before its capitals and after its underscores.
-const parted = (name) => name.split(/(?<=[a-z_])(?=[A-Z])|(?<=_)|(?==)/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+const parted = (name) =>
+  name.split(/(?<=[a-z_])(?=[A-Z])|(?<=_)|(?==)/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 
 const find = (id) => document.getElementById(id);
 
@@ -12,16 +13,20 @@ function fill(node, attributes, children) {
     else node.setAttribute(name, value === true ? "" : value);
   }
   for (const child of [children].flat(3)) {
-    if (child !== null && child !== undefined && child !== false) node.append(child instanceof Node ? child : String(child));
+    if (child !== null && child !== undefined && child !== false)
+      node.append(child instanceof Node ? child : String(child));
   }
   return node;
 }
 
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-const svg = (tag, attributes, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+const svg = (tag, attributes, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
 const unseen = (text) => el("span", { class: "unseen" }, text);
-const say = (text) => { find("live").textContent = text; };
+const say = (text) => {
+  find("live").textContent = text;
+};
 
 function number(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
@@ -31,14 +36,19 @@ function number(value, digits = 3) {
     const [digit, power] = value.toExponential(digits - 1).split("e");
     return `${digit}e${Number(power)}`.replaceAll("-", "−");
   }
-  return (size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(digits)))).replace("-", "−");
+  return (size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(digits)))).replace(
+    "-",
+    "−",
+  );
 }
 
 // Scores of one measure are read against each other, so they keep their zeros: 0.90 beside 0.91.
 function score(value, digits) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  return size >= 1000 || (size !== 0 && size < 5 * 10 ** -(digits + 1)) ? number(value) : value.toFixed(digits).replace("-", "−");
+  return size >= 1000 || (size !== 0 && size < 5 * 10 ** -(digits + 1))
+    ? number(value)
+    : value.toFixed(digits).replace("-", "−");
 }
 
 const count = (value) => value.toLocaleString("en");
@@ -79,5 +89,7 @@ async function copy(text, button) {
   button.dataset.text = before;
   button.textContent = done ? "Copied" : "Not allowed here";
   say(button.textContent);
-  setTimeout(() => { button.textContent = before; }, 1500);
+  setTimeout(() => {
+    button.textContent = before;
+  }, 1500);
 }
