@@ -83,6 +83,8 @@ def test_classes_take_the_smallest_numbers_that_leave_one_for_missing(names, kin
 def test_classes_are_in_the_order_of_their_numbers():
     said = told(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
     assert said["classes"] == ["1", "9", "10"]
+    said = told(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
+    assert said["classes"] == ["a", "b 9", "b 10"]
 
 
 def test_labels_that_are_measured_are_a_scale():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -84,11 +85,16 @@ def _is_missing(label: Any) -> bool:
 
 
 def _in_order(classes: set[str]) -> list[str]:
-    """By number where all are numbers, so that 10 follows 9; otherwise by the alphabet."""
+    """As people count: by number where all are numbers, otherwise "class 9" before "class 10"."""
     try:
         return sorted(classes, key=lambda text: (float(text), text))
     except ValueError:
-        return sorted(classes)
+        return sorted(classes, key=_counted)
+
+
+def _counted(text: str) -> list[tuple[int, str]]:
+    parts = re.split(r"0*([0-9]+)", text)  # words at even places, whole numbers at odd ones: the longer is the larger
+    return [(len(part) if i % 2 else 0, part) for i, part in enumerate(parts)]
 
 
 def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:

@@ -15,18 +15,10 @@ from lowland.plots.canvas import COLORS
 from lowland.study.report.content import content
 from lowland.study.result import StudyResult
 
-SCRIPTS = (
-    "words",
-    "data",
-    "colors",
-    "state",
-    "marks",
-    "panels",
-    "charts",
-    "scores",
-    "controls",
-    "page",
-)  # in this order
+SCRIPTS = (  # in this order
+    "words", "data", "colors", "colorings", "state", "rows", "marks", "grid", "panel", "gestures", "panels", "axes",
+    "lines", "clouds", "bars", "scores", "controls", "legend", "selection", "page",
+)  # fmt: skip
 
 
 def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:

@@ -164,175 +164,32 @@ function controlBar() {
     field("Panel size", width),
     orderField(),
     axesFields(),
+    evenColorsField(),
     findField(),
   );
 }
 
-function legend() {
-  const node = el("div", { id: "legend", class: "legend" });
-  const draw = () => {
-    const { choice } = state;
-    node.replaceChildren(
-      ...(choice.kind === "classes" ? classLegend() : choice.kind === "scale" ? scaleLegend(choice) : []),
-    );
+// Where a few far values take up the scale, colours by rank show the others.
+function evenColorsField() {
+  const box = el("input", {
+    type: "checkbox",
+    onchange: () => {
+      state.evenColors = box.checked;
+      colorBy(state.choice.key);
+    },
+  });
+  const node = el(
+    "label",
+    { class: "check", title: "Colours by rank rather than by value" },
+    box,
+    "Spread colours evenly",
+  );
+  const show = () => {
+    node.hidden = state.choice.kind !== "scale";
   };
-  on("colors", draw);
-  draw();
+  on("colors", show);
+  show();
   return node;
-}
-
-function scaleLegend(choice) {
-  const bar = el("canvas", {
-    width: 255,
-    height: 1,
-    class: "scale",
-    role: "img",
-    "aria-label": "Colours from low to high",
-  });
-  const context = bar.getContext("2d");
-  for (let i = 0; i < 255; i++) {
-    context.fillStyle = state.palette.colors[i];
-    context.fillRect(i, 0, 1, 1);
-  }
-  const missing = el("span", { class: "swatch" });
-  missing.style.background = theme().missing;
-  return [
-    el("span", { class: "legend-name" }, choice.name),
-    el("span", null, number(choice.ends[0])),
-    bar,
-    el("span", null, number(choice.ends[1])),
-    choice.better && el("span", { class: "note" }, WAY[choice.better][1]),
-    el("span", { class: "note" }, missing, " no value"),
-  ].filter(Boolean);
-}
-
-function classLegend() {
-  const { classes } = table.label,
-    codes = array(table.label);
-  const counts = new Uint32Array(classes.length + 1);
-  for (let i = 0; i < M; i++) counts[Math.min(codes[i], classes.length)]++;
-  const names = [...classes, ...(counts[classes.length] ? ["no label"] : [])].slice(0, 500);
-  const buttons = names.map((name, i) => {
-    const shade = i < classes.length ? i % LOOKS : MISSING;
-    const button = el(
-      "button",
-      {
-        type: "button",
-        class: "class-button",
-        "aria-pressed": String(!state.hiddenClasses.has(i)),
-        title: `${some(counts[i], "row")}; a click hides or shows them`,
-        onclick: () => {
-          const hidden = new Set(state.hiddenClasses);
-          if (!hidden.delete(i)) hidden.add(i);
-          hideClasses(hidden);
-          button.setAttribute("aria-pressed", String(!hidden.has(i)));
-        },
-      },
-      sampleOf(shade),
-      name,
-    );
-    return button;
-  });
-  const all = (hidden) => () => {
-    hideClasses(new Set(hidden));
-    buttons.forEach((b, i) => b.setAttribute("aria-pressed", String(!hidden.includes(i))));
-  };
-  return [
-    el("span", { class: "legend-name" }, table.label.name),
-    ...buttons,
-    names.length > 2 && el("button", { type: "button", class: "quiet", onclick: all([]) }, "show all"),
-    names.length > 2 &&
-      el("button", { type: "button", class: "quiet", onclick: all(names.map((_, i) => i)) }, "hide all"),
-    classes.length > LOOKS &&
-      el("span", { class: "note" }, `${classes.length} classes share ${LOOKS} looks: hide some to tell them apart.`),
-  ].filter(Boolean);
-}
-
-function sampleOf(shade) {
-  const canvas = el("canvas", { width: 26, height: 26, class: "sample", "aria-hidden": "true" });
-  const image = stamp(state.palette.shape(shade), state.palette.colors[shade], 8, true);
-  canvas.getContext("2d").drawImage(image, 13 - image.width / 2, 13 - image.height / 2);
-  return canvas;
-}
-
-const MOST_LISTED = 200;
-
-function selectionBox() {
-  const said = el("span", { id: "selected", class: "selected" });
-  const numbers = el(
-    "button",
-    { type: "button", onclick: () => copy(selectedRows().map(rowNumber).join(", "), numbers) },
-    "Copy row numbers",
-  );
-  const clear = el("button", { type: "button", onclick: clearSelection }, "Clear");
-  const list = el("div", { class: "scroll listed", tabindex: "0", role: "region", "aria-label": "Selected rows" });
-  const more = el("details", null, el("summary", null, "List them"), list);
-  const box = el("div", { class: "selection" }, said, numbers, clear, more, el("span", { id: "found", class: "note" }));
-  let waitingToSay = 0;
-  const draw = () => {
-    const none = state.selected === 0;
-    for (const node of [numbers, clear, more]) node.hidden = none;
-    said.textContent = none
-      ? "No rows selected. Drag over a panel; with Shift to add, with Alt to take away."
-      : `${some(state.selected, "row")} selected${classesOfSelection()}`;
-    if (more.open && !none) listRows(list);
-    clearTimeout(waitingToSay);
-    if (!none) waitingToSay = setTimeout(() => say(said.textContent), 400);
-  };
-  more.addEventListener("toggle", draw);
-  on("rows", draw);
-  draw();
-  return box;
-}
-
-function classesOfSelection() {
-  if (!table.label || !table.label.classes) return ".";
-  const counts = new Map(),
-    codes = array(table.label);
-  for (let i = 0; i < M; i++) if (state.flags[i] & SELECTED) counts.set(codes[i], (counts.get(codes[i]) ?? 0) + 1);
-  const most = [...counts].sort((a, b) => b[1] - a[1]);
-  return `: ${most
-    .slice(0, 4)
-    .map(([code, many]) => `${table.label.classes[code] ?? "no label"} ${count(many)}`)
-    .join(", ")}${most.length > 4 ? `, ${most.length - 4} other classes` : ""}.`;
-}
-
-function listRows(into) {
-  const rows = selectedRows(MOST_LISTED),
-    columns = table.kept.slice(0, MOST_COLUMNS);
-  const head = ["row", ...(table.label ? [table.label.name] : []), ...columns.map((c) => c.name)];
-  const cells = (row) => [
-    rowNumber(row),
-    ...(table.label ? [labelOf(row)] : []),
-    ...columns.map((c) => number(valueOf(c, row), 4)),
-  ];
-  into.replaceChildren(
-    el(
-      "table",
-      null,
-      el(
-        "thead",
-        null,
-        el(
-          "tr",
-          null,
-          head.map((h) => el("th", { scope: "col" }, h)),
-        ),
-      ),
-      el(
-        "tbody",
-        null,
-        rows.map((row) =>
-          el(
-            "tr",
-            { onpointerenter: () => pointAt(row), onpointerleave: () => pointAt(-1) },
-            cells(row).map((c) => el("td", null, c)),
-          ),
-        ),
-      ),
-    ),
-    state.selected > rows.length ? el("p", { class: "note" }, `The first ${MOST_LISTED}; all of them are copied.`) : "",
-  );
 }
 
 function embeddingsSection(section) {

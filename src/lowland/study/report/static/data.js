@@ -26,16 +26,22 @@ function fromBase64(text) {
 
 const rowNumber = (row) => (table.shown ? array(table.shown)[row] : row);
 
-function placeOfRow(rowNumberWanted) {
-  if (!table.shown) return rowNumberWanted >= 0 && rowNumberWanted < M ? rowNumberWanted : -1;
-  return array(table.shown).indexOf(rowNumberWanted);
+function placeOfRow(wanted) {
+  if (!table.shown) return wanted >= 0 && wanted < M && Number.isInteger(wanted) ? wanted : -1;
+  return array(table.shown).indexOf(wanted);
 }
 
 // The value of a column in a row, or null.
 function valueOf(column, row) {
   const code = array(column)[row];
   if (column.levels) return code === 255 ? null : column.levels[code];
-  return code === 65535 ? null : column.low + (code / 65534) * (column.high - column.low);
+  return code === 65535 ? null : toStep(column.low + (code / 65534) * (column.high - column.low), column);
+}
+
+// Rounded to the digits that the steps of a column leave.
+function toStep(value, { low, high }) {
+  const unit = 10 ** Math.ceil(Math.log10((high - low) / 65534 || 1e-300));
+  return Math.round(value / unit) * unit;
 }
 
 function labelOf(row) {

@@ -15,6 +15,7 @@ const state = {
   x: 0, // components on the axes
   y: 1,
   evenAxes: true,
+  evenColors: false, // by rank rather than by value
   size: 1, // of points, as a share of what fits their number
   hiddenClasses: new Set(),
 };
