@@ -8,7 +8,7 @@ function niceTicks(low, high, wanted = 5) {
   if (!(high > low)) return [low];
   const rough = (high - low) / wanted,
     power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
+  const step = [1, 2, 5, 10].find((s) => s * power >= 0.7 * rough) * power;
   const ticks = [];
   for (let t = Math.ceil(low / step - 1e-9); t * step <= high + step * 1e-6; t++)
     ticks.push(Number((t * step).toPrecision(12)));

@@ -37,7 +37,7 @@ function costsSection(section) {
     el("h2", { id: "costs-title" }, "Time and memory"),
     el(
       "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Time and memory" },
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Time and memory of each trial" },
       el(
         "table",
         { class: "bars" },
@@ -56,9 +56,6 @@ function costsSection(section) {
       ),
     ),
   );
-  if (list.some((trial) => trial.cached))
-    section.append(
-      el("p", { class: "note" }, "* Read from disk: time and memory are those of the day when it was fitted."),
-    );
+  if (list.some((trial) => trial.cached)) section.append(el("p", { class: "note" }, FROM_DISK));
   return true;
 }

@@ -33,10 +33,11 @@ function colorChoices() {
     return () => (shades ??= make());
   };
   const { label } = table;
+  const labelText = label && (label.name === "label" ? "Label" : `Label: ${label.name}`);
   if (label && label.classes)
     add({
       group: null,
-      text: `Label: ${label.name}`,
+      text: labelText,
       name: label.name,
       kind: "classes",
       shades: fixed(() => classShades(label)),
@@ -44,7 +45,7 @@ function colorChoices() {
   if (label && !label.classes)
     add({
       group: null,
-      text: `Label: ${label.name}`,
+      text: labelText,
       name: label.name,
       kind: "scale",
       ends: ends(label),

@@ -63,4 +63,4 @@ function classColor(index) {
 
 const classShape = (look) => SHAPES[((look % COLORS.length) + Math.floor(look / COLORS.length)) % SHAPES.length];
 const DASHES = [null, "6 3", "2 2.5", "8 3 2 3"];
-const trialDash = (trial) => DASHES[Math.floor(trial.index / COLORS.length) % DASHES.length];
+const trialDash = (trial) => DASHES[Math.floor(trial.look / COLORS.length) % DASHES.length];

@@ -74,3 +74,15 @@ const aScore = (name) => trials.map((trial) => trial.scores[name]).find(Boolean)
 trials.forEach((trial, index) => {
   trial.index = index;
 });
+
+// Lines are told apart by looks: the advised trial has the first, those without a result come last.
+[...trials]
+  .sort((a, b) => rankOfLook(a) - rankOfLook(b))
+  .forEach((trial, look) => {
+    trial.look = look;
+  });
+
+function rankOfLook(trial) {
+  if (trial.name === study.advice[0]?.trial) return 0;
+  return trial.status === "done" ? 1 : 2;
+}

@@ -66,9 +66,10 @@ function pathOf(line, x, y) {
 function mark(group, trial, among) {
   const lit = highlighted();
   const strong = among === 1 || (lit ? trial === lit : study.advice[0] && trial.name === study.advice[0].trial);
+  const faint = lit && trial !== lit && among > 1;
   group.setAttribute(
     "class",
-    `line color-${trial.index % COLORS.length}${strong ? " strong" : ""}${lit && trial !== lit && among > 1 ? " faint" : ""}`,
+    ["line", `color-${trial.look % COLORS.length}`, strong && "strong", faint && "faint"].filter(Boolean).join(" "),
   );
   if (strong && among > 1 && lit) group.parentNode.append(group);
 }
@@ -129,7 +130,7 @@ function trialButtons(list) {
         { viewBox: "0 0 26 8", width: 26, height: 8, "aria-hidden": "true" },
         svg(
           "g",
-          { class: `line strong color-${trial.index % COLORS.length}` },
+          { class: `line strong color-${trial.look % COLORS.length}` },
           svg("path", { d: "M1 4H25", "stroke-dasharray": trialDash(trial) }),
         ),
       ),
@@ -161,7 +162,7 @@ function curvesSection(section) {
     el(
       "div",
       { class: "charts" },
-      together.map((name) => figure(titleOf(name), lineChart(name, having(name)))),
+      together.map((name) => figure(titleOf(name, having(name)), lineChart(name, having(name)))),
     ),
   );
   for (const name of names.filter((each) => !together.includes(each))) {
@@ -184,7 +185,7 @@ const CURVES = {
   distortion: "Distortion: what is lost with so many components",
   "residual variance": "Residual variance: distances not explained",
 };
-const titleOf = (name) => CURVES[name] ?? name;
+const titleOf = (name, list = []) => `${CURVES[name] ?? name}${list.length === 1 ? ` (${list[0].name})` : ""}`;
 
 function ofOneScale(name, list) {
   const tops = linesOf(name, list)

@@ -2,7 +2,15 @@
 
 const PURPOSES = { see: "To see the data", compress: "To compress the data", classify: "To classify the data" };
 
+// 2026-11-15T19:49:37+00:00 as people write it; what is no such time stays as it is.
+const started = () =>
+  study.started.replace(
+    /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[\d:.]*(\+00:00|Z)?/,
+    (_, day, time, zone) => `${day} ${time}${zone ? " UTC" : ""}`,
+  );
+
 function header() {
+  const labelled = !table.label ? "" : table.label.name === "label" ? ", with labels" : `, label ${table.label.name}`;
   const done = trials.filter((trial) => trial.status === "done").length,
     rest = trials.length - done;
   document.title = `Study of ${table.source}`;
@@ -12,8 +20,9 @@ function header() {
     el(
       "p",
       { class: "lead" },
-      `${some(table.rows, "row")} × ${some(table.columns, "column")}${table.label ? `, label ${table.label.name}` : ""}. ${some(done, "method")} fitted${rest ? `, ${count(rest)} without a result` : ""}, in ${duration(study.seconds)}. `,
-      el("span", { class: "fact" }, `${study.started}.`),
+      `${some(table.rows, "row")} × ${some(table.columns, "column")}${labelled}. `,
+      `${some(done, "trial")} with a result${rest ? `, ${count(rest)} without` : ""}, in ${duration(study.seconds)}. `,
+      el("span", { class: "fact" }, `${started()}.`),
     ),
   );
   if (!study.complete)
@@ -70,7 +79,7 @@ function detailsSection(section) {
     section.append(
       el(
         "details",
-        { class: "trial" },
+        { class: "trial", id: `trial-${trial.index}` },
         el(
           "summary",
           null,
@@ -151,7 +160,7 @@ function repeatSection(section) {
         Rows: count(table.rows),
         Columns: count(table.columns),
         Fingerprint: table.fingerprint,
-        Begun: study.started,
+        Begun: started(),
       }),
     ),
   );
@@ -194,6 +203,12 @@ function afterPrint() {
   themeChanged();
 }
 
+// A link to what is folded up opens it.
+function openTarget() {
+  const target = document.getElementById(location.hash.slice(1));
+  if (target instanceof HTMLDetailsElement) target.open = true;
+}
+
 nameColors();
 header();
 const sections = [
@@ -211,6 +226,7 @@ for (const [id, title, build] of sections) {
   else find(id).remove();
 }
 night.addEventListener("change", themeChanged);
+addEventListener("hashchange", openTarget);
 addEventListener("beforeprint", drawAllForPrint);
 addEventListener("afterprint", afterPrint);
 addEventListener("keydown", (event) => {

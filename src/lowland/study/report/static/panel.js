@@ -67,7 +67,7 @@ class Panel {
   }
 
   facts() {
-    const names = Object.keys(this.trial.scores).slice(0, 3);
+    const names = Object.keys(this.trial.scores).slice(0, 2);
     return names.map((name, i) => [
       i ? " · " : "",
       el("span", { class: "fact" }, `${name} `, el("b", null, score(this.trial.scores[name].value, 3))),

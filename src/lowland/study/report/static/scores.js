@@ -1,6 +1,7 @@
 // The table of trials and measures: sorted by any column, the best of each marked.
 
-const scoresTable = { by: null, down: false };
+const scoresTable = { by: null, down: false, hidden: new Set() };
+const FROM_DISK = "* Read from disk: time and memory are those of the day when it was fitted.";
 
 function columnsOfScores() {
   const done = trials.filter((trial) => trial.status === "done");
@@ -43,7 +44,7 @@ function columnsOfScores() {
 function bestOf(column, done) {
   if (!column.better) return null;
   const values = done.map(column.value).filter((v) => v !== null);
-  if (values.length < 2) return null;
+  if (values.length < 2 || values.every((value) => value === values[0])) return null;
   return column.better === "higher" ? Math.max(...values) : Math.min(...values);
 }
 
@@ -91,74 +92,75 @@ function inOrder(list, column, down) {
   });
 }
 
-function drawScores(columns) {
-  const { by, down } = scoresTable;
-  const head = (name, text, column) =>
+// A heading that sorts by its column; by the trials' names where there is none.
+function heading(column, columns) {
+  const key = column?.name ?? "trial",
+    sorted = scoresTable.by === key;
+  const order = !sorted ? "none" : scoresTable.down ? "descending" : "ascending";
+  const sort = () => {
+    sortScores(columns, key);
+    find("scores").querySelector("th[aria-sort$=cending] button")?.focus();
+  };
+  return el(
+    "th",
+    { scope: "col", "aria-sort": order },
     el(
-      "th",
-      { scope: "col", "aria-sort": by === name ? (down ? "descending" : "ascending") : "none" },
-      el(
-        "button",
-        {
-          type: "button",
-          title: column?.about,
-          onclick: () => {
-            sortScores(columns, name);
-            find("scores").querySelector("th[aria-sort$=cending] button")?.focus();
-          },
-        },
-        text,
-        column?.better && [
-          el("span", { class: "way", "aria-hidden": "true" }, ` ${WAY[column.better][0]}`),
-          unseen(`, ${WAY[column.better][1]}`),
-        ],
-        el("span", { class: "sorted", "aria-hidden": "true" }, by === name ? (down ? "▼" : "▲") : ""),
-      ),
+      "button",
+      { type: "button", title: column?.about, onclick: sort },
+      column?.name ?? "Trial",
+      column?.better && [
+        el("span", { class: "way", "aria-hidden": "true" }, ` ${WAY[column.better][0]}`),
+        unseen(`, ${WAY[column.better][1]}`),
+      ],
+      el("span", { class: "sorted", "aria-hidden": "true" }, { none: "", descending: "▼", ascending: "▲" }[order]),
+    ),
+  );
+}
+
+function nameOf(trial) {
+  const warned = trial.warnings.length;
+  return el(
+    "th",
+    { scope: "row" },
+    trial.Z ? el("a", { href: `#panel-${trial.index}` }, parted(trial.name)) : parted(trial.name),
+    trial.name === study.advice[0]?.trial && el("span", { class: "chip chosen" }, "advised"),
+    trial.status !== "done" && el("span", { class: "chip" }, trial.status),
+    warned > 0 && el("a", { class: "chip warned", href: `#trial-${trial.index}` }, some(warned, "warning")),
+  );
+}
+
+function rowOf(trial, columns) {
+  const point = { onpointerenter: () => lookAt(trial), onpointerleave: () => lookAt(null) };
+  if (trial.status === "done")
+    return el(
+      "tr",
+      point,
+      nameOf(trial),
+      columns.map((column) => cellOf(trial, column)),
     );
+  const sentence = trial.error ?? "Nothing was said about why.";
+  return el(
+    "tr",
+    { class: "without" },
+    nameOf(trial),
+    el("td", { colspan: columns.length, class: "sentence" }, el("span", null, sentence)),
+  );
+}
+
+function drawScores(columns) {
+  const { by, down, hidden } = scoresTable,
+    shown = columns.filter((column) => !hidden.has(column.name));
   const done = trials.filter((trial) => trial.status === "done"),
     others = trials.filter((trial) => trial.status !== "done");
-  const chosen = study.advice[0]?.trial;
   const ordered =
     by === null
       ? done
       : inOrder(
           done,
-          columns.find((c) => c.name === by),
+          columns.find((column) => column.name === by),
           down,
         );
-  const name = (trial) =>
-    el(
-      "th",
-      { scope: "row" },
-      trial.Z ? el("a", { href: `#panel-${trial.index}` }, parted(trial.name)) : parted(trial.name),
-      trial.name === chosen && el("span", { class: "chip chosen" }, "advised"),
-    );
-  const rows = ordered.map((trial) =>
-    el(
-      "tr",
-      {
-        class: trial.name === chosen ? "chosen" : null,
-        onpointerenter: () => lookAt(trial),
-        onpointerleave: () => lookAt(null),
-      },
-      name(trial),
-      columns.map((column) => cellOf(trial, column)),
-    ),
-  );
-  const failed = others.map((trial) =>
-    el(
-      "tr",
-      { class: "without" },
-      el("th", { scope: "row" }, parted(trial.name), el("span", { class: "chip" }, trial.status)),
-      el(
-        "td",
-        { colspan: columns.length, class: "sentence" },
-        el("span", null, trial.error ?? "Nothing was said about why."),
-      ),
-    ),
-  );
-  const scroll = find("scores-table");
-  scroll.replaceChildren(
+  find("scores-table").replaceChildren(
     el(
       "table",
       { class: "scores" },
@@ -168,17 +170,54 @@ function drawScores(columns) {
         el(
           "tr",
           null,
-          head("trial", "Trial", null),
-          columns.map((c) => head(c.name, c.name, c)),
+          heading(null, columns),
+          shown.map((column) => heading(column, columns)),
         ),
       ),
-      el("tbody", null, rows, failed),
+      el(
+        "tbody",
+        null,
+        [...ordered, ...others].map((trial) => rowOf(trial, shown)),
+      ),
     ),
   );
 }
 
+// Boxes to choose the columns by. What is the same for all trials is told in a sentence instead of a column.
+function columnBoxes(columns) {
+  const boxes = columns.map((column) =>
+    el(
+      "label",
+      { class: "check" },
+      el("input", {
+        type: "checkbox",
+        checked: !scoresTable.hidden.has(column.name),
+        onchange: (event) => {
+          if (event.target.checked) scoresTable.hidden.delete(column.name);
+          else scoresTable.hidden.add(column.name);
+          drawScores(columns);
+        },
+      }),
+      column.name,
+    ),
+  );
+  return el("details", null, el("summary", null, "Choose columns"), el("div", { class: "boxes" }, boxes));
+}
+
+function sameForAll(columns) {
+  const done = trials.filter((trial) => trial.status === "done");
+  return done.length < 3
+    ? []
+    : columns.filter((column) =>
+        done.every((trial) => column.value(trial) !== null && column.value(trial) === column.value(done[0])),
+      );
+}
+
 function scoresSection(section) {
-  const columns = columnsOfScores();
+  const columns = columnsOfScores(),
+    same = sameForAll(columns),
+    first = trials.find((trial) => trial.status === "done");
+  scoresTable.hidden = new Set(same.map((column) => column.name));
   section.append(
     el("h2", { id: "scores-title" }, "Scores"),
     el("div", {
@@ -191,32 +230,30 @@ function scoresSection(section) {
     el(
       "p",
       { class: "note" },
-      "★ the best of a column. ≈ its 95 % interval reaches that of the best: chance may have decided. ↑ higher is better, ↓ lower is better. A click on a heading sorts by it.",
+      "★ the best of a column. ≈ its 95 % interval reaches that of the best: chance may have decided. ",
+      "↑ higher is better, ↓ lower is better. A click on a heading sorts by it.",
     ),
+    same.length > 0 &&
+      el(
+        "p",
+        { class: "note" },
+        `The same for all: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`,
+      ),
   );
-  if (trials.some((trial) => trial.cached))
-    section.append(
-      el("p", { class: "note" }, "* Read from disk: time and memory are those of the day when it was fitted."),
-    );
+  if (trials.some((trial) => trial.cached)) section.append(el("p", { class: "note" }, FROM_DISK));
   drawScores(columns);
+  section.append(columnBoxes(columns));
   if (measureNames.length)
     section.append(
-      el(
-        "details",
-        null,
-        el("summary", null, "What the measures say"),
-        el(
-          "dl",
-          null,
-          measureNames.map((name) => {
-            const { about, better } = aScore(name);
-            return [
-              el("dt", null, name),
-              el("dd", null, `${about} `, el("span", { class: "note" }, `${WAY[better][0]} ${WAY[better][1]}.`)),
-            ];
-          }),
-        ),
-      ),
+      el("details", null, el("summary", null, "What the measures say"), el("dl", null, measureNames.map(meaningOf))),
     );
   return true;
+}
+
+function meaningOf(name) {
+  const { about, better } = aScore(name);
+  return [
+    el("dt", null, name),
+    el("dd", null, `${about} `, el("span", { class: "note" }, `${WAY[better][0]} ${WAY[better][1]}.`)),
+  ];
 }
