@@ -188,6 +188,31 @@ def test_colours_by_column_by_trust_and_by_nothing(page):
     assert "higher is better" in page.run("document.getElementById('legend').innerText")
 
 
+def test_colours_by_rank_show_what_a_few_far_values_hide(page):
+    result = results.study(300, 2)
+    result.table.values[:, 0] = np.arange(300)
+    result.table.values[0, 0] = 1e6  # all others take the lowest colour
+    page = page(result)
+    show_panels(page)
+    choose(page, "Colour by", "sepal length")
+    by_value = len(seen(page, 0)["colors"])
+    page.run("document.querySelector('.legend-row .check input').click()")
+    page.settle()
+    assert len(seen(page, 0)["colors"]) > 4 * by_value
+
+
+def test_columns_of_the_table_can_be_chosen(page):
+    page = page(results.study())
+    headings = "[...document.querySelectorAll('.scores thead button')].map((b) => b.textContent)"
+    assert not any(text.startswith("dimensions") for text in page.run(headings))  # two for all: a sentence says so
+    assert "The same for all: dimensions 2." in page.run("document.getElementById('scores').innerText")
+    box = "[...document.querySelectorAll('.boxes label')].find((l) => l.textContent === '{}').firstChild.click()"
+    page.run(box.format("dimensions"))
+    page.run(box.format("stress"))
+    assert any(text.startswith("dimensions") for text in page.run(headings))
+    assert not any(text.startswith("stress") for text in page.run(headings))
+
+
 def test_a_class_can_be_hidden(page):
     page = page(results.study())
     show_panels(page)

@@ -56,8 +56,13 @@ def test_columns_of_few_values_come_back_exactly_and_others_nearly():
     assert few["levels"] == [0.1, 1e9]
     assert few["kind"] == "u1"
     assert list(base64.b64decode(blocks.texts[few["block"]])) == [0, 255, 1, 0]
-    many = column(np.linspace(-3, 5, 1000), blocks)
-    assert (many["low"], many["high"], many["kind"]) == (-3, 5, "u2")
+    values = np.append(np.linspace(-3, 5, 1000), [np.inf, np.nan])
+    many = column(values, blocks)
+    assert (many["low"], many["high"], many["kind"]) == (-3, 5, "f4")
+    back = np.frombuffer(base64.b64decode(blocks.texts[many["block"]]), dtype="<f4")
+    np.testing.assert_array_equal(back, np.where(np.isfinite(values), values, np.nan).astype(np.float32))
+    assert column(values, blocks, exact=False)["kind"] == "u2"
+    assert column(np.linspace(0, 1e300, 1000), blocks)["kind"] == "u2"  # more than a float32 can say
 
 
 @given(st.lists(st.floats(width=64), min_size=1, max_size=30))

@@ -26,8 +26,8 @@ class Blocks:
         return {"block": len(self.texts) - 1, "kind": kind}
 
 
-def column(values: np.ndarray, blocks: Blocks) -> dict[str, Any]:
-    """A column of numbers: exactly, where few values occur, otherwise to one part in 65,534 of its range."""
+def column(values: np.ndarray, blocks: Blocks, exact: bool = True) -> dict[str, Any]:
+    """A column of numbers: as it is, a byte each where few values occur; or to one part in 65,534 of its range."""
     values = np.asarray(values, dtype=np.float64)
     present = np.isfinite(values)
     levels = _levels(values[present])
@@ -36,6 +36,8 @@ def column(values: np.ndarray, blocks: Blocks) -> dict[str, Any]:
         codes[present] = np.searchsorted(levels, values[present])
         return {**blocks.add(codes), "levels": levels.tolist()}
     low, high = value_range(values)
+    if exact and max(-low, high) < float(np.finfo(np.float32).max):
+        return {**blocks.add(np.where(present, values, np.nan).astype(np.float32)), "low": low, "high": high}
     return {**blocks.add(rounded(values, low, high, STEPS)), "low": low, "high": high}
 
 

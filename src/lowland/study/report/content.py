@@ -12,6 +12,7 @@ from lowland.study.report.blocks import SHADES, STEPS, Blocks, codes_of, column,
 from lowland.study.result import Curve, StudyResult, Table, Trial
 
 MOST_BYTES = 24_000_000  # of coordinates: where all components take more, the first two are drawn alone
+MOST_EXACT = 2_000_000  # values of columns: where there are more, they are rounded to steps of their range
 MOST_CLASSES = 60  # whole numbers with more values than this are coloured as a scale, not as classes
 
 
@@ -64,7 +65,8 @@ def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
         "drawn": len(shown),
         "shown": None if all_shown else blocks.add(shown.astype(kept)),
         "kept": [
-            {"name": name, **column(values, blocks)} for name, values in zip(table.names, table.values.T, strict=True)
+            {"name": name, **column(values, blocks, table.values.size <= MOST_EXACT)}
+            for name, values in zip(table.names, table.values.T, strict=True)
         ],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
     }

@@ -164,32 +164,8 @@ function controlBar() {
     field("Panel size", width),
     orderField(),
     axesFields(),
-    evenColorsField(),
     findField(),
   );
-}
-
-// Where a few far values take up the scale, colours by rank show the others.
-function evenColorsField() {
-  const box = el("input", {
-    type: "checkbox",
-    onchange: () => {
-      state.evenColors = box.checked;
-      colorBy(state.choice.key);
-    },
-  });
-  const node = el(
-    "label",
-    { class: "check", title: "Colours by rank rather than by value" },
-    box,
-    "Spread colours evenly",
-  );
-  const show = () => {
-    node.hidden = state.choice.kind !== "scale";
-  };
-  on("colors", show);
-  show();
-  return node;
 }
 
 function embeddingsSection(section) {
@@ -201,7 +177,13 @@ function embeddingsSection(section) {
     return true;
   }
   const part = M < table.rows ? ` ${count(M)} of ${count(table.rows)} rows are drawn.` : "";
-  const controls = el("div", { class: "bar-of-controls" }, controlBar(), legend(), selectionBox());
+  const controls = el(
+    "div",
+    { class: "bar-of-controls" },
+    controlBar(),
+    el("div", { class: "legend-row" }, legend(), evenColorsField()),
+    selectionBox(),
+  );
   // What a link leads to must not end up behind the controls that stay in view.
   new ResizeObserver(() =>
     document.documentElement.style.setProperty("--controls", `${controls.offsetHeight}px`),

@@ -35,6 +35,7 @@ function placeOfRow(wanted) {
 function valueOf(column, row) {
   const code = array(column)[row];
   if (column.levels) return code === 255 ? null : column.levels[code];
+  if (column.kind === "f4") return Number.isNaN(code) ? null : code;
   return code === 65535 ? null : toStep(column.low + (code / 65534) * (column.high - column.low), column);
 }
 

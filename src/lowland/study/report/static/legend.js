@@ -33,6 +33,7 @@ function scaleLegend(choice) {
     el("span", null, number(choice.ends[0])),
     bar,
     el("span", null, number(choice.ends[1])),
+    state.evenColors && el("span", { class: "note" }, `by rank: half lie below ${number(choice.even().middle)}`),
     choice.better && el("span", { class: "note" }, WAY[choice.better][1]),
     el("span", { class: "note" }, missing, " no value"),
   ].filter(Boolean);
@@ -85,4 +86,27 @@ function sampleOf(shade) {
   const image = stamp(state.palette.shape(shade), state.palette.colors[shade], 8, true);
   canvas.getContext("2d").drawImage(image, 13 - image.width / 2, 13 - image.height / 2);
   return canvas;
+}
+
+// Where a few far values take up the scale, colours by rank show the others.
+function evenColorsField() {
+  const box = el("input", {
+    type: "checkbox",
+    onchange: () => {
+      state.evenColors = box.checked;
+      colorBy(state.choice.key);
+    },
+  });
+  const node = el(
+    "label",
+    { class: "check", title: "Colours by rank rather than by value" },
+    box,
+    "Spread colours evenly",
+  );
+  const show = () => {
+    node.hidden = state.choice.kind !== "scale";
+  };
+  on("colors", show);
+  show();
+  return node;
 }

@@ -119,7 +119,8 @@ function drawPixels(context, width, height, place, shades, r) {
   const colors = state.palette.packed,
     dim = packed(theme().dim),
     side = Math.max(1, Math.round(2 * r)),
-    shift = side / 2;
+    shift = side / 2,
+    rims = Array.from({ length: side }, (_, y) => Math.round(shift - Math.sqrt(shift ** 2 - (y + 0.5 - shift) ** 2))); // round
   for (const pass of state.selected ? [1, 2] : [0]) {
     for (let i = 0; i < M; i++) {
       const row = ORDER[i],
@@ -130,7 +131,7 @@ function drawPixels(context, width, height, place, shades, r) {
       if (left < 0 || top < 0 || left + side > width || top + side > height) continue;
       const color = pass === 1 ? dim : colors[shades ? shades[row] : MISSING];
       for (let y = 0, at = top * width + left; y < side; y++, at += width) {
-        for (let x = 0; x < side; x++) pixels[at + x] = color;
+        for (let x = rims[y]; x < side - rims[y]; x++) pixels[at + x] = color;
       }
     }
   }

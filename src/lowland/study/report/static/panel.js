@@ -144,7 +144,7 @@ class Panel {
     if (!width || !height) return;
     const grown = scale * Math.min(1.7, Math.max(1, width / scale / 420));
     paint(this.points, (context) =>
-      drawPoints(context, width, height, this.place(width, height), state.choice.shades(this.trial), grown),
+      drawPoints(context, width, height, this.place(width, height), shadesOf(this.trial), grown),
     );
     this.node.dataset.drawn = String(Number(this.node.dataset.drawn || 0) + 1);
     this.drawMarks();

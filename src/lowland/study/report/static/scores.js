@@ -242,6 +242,16 @@ function scoresSection(section) {
   );
   if (trials.some((trial) => trial.cached)) section.append(el("p", { class: "note" }, FROM_DISK));
   drawScores(columns);
+  const more = el(
+    "p",
+    { class: "note screen", hidden: true },
+    "The table is wider than the page: it scrolls sideways.",
+  );
+  const region = find("scores-table");
+  new ResizeObserver(() => {
+    more.hidden = region.scrollWidth <= region.clientWidth + 1;
+  }).observe(region);
+  region.before(more);
   section.append(columnBoxes(columns));
   if (measureNames.length)
     section.append(
