@@ -33,7 +33,7 @@ SEEN = """(canvas) => {
   const at = first && [place(0, box.left, box.width / canvas.width), place(1, box.top, box.height / canvas.height)];
   return { painted, at, sum, colors, box: [box.left, box.top, box.right, box.bottom] };
 }"""
-DIM = "221,225,230"  # of rows that are not selected, on light paper
+DIM = "211,216,223"  # of rows that are not selected, on light paper
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 // Colours: of the two themes, of classes (which differ in shape as well) and of scales.
 
 const THEMES = {
-  light: { paper: "#ffffff", ink: "#20242b", dim: "#dde1e6", missing: "#b3b9c2", mark: "#bd1f01", scale: [0, 0.93] },
+  light: { paper: "#ffffff", ink: "#20242b", dim: "#d3d8df", missing: "#b3b9c2", mark: "#bd1f01", scale: [0, 0.93] },
   dark: { paper: "#171a20", ink: "#eceff3", dim: "#343a44", missing: "#5c6470", mark: "#ff7a5c", scale: [0.14, 1] },
 };
 const night = matchMedia("(prefers-color-scheme: dark)");

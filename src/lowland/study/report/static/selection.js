@@ -32,14 +32,15 @@ function selectionBox() {
 
 function classesOfSelection() {
   if (!table.label || !table.label.classes) return ".";
-  const counts = new Map(),
-    codes = array(table.label);
-  for (let i = 0; i < M; i++) if (state.flags[i] & SELECTED) counts.set(codes[i], (counts.get(codes[i]) ?? 0) + 1);
-  const most = [...counts].sort((a, b) => b[1] - a[1]);
-  return `: ${most
-    .slice(0, 4)
-    .map(([code, many]) => `${table.label.classes[code] ?? "no label"} ${count(many)}`)
-    .join(", ")}${most.length > 4 ? `, ${most.length - 4} other classes` : ""}.`;
+  const { classes } = table.label,
+    codes = array(table.label),
+    counts = new Uint32Array(classes.length + 1);
+  for (let i = 0; i < M; i++) if (state.flags[i] & SELECTED) counts[Math.min(codes[i], classes.length)]++;
+  const most = Array.from(counts, (many, code) => [classes[code] ?? "no label", many])
+    .filter(([, many]) => many)
+    .sort((a, b) => b[1] - a[1]);
+  const first = most.slice(0, 4).map(([name, many]) => `${name} ${count(many)}`);
+  return `: ${first.join(", ")}${most.length > 4 ? `, ${some(most.length - 4, "other class", "other classes")}` : ""}.`;
 }
 
 function listRows(into) {
