@@ -142,6 +142,18 @@ def test_a_box_selects_rows_in_every_panel(page):
     assert [seen(page, i)["sum"] for i in range(3)] == [b["sum"] for b in before]
 
 
+@pytest.mark.parametrize("width", [500, 900, 1400])
+def test_nothing_moves_while_rows_are_selected(page, browser, width):
+    browser.size(width, 1000)
+    page = page(results.nasty())
+    show_panels(page)
+    left, top, right, bottom = seen(page, 0)["box"]
+    page.drag((left + 2, top + 2), (right - 2, bottom - 2))
+    page.settle()
+    assert selected(page).startswith("60 rows")
+    assert seen(page, 0)["box"] == [left, top, right, bottom]
+
+
 def test_the_box_selects_the_rows_that_lie_in_it(page):
     """Against the coordinates themselves: the right half of the first panel."""
     result = results.study()

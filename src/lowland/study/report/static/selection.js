@@ -16,7 +16,7 @@ function selectionBox() {
   let waitingToSay = 0;
   const draw = () => {
     const none = state.selected === 0;
-    for (const node of [numbers, clear, more]) node.hidden = none;
+    box.classList.toggle("idle", none); // their place is kept: nothing may move under a pointer that drags
     said.textContent = none
       ? "No rows selected. Drag over a panel; with Shift to add, with Alt to take away."
       : `${some(state.selected, "row")} selected${classesOfSelection()}`;
@@ -39,7 +39,9 @@ function classesOfSelection() {
   const most = Array.from(counts, (many, code) => [classes[code] ?? "no label", many])
     .filter(([, many]) => many)
     .sort((a, b) => b[1] - a[1]);
-  const first = most.slice(0, 4).map(([name, many]) => `${name} ${count(many)}`);
+  const first = most
+    .slice(0, 4)
+    .map(([name, many]) => `${name.length > 40 ? `${name.slice(0, 40)}…` : name} ${count(many)}`);
   return `: ${first.join(", ")}${most.length > 4 ? `, ${some(most.length - 4, "other class", "other classes")}` : ""}.`;
 }
 
