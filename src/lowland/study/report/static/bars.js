@@ -26,7 +26,7 @@ function costsSection(section) {
       el(
         "th",
         { scope: "row" },
-        trial.name,
+        parted(trial.name),
         trial.status === "done" ? null : el("span", { class: "chip" }, trial.status),
       ),
       bar(trial, "seconds", `${duration(trial.seconds)}${trial.cached ? " *" : ""}`),

@@ -47,7 +47,7 @@ function cloudFigure(trial, name, sight) {
   canvas.dataset.place = clouds.push(cloud) - 1;
   sight.observe(canvas);
   const node = figure(
-    trial.name,
+    parted(trial.name),
     el(
       "div",
       { class: "cloud-frame" },

@@ -172,7 +172,7 @@ function curvesSection(section) {
       el(
         "div",
         { class: "small-charts" },
-        having(name).map((trial) => figure(trial.name, lineChart(name, [trial], SMALL))),
+        having(name).map((trial) => figure(parted(trial.name), lineChart(name, [trial], SMALL))),
       ),
     );
   }
