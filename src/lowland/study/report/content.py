@@ -1,0 +1,147 @@
+"""What the page is told: a StudyResult as JSON can hold it, with its arrays in blocks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from lowland.study.report.blocks import SHADES, STEPS, Blocks, codes_of, column, rounded, value_range
+from lowland.study.result import Curve, StudyResult, Table, Trial
+
+MOST_BYTES = 24_000_000  # of coordinates: where all components take more, the first two are drawn alone
+MOST_EXACT = 2_000_000  # values of columns: where there are more, they are rounded to steps of their range
+MOST_CLASSES = 60  # whole numbers with more values than this are coloured as a scale, not as classes
+
+
+def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
+    """Return the study for the page, and the blocks of numbers that it points to."""
+    blocks = Blocks()
+    table, trials = result.table, result.trials
+    measures = {name: _measure(name, trials) for trial in trials for name in trial.per_row}
+    sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
+    most = None if sizes <= MOST_BYTES else 2
+    said = {
+        "table": _table(table, blocks),
+        "measures": list(measures.values()),
+        "trials": [_trial(trial, measures, most, blocks) for trial in trials],
+        "advice": [asdict(advice) for advice in result.advice],
+        "k": result.k,
+        "purpose": result.purpose,
+        "command": result.command,
+        "versions": {str(name): str(version) for name, version in result.versions.items()},
+        "machine": {str(name): str(value) for name, value in result.machine.items()},
+        "started": result.started,
+        "seconds": result.seconds,
+        "complete": result.complete,
+    }
+    return plain(said), blocks
+
+
+def plain(value: Any) -> Any:
+    """Nested values as JSON holds them: NaN and infinities become null, what JSON does not know becomes text."""
+    if isinstance(value, dict):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
+    shown = np.asarray(table.shown)
+    all_shown = len(shown) == table.rows and bool(np.array_equal(shown, np.arange(table.rows)))
+    kept = np.uint32 if len(shown) == 0 or shown.max() <= np.iinfo(np.uint32).max else np.float64
+    return {
+        "source": table.source,
+        "rows": table.rows,
+        "columns": table.columns,
+        "fingerprint": table.fingerprint,
+        "drawn": len(shown),
+        "shown": None if all_shown else blocks.add(shown.astype(kept)),
+        "kept": [
+            {"name": name, **column(values, blocks, table.values.size <= MOST_EXACT)}
+            for name, values in zip(table.names, table.values.T, strict=True)
+        ],
+        "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
+    }
+
+
+def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
+    """Labels as classes with names, or, where they are numbers, as a column."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind == "f" or (labels.dtype.kind in "iu" and len(np.unique(labels)) > MOST_CLASSES):
+        return {"name": name, "classes": None, **column(labels, blocks)}
+    texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
+    classes = _in_order({text for text in texts if text is not None})
+    return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or (isinstance(label, float) and label != label)
+
+
+def _in_order(classes: set[str]) -> list[str]:
+    """As people count: by number where all are numbers, otherwise "class 9" before "class 10"."""
+    try:
+        return sorted(classes, key=lambda text: (float(text), text))
+    except ValueError:
+        return sorted(classes, key=_counted)
+
+
+def _counted(text: str) -> list[tuple[int, str]]:
+    parts = re.split(r"0*([0-9]+)", text)  # words at even places, whole numbers at odd ones: the longer is the larger
+    return [(len(part) if i % 2 else 0, part) for i, part in enumerate(parts)]
+
+
+def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:
+    """A measure of rows: its range over all trials, so that a colour means the same in every panel."""
+    ranges = [value_range(np.asarray(trial.per_row[name])) for trial in trials if name in trial.per_row]
+    better = next((trial.scores[name].better for trial in trials if name in trial.scores), None)
+    return {"name": name, "better": better, "low": min(r[0] for r in ranges), "high": max(r[1] for r in ranges)}
+
+
+def _trial(trial: Trial, measures: dict[str, Any], most: int | None, blocks: Blocks) -> dict[str, Any]:
+    return {
+        "name": trial.name,
+        "method": trial.method,
+        "parameters": trial.parameters,
+        "status": trial.status,
+        "error": trial.error,
+        "warnings": trial.warnings,
+        "seconds": trial.seconds,
+        "memory": trial.memory,
+        "cached": trial.cached,
+        "components": trial.n_components,
+        "scores": {name: asdict(score) for name, score in trial.scores.items()},
+        "curves": {name: _curve(curve, blocks) for name, curve in trial.curves.items()},
+        "per_row": {
+            name: blocks.add(rounded(values, measures[name]["low"], measures[name]["high"], SHADES))
+            for name, values in trial.per_row.items()
+        },
+        "Z": None if trial.Z is None or trial.Z.shape[1] == 0 else _embedding(trial.Z, most, blocks),
+    }
+
+
+def _curve(curve: Curve, blocks: Blocks) -> dict[str, Any]:
+    x, y = (blocks.add(np.asarray(values, dtype=np.float32)) for values in (curve.x, curve.y))
+    return {"x": x, "y": y, "x_name": curve.x_name, "y_name": curve.y_name, "kind": curve.kind}
+
+
+def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any]:
+    """Coordinates rounded to 65,534 steps of each component's range, component after component."""
+    Z = np.where(np.isfinite(Z).all(axis=1, keepdims=True), Z, np.nan)
+    ranges = [value_range(z) for z in Z.T[:most]]
+    steps = np.stack([rounded(z, *r, STEPS) for z, r in zip(Z.T[:most], ranges, strict=True)])  # (kept, m)
+    return {
+        **blocks.add(steps),
+        "low": [low for low, _ in ranges],
+        "high": [high for _, high in ranges],
+        "components": Z.shape[1],
+        "left_out": int(np.isnan(Z[:, 0]).sum()),
+    }

@@ -1,0 +1,84 @@
+"""The page: our own template, style and script around the study. It fetches nothing and is forbidden to."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from lowland.errors import FileProblem, MissingFile
+from lowland.plots.canvas import COLORS
+from lowland.study.report.content import content
+from lowland.study.result import StudyResult
+
+SCRIPTS = (  # in this order
+    "words", "data", "colors", "colorings", "state", "rows", "marks", "grid", "panel", "gestures", "panels", "axes",
+    "lines", "clouds", "bars", "scores", "controls", "legend", "selection", "page",
+)  # fmt: skip
+
+
+def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
+    """Write the report of a study as one HTML file that opens offline, and return where it is."""
+    target = Path(path)
+    if target.is_dir():
+        raise FileProblem(f"{target} is a folder. Give the report a file name, such as report.html.")
+    if not target.parent.is_dir():
+        raise MissingFile(f"The folder {target.parent} is not there. Make it first, or write the report elsewhere.")
+    text = report_html(result)
+    half = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        half.write_text(text, encoding="utf-8", newline="\n")
+        half.replace(target)
+    except OSError as error:
+        raise FileProblem(f"The report cannot be written to {target}: {error.strerror or error}.") from error
+    finally:
+        half.unlink(missing_ok=True)
+    return target
+
+
+def report_html(result: StudyResult) -> str:
+    """Return the report of a study as the text of one HTML page."""
+    said, blocks = content(result)
+    style, script = _static("report.css"), _script()
+    numbers = "\n".join(
+        f'<script type="text/plain" id="block-{i}">{text}</script>' for i, text in enumerate(blocks.texts)
+    )
+    # Only what the hashes name may run, whatever stands in the data; nothing may be fetched, sent or embedded.
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    page = _static("report.html")
+    for mark, text in (
+        ("<!-- policy -->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        ("<!-- style -->", f"<style>{style}</style>"),
+        ("<!-- script -->", f"<script>{script}</script>"),
+        ("<!-- study -->", f'<script type="application/json" id="study">{as_json(said)}</script>\n{numbers}'),
+    ):  # the data come last: what they hold is not looked through for marks
+        before, _, after = page.partition(mark)
+        page = f"{before}{text}{after}"
+    return page
+
+
+def as_json(value: Any) -> str:
+    """JSON that can stand inside a page: nothing in it can end its element or begin another."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))  # ASCII alone, so U+2028 is escaped too
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _script() -> str:
+    parts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\nconst COLORS = {json.dumps(COLORS)};\n{parts}\n}})();'
+
+
+def _static(name: str) -> str:
+    return (files("lowland.study.report") / "static" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

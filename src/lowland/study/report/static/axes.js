@@ -1,0 +1,79 @@
+// Axes of small charts.
+
+const LARGE = { wide: 440, high: 270 },
+  SMALL = { wide: 270, high: 200 },
+  EDGE = { left: 58, right: 12, top: 10, bottom: 40 };
+
+function niceTicks(low, high, wanted = 5) {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / wanted,
+    power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((s) => s * power >= 0.7 * rough) * power;
+  const ticks = [];
+  for (let t = Math.ceil(low / step - 1e-9); t * step <= high + step * 1e-6; t++)
+    ticks.push(Number((t * step).toPrecision(12)));
+  return ticks;
+}
+
+function logTicks(low, high) {
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+    for (const step of high / low > 1000 ? [1] : [1, 2, 5]) ticks.push(step * 10 ** power);
+  }
+  return ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
+}
+
+// A straight or logarithmic axis from data to pixels.
+function axis(low, high, from, to, logarithmic) {
+  if (low === high) {
+    low -= Math.abs(low) / 2 || 0.5;
+    high += Math.abs(high) / 2 || 0.5;
+    logarithmic = false;
+  }
+  const f = logarithmic ? Math.log : (v) => v;
+  return {
+    at: (v) => from + ((f(v) - f(low)) / (f(high) - f(low))) * (to - from),
+    ticks: logarithmic ? logTicks(low, high) : niceTicks(low, high),
+  };
+}
+
+function frameOf(x, y, xName, yName, wide, high) {
+  const foot = high - EDGE.bottom;
+  return svg(
+    "g",
+    { class: "axes" },
+    y.ticks.map((t) => [
+      svg("line", { x1: EDGE.left, x2: wide - EDGE.right, y1: y.at(t), y2: y.at(t), class: "grid" }),
+      svg("text", { x: EDGE.left - 6, y: y.at(t) + 3.5, "text-anchor": "end" }, number(t)),
+    ]),
+    x.ticks.map((t) => [
+      svg("line", { x1: x.at(t), x2: x.at(t), y1: foot, y2: foot + 4, class: "tick" }),
+      svg("text", { x: x.at(t), y: foot + 16, "text-anchor": "middle" }, number(t)),
+    ]),
+    svg("line", { x1: EDGE.left, x2: wide - EDGE.right, y1: foot, y2: foot, class: "tick" }),
+    svg("text", { x: (EDGE.left + wide - EDGE.right) / 2, y: high - 6, "text-anchor": "middle", class: "name" }, xName),
+    svg(
+      "text",
+      {
+        x: 12,
+        y: (EDGE.top + foot) / 2,
+        "text-anchor": "middle",
+        transform: `rotate(-90 12 ${(EDGE.top + foot) / 2})`,
+        class: "name",
+      },
+      yName,
+    ),
+  );
+}
+
+function extent(arrays) {
+  let low = Infinity,
+    high = -Infinity;
+  for (const values of arrays)
+    for (const v of values)
+      if (Number.isFinite(v)) {
+        if (v < low) low = v;
+        if (v > high) high = v;
+      }
+  return low <= high ? [low, high] : [0, 1];
+}

@@ -1,0 +1,89 @@
+// One data layer for all panels: blocks are decoded when they are first asked for, and kept.
+
+const study = JSON.parse(find("study").textContent);
+const { table, trials } = study;
+const M = table.drawn;
+const MISSING = 255;
+const KINDS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array, f8: Float64Array };
+const decoded = new Map();
+
+function array(place) {
+  if (!decoded.has(place.block)) {
+    const node = find(`block-${place.block}`);
+    decoded.set(place.block, new KINDS[place.kind](fromBase64(node.textContent).buffer));
+    node.remove();
+  }
+  return decoded.get(place.block);
+}
+
+function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const binary = atob(text);
+  const out = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) out[i] = binary.charCodeAt(i);
+  return out;
+}
+
+const rowNumber = (row) => (table.shown ? array(table.shown)[row] : row);
+
+function placeOfRow(wanted) {
+  if (!table.shown) return wanted >= 0 && wanted < M && Number.isInteger(wanted) ? wanted : -1;
+  return array(table.shown).indexOf(wanted);
+}
+
+// The value of a column in a row, or null.
+function valueOf(column, row) {
+  const code = array(column)[row];
+  if (column.levels) return code === 255 ? null : column.levels[code];
+  if (column.kind === "f4") return Number.isNaN(code) ? null : code;
+  return code === 65535 ? null : toStep(column.low + (code / 65534) * (column.high - column.low), column);
+}
+
+// Rounded to the digits that the steps of a column leave.
+function toStep(value, { low, high }) {
+  const unit = 10 ** Math.ceil(Math.log10((high - low) / 65534 || 1e-300));
+  return Math.round(value / unit) * unit;
+}
+
+function labelOf(row) {
+  const label = table.label;
+  if (!label) return null;
+  if (!label.classes) return number(valueOf(label, row), 5);
+  return label.classes[array(label)[row]] ?? "no label";
+}
+
+function trustOf(trial, measure, row) {
+  const code = array(trial.per_row[measure.name])[row];
+  return code === 255 ? null : measure.low + (code / 254) * (measure.high - measure.low);
+}
+
+// Rows are drawn in an order that has nothing to do with their classes, so that no class always lies on top.
+const ORDER = (() => {
+  const order = Uint32Array.from({ length: M }, (_, i) => i);
+  let seed = 12345;
+  for (let i = M - 1; i > 0; i--) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    const j = Math.floor((seed / 4294967296) * (i + 1));
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  return order;
+})();
+
+const drawnTrials = trials.filter((trial) => trial.Z);
+const measureNames = [...new Set(trials.flatMap((trial) => Object.keys(trial.scores)))];
+const aScore = (name) => trials.map((trial) => trial.scores[name]).find(Boolean);
+trials.forEach((trial, index) => {
+  trial.index = index;
+});
+
+// Lines are told apart by looks: the advised trial has the first, those without a result come last.
+[...trials]
+  .sort((a, b) => rankOfLook(a) - rankOfLook(b))
+  .forEach((trial, look) => {
+    trial.look = look;
+  });
+
+function rankOfLook(trial) {
+  if (trial.name === study.advice[0]?.trial) return 0;
+  return trial.status === "done" ? 1 : 2;
+}

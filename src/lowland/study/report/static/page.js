@@ -1,0 +1,235 @@
+// The page from top to bottom.
+
+const PURPOSES = { see: "To see the data", compress: "To compress the data", classify: "To classify the data" };
+
+// 2026-11-15T19:49:37+00:00 as people write it; what is no such time stays as it is.
+const started = () =>
+  study.started.replace(
+    /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[\d:.]*(\+00:00|Z)?/,
+    (_, day, time, zone) => `${day} ${time}${zone ? " UTC" : ""}`,
+  );
+
+function header() {
+  const labelled = !table.label ? "" : table.label.name === "label" ? ", with labels" : `, label ${table.label.name}`;
+  const done = trials.filter((trial) => trial.status === "done").length,
+    rest = trials.length - done;
+  document.title = `Study of ${table.source}`;
+  find("top").append(
+    el("p", { class: "brand" }, "Lowland study"),
+    el("h1", null, table.source),
+    el(
+      "p",
+      { class: "lead" },
+      `${some(table.rows, "row")} × ${some(table.columns, "column")}${labelled}. `,
+      `${some(done, "trial")} with a result${rest ? `, ${count(rest)} without` : ""}, in ${duration(study.seconds)}. `,
+      el("span", { class: "fact" }, `${started()}.`),
+    ),
+  );
+  if (!study.complete)
+    find("top").append(
+      el(
+        "p",
+        { class: "warning", role: "note" },
+        "This study was stopped before its end. What was done by then is here.",
+      ),
+    );
+}
+
+function adviceSection(section) {
+  section.append(el("h2", { id: "advice-title" }, "Advice"));
+  if (!study.advice.length) section.append(el("p", null, "The study gives no advice."));
+  const cards = study.advice.map((advice, i) => {
+    const trial = trials.find((t) => t.name === advice.trial);
+    const name = trial
+      ? trial.Z
+        ? el("a", { href: `#panel-${trial.index}` }, trial.name)
+        : trial.name
+      : "Nothing to advise";
+    const within = trial && advice.n_components !== null ? ` in ${some(advice.n_components, "dimension")}` : "";
+    return el(
+      "article",
+      { class: i ? "card" : "card first" },
+      el("p", { class: "purpose" }, PURPOSES[advice.purpose] ?? advice.purpose),
+      el("h3", null, name, within),
+      el("p", { class: "words" }, advice.words),
+      advice.evidence.length
+        ? el(
+            "ul",
+            null,
+            advice.evidence.map((sentence) => el("li", null, sentence)),
+          )
+        : null,
+    );
+  });
+  if (cards.length) section.append(cards[0], el("div", { class: "cards" }, cards.slice(1)));
+  return true;
+}
+
+// What a measure says stands below the table of scores; here only where it is another sentence for this trial.
+function scoreInWords(name, { value, low, high, about }) {
+  const interval = low !== null && high !== null ? ` (${number(low, 4)} to ${number(high, 4)})` : "";
+  return `${number(value, 4)}${interval}${about === aScore(name).about ? "" : `. ${about}`}`;
+}
+
+function detailsSection(section) {
+  section.append(el("h2", { id: "details-title" }, "Trials in detail"));
+  for (const trial of trials) {
+    const settings = Object.entries(trial.parameters),
+      warned = trial.warnings.length;
+    section.append(
+      el(
+        "details",
+        { class: "trial", id: `trial-${trial.index}` },
+        el(
+          "summary",
+          null,
+          el("b", null, trial.name),
+          el("span", { class: "chip" }, trial.status),
+          warned ? el("span", { class: "chip warned" }, some(warned, "warning")) : null,
+        ),
+        el(
+          "dl",
+          null,
+          trial.error !== null && [el("dt", null, "What happened"), el("dd", null, trial.error)],
+          el("dt", null, "Method"),
+          el("dd", null, trial.method),
+          el("dt", null, "Settings"),
+          el(
+            "dd",
+            null,
+            settings.length
+              ? settings.map(([name, value]) => [el("code", null, `${name}=${JSON.stringify(value)}`), " "])
+              : "all as they are by default",
+          ),
+          el("dt", null, "Cost"),
+          el("dd", null, `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
+          Object.entries(trial.scores).map(([name, said]) => [
+            el("dt", null, name),
+            el("dd", null, scoreInWords(name, said)),
+          ]),
+          warned
+            ? [
+                el("dt", null, "Warnings"),
+                el(
+                  "dd",
+                  null,
+                  el(
+                    "ul",
+                    null,
+                    trial.warnings.map((text) => el("li", null, text)),
+                  ),
+                ),
+              ]
+            : null,
+        ),
+      ),
+    );
+  }
+  return trials.length > 0;
+}
+
+function repeatSection(section) {
+  const button = el("button", { type: "button", onclick: () => copy(study.command, button) }, "Copy");
+  const pairs = (title, values) =>
+    el(
+      "div",
+      null,
+      el("h3", null, title),
+      el(
+        "table",
+        { class: "pairs" },
+        el(
+          "tbody",
+          null,
+          Object.entries(values).map(([name, value]) =>
+            el("tr", null, el("th", { scope: "row" }, name), el("td", null, value)),
+          ),
+        ),
+      ),
+    );
+  section.append(
+    el("h2", { id: "repeat-title" }, "To do it again"),
+    el("div", { class: "command" }, el("pre", null, el("code", null, study.command)), button),
+    el(
+      "div",
+      { class: "columns" },
+      pairs("Versions", study.versions),
+      pairs("Machine", study.machine),
+      pairs("Data", {
+        Source: table.source,
+        Rows: count(table.rows),
+        Columns: count(table.columns),
+        Fingerprint: table.fingerprint,
+        Begun: started(),
+      }),
+    ),
+  );
+  return true;
+}
+
+// Colours of lines are named in the style, so that dark, light and paper need no new drawing of the charts.
+function nameColors() {
+  COLORS.forEach((_, i) => document.documentElement.style.setProperty(`--color-${i}`, classColor(i)));
+}
+
+function themeChanged() {
+  nameColors();
+  state.palette = palette(state.choice);
+  tell("colors");
+  clouds.forEach((cloud) => {
+    if (cloud.drawn) drawCloud(cloud);
+  });
+}
+
+function drawAllForPrint() {
+  printing = true;
+  themeChanged();
+  for (const panel of panels) {
+    waiting.delete(panel);
+    panel.draw();
+  }
+  clouds.forEach(drawCloud);
+  document.querySelectorAll("details").forEach((node) => {
+    node.dataset.was = node.open ? "open" : "";
+    node.open = true;
+  });
+}
+
+function afterPrint() {
+  printing = false;
+  document.querySelectorAll("details").forEach((node) => {
+    node.open = node.dataset.was === "open";
+  });
+  themeChanged();
+}
+
+// A link to what is folded up opens it.
+function openTarget() {
+  const target = document.getElementById(location.hash.slice(1));
+  if (target instanceof HTMLDetailsElement) target.open = true;
+}
+
+nameColors();
+header();
+const sections = [
+  ["advice", "Advice", adviceSection],
+  ["scores", "Scores", scoresSection],
+  ["embeddings", "Embeddings", embeddingsSection],
+  ["curves", "Curves", curvesSection],
+  ["distances", "Distances", cloudsSection],
+  ["costs", "Time and memory", costsSection],
+  ["details", "Details", detailsSection],
+  ["repeat", "To do it again", repeatSection],
+];
+for (const [id, title, build] of sections) {
+  if (build(find(id))) find("contents").append(el("a", { href: `#${id}` }, title));
+  else find(id).remove();
+}
+night.addEventListener("change", themeChanged);
+addEventListener("hashchange", openTarget);
+addEventListener("beforeprint", drawAllForPrint);
+addEventListener("afterprint", afterPrint);
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") showTip(null);
+});
+document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -1,0 +1,269 @@
+// The table of trials and measures: sorted by any column, the best of each marked.
+
+const scoresTable = { by: null, down: false, hidden: new Set() };
+const FROM_DISK = "* Read from disk: time and memory are those of the day when it was fitted.";
+
+function columnsOfScores() {
+  const done = trials.filter((trial) => trial.status === "done");
+  const columns = measureNames.map((name) => {
+    const { better, about } = aScore(name);
+    const values = done.map((trial) => trial.scores[name]?.value).filter((v) => v !== null && v !== undefined);
+    const digits = Math.max(...values.map(Math.abs), 0) >= 100 ? 1 : 3;
+    return {
+      name,
+      better,
+      about,
+      digits,
+      value: (trial) => trial.scores[name]?.value ?? null,
+      cell: (trial) => scoreCell(trial.scores[name], digits),
+    };
+  });
+  columns.push({ name: "dimensions", better: null, value: (t) => t.components, cell: (t) => [number(t.components)] });
+  columns.push({
+    name: "time",
+    better: "lower",
+    about: "Time of the fit.",
+    value: (t) => t.seconds,
+    cell: (t) => [
+      duration(t.seconds),
+      t.cached && unseen(" (from disk)"),
+      t.cached && el("span", { "aria-hidden": "true" }, " *"),
+    ],
+  });
+  columns.push({
+    name: "memory",
+    better: "lower",
+    about: "Memory at its peak, beyond what was there before.",
+    value: (t) => t.memory,
+    cell: (t) => [bytes(t.memory)],
+  });
+  for (const column of columns) column.best = bestOf(column, done);
+  return columns;
+}
+
+function bestOf(column, done) {
+  if (!column.better) return null;
+  const values = done.map(column.value).filter((v) => v !== null);
+  if (values.length < 2 || values.every((value) => value === values[0])) return null;
+  return column.better === "higher" ? Math.max(...values) : Math.min(...values);
+}
+
+function scoreCell(said, digits) {
+  if (!said) return ["–"];
+  const interval = said.low !== null && said.high !== null;
+  return [
+    score(said.value, digits),
+    interval && el("small", null, `${score(said.low, digits)} to ${score(said.high, digits)}`),
+  ];
+}
+
+// Whether the interval of a score reaches that of the best, so that chance may have decided.
+function mayBeBest(trial, column) {
+  const own = trial.scores[column.name],
+    best = trials.map((t) => t.scores[column.name]).find((s) => s && s.value === column.best);
+  if (!own || !best || own.low === null || best.low === null || own.high === null || best.high === null) return false;
+  return own.low <= best.high && own.high >= best.low;
+}
+
+function cellOf(trial, column) {
+  const value = column.value(trial);
+  const best = value !== null && value === column.best,
+    near = !best && value !== null && column.best !== null && mayBeBest(trial, column);
+  const sign = best
+    ? [el("span", { class: "sign", "aria-hidden": "true" }, "★"), unseen("best: ")]
+    : near
+      ? [el("span", { class: "sign", "aria-hidden": "true" }, "≈"), unseen("about as good as the best: ")]
+      : [];
+  return el("td", { class: best ? "best" : near ? "near" : null }, sign, column.cell(trial));
+}
+
+function sortScores(columns, by) {
+  const column = columns.find((c) => c.name === by);
+  if (scoresTable.by === by) scoresTable.down = !scoresTable.down;
+  else Object.assign(scoresTable, { by, down: column ? column.better === "higher" : false }); // the best first
+  drawScores(columns);
+}
+
+function inOrder(list, column, down) {
+  return [...list].sort((a, b) => {
+    const [u, v] = column ? [column.value(a), column.value(b)] : [a.name.toLowerCase(), b.name.toLowerCase()];
+    if (u === null || v === null) return (u === null) - (v === null); // what has no value comes last, both ways
+    return (u < v ? -1 : u > v ? 1 : 0) * (down ? -1 : 1);
+  });
+}
+
+// A heading that sorts by its column; by the trials' names where there is none.
+function heading(column, columns) {
+  const key = column?.name ?? "trial",
+    sorted = scoresTable.by === key;
+  const order = !sorted ? "none" : scoresTable.down ? "descending" : "ascending";
+  const sort = () => {
+    sortScores(columns, key);
+    find("scores").querySelector("th[aria-sort$=cending] button")?.focus();
+  };
+  return el(
+    "th",
+    { scope: "col", "aria-sort": order },
+    el(
+      "button",
+      { type: "button", title: column?.about, onclick: sort },
+      column?.name ?? "Trial",
+      column?.better && [
+        el("span", { class: "way", "aria-hidden": "true" }, ` ${WAY[column.better][0]}`),
+        unseen(`, ${WAY[column.better][1]}`),
+      ],
+      el("span", { class: "sorted", "aria-hidden": "true" }, { none: "", descending: "▼", ascending: "▲" }[order]),
+    ),
+  );
+}
+
+function nameOf(trial) {
+  const warned = trial.warnings.length;
+  return el(
+    "th",
+    { scope: "row" },
+    trial.Z ? el("a", { href: `#panel-${trial.index}` }, parted(trial.name)) : parted(trial.name),
+    trial.name === study.advice[0]?.trial && el("span", { class: "chip chosen" }, "advised"),
+    trial.status !== "done" && el("span", { class: "chip" }, trial.status),
+    warned > 0 && el("a", { class: "chip warned", href: `#trial-${trial.index}` }, some(warned, "warning")),
+  );
+}
+
+function rowOf(trial, columns) {
+  const point = { onpointerenter: () => lookAt(trial), onpointerleave: () => lookAt(null) };
+  if (trial.status === "done")
+    return el(
+      "tr",
+      point,
+      nameOf(trial),
+      columns.map((column) => cellOf(trial, column)),
+    );
+  const sentence = trial.error ?? "Nothing was said about why.";
+  return el(
+    "tr",
+    { class: "without" },
+    nameOf(trial),
+    el("td", { colspan: columns.length, class: "sentence" }, el("span", null, sentence)),
+  );
+}
+
+function drawScores(columns) {
+  const { by, down, hidden } = scoresTable,
+    shown = columns.filter((column) => !hidden.has(column.name));
+  const done = trials.filter((trial) => trial.status === "done"),
+    others = trials.filter((trial) => trial.status !== "done");
+  const ordered =
+    by === null
+      ? done
+      : inOrder(
+          done,
+          columns.find((column) => column.name === by),
+          down,
+        );
+  find("scores-table").replaceChildren(
+    el(
+      "table",
+      { class: "scores" },
+      el(
+        "thead",
+        null,
+        el(
+          "tr",
+          null,
+          heading(null, columns),
+          shown.map((column) => heading(column, columns)),
+        ),
+      ),
+      el(
+        "tbody",
+        null,
+        [...ordered, ...others].map((trial) => rowOf(trial, shown)),
+      ),
+    ),
+  );
+}
+
+// Boxes to choose the columns by. What is the same for all trials is told in a sentence instead of a column.
+function columnBoxes(columns) {
+  const boxes = columns.map((column) =>
+    el(
+      "label",
+      { class: "check" },
+      el("input", {
+        type: "checkbox",
+        checked: !scoresTable.hidden.has(column.name),
+        onchange: (event) => {
+          if (event.target.checked) scoresTable.hidden.delete(column.name);
+          else scoresTable.hidden.add(column.name);
+          drawScores(columns);
+        },
+      }),
+      column.name,
+    ),
+  );
+  return el("details", null, el("summary", null, "Choose columns"), el("div", { class: "boxes" }, boxes));
+}
+
+function sameForAll(columns) {
+  const done = trials.filter((trial) => trial.status === "done");
+  return done.length < 3
+    ? []
+    : columns.filter((column) =>
+        done.every((trial) => column.value(trial) !== null && column.value(trial) === column.value(done[0])),
+      );
+}
+
+function scoresSection(section) {
+  const columns = columnsOfScores(),
+    same = sameForAll(columns),
+    first = trials.find((trial) => trial.status === "done");
+  scoresTable.hidden = new Set(same.map((column) => column.name));
+  section.append(
+    el("h2", { id: "scores-title" }, "Scores"),
+    el("div", {
+      class: "scroll",
+      id: "scores-table",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "Scores of all trials",
+    }),
+    el(
+      "p",
+      { class: "note" },
+      "★ the best of a column. ≈ its 95 % interval reaches that of the best: chance may have decided. ",
+      "↑ higher is better, ↓ lower is better. A click on a heading sorts by it.",
+    ),
+    same.length > 0 &&
+      el(
+        "p",
+        { class: "note" },
+        `The same for all: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`,
+      ),
+  );
+  if (trials.some((trial) => trial.cached)) section.append(el("p", { class: "note" }, FROM_DISK));
+  drawScores(columns);
+  const more = el(
+    "p",
+    { class: "note screen", hidden: true },
+    "The table is wider than the page: it scrolls sideways.",
+  );
+  const region = find("scores-table");
+  new ResizeObserver(() => {
+    more.hidden = region.scrollWidth <= region.clientWidth + 1;
+  }).observe(region);
+  region.before(more);
+  section.append(columnBoxes(columns));
+  if (measureNames.length)
+    section.append(
+      el("details", null, el("summary", null, "What the measures say"), el("dl", null, measureNames.map(meaningOf))),
+    );
+  return true;
+}
+
+function meaningOf(name) {
+  const { about, better } = aScore(name);
+  return [
+    el("dt", null, name),
+    el("dd", null, `${about} `, el("span", { class: "note" }, `${WAY[better][0]} ${WAY[better][1]}.`)),
+  ];
+}

@@ -1,0 +1,1 @@
+"""The report: what it is told, what it shows, and how it behaves in a browser."""

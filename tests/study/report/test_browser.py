@@ -1,0 +1,377 @@
+"""The report in headless Chromium, as a person uses it: opened from disk, pointed at, dragged over, printed."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lowland.plots.canvas import COLORS
+from lowland.study.report import write_report
+
+from . import results
+from .browser import Browser, chromium
+
+pytestmark = pytest.mark.skipif(
+    chromium() is None,
+    reason="no Chromium: install it (Debian: apt-get install chromium) or name it in LOWLAND_CHROMIUM",
+)
+
+# What a canvas shows, read from a copy: how many pixels are painted, and where the first of them is on the screen.
+SEEN = """(canvas) => {
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const context = copy.getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, 0, 0);
+  const { data } = context.getImageData(0, 0, canvas.width, canvas.height), box = canvas.getBoundingClientRect();
+  let painted = 0, first = null, sum = 0; const colors = {};
+  for (let i = 3; i < data.length; i += 4) if (data[i] === 255) {
+    painted++; first ??= [(i >> 2) % canvas.width, Math.floor((i >> 2) / canvas.width)];
+    const color = [data[i - 3], data[i - 2], data[i - 1]].join(","); colors[color] = (colors[color] ?? 0) + 1;
+    sum = (Math.imul(sum, 31) + data[i - 3] + 256 * data[i - 2] + 65536 * data[i - 1] + i) | 0;
+  }
+  const place = (i, from, size) => from + (first[i] + .5) * size;
+  const at = first && [place(0, box.left, box.width / canvas.width), place(1, box.top, box.height / canvas.height)];
+  return { painted, at, sum, colors, box: [box.left, box.top, box.right, box.bottom] };
+}"""
+DIM = "211,216,223"  # of rows that are not selected, on light paper
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chromium")
+    browser = Browser(chromium(), folder)
+    yield browser
+    browser.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def page(browser, tmp_path):
+    """Opens the report of a study, and at the end sees to it that nothing was complained of or asked for."""
+    browser.problems.clear()
+    browser.requests.clear()
+    browser.dialogs.clear()
+    browser.media("", "light")
+    browser.size(1400, 1000)
+
+    def opened(result, name="report.html"):
+        path = write_report(result, tmp_path / name)
+        browser.open(path)
+        browser.path = path.resolve().as_uri()
+        return browser
+
+    yield opened
+    browser.run("0")  # whatever was still on its way
+    assert browser.problems == []
+    assert browser.dialogs == []
+    assert set(browser.requests) <= {browser.path}
+
+
+def show_panels(page):
+    page.run("document.getElementById('panels').scrollIntoView()")
+    page.until("document.querySelectorAll('.panel')[0].dataset.drawn")
+    page.settle()
+
+
+def seen(page, panel, layer="points"):
+    return page.run(f"({SEEN})(document.querySelectorAll('.panel .{layer}')[{panel}])")
+
+
+def choose(page, label, text):
+    """Choose from the list with this label."""
+    page.run(f"""(() => {{
+      const fields = [...document.querySelectorAll('.field')];
+      const list = fields.find((field) => field.firstChild.textContent === {label!r}).querySelector('select');
+      list.value = [...list.options].find((option) => option.textContent === {text!r}).value;
+      list.dispatchEvent(new Event('change'));
+    }})()""")
+    page.settle()
+
+
+def selected(page):
+    return page.run("document.getElementById('selected').textContent")
+
+
+def test_the_advice_comes_first_and_the_command_last(page):
+    page = page(results.study())
+    text = page.run("document.getElementById('top').innerText + document.querySelector('main').innerText")
+    order = ["iris.csv", "PCA in 2 dimensions", "Trustworthiness 0.97, the best", "Scores", "Embeddings", "Curves",
+             "lowland compare iris.csv", "scikit-learn", "x86_64, 2 cores"]  # fmt: skip
+    assert sorted(order, key=text.index) == order
+    assert page.run("document.title") == "Study of iris.csv"
+
+
+def test_pointing_at_a_row_tells_it_and_rings_it_in_every_panel(page):
+    page = page(results.study())
+    show_panels(page)
+    assert page.run("document.getElementById('tip').hidden")
+    assert seen(page, 1, "marks")["painted"] == 0
+    page.mouse("mouseMoved", *seen(page, 0)["at"])
+    page.settle()
+    tip = page.run("document.getElementById('tip').innerText")
+    assert "Row " in tip
+    assert any(name in tip for name in ("setosa", "versicolor", "virginica"))
+    assert "sepal length" in tip
+    assert "trustworthiness" in tip
+    assert all(seen(page, i, "marks")["painted"] > 20 for i in range(4))
+    page.mouse("mouseMoved", 5, 5)
+    page.settle()
+    assert page.run("document.getElementById('tip').hidden")
+    assert seen(page, 1, "marks")["painted"] == 0
+
+
+def test_a_box_selects_rows_in_every_panel(page):
+    result = results.study()
+    page = page(result)
+    show_panels(page)
+    before = [seen(page, i) for i in range(3)]
+    left, top, right, bottom = before[0]["box"]
+    page.drag((left + 2, top + 2), (right - 2, (top + bottom) / 2))
+    page.settle()
+    upper = int(selected(page).split()[0])
+    assert 0 < upper < 150
+    for i in range(3):
+        assert seen(page, i)["colors"].get(DIM, 0) > 100, i  # the others stand back, also where they lie elsewhere
+        assert DIM not in before[i]["colors"]
+    page.drag((left + 2, (top + bottom) / 2), (right - 2, bottom - 2), modifiers=8)  # with Shift: added
+    page.settle()
+    assert selected(page).startswith("150 rows selected: setosa 50")
+    page.run("document.querySelector('.selection').querySelectorAll('button')[1].click()")
+    page.settle()
+    assert selected(page).startswith("No rows")
+    assert [seen(page, i)["sum"] for i in range(3)] == [b["sum"] for b in before]
+
+
+@pytest.mark.parametrize("width", [500, 900, 1400])
+def test_nothing_moves_while_rows_are_selected(page, browser, width):
+    browser.size(width, 1000)
+    page = page(results.nasty())
+    show_panels(page)
+    left, top, right, bottom = seen(page, 0)["box"]
+    page.drag((left + 2, top + 2), (right - 2, bottom - 2))
+    page.settle()
+    assert selected(page).startswith("60 rows")
+    assert seen(page, 0)["box"] == [left, top, right, bottom]
+
+
+def test_the_box_selects_the_rows_that_lie_in_it(page):
+    """Against the coordinates themselves: the right half of the first panel."""
+    result = results.study()
+    page = page(result)
+    show_panels(page)
+    left, top, right, bottom = seen(page, 0)["box"]
+    Z = result.trials[0].Z
+    page.drag(((left + right) / 2, top + 1), (right - 1, bottom - 1))
+    page.settle()
+    wanted = np.flatnonzero(Z[:, 0] > (Z[:, 0].min() + Z[:, 0].max()) / 2)
+    keep = "{ value: { writeText: async (text) => { window.copied = text; } } }"
+    page.run(f"Object.defineProperty(navigator, 'clipboard', {keep})")
+    page.run("document.querySelector('.selection button').click()")
+    page.until("window.copied")
+    assert page.run("window.copied") == ", ".join(map(str, wanted))
+
+
+def test_a_lasso_selects_what_it_encloses(page):
+    page = page(results.study())
+    show_panels(page)
+    page.run("document.querySelector('input[value=lasso]').click()")
+    left, top, right, bottom = seen(page, 0)["box"]
+    corners = [(left + 1, top + 1), (right - 1, top + 1), (right - 1, bottom - 1), (left + 1, bottom - 1)]
+    page.mouse("mouseMoved", *corners[0])
+    page.mouse("mousePressed", *corners[0], "left", 1, clickCount=1)
+    for corner in corners[1:]:
+        page.mouse("mouseMoved", *corner, "left", 1)
+    page.mouse("mouseReleased", *corners[-1], "left", 0, clickCount=1)
+    page.settle()
+    assert selected(page).startswith("150 rows")
+
+
+def test_colours_by_column_by_trust_and_by_nothing(page):
+    page = page(results.study())
+    show_panels(page)
+    sums = {seen(page, 1)["sum"]}
+    for text in ("petal width", "trustworthiness", "One colour"):
+        choose(page, "Colour by", text)
+        sums.add(seen(page, 1)["sum"])
+    assert len(sums) == 4
+    colors = seen(page, 1)["colors"]
+    assert max(colors, key=colors.get) == ",".join(str(int(COLORS[0][i : i + 2], 16)) for i in (1, 3, 5))
+    choose(page, "Colour by", "continuity")
+    assert "higher is better" in page.run("document.getElementById('legend').innerText")
+
+
+def test_colours_by_rank_show_what_a_few_far_values_hide(page):
+    result = results.study(300, 2)
+    result.table.values[:, 0] = np.arange(300)
+    result.table.values[0, 0] = 1e6  # all others take the lowest colour
+    page = page(result)
+    show_panels(page)
+    choose(page, "Colour by", "sepal length")
+    by_value = len(seen(page, 0)["colors"])
+    page.run("document.querySelector('.legend-row .check input').click()")
+    page.settle()
+    assert len(seen(page, 0)["colors"]) > 4 * by_value
+
+
+def test_columns_of_the_table_can_be_chosen(page):
+    page = page(results.study())
+    headings = "[...document.querySelectorAll('.scores thead button')].map((b) => b.textContent)"
+    assert not any(text.startswith("dimensions") for text in page.run(headings))  # two for all: a sentence says so
+    assert "The same for all: dimensions 2." in page.run("document.getElementById('scores').innerText")
+    box = "[...document.querySelectorAll('.boxes label')].find((l) => l.textContent === '{}').firstChild.click()"
+    page.run(box.format("dimensions"))
+    page.run(box.format("stress"))
+    assert any(text.startswith("dimensions") for text in page.run(headings))
+    assert not any(text.startswith("stress") for text in page.run(headings))
+
+
+def test_a_class_can_be_hidden(page):
+    page = page(results.study())
+    show_panels(page)
+    before = seen(page, 2)
+    page.run("document.querySelector('.class-button').click()")
+    page.settle()
+    assert seen(page, 2)["painted"] < before["painted"]
+    assert page.run("document.querySelector('.class-button').getAttribute('aria-pressed')") == "false"
+    page.run("[...document.querySelectorAll('.legend .quiet')][0].click()")
+    page.settle()
+    assert seen(page, 2)["sum"] == before["sum"]
+
+
+def test_the_keyboard_alone_will_do(page):
+    page = page(results.study())
+    show_panels(page)
+    page.run("document.querySelector('.panel .marks').focus({ preventScroll: true })")
+    for _ in range(3):
+        page.press("n", "KeyN", "n")
+    page.settle()
+    assert "Row 2" in page.run("document.getElementById('tip').innerText")
+    assert "Row 2" in page.run("document.getElementById('live').textContent")
+    assert seen(page, 3, "marks")["painted"] > 20
+    page.press(" ", "Space", " ")
+    assert selected(page).startswith("1 row selected")
+    before = seen(page, 0)["sum"]
+    page.press("+", "Equal", "+")
+    page.settle()
+    assert seen(page, 0)["sum"] != before
+    page.press("0", "Digit0", "0")
+    page.press("Escape", "Escape")
+    page.settle()
+    assert selected(page).startswith("No rows")
+
+
+def test_the_table_sorts_and_marks_the_best(page):
+    page = page(results.study())
+    first = "document.querySelector('.scores tbody th a').textContent"
+    assert page.run("document.querySelectorAll('.scores td.best').length") >= 6
+    click = "[...document.querySelectorAll('.scores thead button')].find((b) => b.innerText.startsWith('{}')).click()"
+    page.run(click.format("stress"))
+    stress = [trial.scores["stress"].value for trial in results.study().trials[:6]]
+    assert page.run(first) == results.METHODS[int(np.argmin(stress))]  # the best first
+    page.run(click.format("stress"))
+    assert page.run(first) == results.METHODS[int(np.argmax(stress))]
+    assert page.run("document.querySelectorAll('th[aria-sort=descending]').length") == 1
+    text = page.run("document.querySelector('.scores').innerText")
+    assert "Choose at most 149." in text  # trials without a result stay, with their sentence
+    assert "timed out" in text
+
+
+def test_a_name_lights_its_line_and_its_panel(page):
+    page = page(results.study())
+    assert page.run("document.querySelectorAll('.chart .faint').length") == 0
+    page.run("document.querySelectorAll('.trial-button')[1].click()")
+    assert page.run("document.querySelectorAll('.chart .faint').length") > 5
+    assert page.run("document.querySelectorAll('.panel.lit h3')[0].textContent") == "Isomap"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_names_that_are_scripts_do_not_run(page, browser, scheme):
+    browser.media("", scheme)
+    page = page(results.nasty(), "nasty.html")
+    show_panels(page)
+    text = page.run("document.body.innerText")
+    assert results.SCRIPT in text
+    assert "<img src=x onerror=alert(3)>" in text
+    assert page.run("document.querySelectorAll('img, script[src]').length") == 0
+    choose(page, "Colour by", results.SCRIPT)
+    page.mouse("mouseMoved", *seen(page, 0)["at"])
+    page.settle()
+    assert results.SCRIPT in page.run("document.getElementById('tip').innerText")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        results.gaps(),
+        replace(results.study(), trials=(), advice=()),
+        replace(results.study(), trials=results.WITHOUT),
+        results.with_labels(None),
+        results.with_labels(np.array(["one"] * 90)),
+        results.with_labels(np.random.default_rng(0).standard_normal(90)),
+        results.study(600, 2, classes=60),
+        results.study(12_000, 2, classes=3),
+    ],
+    ids=["gaps", "no trials", "only failures", "no label", "one label", "float label", "60 classes", "many rows"],
+)
+def test_every_study_opens(page, result):
+    page = page(result)
+    text = page.run("document.body.innerText")
+    assert result.command in text
+    assert ("stopped before its end" in text) is not result.complete
+    if any(trial.Z is not None for trial in result.trials):
+        show_panels(page)
+        assert seen(page, 0)["painted"] > 50
+        if result.table.labels is not None and result.table.labels.dtype.kind == "U":
+            assert page.run("document.querySelectorAll('.class-button').length") == len(set(result.table.labels))
+
+
+def test_the_network_is_forbidden(page):
+    page = page(results.study())
+    page.run("fetch('http://127.0.0.1:9/').catch(() => 0)")
+    page.run("0")
+    assert any("Content Security Policy" in problem or "violates" in problem for problem in page.problems)
+    page.problems.clear()
+    assert all(request.startswith(("file:", "http://127.0.0.1:9")) for request in page.requests)
+    page.requests.clear()
+
+
+def test_twenty_panels_are_drawn_when_they_come_into_view(page):
+    page = page(results.study(1000, 20, classes=10, without=False))
+    show_panels(page)
+    drawn = "[...document.querySelectorAll('.panel')].filter((p) => p.dataset.drawn).length"
+    assert 4 <= page.run(drawn) < 20
+    page.run("document.querySelectorAll('.panel')[19].scrollIntoView()")
+    page.until("document.querySelectorAll('.panel')[19].dataset.drawn")
+
+
+def test_on_paper_all_panels_are_drawn_on_white(page, browser, tmp_path):
+    browser.media("", "dark")
+    page = page(results.study(300, 20, without=False))
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    painted = [seen(page, i) for i in range(20)]
+    assert all(p["painted"] > 500 for p in painted)
+    page.run("dispatchEvent(new Event('afterprint'))")
+    page.paper(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().count(b"/Subtype /Image") >= 20
+
+
+def test_a_narrow_screen_needs_no_scrolling_sideways(page, browser):
+    browser.size(360, 740)
+    page = page(results.nasty())
+    assert page.run("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_hundred_thousand_points_in_twenty_panels(page):
+    page = page(results.large())
+    show_panels(page)
+    left, top, right, bottom = seen(page, 0)["box"]
+    page.mouse("mouseMoved", *seen(page, 0)["at"])
+    page.settle()
+    assert "Row " in page.run("document.getElementById('tip').innerText")
+    page.drag((left + 1, top + 1), (right - 1, bottom - 1))
+    page.until("document.getElementById('selected').textContent.startsWith('100,000 rows selected')")
+    page.run("document.querySelector('.selection').querySelectorAll('button')[1].click()")
+    before = seen(page, 1)["sum"]
+    choose(page, "Colour by", "trustworthiness")
+    page.settle()
+    assert seen(page, 1)["sum"] != before

@@ -1,0 +1,219 @@
+"""The text of the report: what it is told, that nothing in it can run or break out, and where it is written."""
+
+import base64
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowland.errors import FileProblem, MissingFile
+from lowland.plots.canvas import COLORS
+from lowland.study.report import report_html, write_report
+from lowland.study.report.blocks import STEPS, Blocks, codes_of, column, rounded
+from lowland.study.report.content import content
+from lowland.study.report.page import SCRIPTS, _static, as_json
+
+from . import results
+
+
+def told(html):
+    return json.loads(re.search(r'<script type="application/json" id="study">(.*?)</script>', html, re.S)[1])
+
+
+def numbers(html, place):
+    text = re.search(rf'<script type="text/plain" id="block-{place["block"]}">([^<]*)</script>', html)[1]
+    return np.frombuffer(base64.b64decode(text), dtype=f"<{place['kind']}")
+
+
+def test_coordinates_come_back_to_a_step_of_their_range():
+    result = results.study(200, 4)
+    html = report_html(result)
+    for trial, said in zip(result.trials, told(html)["trials"], strict=True):
+        if trial.Z is None:
+            assert said["Z"] is None
+            continue
+        low, high = np.array(said["Z"]["low"]), np.array(said["Z"]["high"])
+        steps = numbers(html, said["Z"]).reshape(2, -1).T
+        np.testing.assert_allclose(low + steps / STEPS * (high - low), trial.Z, atol=((high - low) / STEPS).max())
+
+
+def test_rows_left_out_are_marked_in_every_component():
+    result = results.gaps()
+    html = report_html(result)
+    Z = told(html)["trials"][0]["Z"]
+    missing = (numbers(html, Z).reshape(2, -1) == 65535).all(axis=0)
+    assert np.array_equal(missing, ~np.isfinite(result.trials[0].Z).all(axis=1))  # an infinite coordinate too
+    assert Z["left_out"] == missing.sum() == 21
+
+
+def test_columns_of_few_values_come_back_exactly_and_others_nearly():
+    blocks = Blocks()
+    few = column(np.array([0.1, np.nan, 1e9, 0.1]), blocks)
+    assert few["levels"] == [0.1, 1e9]
+    assert few["kind"] == "u1"
+    assert list(base64.b64decode(blocks.texts[few["block"]])) == [0, 255, 1, 0]
+    values = np.append(np.linspace(-3, 5, 1000), [np.inf, np.nan])
+    many = column(values, blocks)
+    assert (many["low"], many["high"], many["kind"]) == (-3, 5, "f4")
+    back = np.frombuffer(base64.b64decode(blocks.texts[many["block"]]), dtype="<f4")
+    np.testing.assert_array_equal(back, np.where(np.isfinite(values), values, np.nan).astype(np.float32))
+    assert column(values, blocks, exact=False)["kind"] == "u2"
+    assert column(np.linspace(0, 1e300, 1000), blocks)["kind"] == "u2"  # more than a float32 can say
+
+
+@given(st.lists(st.floats(width=64), min_size=1, max_size=30))
+def test_rounding_stays_in_its_range_whatever_comes(values):
+    values = np.array(values)
+    finite = values[np.isfinite(values)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    with np.errstate(over="ignore"):
+        steps = rounded(values, float(low), float(high), STEPS)
+    assert np.array_equal(steps == 65535, ~np.isfinite(values))
+    present = steps[np.isfinite(values)].astype(int)
+    assert (np.diff(present[np.argsort(finite, kind="stable")]) >= 0).all()
+
+
+@pytest.mark.parametrize(("names", "kind"), [(3, "u1"), (254, "u1"), (255, "u2"), (70_000, "u4")])
+def test_classes_take_the_smallest_numbers_that_leave_one_for_missing(names, kind):
+    names = [str(i) for i in range(names)]
+    codes = codes_of([names[-1], None, names[0]], names)
+    assert codes.dtype == kind
+    assert codes.tolist() == [len(names) - 1, np.iinfo(kind).max, 0]
+
+
+def test_classes_are_in_the_order_of_their_numbers():
+    said = told(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
+    assert said["classes"] == ["1", "9", "10"]
+    said = told(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
+    assert said["classes"] == ["a", "b 9", "b 10"]
+
+
+def test_labels_that_are_measured_are_a_scale():
+    rng = np.random.default_rng(0)
+    assert told(report_html(results.with_labels(rng.standard_normal(300))))["table"]["label"]["classes"] is None
+    assert told(report_html(results.with_labels(np.arange(300))))["table"]["label"]["classes"] is None
+    assert told(report_html(results.with_labels(np.arange(300) % 7)))["table"]["label"]["classes"] == list("0123456")
+
+
+def test_which_rows_are_drawn_is_told_only_where_not_all_are():
+    assert told(report_html(results.study()))["table"]["shown"] is None
+    result = results.gaps()
+    html = report_html(result)
+    assert np.array_equal(numbers(html, told(html)["table"]["shown"]), result.table.shown)
+
+
+def test_scores_without_a_number_are_null():
+    assert told(report_html(results.gaps()))["trials"][0]["scores"]["stress"]["value"] is None
+
+
+def test_a_measure_has_one_range_in_all_trials():
+    said, _ = content(results.study(300, 3))
+    each = [trial.per_row["trustworthiness"] for trial in results.study(300, 3).trials[:3]]
+    (measure,) = (m for m in said["measures"] if m["name"] == "trustworthiness")
+    assert measure["low"] == pytest.approx(min(v.min() for v in each))
+    assert measure["high"] == pytest.approx(max(v.max() for v in each))
+    assert measure["better"] == "higher"
+
+
+def test_many_components_are_kept_while_they_are_small(monkeypatch):
+    result = results.gaps()
+    assert len(told(report_html(result))["trials"][4]["Z"]["low"]) == 5
+    monkeypatch.setattr("lowland.study.report.content.MOST_BYTES", 100)
+    Z = told(report_html(result))["trials"][4]["Z"]
+    assert (len(Z["low"]), Z["components"]) == (2, 5)
+
+
+# What would run
+
+
+def test_nothing_of_the_data_can_run_or_end_its_element():
+    html = report_html(results.nasty())
+    assert results.SCRIPT not in html
+    assert "alert(2)</script>" not in html
+    assert "<img" not in html
+    assert "\u2028" not in html
+    assert "\u2029" not in html
+    assert html.count("<script>") == 1  # our own
+    said = told(html)
+    assert said["table"]["source"] == f"{results.SCRIPT}.csv"  # and yet it is all there
+    assert said["table"]["kept"][1]["name"] == "</script><script>alert(2)</script>"
+
+
+@settings(max_examples=200)
+@given(st.text())
+def test_any_text_survives_and_stays_inside(text):
+    escaped = as_json({text: [text]})
+    assert not set(escaped) & set("<>&\u2028\u2029")
+    assert json.loads(escaped) == {text: [text]}
+
+
+def test_the_policy_lets_only_our_script_run_and_forbids_the_network():
+    html = report_html(results.study())
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1]
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", html)
+    assert not re.search(r"<(link|img|iframe|object|embed)\b|\bsrc=", html)
+
+
+def test_our_script_writes_text_never_markup():
+    for name in SCRIPTS:
+        text = _static(f"{name}.js")
+        for word in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "fetch(",
+            "XMLHttpRequest",
+        ):
+            assert word not in text, name
+        assert "</script" not in text
+
+
+def test_colours_are_those_of_the_figures():
+    assert f"const COLORS = {json.dumps(COLORS)};" in report_html(results.study())
+
+
+# The file
+
+
+def test_the_report_is_one_file(tmp_path):
+    path = write_report(results.study(), tmp_path / "report.html")
+    assert path == tmp_path / "report.html"
+    assert path.read_text(encoding="utf-8") == report_html(results.study())
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]  # nothing half-written is left
+
+
+def test_a_report_is_replaced(tmp_path):
+    write_report(results.study(), str(tmp_path / "a.html"))
+    write_report(replace(results.study(), command="another"), str(tmp_path / "a.html"))
+    assert told((tmp_path / "a.html").read_text(encoding="utf-8"))["command"] == "another"
+
+
+def test_where_no_report_can_be_written(tmp_path):
+    with pytest.raises(FileProblem, match="is a folder"):
+        write_report(results.study(), tmp_path)
+    with pytest.raises(MissingFile, match="Make it first"):
+        write_report(results.study(), tmp_path / "nowhere" / "report.html")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        results.gaps(),
+        results.nasty(),
+        replace(results.study(), trials=(), advice=()),
+        replace(results.study(), trials=results.WITHOUT),
+        results.with_labels(None),
+        results.with_labels(np.array(["one"] * 90)),
+    ],
+    ids=["gaps", "nasty", "no trials", "only failures", "no label", "one label"],
+)
+def test_every_study_has_a_report(result):
+    assert told(report_html(result))["command"] == result.command
