@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test bench demo docs index clean
+.PHONY: check test bench demo gallery docs index clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -22,6 +22,9 @@ bench: .venv/installed  ## side by side with scikit-learn, in one run
 demo: .venv/installed  ## reduce a shipped data set, print a table, write a picture
 	$(BIN)/python examples/demo.py
 
+gallery: .venv/installed  ## run every script of examples/: pictures and the facts they show, on one page
+	$(BIN)/python examples
+
 docs: .venv/installed  ## write the generated pages and pictures anew
 	$(BIN)/python docs/generate.py
 
@@ -29,4 +32,4 @@ index: .venv/installed  ## write the index of methods anew
 	$(BIN)/python -m lowland.methods.registry
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

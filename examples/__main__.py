@@ -1,0 +1,148 @@
+"""Run the gallery: every script draws its picture and checks the fact it shows. ``make gallery``, or ``python examples randu``.
+
+Pictures go to gallery/, with a page index.html that shows them all. ``--docs`` writes the page docs/gallery.md instead, with
+the pictures that need no larger data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import html
+import io
+import os
+import runpy
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import gallery
+
+HERE = Path(__file__).resolve().parent
+CHAPTERS = {
+    "Directions": (),
+    "Classes": (),
+    "Sources and factors": (),
+    "Kernels and distances": (),
+    "Manifolds": (),
+    "Nets, maps and text": (),
+    "How much is kept": (),
+    "The textbook's question": (),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a script ended."""
+
+    script: str
+    status: str  # "drawn", "skipped" or "failed"
+    seconds: float
+    words: str  # the fact it shows, why it was skipped, or where it failed
+
+
+def main() -> int:
+    """Run the scripts that are named, or all; return how many failed."""
+    names = [name for chapter in CHAPTERS.values() for name in chapter]
+    parser = argparse.ArgumentParser(prog="python examples", description=__doc__.splitlines()[0])
+    parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help=f"one or more of: {', '.join(names)}")
+    parser.add_argument("--docs", action="store_true", help="write docs/gallery.md, without the larger data")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.scripts) - set(names):
+        parser.error(f"there is no script {', '.join(sorted(unknown))}. Choose among: {', '.join(names)}.")
+    if arguments.docs:
+        os.environ.pop("LOWLAND_DATA", None)
+    outcomes = [run(name) for name in arguments.scripts or names]
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+    print(f"\n{len(outcomes)} scripts in {sum(outcome.seconds for outcome in outcomes):.0f} s: {_counts(outcomes)}.")
+    if arguments.docs and not failed:
+        write_docs(HERE.parent / "docs", outcomes)
+    elif not arguments.scripts:
+        print(f"All pictures on one page: {write_page(outcomes)}.")
+    return len(failed)
+
+
+def run(name: str) -> Outcome:
+    """Run one script as if it were called by itself."""
+    print(f"\n{name}: {about(name)}", flush=True)
+    begun, status = time.perf_counter(), "drawn"
+    try:
+        runpy.run_path(str(HERE / f"{name}.py"), run_name="__main__")
+        words = (gallery.FOLDER / f"{name}.txt").read_text(encoding="utf-8").strip()
+    except gallery.Skipped as reason:
+        status, words = "skipped", str(reason)
+        print(words)
+    except Exception as error:
+        status, words = "failed", f"{type(error).__name__}: {error}"
+        traceback.print_exc(file=sys.stdout)
+    return Outcome(name, status, time.perf_counter() - begun, words)
+
+
+def about(name: str) -> str:
+    """Return the first sentence of the script's docstring: its title."""
+    text = ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text(encoding="utf-8"))) or name
+    return text.partition("\n\n")[0].replace("\n", " ").rstrip(".")
+
+
+def write_page(outcomes: Iterable[Outcome]) -> Path:
+    """Write gallery/index.html: every picture with its title and its fact."""
+    found = {outcome.script: outcome for outcome in outcomes}
+    page = io.StringIO()
+    with contextlib.redirect_stdout(page):
+        print('<!doctype html><html lang="en"><meta charset="utf-8"><title>The gallery of Lowland</title>')
+        print('<meta name="viewport" content="width=device-width">')
+        print(
+            "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:1100px;margin:2rem auto;padding:0 1rem;color:#3a3f47}"
+        )
+        print("img{max-width:100%}figure{margin:2rem 0 3rem}code{color:#717581}.failed{color:#bd1f01}</style>")
+        print("<h1>The gallery of Lowland</h1>")
+        for chapter, names in CHAPTERS.items():
+            print(f"<h2>{html.escape(chapter)}</h2>")
+            for name in names:
+                outcome, words = found[name], html.escape(about(name))
+                print(f"<figure id='{name}'><h3>{words}</h3>")
+                if outcome.status == "drawn":
+                    print(f"<img src='{name}.png' alt='{words}' loading='lazy'>")
+                print(f"<figcaption class='{outcome.status}'>{html.escape(outcome.words)} ", end="")
+                print(f"<code>examples/{name}.py, {outcome.seconds:.1f} s</code></figcaption></figure>")
+    path = gallery.FOLDER / "index.html"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(page.getvalue(), encoding="utf-8")
+    return path
+
+
+def write_docs(docs: Path, outcomes: Iterable[Outcome]) -> None:
+    """Write docs/gallery.md, and the pictures of the scripts that were drawn beside it."""
+    found = {outcome.script: outcome for outcome in outcomes}
+    lines = [
+        "# The gallery",
+        "",
+        "Short scripts, each with the picture it draws and the fact it checks: if the fact no longer held, the script would",
+        "fail. `make gallery` runs them all and puts the pictures on one page, `gallery/index.html`; `python examples/randu.py`",
+        "runs one. Scripts without a picture here need data that does not come with Lowland: they read it from the",
+        "folder that `LOWLAND_DATA` names ([data](data.md)), and say so where it is missing.",
+    ]
+    (docs / "gallery").mkdir(exist_ok=True)
+    for chapter, names in CHAPTERS.items():
+        lines += ["", f"## {chapter}"]
+        for name in names:
+            lines += ["", f"### [{about(name)}](../examples/{name}.py)"]
+            if found[name].status == "drawn":
+                shutil.copy(gallery.FOLDER / f"{name}.png", docs / "gallery" / f"{name}.png")
+                lines += ["", f"![{about(name)}](gallery/{name}.png)", "", found[name].words]
+    (docs / "gallery.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _counts(outcomes: list[Outcome]) -> str:
+    return ", ".join(
+        f"{sum(outcome.status == status for outcome in outcomes)} {status}" for status in ("drawn", "skipped", "failed")
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))
