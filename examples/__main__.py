@@ -1,7 +1,9 @@
-"""Run the gallery: every script draws its picture and checks the fact it shows. ``make gallery``, or ``python examples randu``.
+"""Run the gallery: every script draws its picture and checks the fact it shows.
 
-Pictures go to gallery/, with a page index.html that shows them all. ``--docs`` writes the page docs/gallery.md instead, with
-the pictures that need no larger data.
+``make gallery`` runs all of it, ``python examples randu ellipse`` two scripts.
+
+Pictures go to gallery/, with a page index.html that shows them all. ``--docs`` writes the page docs/gallery.md instead,
+with the pictures that need no larger data.
 """
 
 from __future__ import annotations
@@ -96,10 +98,9 @@ def write_page(outcomes: Iterable[Outcome]) -> Path:
     with contextlib.redirect_stdout(page):
         print('<!doctype html><html lang="en"><meta charset="utf-8"><title>The gallery of Lowland</title>')
         print('<meta name="viewport" content="width=device-width">')
-        print(
-            "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:1100px;margin:2rem auto;padding:0 1rem;color:#3a3f47}"
-        )
-        print("img{max-width:100%}figure{margin:2rem 0 3rem}code{color:#717581}.failed{color:#bd1f01}</style>")
+        print("<style>body{font:16px/1.5 system-ui,sans-serif;color:#3a3f47}")
+        print("body{max-width:1100px;margin:2rem auto;padding:0 1rem}img{max-width:100%}figure{margin:2rem 0 3rem}")
+        print("code{color:#717581}.failed{color:#bd1f01}</style>")
         print("<h1>The gallery of Lowland</h1>")
         for chapter, names in CHAPTERS.items():
             print(f"<h2>{html.escape(chapter)}</h2>")
@@ -122,10 +123,10 @@ def write_docs(docs: Path, outcomes: Iterable[Outcome]) -> None:
     lines = [
         "# The gallery",
         "",
-        "Short scripts, each with the picture it draws and the fact it checks: if the fact no longer held, the script would",
-        "fail. `make gallery` runs them all and puts the pictures on one page, `gallery/index.html`; `python examples/randu.py`",
-        "runs one. Scripts without a picture here need data that does not come with Lowland: they read it from the",
-        "folder that `LOWLAND_DATA` names ([data](data.md)), and say so where it is missing.",
+        "Short scripts, each with the picture it draws and the fact it checks: if the fact no longer held, the script",
+        "would fail. `make gallery` runs them all and puts the pictures on one page, `gallery/index.html`;",
+        "`python examples/randu.py` runs one. Those without a picture here need data that does not come with Lowland:",
+        "they read it from the folder that `LOWLAND_DATA` names ([data](data.md)), and say so where it is missing.",
     ]
     (docs / "gallery").mkdir(exist_ok=True)
     for chapter, names in CHAPTERS.items():

@@ -1,4 +1,4 @@
-"""What the scripts of the gallery share: where a picture goes, how panels look, and what to do without the larger data."""
+"""What the scripts of the gallery share: where a picture goes, how panels look, what to do without data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def title(ax: Any, words: str) -> None:
 
 
 def show(figure: Figure, fact: str) -> None:
-    """Write the picture as gallery/<script>.png, and say what it shows: a sentence with the numbers that were checked."""
+    """Write the picture as gallery/<script>.png, and say what it shows, with the numbers checked."""
     script = Path(sys._getframe(1).f_globals["__file__"]).stem
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{script}.png"
