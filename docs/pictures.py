@@ -21,15 +21,6 @@ INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRO
 _quiet = plots.canvas.quiet
 
 
-def digits() -> Any:
-    """The picture of the demo."""
-    sys.path.insert(0, str(EXAMPLES))
-    import demo
-
-    sample = load("digits")
-    return demo.picture_of(sample, lowland.PCA().fit(sample.X), lowland.PCA(demo.SHARE).fit(sample.X).choice_)
-
-
 def pca_two_views() -> Any:
     """A cloud and its first axis, seen twice: the spread of the projections, and the distances to the axis."""
     figure, (left, right) = _panels(2, (9.5, 3.5))
@@ -888,7 +879,6 @@ def quality() -> Any:
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
-        digits,
         pca_two_views,
         pca_how_many,
         pca_components,
