@@ -1,13 +1,13 @@
 """A cocktail party of three voices and three microphones: PCA hears a jumble, independent components each voice.
 
-The voices are made here, so the truth is known: a hum, a beeper and crackling. Each microphone hears all of them, louder
-or fainter. Mixtures are closer to normal than what was mixed; FastICA turns the white mixtures until they are as far
-from normal as can be, and finds the voices, in any order and with any sign.
+The voices are made here, so the truth is known: a hum, a beeper and crackling. Each microphone hears all of them,
+louder or fainter. Mixtures are closer to normal than what was mixed; FastICA turns the white mixtures until they are
+as far from normal as can be, and finds the voices, in any order and with any sign.
 """
 
 import numpy as np
-from gallery import panels, show, title
 
+from gallery import panels, show, title
 from lowland import PCA, FastICA, quality
 from lowland.plots.canvas import COLORS, INK
 
@@ -55,6 +55,7 @@ for lines, (name, (signals, r)) in zip(axes.T, columns.items(), strict=True):
             ax.set_ylabel(f"r = {r[voice]:.3f}", fontsize="small", color=INK)
 show(
     figure,
-    f"Each of FastICA's components correlates with its voice by more than 0.99; one of the voices has none of PCA's"
-    f" above {r_pca.min():.2f}. Their Amari distances from the truth are {far_ica:.3f} and {far_pca:.2f} (0 is perfect).",
+    "Each of FastICA's components correlates with its voice by more than 0.99; one of the voices has none of PCA's"
+    f" above {r_pca.min():.2f}. Their Amari distances from the truth are {far_ica:.3f} and {far_pca:.2f} (0 is"
+    " perfect).",
 )

@@ -1,14 +1,14 @@
 """Real rooms: two microphones, two parts that are less alike, and echoes that no rotation takes away.
 
-Three recordings, without known sources, so nobody can say how well they were separated. What can be said: FastICA's parts
-are uncorrelated, in two rooms much farther from normal than what the microphones heard, and less often loud together.
-But they are not independent. A voice reaches two microphones at two times, by many echoes; that is no mixture at once,
-and needs other methods. In the hard recording hardly anything is gained.
+Three recordings, without known sources, so nobody can say how well they were separated. What can be said: FastICA's
+parts are uncorrelated, in two rooms much farther from normal than what the microphones heard, and less often loud
+together. But they are not independent. A voice reaches two microphones at two times, by many echoes; that is no
+mixture at once, and needs other methods. In the hard recording hardly anything is gained.
 """
 
 import numpy as np
-from gallery import load, panels, show, title
 
+from gallery import load, panels, show, title
 from lowland import FastICA
 from lowland.plots.canvas import COLORS, INK, STRONG, WEAK, quiet
 
@@ -64,6 +64,7 @@ axes[1, 2].legend(frameon=False, labelcolor=INK, loc="upper right")
 show(
     figure,
     f"The parts are uncorrelated; together they are {gains['speech']:.1f} (speech), {gains['music']:.1f} (music) and"
-    f" {gains['hard']:.2f} times (hard speech) as far from normal as the microphones. Their squares still correlate by"
-    f" {min(map(loud_together, parts.values())):.2f} to {max(map(loud_together, parts.values())):.2f}: echoes are not undone.",
+    f" {gains['hard']:.2f} times (hard speech) as far from normal as the microphones. Their squares still correlate"
+    f" by {min(map(loud_together, parts.values())):.2f} to {max(map(loud_together, parts.values())):.2f}: echoes are"
+    " not undone.",
 )

@@ -1,12 +1,12 @@
 """Three rings around one centre: kernel PCA parts them by thresholds on one component, PCA cannot.
 
-Every straight direction sees the inner rings in the midst of the outer one. An rbf kernel compares rows by nearness: its
-first two components are the plane, bent a little, and the third grows with the radius.
+Every straight direction sees the inner rings in the midst of the outer one. An rbf kernel compares rows by nearness:
+its first two components are the plane, bent a little, and the third grows with the radius.
 """
 
 import numpy as np
-from gallery import load, panels, show, title
 
+from gallery import load, panels, show, title
 from lowland import PCA, KernelPCA, plots
 from lowland.plots.canvas import COLORS, MARK, quiet
 
@@ -56,6 +56,6 @@ figure.legend(
 )
 show(
     figure,
-    f"Two thresholds on the third component of kernel PCA put {by_kernel:.0%} of the rows into their ring; along no straight"
-    f" direction do two thresholds put more than {by_line:.0%} right.",
+    f"Two thresholds on the third component of kernel PCA put {by_kernel:.0%} of the rows into their ring; along no"
+    f" straight direction do two thresholds put more than {by_line:.0%} right.",
 )

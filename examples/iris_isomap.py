@@ -8,8 +8,8 @@ so with 51 neighbours each looks across the gap, and ways cross it in many place
 import warnings
 
 import numpy as np
-from gallery import load, panels, show, title
 
+from gallery import load, panels, show, title
 from lowland import Isomap, plots
 from lowland.plots.canvas import INK, MARK, STRONG, quiet
 
@@ -57,7 +57,7 @@ title(ax, "Parts of the graph")
 quiet(ax)
 show(
     figure,
-    f"With 12 neighbours the graph has {few.n_parts_} parts, and all {setosa.sum() * (~setosa).sum():,} ways between setosa and"
-    f" the others lead over {few.links_added_} added link; with 51 it is whole, and ways differ from those over one bridge"
-    f" by up to {beside_one_bridge(many):.1f} cm.",
+    f"With 12 neighbours the graph has {few.n_parts_} parts, and all {setosa.sum() * (~setosa).sum():,} ways between"
+    f" setosa and the others lead over {few.links_added_} added link; with 51 it is whole, and ways differ from those"
+    f" over one bridge by up to {beside_one_bridge(many):.1f} cm.",
 )

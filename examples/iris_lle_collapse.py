@@ -8,9 +8,9 @@ those constants. Lowland finds the parts, warns, and joins them by the shortest 
 import warnings
 
 import numpy as np
-from gallery import load, panels, show, title
 from matplotlib.collections import LineCollection
 
+from gallery import load, panels, show, title
 from lowland import PCA, LocallyLinearEmbedding, plots
 from lowland.blocks.neighbors import nearest_neighbors
 from lowland.plots.canvas import WEAK
@@ -34,7 +34,7 @@ assert np.array_equal(textbook.part_ == 1, setosa), "one part is setosa, and not
 
 
 def spreads(model: LocallyLinearEmbedding) -> tuple[float, float]:
-    """How far setosa reaches at most, and how far the others do across their longest direction, as shares of the whole."""
+    """How wide setosa is, and the others across their longest direction, as shares of the whole."""
     Z = model.embedding_ / np.ptp(model.embedding_)
     across = PCA(2).fit_transform(Z[~setosa])[:, 1]
     return float(np.ptp(Z[setosa], axis=0).max()), float(np.ptp(across))
@@ -65,6 +65,7 @@ figure.legend(
 )
 show(
     figure,
-    f"The graph of 12 neighbours has {textbook.n_parts_} parts. Left so, setosa is less than a millionth of the picture wide; joined by"
-    f" {joined.links_added_} link it is {spreads(joined)[0]:.0%} wide, and the flowers can be told from each other again.",
+    f"The graph of 12 neighbours has {textbook.n_parts_} parts. Left so, setosa is less than a millionth of the"
+    f" picture wide; joined by {joined.links_added_} link it is {spreads(joined)[0]:.0%} wide, and the flowers can be"
+    " told from each other again.",
 )

@@ -1,14 +1,13 @@
 """Iris flowers six ways: every method sets setosa apart, and none parts the other two species fully.
 
-Four measurements of 150 flowers become two coordinates. Only discriminant analysis is told the species. Manifold methods
-ask 30 neighbours, enough for the graph to be whole (iris_lle_collapse shows what happens with 12). Two factors of four
-columns are more than the data determine: factor analysis says so, and its panel repeats it.
+Four measurements of 150 flowers become two coordinates. Only discriminant analysis is told the species. Manifold
+methods ask 30 neighbours, enough for the graph to be whole (iris_lle_collapse shows what happens with 12). Two
+factors of four columns are more than the data determine: factor analysis says so, and its panel repeats it.
 """
 
 import warnings
 
 from gallery import load, panels, show, title
-
 from lowland import (
     PCA,
     FactorAnalysis,
@@ -51,6 +50,7 @@ assert min(apart.values()) > 0.98, apart
 assert 0.85 < min(right.values()) <= max(right.values()) < 0.99, right
 show(
     figure,
-    f"In all six pictures at least {min(apart.values()):.1%} of the five nearest of a flower agree with it on being setosa"
-    f" or not; by species {min(right.values()):.0%} to {max(right.values()):.0%} of the flowers lie among their own.",
+    f"In all six pictures at least {min(apart.values()):.1%} of the five nearest of a flower agree with it on being"
+    f" setosa or not; by species {min(right.values()):.0%} to {max(right.values()):.0%} of the flowers lie among"
+    " their own.",
 )
