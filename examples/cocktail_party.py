@@ -1,4 +1,4 @@
-"""A cocktail party of three voices and three microphones: PCA hears a jumble, independent components each voice.
+"""A cocktail party, three voices and microphones: PCA hears a jumble, FastICA each voice.
 
 The voices are made here, so the truth is known: a hum, a beeper and crackling. Each microphone hears all of them,
 louder or fainter. Mixtures are closer to normal than what was mixed; FastICA turns the white mixtures until they are

@@ -26,7 +26,7 @@ def best_cuts(z: np.ndarray) -> tuple[float, np.ndarray]:
     return float(np.triu(right).max() / len(z)), np.array([edges[cut : cut + 2].mean() for cut in cuts])
 
 
-angles = np.radians(np.arange(0, 180, 5))
+angles = np.radians(np.arange(0, 180, 15))
 by_line = max(best_cuts(straight @ [np.cos(angle), np.sin(angle)])[0] for angle in angles)
 by_kernel, cuts = best_cuts(bent[:, 2])
 assert by_kernel == 1.0

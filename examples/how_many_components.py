@@ -1,4 +1,4 @@
-"""How many components? Four rules on a table whose rank is known: three find it, a share of the variance does not.
+"""How many components? Where the rank is known three rules find it, a share of variance does not.
 
 500 rows of 50 columns have rank 5, and noise of deviation 1 on top. The knee of the scree plot, parallel analysis
 (what columns without correlation would give) and the evidence of probabilistic PCA ask what is more than noise. A

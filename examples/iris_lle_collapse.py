@@ -1,7 +1,7 @@
-"""Locally linear embedding of iris collapses onto a point and a line: the neighbour graph was in two parts.
+"""LLE of iris collapses onto a point and a line: the graph of neighbours was in two parts.
 
-Textbooks print the middle picture as if it showed the flowers. With 12 neighbours no setosa has another species for a
-neighbour, nor the other way round; any constant on each part then costs nothing, and LLE spends its coordinates on
+The middle picture has been printed as if it showed the flowers. With 12 neighbours no setosa has another species for
+a neighbour, nor the other way round; any constant on each part then costs nothing, and LLE spends its coordinates on
 those constants. Lowland finds the parts, warns, and joins them by the shortest link unless it is told not to.
 """
 

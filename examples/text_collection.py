@@ -1,4 +1,4 @@
-"""Several hundred manual pages as points: pages on one topic lie together, and the axes can be read as words.
+"""Hundreds of manual pages as points: a topic lies together, and the axes read as words.
 
 The texts are those that come with installed libraries: what each function of seven modules says of itself, without
 its examples. Words are weighed by TF-IDF, thousands of columns and most of them zero; truncated SVD brings them down
