@@ -60,7 +60,8 @@ for ax, measure, words in zip(
     ax.set_xticks(places, list(rooms))
     title(ax, words)
     quiet(ax)
-axes[1, 2].legend(frameon=False, labelcolor=INK, loc="upper right")
+axes[1, 2].legend(frameon=False, labelcolor=INK, fontsize="small", ncols=2, loc="upper left")
+axes[1, 2].set_ylim(top=0.7)
 show(
     figure,
     f"The parts are uncorrelated; together they are {gains['speech']:.1f} (speech), {gains['music']:.1f} (music) and"

@@ -65,7 +65,6 @@ figure.legend(
 )
 show(
     figure,
-    f"The graph of 12 neighbours has {textbook.n_parts_} parts. Left so, setosa is less than a millionth of the"
-    f" picture wide; joined by {joined.links_added_} link it is {spreads(joined)[0]:.0%} wide, and the flowers can be"
-    " told from each other again.",
+    f"The graph of 12 neighbours has {textbook.n_parts_} parts. Left so, the 50 setosa together are less than a"
+    f" millionth of the picture wide; joined by {joined.links_added_} link they are {spreads(joined)[0]:.0%} of it.",
 )

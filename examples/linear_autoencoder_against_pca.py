@@ -2,7 +2,7 @@
 
 It is trained on digits by gradient descent through two numbers a row, and nobody tells it of eigenvectors. In the end
 it loses exactly what PCA loses and spans the same plane. Only its axes within that plane are its own, so its picture
-is PCA's, turned.
+is PCA's, turned or mirrored.
 """
 
 import warnings
@@ -35,7 +35,7 @@ assert abs(excess[-1]) < 1e-9
 
 Z, codes = pca.transform(digits.X), net.transform(digits.X)
 turn = Z.T @ codes / (Z**2).sum(axis=0)[:, None]  # the codes, written by PCA's coordinates
-assert np.allclose(turn @ turn.T, np.eye(2), atol=1e-3), "the codes are PCA's coordinates, turned"
+assert np.allclose(turn @ turn.T, np.eye(2), atol=1e-3), "the codes are PCA's coordinates, turned or mirrored"
 
 figure, axes = panels(1, 3, (10, 3.9), width_ratios=(1, 1, 0.9))
 for ax, points, words in ((axes[0, 0], Z, "PCA"), (axes[0, 1], codes, f"Linear autoencoder, {epochs[-1]} epochs")):
