@@ -66,6 +66,6 @@ show(
     figure,
     f"The parts are uncorrelated; together they are {gains['speech']:.1f} (speech), {gains['music']:.1f} (music) and"
     f" {gains['hard']:.2f} times (hard speech) as far from normal as the microphones. Their squares still correlate"
-    f" by {min(map(loud_together, parts.values())):.2f} to {max(map(loud_together, parts.values())):.2f}: echoes are"
-    " not undone.",
+    f" by {min(map(loud_together, parts.values())):.2f} to {max(map(loud_together, parts.values())):.2f}: they are"
+    " not independent.",
 )
