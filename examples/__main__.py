@@ -28,12 +28,27 @@ import gallery
 HERE = Path(__file__).resolve().parent
 CHAPTERS = {
     "Directions": (),
-    "Classes": (),
-    "Sources and factors": (),
-    "Kernels and distances": (),
-    "Manifolds": (),
-    "Nets, maps and text": (),
-    "How much is kept": (),
+    "Classes": ("iris_six_ways",),
+    "Sources and factors": (
+        "cocktail_party",
+        "cocktail_recordings",
+        "foetal_ecg",
+    ),
+    "Kernels and distances": (
+        "concentric_circles",
+        "airports",
+    ),
+    "Manifolds": (
+        "iris_lle_collapse",
+        "iris_isomap",
+    ),
+    "Nets, maps and text": (
+        "linear_autoencoder_against_pca",
+        "mnist_three_ways",
+        "clustering_and_map",
+        "text_collection",
+    ),
+    "How much is kept": ("how_many_components",),
     "The textbook's question": (),
 }
 
