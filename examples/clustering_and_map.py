@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 
 from gallery import load, panels, show, title
 from lowland import SelfOrganizingMap, VectorQuantizer, plots
-from lowland.plots.canvas import COLORS, INK, MARKERS, WEAK
+from lowland.plots.canvas import COLORS, INK, MARKERS
 
 wine = load("wine")
 X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
@@ -31,8 +31,6 @@ assert ridge > 1.1, "borders of the regions lie on ridges"
 
 figure, axes = panels(1, 3, (10, 3.2))
 plots.u_matrix(som.u_matrix_, som.topology, title="U-matrix: dark where units differ", ax=axes[0, 0])
-axes[0, 0].collections[0].set_edgecolor(WEAK)
-axes[0, 0].collections[0].colorbar.remove()  # the title says what is dark
 plots.hit_map(som.hits_, som.topology, title="Hit map: where wines live", ax=axes[0, 1])
 ax = axes[0, 2]
 plots.hit_map(np.zeros(som.grid_), som.topology, title="", ax=ax)
