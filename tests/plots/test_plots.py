@@ -129,6 +129,15 @@ def test_embedding_without_labels_takes_tensors(tmp_path):
     assert ax.get_legend() is None
 
 
+def test_embeddings_stand_side_by_side_on_shared_axes(tmp_path):
+    figure = Figure()
+    for ax in figure.subplots(1, 2, sharex=True, sharey=True):
+        plots.embedding(np.eye(3), ax=ax)
+    figure.savefig(tmp_path / "side_by_side.png")
+    assert figure.axes[0].get_adjustable() == "box"
+    assert plots.embedding(np.eye(3)).axes[0].get_adjustable() == "datalim"
+
+
 def test_more_classes_than_colours_stay_apart(tmp_path):
     marks = np.arange(30)
     ax = drawn(plots.embedding(np.eye(30), marks), tmp_path)
@@ -263,6 +272,15 @@ def test_reconstructions_stand_beside_the_rows(digits, pca, tmp_path):
     )
     with pytest.raises(ParameterError, match="the model has 64"):
         plots.reconstructions(pca, digits.X[:2], digits.image_shape, (100,))
+
+
+def test_only_lines_with_titles_leave_room_for_them(digits, tmp_path):
+    titled, plain = ["a", "b", "", ""], ["a", "b", "c", "d"]
+    heights = [
+        drawn(plots.images(digits.X[:4], (8, 8), columns=2, titles=words), tmp_path).images[0].get_array().shape[0]
+        for words in (None, titled, plain)
+    ]
+    assert heights == [2 * 9 + 1, 10 + 9 + 1, 2 * 10 + 1]
 
 
 def test_components_as_images_keep_every_pixel_and_its_sign(digits, pca, tmp_path):
