@@ -193,14 +193,6 @@ def _stopped(model: Any, X: np.ndarray) -> Any:
         return model.fit(X)
 
 
-def fisher_against_pca() -> Any:
-    """The picture of the example."""
-    sys.path.insert(0, str(EXAMPLES))
-    import fisher_against_pca as example
-
-    return example.picture_of(example.two_classes(), example.wine())
-
-
 def projection_pursuit() -> Any:
     """RANDU's triples on their principal components, and in the view that was found."""
     X = load("randu").X
@@ -897,7 +889,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         whitening,
         linear_discriminant_analysis,
         linear_autoencoder,
-        fisher_against_pca,
         projection_pursuit,
         fast_ica,
         factor_analysis,

@@ -27,11 +27,25 @@ import gallery
 
 HERE = Path(__file__).resolve().parent
 CHAPTERS = {
-    "Directions": (),
-    "Classes": (),
+    "Directions": (
+        "ellipse",
+        "variance_or_error",
+        "variance_along_directions",
+        "line_then_plane",
+        "exercise_matrices",
+        "eigen_digits",
+        "eigenfaces",
+        "standardisation",
+        "whitening_in_three_panels",
+        "randu",
+    ),
+    "Classes": (
+        "scatter_of_classes",
+        "fisher_against_pca",
+    ),
     "Sources and factors": (),
     "Kernels and distances": (),
-    "Manifolds": (),
+    "Manifolds": ("angles_on_a_circle",),
     "Nets, maps and text": (),
     "How much is kept": (),
     "The textbook's question": (),
