@@ -6,6 +6,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -229,6 +230,14 @@ def test_loadings_are_bars(tmp_path):
     assert [label.get_text() for label in ax.get_xticklabels()] == list(wine.names)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["component 1", "component 2"]
     assert drawn(plots.loadings(np.ones((1, 50))), tmp_path).get_xlabel() == "column"
+
+
+def test_the_title_of_loadings_stands_above_the_legend_in_a_narrow_panel():
+    figure = Figure(figsize=(10, 3.3), layout="constrained")
+    ax = figure.subplots(1, 3)[1]
+    plots.loadings(np.eye(3), title="what the components are made of", ax=ax)
+    FigureCanvasAgg(figure).draw()
+    assert ax.get_legend().get_window_extent().y1 <= ax._left_title.get_window_extent().y0
 
 
 def test_biplot_has_points_and_an_arrow_for_each_column(tmp_path):
