@@ -40,8 +40,8 @@ left.text(-1.45, 0.05, "PCA", color=INK)
 for i, (x, y) in enumerate(X):
     left.plot((x, x), (y, 0), color=WEAK, linewidth=1.2, linestyle=":")
     left.plot(x, y, MARKERS[i], color=COLORS[i], markersize=10)
-    left.text(1.26 * x, 1.2 * y, f"{names[i]} {angles[i]}°", color=INK, ha="center", va="center")
-left.set(xlim=(-1.5, 1.5), ylim=(-1.3, 1.3), aspect="equal", xticks=[], yticks=[])
+    left.text(1.33 * x, 1.2 * y, f"{names[i]} {angles[i]}°", color=INK, ha="center", va="center")
+left.set(xlim=(-1.55, 1.55), ylim=(-1.3, 1.3), aspect="equal", xticks=[], yticks=[])
 title(left, "four points, four angles")
 lines = (("Isomap along the circle", place), ("the bare angle", angles), ("PCA's one component", flat))
 for height, (words, z) in enumerate(lines):
@@ -60,6 +60,6 @@ for ax in (left, right):
 
 show(
     figure,
-    f"PCA's component puts A on D ({flat[0]:.2f} both) and B on C ({flat[1]:.2f} both). Along the circle they stand "
-    f"in the order {order}, steps {steps[0]:.2f}, {steps[1]:.2f} and {steps[2]:.2f} apart as they are on the circle.",
+    f"PCA's component puts A on D ({flat[0]:.2f} both) and B on C ({flat[1]:.2f} both). Isomap puts them in the order "
+    f"{order} of the circle, {steps[0]:.2f}, {steps[1]:.2f} and {steps[2]:.2f} apart, exactly as the points are.",
 )
