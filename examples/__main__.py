@@ -27,8 +27,23 @@ import gallery
 
 HERE = Path(__file__).resolve().parent
 CHAPTERS = {
-    "Directions": (),
-    "Classes": ("iris_six_ways",),
+    "Directions": (
+        "ellipse",
+        "variance_or_error",
+        "variance_along_directions",
+        "line_then_plane",
+        "standardisation",
+        "whitening_in_three_panels",
+        "exercise_matrices",
+        "eigen_digits",
+        "eigenfaces",
+        "randu",
+    ),
+    "Classes": (
+        "scatter_of_classes",
+        "fisher_against_pca",
+        "iris_six_ways",
+    ),
     "Sources and factors": (
         "cocktail_party",
         "cocktail_recordings",
@@ -39,6 +54,7 @@ CHAPTERS = {
         "airports",
     ),
     "Manifolds": (
+        "angles_on_a_circle",
         "iris_lle_collapse",
         "iris_isomap",
     ),

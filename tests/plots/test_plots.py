@@ -6,6 +6,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -129,6 +130,15 @@ def test_embedding_without_labels_takes_tensors(tmp_path):
     assert ax.get_legend() is None
 
 
+def test_embeddings_stand_side_by_side_on_shared_axes(tmp_path):
+    figure = Figure()
+    for ax in figure.subplots(1, 2, sharex=True, sharey=True):
+        plots.embedding(np.eye(3), ax=ax)
+    figure.savefig(tmp_path / "side_by_side.png")
+    assert figure.axes[0].get_adjustable() == "box"
+    assert plots.embedding(np.eye(3)).axes[0].get_adjustable() == "datalim"
+
+
 def test_more_classes_than_colours_stay_apart(tmp_path):
     marks = np.arange(30)
     ax = drawn(plots.embedding(np.eye(30), marks), tmp_path)
@@ -222,6 +232,14 @@ def test_loadings_are_bars(tmp_path):
     assert drawn(plots.loadings(np.ones((1, 50))), tmp_path).get_xlabel() == "column"
 
 
+def test_the_title_of_loadings_stands_above_the_legend_in_a_narrow_panel():
+    figure = Figure(figsize=(10, 3.3), layout="constrained")
+    ax = figure.subplots(1, 3)[1]
+    plots.loadings(np.eye(3), title="what the components are made of", ax=ax)
+    FigureCanvasAgg(figure).draw()
+    assert ax.get_legend().get_window_extent().y1 <= ax._left_title.get_window_extent().y0
+
+
 def test_biplot_has_points_and_an_arrow_for_each_column(tmp_path):
     wine = load("wine")
     pca = lowland.PCA(2, scale=True).fit(wine.X)
@@ -263,6 +281,15 @@ def test_reconstructions_stand_beside_the_rows(digits, pca, tmp_path):
     )
     with pytest.raises(ParameterError, match="the model has 64"):
         plots.reconstructions(pca, digits.X[:2], digits.image_shape, (100,))
+
+
+def test_only_lines_with_titles_leave_room_for_them(digits, tmp_path):
+    titled, plain = ["a", "b", "", ""], ["a", "b", "c", "d"]
+    heights = [
+        drawn(plots.images(digits.X[:4], (8, 8), columns=2, titles=words), tmp_path).images[0].get_array().shape[0]
+        for words in (None, titled, plain)
+    ]
+    assert heights == [2 * 9 + 1, 10 + 9 + 1, 2 * 10 + 1]
 
 
 def test_components_as_images_keep_every_pixel_and_its_sign(digits, pca, tmp_path):
