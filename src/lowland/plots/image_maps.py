@@ -70,24 +70,22 @@ def thumbnails(
     known = np.isfinite(plane).all(axis=1)
     way = _way(plane, known, path) if rows is None or path is not None else None
     shown = _chosen(plane, way, count) if rows is None else _rows("rows", rows, known, 1)
-    ax = axes_for(ax, (8.0, 5.6))
+    frame = Frame.around(plane[known], len(shown), image_shape)
+    corners = frame.matched(plane[shown])
+    everything, edge = np.vstack([plane[known], corners, corners + frame.size]), 0.1 * frame.size[1]
+    low, high = everything.min(axis=0) - edge, everything.max(axis=0) + edge
+    sides = (high - low) / (high - low).max()
+    ax = axes_for(ax, (8.0 * sides[0] + (0.4 if labels is None else 1.6), 8.0 * sides[1] + 0.5))
     embedding(
         plane, labels, label_names=label_names, axis_names=axis_names, title=title, size=size, ax=ax
     )  # fmt: skip
     if way is not None:
         ax.plot(*way.T, color=MARK, linewidth=1.6, alpha=0.9, zorder=3, solid_joinstyle="round")
     limits = limits or (float(images[shown].min()), float(images[shown].max()))
-    frame = Frame.around(plane[known], len(shown), image_shape)
-    corners = frame.matched(plane[shown])
     for row, corner in zip(shown, corners, strict=True):
         _draw(ax, plane[row], images[row].reshape(image_shape), frame, corner, limits, colors)
     ax.set_aspect("equal", adjustable="box")  # the limits hold as they are, with the images at their edge
-    everything, edge = np.vstack([plane[known], corners, corners + frame.size]), 0.1 * frame.size[1]
-    (left, bottom), (right, top) = everything.min(axis=0) - edge, everything.max(axis=0) + edge
-    ax.set_xlim(left, right)
-    ax.set_ylim(bottom, top)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
     return figure_of(ax)
 
 
