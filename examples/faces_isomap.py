@@ -6,9 +6,9 @@ map: the head looks the same way as the map goes. After Tenenbaum, de Silva and 
 """
 
 import numpy as np
-from gallery import load, show, title
 from matplotlib.figure import Figure
 
+from gallery import load, show, title
 from lowland import Isomap, plots
 from lowland.plots.canvas import STRONG, quiet
 

@@ -6,8 +6,8 @@ each other on the map, though LLE was not told their order. After Roweis and Sau
 """
 
 import numpy as np
-from gallery import load, panels, show, title
 
+from gallery import load, panels, show, title
 from lowland import LocallyLinearEmbedding, plots
 from lowland.plots.canvas import STRONG, WEAK, quiet
 
@@ -37,6 +37,6 @@ title(pairs, "How far apart")
 quiet(pairs)
 show(
     figure,
-    f"On the map of 1,965 frames two that follow each other in the film lie {far / near:.0f} times nearer to each other "
-    "than two drawn at random (medians), though the order of the film was not told.",
+    f"On the map of 1,965 frames two that follow each other in the film lie {far / near:.0f} times nearer to each "
+    "other than two drawn at random (medians), though the order of the film was not told.",
 )

@@ -6,13 +6,13 @@ draws a map on which straight lines are as long as these ways. After Tenenbaum, 
 """
 
 import numpy as np
-from gallery import show, title
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from gallery import show, title
 from lowland import Isomap
 from lowland.blocks.neighbors import nearest_neighbors
 from lowland.data import swiss_roll

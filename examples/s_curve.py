@@ -6,7 +6,6 @@ Its arms lie far apart, so that even with 40 neighbours no link jumps. Who loses
 """
 
 from gallery import explained, manifold_methods, manifold_panels, map_of, show, title
-
 from lowland import Isomap
 from lowland.data import s_curve
 
@@ -34,6 +33,6 @@ width = max(found[name, k][1] for name in ("LLE", "Laplacian", "diffusion") for 
 show(
     figure,
     f"From 8 to 40 neighbours {', '.join(flat[:-1])} and {flat[-1]} flatten the sheet (R² above 0.95), and no link "
-    f"jumps. Plain LLE, Laplacian eigenmaps and the diffusion map keep the length alone: their R² of the width is at most "
-    f"{width:.2f}.",
+    f"jumps. Plain LLE, Laplacian eigenmaps and the diffusion map keep the length alone: their R² of the width is "
+    f"at most {width:.2f}.",
 )

@@ -1,4 +1,4 @@
-"""The swiss roll by every manifold method: who unrolls it, and what one neighbour too many does.
+"""The swiss roll by every manifold method: who unrolls it, and what too many neighbours do.
 
 A thousand points on a rolled-up sheet, 89 long and 21 high, coloured by the length along it. Below each map, R² of
 length and of height by the best affine map: 1.00 and 1.00 is the flat sheet. Red: one of the two is lost.
@@ -6,7 +6,6 @@ With 20 neighbours some links jump from turn to turn, and nobody unrolls it any 
 """
 
 from gallery import explained, manifold_methods, manifold_panels, map_of, show, title
-
 from lowland import Isomap
 from lowland.data import swiss_roll
 
