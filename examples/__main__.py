@@ -55,8 +55,15 @@ CHAPTERS = {
     ),
     "Manifolds": (
         "angles_on_a_circle",
+        "geodesic_distances",
+        "swiss_roll",
+        "s_curve",
+        "sphere_patch",
         "iris_lle_collapse",
         "iris_isomap",
+        "faces_isomap",
+        "faces_lle",
+        "moved_patch",
     ),
     "Nets, maps and text": (
         "linear_autoencoder_against_pca",
