@@ -7,10 +7,11 @@ a plane, where the border (red) is folded in. After Saul and Roweis (2003), Thin
 
 import numpy as np
 
-from gallery import explained, panels, show
+from gallery import panels, show
 from lowland import PCA, LocallyLinearEmbedding, plots
 from lowland.blocks.procrustes import Procrustes
 from lowland.data import moved_patch
+from sheets import explained
 
 patch = moved_patch(961)
 places = patch.truth * [1, -1]  # to the right, and up

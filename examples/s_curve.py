@@ -5,9 +5,10 @@ of length and of width by the best affine map: 1.00 and 1.00 is the flat sheet. 
 Its arms lie far apart, so that even with 40 neighbours no link jumps. Who loses the width does so for every k.
 """
 
-from gallery import explained, manifold_methods, manifold_panels, map_of, show, title
+from gallery import show, title
 from lowland import Isomap
 from lowland.data import s_curve
+from sheets import explained, manifold_methods, manifold_panels, map_of
 
 KS = (6, 8, 20, 40)
 curve = s_curve(1000)

@@ -7,8 +7,9 @@ not a rolled-up sheet: by Gauss's theorem every flat map of it stretches somethi
 
 import numpy as np
 
-from gallery import explained, manifold_methods, manifold_panels, map_of, show, title
+from gallery import show, title
 from lowland.data import sphere
+from sheets import explained, manifold_methods, manifold_panels, map_of
 
 KS = (6, 8, 12, 20)
 patch = sphere(1000, cap=90)

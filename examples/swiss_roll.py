@@ -5,9 +5,10 @@ length and of height by the best affine map: 1.00 and 1.00 is the flat sheet. Re
 With 20 neighbours some links jump from turn to turn, and nobody unrolls it any more.
 """
 
-from gallery import explained, manifold_methods, manifold_panels, map_of, show, title
+from gallery import show, title
 from lowland import Isomap
 from lowland.data import swiss_roll
+from sheets import explained, manifold_methods, manifold_panels, map_of
 
 KS = (6, 8, 12, 20)
 roll = swiss_roll(1000)
