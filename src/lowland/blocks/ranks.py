@@ -223,8 +223,7 @@ class _Counting:
         P = self.products._points  # (n, d)
         B, b2 = self.products._single if self.dtype == np.float32 else self.products._double
         powers = np.empty(self.targets.shape)
-        k = self.targets.shape[1]
-        kernels.measure_pairs(P, np.repeat(self.own, k), P, self.targets.ravel(), 2.0, powers.reshape(-1))
+        kernels.measure_table(P, self.own, P, self.targets, 2.0, powers)
         size = self.products._frame[1]
         return _Limits(B, b2, b2.astype(self.dtype), powers, powers / size / size)
 

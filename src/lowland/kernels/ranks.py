@@ -6,7 +6,7 @@ Of equally near points the one of the lower index is nearer; a point has no rank
 import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
-from lowland.kernels.neighbors import _before, _power_between, _to_points
+from lowland.kernels.neighbors import _before, _power_between, _sort_links, _to_points
 
 _ROUNDING = 1e-15  # a few roundings of double precision
 _NONE, _ONE = np.float32(0), np.float32(1)
@@ -148,7 +148,7 @@ def settle_orders(D, own, order, out):
         for stop in range(1, n + 1):
             if stop == n or row[line[stop]] != row[line[start]]:
                 if stop - start > 1:
-                    line[start:stop].sort()
+                    _sort_links(line[start:stop], line[start:stop])  # as its own companion: numba's sort compiles long
                 start = stop
         place = 0
         for a in range(n):
