@@ -329,18 +329,24 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
 # --- one row's errors, as measures ---
 
 
-def neighborhood_measures(high: HighSide, Z: Side, k: int) -> tuple[Measure, ...]:
-    """Trustworthiness, continuity, both rank errors, LCMC and the area under R_NX, from one walk over the orders."""
+def neighborhood_measures(
+    high: HighSide, Z: Side, k: int, *, per_row: bool = False
+) -> tuple[tuple[Measure, ...], CoRanking]:
+    """Trustworthiness, continuity, both rank errors, LCMC and the area under R_NX, and its curves, from one walk.
+
+    ``per_row``: trustworthiness has the value of each row as well.
+    """
     check_neighbors(k, high.n)
     orders, looked = Orders.of(high, Z, k), high.looked
     false, missed, relative_false, relative_missed, shared = orders.errors.T
+    curves = orders.curves(high)
     return (
-        _trust(looked, false, k),
+        _trust(looked, false, k, per_row=per_row),
         _continuity(looked, missed, k),
         *_relative(looked, relative_false, relative_missed, k),
         _lcmc(looked, shared, k),
-        orders.curves(high).area,
-    )
+        curves.area,
+    ), curves
 
 
 def _looked(
