@@ -39,7 +39,8 @@ def test_the_life_of_a_worker(shared, monkeypatch):
         assert worker._process.pid == first  # an error does not cost the process
 
         monkeypatch.setattr("lowland.study.worker.GRACE", -60.0)  # the limit has passed before anything is done
-        late = worker.fit(Planned("MDS", "MDS", {}), 0.5)
+        slow = {"init": "random", "n_init": 1000}  # an MDS of so few rows alone may be done before anyone looks
+        late = worker.fit(Planned("MDS", "MDS", slow), 0.5)
         assert late.status == "timed out"
         monkeypatch.undo()
 

@@ -164,7 +164,7 @@ class _Counting:
         tried = np.linspace(0, len(self.own) - 1, min(len(self.own), _TRIED)).astype(np.int64)
         part = _Counting(self.products, self.own[tried], self.targets[tried], self.dtype, whole=False)
         counts = np.zeros(part.targets.shape, dtype=np.int64)
-        space = np.empty(_TILE * _TILE, dtype=self.dtype)
+        space: np.ndarray = np.empty(_TILE * _TILE, dtype=self.dtype)
         rows, measured = slice(0, len(tried)), 0
         for columns in blocks(self.n, _TILE):
             measured += part._count(part._product(rows, columns, space), rows, columns, counts)
