@@ -80,6 +80,25 @@ def test_ranks_by_counting_are_those_of_sorting(kind, d, lattice, monkeypatch):
         np.testing.assert_array_equal(side.ranks(targets, LocalRun()), expected)
 
 
+@pytest.mark.parametrize("d", [3, 30])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("lattice", [False, True])
+def test_ranks_and_nearest_from_the_same_products_are_those_of_sorting(d, kind, lattice, monkeypatch):
+    """Columns that are the same in all points, ties and twins included: rows that candidates leave unsure as well."""
+    monkeypatch.setattr(blocks, "_TILE", 64)
+    rng = np.random.default_rng(d)
+    X = (rng.integers(0, 2, (150, d)) if lattice else rng.standard_normal((150, d)) - 7).astype(kind)
+    X[:, 1], X[100:130] = 0.1, X[50]
+    targets = (np.arange(150)[:, None] + [1, 50, 75]) % 150
+    ranks = rank_twin(X)
+    near = np.argsort(np.where(ranks == 0, 1000, ranks), axis=1)[:, :5]
+    for rows in (None, np.array([149, 3, 105])):
+        chosen = slice(None) if rows is None else rows
+        found = Side(X).ranks_and_nearest(targets[chosen], 5, LocalRun(), rows)
+        np.testing.assert_array_equal(found[0], np.take_along_axis(ranks, targets, axis=1)[chosen])
+        np.testing.assert_array_equal(found[1], near[chosen])
+
+
 def test_products_that_tell_nothing_apart_give_way_to_comparing():
     """One row so far away that the others are equal beside it, in single and in double precision."""
     rng = np.random.default_rng(0)
@@ -126,6 +145,8 @@ def test_definitions(cloud, k):
     X, Z = cloud
     assert quality.trustworthiness(X, Z, k).value == pytest.approx(trust_twin(X, Z, k), abs=1e-14)
     assert quality.continuity(X, Z, k).value == pytest.approx(trust_twin(Z, X, k), abs=1e-14)
+    both = quality.trustworthiness_and_continuity(X, Z, k)
+    assert [m.value for m in both] == [quality.trustworthiness(X, Z, k).value, quality.continuity(X, Z, k).value]
     false, missed = quality.mean_relative_rank_errors(X, Z, k)
     assert false.value == pytest.approx(rank_error_twin(X, Z, k), abs=1e-14)
     assert missed.value == pytest.approx(rank_error_twin(Z, X, k), abs=1e-14)

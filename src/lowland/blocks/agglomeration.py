@@ -74,6 +74,8 @@ class SquaresOfPairs:
             Y = Y - like(self.shift, Y)[:, None]
         if self.times is not None:
             Y = Y * like(self.times, Y)[:, None]
+        if isinstance(Y, np.ndarray):
+            Y = np.ascontiguousarray(Y)  # once: numpy would copy all of it whenever some columns are taken
         step, parts = max(1, _BLOCK // max(1, X.shape[0])), []
         for start in range(0, len(self.first), step):
             i, j = (like(part[start : start + step], Y, xp.int64) for part in (self.first, self.second))

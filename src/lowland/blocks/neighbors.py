@@ -24,6 +24,7 @@ from lowland.run.run import Run, all_finite
 
 Search = Literal["auto", "tree", "products", "approximate"]
 
+_FEW_POINTS = 512  # of which all pairs are compared before a tree is built, or its loops are compiled
 _TREE_COLUMNS = 32  # beyond this many a tree is not tried
 _TREE_SHARE = 0.05  # of all points: where a tree measures more for each row, products are faster
 _TREE_POINTS = 500  # which it may always
@@ -173,6 +174,8 @@ def searcher_of(X: Array, metric: Metric, params: dict[str, Any], search: Search
     if search == "products":
         return by_products
     if X.shape[1] <= _TREE_COLUMNS:
+        if X.shape[0] <= _FEW_POINTS:
+            return Comparisons(X, metric, params)
         tree = Tree(X, space)
         if tree.points_measured(k) < max(_TREE_POINTS, _TREE_SHARE * X.shape[0]):
             return tree

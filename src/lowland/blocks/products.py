@@ -45,20 +45,32 @@ class Products:
         return self.space.points(to_numpy(self.X))
 
     @cached_property
-    def _frame(self) -> tuple[np.ndarray, float]:
-        """A centre, (d,), and a size: about it and in its units squares neither overflow nor lose what is shared."""
+    def _frame(self) -> tuple[np.ndarray, float, np.ndarray]:
+        """A centre, (d,), a size, and which columns differ, (r,).
+
+        About the centre and in units of the size squares neither overflow nor lose what is shared. A column that is
+        the same in all points, as the rim of images, lies at the centre and adds nothing to any product.
+        """
         P = self._points
-        centre = P.mean(axis=0, dtype=np.float64)
-        return centre, _farthest(P, centre) or 1.0
+        lowest, highest = P.min(axis=0), P.max(axis=0)
+        centre = np.where(lowest == highest, lowest, P.mean(axis=0, dtype=np.float64))
+        far = max(float(np.abs(end - centre).max()) for end in (lowest, highest))
+        differ = np.flatnonzero(lowest != highest)
+        return centre, far or 1.0, differ if len(differ) else np.arange(len(centre))
 
     def _framed(self, P: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray]:
-        """Points about the centre in units of the size, and the squares of their lengths in float64."""
-        centre, size = self._frame
-        A: np.ndarray = np.empty(P.shape, dtype=dtype)
+        """Points about the centre in units of the size, (m, r), and the squares of their lengths in float64.
+
+        The squares are those of all columns: other rows may differ where the points do not.
+        """
+        centre, size, differ = self._frame
+        A: np.ndarray = np.empty((len(P), len(differ)), dtype=dtype)
         squares = np.empty(len(P))
+        all_differ = len(differ) == len(centre)
         for block in blocks(len(P), _ROWS):
-            A[block] = (P[block] - centre) / size
-            wide = A[block].astype(np.float64)
+            near = ((P[block] - centre) / size).astype(dtype, copy=False)
+            A[block] = near if all_differ else near[:, differ]
+            wide = near.astype(np.float64, copy=False)
             squares[block] = np.einsum("ij,ij->i", wide, wide)
         return A, squares
 
@@ -98,7 +110,7 @@ class Products:
                 continue
             whole = own_points and len(open_rows) == len(Q)
             P, mine = (Q, own) if len(open_rows) == len(Q) else (np.ascontiguousarray(Q[open_rows]), own[open_rows])
-            K = min(n, k + max(8, k // 2))
+            K = candidates(k, n)
             found, values, sure = self._proposed(P, k, K, mine, labels, dtype, run, whole)
             indices[open_rows], powers[open_rows] = found, values
             open_rows = open_rows[~sure]
@@ -126,8 +138,6 @@ class Products:
         whole: bool,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The k nearest of K candidates of each row, and for which rows nothing nearer can have been missed."""
-        from lowland.kernels import neighbors as kernels
-
         B, b2 = self._single if dtype == np.float32 else self._double
         A, a2 = (B, b2) if whole else self._framed(Q, dtype)
         values: np.ndarray = np.full((len(Q), K), np.inf, dtype=dtype)
@@ -136,15 +146,24 @@ class Products:
             _pair_blocks(B, b2.astype(dtype), labels, values, indices, run)
         else:
             _row_blocks(A, B, b2.astype(dtype), own, labels, values, indices, run)
+        return self._confirmed(Q, k, a2, values, indices, run)
+
+    def _confirmed(
+        self, Q: np.ndarray, k: int, a2: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Measure the candidates that heaps hold; ``a2`` are the squares of the rows that they belong to."""
+        from lowland.kernels import neighbors as kernels
+
         farthest = values[:, 0].astype(np.float64) + a2  # a heap has its largest on top: nothing left out is nearer
-        powers = np.empty((len(Q), K))
+        powers = np.empty(values.shape)
 
         def measure(block: slice) -> None:
             kernels.measure_candidates(Q[block], self._points, 2.0, indices[block], powers[block])
 
         over_blocks(run, "measuring candidates", blocks(len(Q), _ROWS), measure)
-        kth = powers[:, k - 1] / self._frame[1] / self._frame[1]
-        return indices[:, :k], powers[:, :k], farthest - rounding(a2, kth, B.shape[1], dtype) > kth
+        _, size, differ = self._frame
+        kth = powers[:, k - 1] / size / size
+        return indices[:, :k], powers[:, :k], farthest - rounding(a2, kth, len(differ), values.dtype.type) > kth
 
     def within(self, radius: float, run: Run) -> Links:
         """Products propose, differences decide."""
@@ -178,6 +197,11 @@ class Products:
         """Return for the points at ``rows`` the nearest of another label and its distance."""
         indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
         return indices[:, 0].astype(np.int64), lengths[:, 0]
+
+
+def candidates(k: int, n: int) -> int:
+    """How many of n points products propose where k are asked for."""
+    return min(n, k + max(8, k // 2))
 
 
 def _farthest(P: np.ndarray, centre: np.ndarray) -> float:

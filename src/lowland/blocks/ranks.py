@@ -12,7 +12,7 @@ import numpy as np
 
 from lowland.blocks.metrics import METRICS, Metric
 from lowland.blocks.neighbors import searcher_of
-from lowland.blocks.products import Products
+from lowland.blocks.products import Products, candidates
 from lowland.blocks.searching import Comparisons, Space, blocks, over_blocks
 from lowland.run.run import Run
 
@@ -60,25 +60,48 @@ class Side:
 
     def ranks(self, targets: np.ndarray, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
         """Return which neighbour of each point, or of those at ``rows``, its ``targets`` are, (m, k): 1 the nearest."""
-        own = np.arange(self.n) if rows is None else rows
-        targets = targets.astype(np.int64)
-        space = Space.of(self.metric, self.params)
-        if space is not None and space.p == 2 and self.X.shape[1] > _FEW_COLUMNS:
-            space.check(self.X)
-            counting = _Counting(Products(self.X, space), own, targets)
-            for dtype in (np.float32, np.float64):
-                if counting.tells_apart(dtype):
-                    return counting.ranks(dtype, run, whole=rows is None)
-        return self._by_comparing(own, targets, run)
+        counting = self._counting(targets, rows)
+        return self._by_comparing(targets, run, rows) if counting is None else counting.ranks(run)
 
-    def _by_comparing(self, own: np.ndarray, targets: np.ndarray, run: Run) -> np.ndarray:
+    def ranks_and_nearest(
+        self, targets: np.ndarray, k: int, run: Run, rows: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``ranks`` of the targets, and the k ``nearest``: where products are made, both from the same ones."""
+        counting = self._counting(targets, rows)
+        if counting is None:
+            return self._by_comparing(targets, run, rows), self.nearest(k, run, rows)
+        return counting.ranks_and_nearest(k, run)
+
+    def _counting(self, targets: np.ndarray, rows: np.ndarray | None) -> _Counting | None:
+        """Products that tell nearly all pairs apart; None: there are none."""
+        space = Space.of(self.metric, self.params)
+        if space is None or space.p != 2 or self.X.shape[1] <= _FEW_COLUMNS:
+            return None
+        space.check(self.X)
+        products = Products(self.X, space)
+        own, targets = np.arange(self.n) if rows is None else rows, targets.astype(np.int64)
+        for dtype in (np.float32, np.float64):
+            counting = _Counting(products, own, targets, dtype, whole=rows is None)
+            if counting.tells_apart():
+                return counting
+        return None
+
+    def _by_comparing(self, targets: np.ndarray, run: Run, rows: np.ndarray | None) -> np.ndarray:
         from lowland.kernels import ranks as kernels
 
+        own, targets = np.arange(self.n) if rows is None else rows, targets.astype(np.int64)
         found = np.empty(targets.shape, dtype=np.int64)
+        points, space = self._compare._points, self._compare._space
+        few = space is not None and points.shape[1] <= _FEW_COLUMNS
+        T = np.ascontiguousarray(points.T, dtype=np.float64) if few else None  # (d, n)
 
         def work(block: slice) -> None:
-            D = self._powers(own[block])
-            kernels.rank_by_counting(D, own[block], targets[block], found[block])
+            if T is not None and space is not None:
+                Q = np.ascontiguousarray(points[own[block]], dtype=np.float64)
+                kernels.rank_by_measuring(Q, T, space.p, own[block], targets[block], found[block])
+            else:
+                D = self._powers(own[block])
+                kernels.rank_by_counting(D, own[block], targets[block], found[block])
 
         over_blocks(self.threads(run), "ranking neighbours", blocks(len(own), self._step), work)
         return found
@@ -128,74 +151,117 @@ class _Counting:
     products: Products
     own: np.ndarray  # (m,)
     targets: np.ndarray  # (m, k)
+    dtype: type  # of the products
+    whole: bool  # all points are asked about: each product of two blocks of points serves both
 
-    def tells_apart(self, dtype: type) -> bool:
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.products._points)
+
+    def tells_apart(self) -> bool:
         """Whether products in this precision leave few pairs to be measured, tried on some rows."""
         tried = np.linspace(0, len(self.own) - 1, min(len(self.own), _TRIED)).astype(np.int64)
-        part = _Counting(self.products, self.own[tried], self.targets[tried])
+        part = _Counting(self.products, self.own[tried], self.targets[tried], self.dtype, whole=False)
         counts = np.zeros(part.targets.shape, dtype=np.int64)
-        limits = part._limits(dtype)
-        n = len(self.products._points)
-        measured = sum(part._add(slice(0, len(tried)), columns, limits, counts) for columns in blocks(n, _TILE))
-        return measured <= max(_TOLD_APART * n, 1) * counts.size
+        space: np.ndarray = np.empty(_TILE * _TILE, dtype=self.dtype)
+        rows, measured = slice(0, len(tried)), 0
+        for columns in blocks(self.n, _TILE):
+            measured += part._count(part._product(rows, columns, space), rows, columns, counts)
+        return measured <= max(_TOLD_APART * self.n, 1) * counts.size
 
-    def ranks(self, dtype: type, run: Run, *, whole: bool) -> np.ndarray:
-        """Count for all rows; ``whole``: each product of two blocks of points serves both."""
-        n = len(self.products._points)
+    def ranks(self, run: Run) -> np.ndarray:
+        """Count for all rows."""
+        return self._walk(run, None)
+
+    def ranks_and_nearest(self, k: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
+        """Count, and keep the nearest candidates on the way; where these are not sure, search."""
+        heaps = _Heaps.of(len(self.own), candidates(k, self.n), self.n, self.dtype)
+        ranks = self._walk(run, heaps)
+        points, squares = self.products._points, self._limits.b2
+        if not self.whole:
+            points, squares = np.ascontiguousarray(points[self.own]), squares[self.own]
+        near, _, sure = self.products._confirmed(points, k, squares, heaps.values, heaps.indices, run)
+        if not sure.all():
+            near[~sure] = self.products.nearest(k, run, rows=self.own[~sure])[0]
+        return ranks, near
+
+    def _walk(self, run: Run, heaps: _Heaps | None) -> np.ndarray:
+        """Go through the products of all blocks: count for the rows, and the columns where these are rows as well."""
         counts = np.zeros(self.targets.shape, dtype=np.int64)
-        limits, stretches = self._limits(dtype), blocks(n, _TILE)
-        rows = stretches if whole else blocks(len(self.own), _TILE)
+        stretches = blocks(self.n, _TILE)
+        rows = stretches if self.whole else blocks(len(self.own), _TILE)
         locks, space = [threading.Lock() for _ in rows], _Space()
+        _ = self._limits  # before threads would each make them
+
+        def take(V: np.ndarray, a: int, columns: slice) -> None:
+            here = np.zeros_like(counts[rows[a]])
+            self._count(V, rows[a], columns, here)
+            with locks[a]:
+                counts[rows[a]] += here
+                if heaps is not None:
+                    heaps.keep(V, self._limits.add, rows[a], columns, self.own)
 
         def work(pair: tuple[int, int]) -> None:
             a, b = pair
-            here, there = np.zeros_like(counts[rows[a]]), None
-            V = self._product(rows[a], stretches[b], limits, space.of("product", dtype))
-            self._count(V, rows[a], stretches[b], limits, here)
-            if whole and a != b:
-                there = np.zeros_like(counts[rows[b]])
-                turned = space.of("turned", dtype)[: V.size].reshape(V.T.shape)
+            V = self._product(rows[a], stretches[b], space.of("product", self.dtype))
+            take(V, a, stretches[b])
+            if self.whole and a != b:
+                turned = space.of("turned", self.dtype)[: V.size].reshape(V.T.shape)
                 np.copyto(turned, V.T)
-                self._count(turned, rows[b], stretches[a], limits, there)
-            with locks[a]:
-                counts[rows[a]] += here
-            if there is not None:
-                with locks[b]:
-                    counts[rows[b]] += there
+                take(turned, b, stretches[a])
 
         upper = itertools.combinations_with_replacement(range(len(stretches)), 2)
-        pairs = upper if whole else itertools.product(range(len(rows)), range(len(stretches)))
+        pairs = upper if self.whole else itertools.product(range(len(rows)), range(len(stretches)))
         over_blocks(run, "ranking neighbours", list(pairs), work)
         return 1 + counts
 
-    def _limits(self, dtype: type) -> _Limits:
+    @cached_property
+    def _limits(self) -> _Limits:
         from lowland.kernels import neighbors as kernels
 
         P = self.products._points  # (n, d)
-        B, b2 = self.products._single if dtype == np.float32 else self.products._double
+        B, b2 = self.products._single if self.dtype == np.float32 else self.products._double
         powers = np.empty(self.targets.shape)
-        for a in range(self.targets.shape[1]):
-            kernels.measure_pairs(P, self.own, P, self.targets[:, a], 2.0, powers[:, a])
+        kernels.measure_table(P, self.own, P, self.targets, 2.0, powers)
         size = self.products._frame[1]
-        return _Limits(B, b2, b2.astype(dtype), powers, powers / size / size)
+        return _Limits(B, b2, b2.astype(self.dtype), powers, powers / size / size)
 
-    def _product(self, rows: slice, columns: slice, limits: _Limits, space: np.ndarray) -> np.ndarray:
-        A, B = -2 * limits.B[self.own[rows]], limits.B[columns]
+    def _product(self, rows: slice, columns: slice, space: np.ndarray) -> np.ndarray:
+        P = self._limits.B
+        A, B = -2 * (P[rows] if self.whole else P[self.own[rows]]), P[columns]
         return np.matmul(A, B.T, out=space[: len(A) * len(B)].reshape(len(A), len(B)))
 
-    def _add(self, rows: slice, columns: slice, limits: _Limits, counts: np.ndarray) -> int:
-        space = np.empty(_TILE * _TILE, dtype=limits.B.dtype)
-        return self._count(self._product(rows, columns, limits, space), rows, columns, limits, counts)
-
-    def _count(self, V: np.ndarray, rows: slice, columns: slice, limits: _Limits, counts: np.ndarray) -> int:
+    def _count(self, V: np.ndarray, rows: slice, columns: slice, counts: np.ndarray) -> int:
         from lowland.kernels import ranks as kernels
 
-        own = self.own[rows]
+        own, limits = self.own[rows], self._limits
         low, high = limits.between(rows, own, columns)
         return kernels.count_by_products(
             V, limits.add[columns], columns.start, own, self.targets[rows], limits.powers[rows], low, high,
             self.products._points, counts,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Heaps:
+    """The nearest candidates of each row so far."""
+
+    values: np.ndarray  # (m, K) as products have them
+    indices: np.ndarray  # (m, K) int32
+    places: np.ndarray  # (n,) 0, 1, 2 …
+
+    @classmethod
+    def of(cls, m: int, K: int, n: int, dtype: type) -> _Heaps:
+        return cls(np.full((m, K), np.inf, dtype=dtype), np.full((m, K), n, dtype=np.int32), np.arange(n))
+
+    def keep(self, V: np.ndarray, add: np.ndarray, rows: slice, columns: slice, own: np.ndarray) -> None:
+        """Merge a product in."""
+        from lowland.kernels import neighbors as kernels
+
+        kernels.keep_smallest(
+            V, add[columns], columns.start, own[rows], self.places[columns], self.values[rows], self.indices[rows]
+        )
 
 
 class _Space(threading.local):

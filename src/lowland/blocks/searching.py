@@ -111,8 +111,8 @@ class Space:
 
 
 _POWERS: dict[str, float] = {
-    "euclidean": 2, "l2": 2, "sqeuclidean": 2, "cosine": 2, "correlation": 2,
-    "manhattan": 1, "cityblock": 1, "l1": 1, "chebyshev": np.inf,
+    "euclidean": 2.0, "l2": 2.0, "sqeuclidean": 2.0, "cosine": 2.0, "correlation": 2.0,
+    "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf,
 }  # fmt: skip
 
 

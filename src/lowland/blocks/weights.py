@@ -12,9 +12,10 @@ import scipy.sparse
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.blocks.neighbors import NearestAmong, NeighborGraph
 from lowland.blocks.searching import blocks, over_blocks
-from lowland.kernels.neighborhoods import reconstruct
+from lowland.kernels.neighborhoods import reconstruct, reconstruct_by_directions
 from lowland.run.run import Run, all_finite
 
+_DIRECT = 1e-8  # with less regularisation than this a factorisation is no longer sure of its digits
 BLOCK = 4096  # neighbourhoods a thread works on at a time
 
 
@@ -28,7 +29,8 @@ def reconstruction_weights(
     weights that give x back equally well the shortest.
     """
     W = np.empty(len(to))
-    reconstruct(np.ascontiguousarray(X), np.ascontiguousarray(points), start, to, float(reg), W)
+    weigh = reconstruct if reg >= _DIRECT else reconstruct_by_directions
+    weigh(np.ascontiguousarray(X), np.ascontiguousarray(points), start, to, float(reg), W)
     return W
 
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from lowland.kernels.compile import vector_kernel
 
-_DIRECT = 1e-8  # with less regularisation than this a factorisation is no longer sure of its digits
-
 
 @vector_kernel
 def reconstruct(X, P, start, to, reg, W):
-    """Write the weights, adding up to one, by which the members among P give back each row of X, to the flat W."""
+    """Write the weights, adding up to one, by which the members among P give back each row of X, to the flat W.
+
+    With too little ``reg`` the factorisation is no longer sure of its digits: ``reconstruct_by_directions`` is.
+    """
     most = 0
     for i in range(X.shape[0]):
         most = max(most, start[i + 1] - start[i])
@@ -22,17 +23,29 @@ def reconstruct(X, P, start, to, reg, W):
         a, m = start[i], start[i + 1] - start[i]
         trace = _gram(X[i], P, to[a : a + m], C, G)
         if trace == 0.0:
-            w[:m] = 1.0
-        elif reg >= _DIRECT:
+            for j in range(m):
+                w[j] = 1.0
+        else:
             for j in range(m):
                 G[j, j] += reg * trace
             _solve_ones(G, m, w)
-        else:
-            U, squares = _principal(X[i], P, to[a : a + m], False)
-            w[:m] = _weights_from(U, squares, reg)
-        total = w[:m].sum()
+        total = 0.0
+        for j in range(m):
+            total += w[j]
         for j in range(m):
             W[a + j] = w[j] / total
+
+
+@vector_kernel
+def reconstruct_by_directions(X, P, start, to, reg, W):
+    """The same from the principal directions of each neighbourhood, for any ``reg`` down to zero."""
+    for i in range(X.shape[0]):
+        a, m = start[i], start[i + 1] - start[i]
+        U, squares = _principal(X[i], P, to[a : a + m], False)
+        if squares[0] == 0.0:
+            W[a : a + m] = 1.0 / m
+        else:
+            W[a : a + m] = _weights_from(U, squares, reg)
 
 
 @vector_kernel

@@ -427,16 +427,51 @@ def distances_by_columns(Q, T, p, out):
 
 
 @kernel
+def _squares_of_four(x, a, b, c, d):
+    """Squared distances of x to four points at once: each sum waits for its own terms only."""
+    to_a, to_b, to_c, to_d = 0.0, 0.0, 0.0, 0.0
+    for e in range(x.size):
+        own = np.float64(x[e])
+        s, t, u, v = own - np.float64(a[e]), own - np.float64(b[e]), own - np.float64(c[e]), own - np.float64(d[e])
+        to_a += s * s
+        to_b += t * t
+        to_c += u * u
+        to_d += v * v
+    return to_a, to_b, to_c, to_d
+
+
+@kernel
+def _measure_row(x, X, p, places, values):
+    """Write the distances of x to the points of X that ``places`` names; a place beyond them stands for none."""
+    n, count, start = X.shape[0], places.size, 0
+    while p == 2.0 and start + 4 <= count:
+        i, j, k, l = places[start], places[start + 1], places[start + 2], places[start + 3]  # noqa: E741
+        if min(min(i, j), min(k, l)) < 0 or max(max(i, j), max(k, l)) >= n:
+            break
+        four = _squares_of_four(x, X[i], X[j], X[k], X[l])
+        values[start], values[start + 1], values[start + 2], values[start + 3] = four
+        start += 4
+    for a in range(start, count):
+        j = places[a]
+        values[a] = _power_between(x, X[j], p) if 0 <= j < n else np.inf
+
+
+@kernel
 def measure_candidates(Q, X, p, indices, values):
     """Write the distances of rows Q to the points of X that ``indices`` names, and sort both by them.
 
     An index beyond the points stands for none.
     """
     for i in range(Q.shape[0]):
-        for a in range(indices.shape[1]):
-            j = indices[i, a]
-            values[i, a] = _power_between(Q[i], X[j], p) if 0 <= j < X.shape[0] else np.inf
+        _measure_row(Q[i], X, p, indices[i], values[i])
         _sort_links(values[i], indices[i])
+
+
+@kernel
+def measure_table(Q, rows, X, places, p, values):
+    """Write the distances of rows Q[rows] to the points of X that the row of ``places`` beside each names, (m, k)."""
+    for a in range(rows.size):
+        _measure_row(Q[rows[a]], X, p, places[a], values[a])
 
 
 @kernel
@@ -474,14 +509,11 @@ def both_directions(start, to, length, out_start, out_to, out_length):
     kept = 0
     for i in range(n):
         first, last = places[i], places[i + 1]
-        order = np.argsort(out_to[first:last], kind="mergesort")
-        targets, lengths = out_to[first:last][order], out_length[first:last][order]
+        _sort_links(out_to[first:last], out_length[first:last])  # by point, of the same the shorter first
         out_start[i] = kept
-        for a in range(targets.size):
-            if kept > out_start[i] and out_to[kept - 1] == targets[a]:
-                out_length[kept - 1] = min(out_length[kept - 1], lengths[a])
-            else:
-                out_to[kept], out_length[kept] = targets[a], lengths[a]
+        for a in range(first, last):
+            if kept == out_start[i] or out_to[kept - 1] != out_to[a]:
+                out_to[kept], out_length[kept] = out_to[a], out_length[a]
                 kept += 1
     out_start[n] = kept
     return kept

@@ -6,9 +6,8 @@ Of equally near points the one of the lower index is nearer; a point has no rank
 import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
-from lowland.kernels.neighbors import _before, _power_between
+from lowland.kernels.neighbors import _before, _power_between, _sort_links, _to_points
 
-_STRETCH = 256  # values counted together
 _ROUNDING = 1e-15  # a few roundings of double precision
 _NONE, _ONE = np.float32(0), np.float32(1)
 
@@ -31,31 +30,54 @@ def _not_above(row, limit):
 
 
 @kernel
+def _ranks_in_row(row, me, targets, ranks):
+    """Write the ranks of some points by the distances of all from ``me``, one pass for each: nothing is sorted."""
+    for a in range(targets.size):
+        j = targets[a]
+        limit = row[j]
+        count = np.int64(_not_above(row[:j], limit) + _below(row[j:], limit))
+        if _before(row[me], me, limit, j):
+            count -= 1
+        ranks[a] = 1 + count
+
+
+@kernel
 def rank_by_counting(D, own, targets, ranks):
     """Write the rank of the points ``targets[i]`` among the neighbours of point ``own[i]``, of distances D[i], (m, n).
 
-    The nearest has rank 1. One pass over the distances for each target: nothing is sorted.
+    The nearest has rank 1.
     """
     for i in range(D.shape[0]):
-        row, me = D[i], own[i]
-        for a in range(targets.shape[1]):
-            j = targets[i, a]
-            limit = row[j]
-            count = np.int64(_not_above(row[:j], limit) + _below(row[j:], limit))
-            if _before(row[me], me, limit, j):
-                count -= 1
-            ranks[i, a] = 1 + count
+        _ranks_in_row(D[i], own[i], targets[i], ranks[i])
+
+
+@kernel
+def rank_by_measuring(Q, T, p, own, targets, ranks):
+    """The same from rows Q, (m, d), and all points T, (d, n): distances are counted while they are in the cache."""
+    row = np.empty(T.shape[1])
+    for i in range(Q.shape[0]):
+        _to_points(Q[i], T, 0, T.shape[1], p, row)
+        _ranks_in_row(row, own[i], targets[i], ranks[i])
 
 
 @vector_kernel
-def _counts_about(row, add, low, high):
+def _counts_about(values, low, high):
     """How many values lie below ``low``, and how many do not lie above ``high``."""
     below, within = _NONE, _NONE  # in the width of single precision; a block is never too wide for it
-    for j in range(row.size):
-        value = row[j] + add[j]
-        below += _ONE if value < low else _NONE
-        within += _ONE if value <= high else _NONE
+    for j in range(values.size):
+        below += _ONE if values[j] < low else _NONE
+        within += _ONE if values[j] <= high else _NONE
     return below, within
+
+
+@kernel
+def _between(values, low, high, places):
+    """Write where values lie between two limits and return how many do; written always, counted where true."""
+    found = 0
+    for j in range(values.size):
+        places[found] = j
+        found += np.int64(values[j] >= low) & np.int64(values[j] <= high)
+    return found
 
 
 @vector_kernel
@@ -91,24 +113,24 @@ def count_by_products(V, add, first, own, targets, powers, low, high, X, counts)
     ``powers``, the squared distances of the targets. Returns how many were.
     """
     width = V.shape[1]
+    values, places = np.empty_like(V[0]), np.empty(width + 1, dtype=np.int64)
     measured = 0
     for i in range(V.shape[0]):
         row, me = V[i], own[i]
+        for b in range(width):
+            values[b] = row[b] + add[b]
+        if first <= me < first + width:
+            values[me - first] = np.inf  # no neighbour of itself
         for a in range(targets.shape[1]):
             j, least, most = targets[i, a], low[i, a], high[i, a]
-            count = 0
-            for start in range(0, width, _STRETCH):
-                stop = min(start + _STRETCH, width)
-                below, within = _counts_about(row[start:stop], add[start:stop], least, most)
-                count += np.int64(below)
-                if within > below:
-                    for b in range(start, stop):
-                        point = first + b
-                        if least <= row[b] + add[b] <= most and point != me and point != j:
-                            measured += 1
-                            count += _is_nearer(X[me], X[point], point, powers[i, a], j)
-            if first <= me < first + width and row[me - first] + add[me - first] < least:
-                count -= 1
+            below, within = _counts_about(values, least, most)
+            count = np.int64(below)
+            if within > below:
+                for b in range(_between(values, least, most, places)):
+                    point = first + places[b]
+                    if point != j:
+                        measured += 1
+                        count += _is_nearer(X[me], X[point], point, powers[i, a], j)
             counts[i, a] += count
     return measured
 
@@ -126,7 +148,7 @@ def settle_orders(D, own, order, out):
         for stop in range(1, n + 1):
             if stop == n or row[line[stop]] != row[line[start]]:
                 if stop - start > 1:
-                    line[start:stop].sort()
+                    _sort_links(line[start:stop], line[start:stop])  # as its own companion: numba's sort compiles long
                 start = stop
         place = 0
         for a in range(n):

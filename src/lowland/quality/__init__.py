@@ -16,6 +16,7 @@ from lowland.quality.neighborhoods import (
     mean_relative_rank_errors,
     r_nx_area,
     trustworthiness,
+    trustworthiness_and_continuity,
 )
 from lowland.quality.reconstruction import explained_share, reconstruction_error
 from lowland.quality.stability import stability
@@ -49,4 +50,5 @@ __all__ = [
     "silhouette",
     "stability",
     "trustworthiness",
+    "trustworthiness_and_continuity",
 ]

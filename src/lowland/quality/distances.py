@@ -133,8 +133,8 @@ def shepard(
     return _Compared.of(X, Z, metric, sample, random_state).shepard()
 
 
-def distance_measures(high: HighSide, Z: Side) -> tuple[Measure, ...]:
-    """Every measure of distances, in any unit of Z, from one table of them."""
+def distance_measures(high: HighSide, Z: Side) -> tuple[tuple[Measure, ...], Shepard]:
+    """Every measure of distances, in any unit of Z, and their diagram, from one table of them."""
     compared = _Compared(high.pairs, high.pairs.of(Z))
     diagram = compared.shepard()
     return (
@@ -143,7 +143,7 @@ def distance_measures(high: HighSide, Z: Side) -> tuple[Measure, ...]:
         diagram.spearman,
         diagram.pearson,
         compared.residual(),
-    )
+    ), diagram
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -46,6 +46,7 @@ class HighSide:
     random_state: Any
     strata: np.ndarray | None  # (n,) numbers of classes, where labels were given
     run: Run
+    found: dict[int, np.ndarray] = field(default_factory=dict)  # the nearest, for every k that was asked for
 
     @classmethod
     def of(
@@ -136,6 +137,12 @@ class HighSide:
 
         over_blocks(self.side.threads(self.run), "ranking neighbours", blocks(self.m, self.step), work)
         return out
+
+    def nearest(self, k: int) -> np.ndarray:
+        """The k nearest of the rows that are looked at, (m, k), found once."""
+        if k not in self.found:
+            self.found[k] = self.side.nearest(k, self.run, self.looked.rows)
+        return self.found[k]
 
     @cached_property
     def pairs(self) -> Pairs:

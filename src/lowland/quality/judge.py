@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from lowland.blocks.metrics import Metric
-from lowland.quality.distances import distance_measures
+from lowland.quality.distances import Shepard, distance_measures
 from lowland.quality.high_side import HighSide
 from lowland.quality.labels import label_measures
 from lowland.quality.measure import Measure
-from lowland.quality.neighborhoods import neighborhood_measures
+from lowland.quality.neighborhoods import CoRanking, neighborhood_measures
 from lowland.quality.reconstruction import explained_share, has_way_back, reconstruction_error
 from lowland.quality.sides import Sample, coordinates, labels_of
 
@@ -49,6 +50,28 @@ def judge(
     continuity 0.990, higher is better
     relative rank error in the embedding 0.030, lower is better
     """
+    found = judged(X, Z, y, n_neighbors=n_neighbors, metric=metric, sample=sample, random_state=random_state)
+    measures = list(found.measures)
+    if model is not None and has_way_back(model):
+        source = X.source if isinstance(X, HighSide) else X
+        measures += [reconstruction_error(model, source), explained_share(model, source)]
+    return tuple(measures)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Measures, and what they were found from."""
+
+    measures: tuple[Measure, ...]
+    ranks: CoRanking
+    distances: Shepard
+
+
+def judged(
+    X: Any, Z: Any, y: Any = None, *, n_neighbors: int = 5, metric: Metric = "euclidean", sample: Sample = "auto",
+    random_state: Any = None, per_row: bool = False,
+) -> Judged:  # fmt: skip
+    """``judge`` with the curves and the diagram; ``per_row``: trustworthiness has the value of each row as well."""
     codes = None
     if y is not None:
         kept = coordinates(Z)[1]
@@ -56,9 +79,7 @@ def judge(
         if not isinstance(X, HighSide):
             X = HighSide.of(X, labels=y, metric=metric, sample=sample, random_state=random_state)
     high, side = HighSide.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
-    found = [*neighborhood_measures(high, side, n_neighbors), *distance_measures(high, side)]
-    if codes is not None:
-        found += label_measures(high.side, side, codes, n_neighbors, high.looked.kept, high.looked.rows)
-    if model is not None and has_way_back(model):
-        found += [reconstruction_error(model, high.source), explained_share(model, high.source)]
-    return tuple(found)
+    of_ranks, ranks = neighborhood_measures(high, side, n_neighbors, per_row=per_row)
+    of_distances, diagram = distance_measures(high, side)
+    of_labels = () if codes is None else label_measures(high, side, codes, n_neighbors)
+    return Judged((*of_ranks, *of_distances, *of_labels), ranks, diagram)

@@ -12,7 +12,7 @@ from lowland.blocks.metrics import Metric
 from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks, over_blocks
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.quality.high_side import ORDERED
+from lowland.quality.high_side import ORDERED, HighSide
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods import COUNTED
 from lowland.quality.sides import Looked, Sample, check_neighbors, coordinates, drawn_rows, labels_of
@@ -197,10 +197,8 @@ def _student(degrees: int) -> float:
 class _Near:
     """The labels of the nearest of each row, beside its own."""
 
-    def __init__(self, side: Side, codes: np.ndarray, k: int, looked: Looked) -> None:
-        check_neighbors(k, side.n, half=False)
-        near = side.nearest(k, LocalRun(), looked.rows)
-        self.looked, self.k = looked, k
+    def __init__(self, near: np.ndarray, codes: np.ndarray, looked: Looked) -> None:
+        self.looked, self.k = looked, near.shape[1]
         self.own = codes if looked.rows is None else codes[looked.rows]  # (m,)
         self.near = codes[near]  # (m, k)
         self.classes = int(codes.max()) + 1
@@ -210,7 +208,9 @@ class _Near:
         C, kept = coordinates(Z)
         _, codes = labels_of(y, kept)
         side = Side(C, metric)
-        return cls(side, codes, k, Looked(kept, drawn_rows(side, sample, COUNTED, random_state, codes)))
+        check_neighbors(k, side.n, half=False)
+        looked = Looked(kept, drawn_rows(side, sample, COUNTED, random_state, codes))
+        return cls(side.nearest(k, LocalRun(), looked.rows), codes, looked)
 
     def hit(self, per_row: bool = False) -> Measure:
         about = f"Share of the {self.k} nearest in the embedding that have the label of the row."
@@ -232,15 +232,13 @@ class _Near:
         return np.argmax(votes + first, axis=1)
 
 
-def label_measures(
-    X: Side, Z: Side, codes: np.ndarray, k: int, kept: np.ndarray, rows: np.ndarray | None
-) -> tuple[Measure, ...]:
+def label_measures(high: HighSide, Z: Side, codes: np.ndarray, k: int) -> tuple[Measure, ...]:
     """Every measure of labels of a few rows among all, and the accuracy there was in the data."""
-    looked = Looked(kept, rows)
-    near = _Near(Z, codes, k, looked)
+    looked = high.looked
+    near = _Near(Z.nearest(k, high.run, looked.rows), codes, looked)
     return (
         near.hit(),
         near.accuracy(),
-        _Near(X, codes, k, looked).accuracy(" in the data"),
+        _Near(high.nearest(k), codes, looked).accuracy(" in the data"),
         silhouette_of(Z, codes, int(codes.max()) + 1, looked),
     )

@@ -91,6 +91,36 @@ def continuity(
     return _continuity(looked, excess, n_neighbors, per_row=per_row)
 
 
+def trustworthiness_and_continuity(
+    X: Any,
+    Z: Any,
+    n_neighbors: int = 5,
+    *,
+    metric: Metric = "euclidean",
+    per_row: bool = False,
+    sample: Sample = "auto",
+    random_state: Any = None,
+) -> tuple[Measure, Measure]:
+    """Return both, which should be reported together: rows of X are compared once, not twice.
+
+    Parameters
+    ----------
+    X, Z, n_neighbors, metric, per_row, sample, random_state : as of ``trustworthiness``.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load
+    >>> X = load("iris").X
+    >>> [round(each.value, 3) for each in quality.trustworthiness_and_continuity(X, PCA(2).fit_transform(X))]
+    [0.979, 0.99]
+    """
+    sides, looked = _looked(X, Z, n_neighbors, metric, sample, random_state)
+    false, missed = (_beyond(ranks, n_neighbors) for ranks in _both_ranks(sides, looked, n_neighbors))
+    trust = _trust(looked, false, n_neighbors, per_row=per_row)
+    return trust, _continuity(looked, missed, n_neighbors, per_row=per_row)
+
+
 def mean_relative_rank_errors(
     X: Any,
     Z: Any,
@@ -112,11 +142,8 @@ def mean_relative_rank_errors(
     Reference: Lee and Verleysen 2009, doi:10.1016/j.neucom.2008.12.017, W_n and W_ν.
     """
     sides, looked = _looked(X, Z, n_neighbors, metric, sample, random_state)
-    found = []
-    for a, b in ((sides.X, sides.Z), (sides.Z, sides.X)):
-        there = a.ranks(b.nearest(n_neighbors, sides.run, looked.rows), sides.run, looked.rows)  # (m, k)
-        here = np.arange(1, n_neighbors + 1)
-        found.append((np.abs(there - here) / here).sum(axis=1))
+    here = np.arange(1, n_neighbors + 1)
+    found = [(np.abs(there - here) / here).sum(axis=1) for there in _both_ranks(sides, looked, n_neighbors)]
     first, second = _relative(looked, found[0], found[1], n_neighbors, per_row=per_row)
     return first, second
 
@@ -302,18 +329,24 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
 # --- one row's errors, as measures ---
 
 
-def neighborhood_measures(high: HighSide, Z: Side, k: int) -> tuple[Measure, ...]:
-    """Trustworthiness, continuity, both rank errors, LCMC and the area under R_NX, from one walk over the orders."""
+def neighborhood_measures(
+    high: HighSide, Z: Side, k: int, *, per_row: bool = False
+) -> tuple[tuple[Measure, ...], CoRanking]:
+    """Trustworthiness, continuity, both rank errors, LCMC and the area under R_NX, and its curves, from one walk.
+
+    ``per_row``: trustworthiness has the value of each row as well.
+    """
     check_neighbors(k, high.n)
     orders, looked = Orders.of(high, Z, k), high.looked
     false, missed, relative_false, relative_missed, shared = orders.errors.T
+    curves = orders.curves(high)
     return (
-        _trust(looked, false, k),
+        _trust(looked, false, k, per_row=per_row),
         _continuity(looked, missed, k),
         *_relative(looked, relative_false, relative_missed, k),
         _lcmc(looked, shared, k),
-        orders.curves(high).area,
-    )
+        curves.area,
+    ), curves
 
 
 def _looked(
@@ -329,7 +362,18 @@ def _looked(
 def _excess(sides: Sides, looked: Looked, k: int) -> np.ndarray:
     """By how much the ranks in X of each row's k nearest in Z exceed k, summed, (m,)."""
     near = sides.Z.nearest(k, sides.run, looked.rows)  # (m, k)
-    ranks = sides.X.ranks(near, sides.run, looked.rows)
+    return _beyond(sides.X.ranks(near, sides.run, looked.rows), k)
+
+
+def _both_ranks(sides: Sides, looked: Looked, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ranks in X of the k nearest in Z, and the ranks in Z of the k nearest in X, (m, k) each."""
+    near = sides.Z.nearest(k, sides.run, looked.rows)
+    there, originals = sides.X.ranks_and_nearest(near, k, sides.run, looked.rows)
+    return there, sides.Z.ranks(originals, sides.run, looked.rows)
+
+
+def _beyond(ranks: np.ndarray, k: int) -> np.ndarray:
+    """By how much ranks exceed k, summed over each row's."""
     return np.maximum(ranks - k, 0).sum(axis=1)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from lowland.blocks.neighbors import NeighborGraph, nearest_neighbors
 from lowland.errors import LowlandError
 from lowland.methods.registry import load_method
-from lowland.quality import HighSide, Measure, co_ranking, intrinsic_dimension, judge, shepard, trustworthiness
+from lowland.quality import HighSide, Measure, intrinsic_dimension
+from lowland.quality.judge import Judged, judged
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.settings import config
 from lowland.study import downstream
@@ -51,9 +52,9 @@ class Judge:
             # sums over pairs are short: threads of BLAS would cost more than they bring
             with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                found, per_row = self._judged(trial.Z)
+                found, per_row, seen = self._judged(trial.Z)
                 scores = self._of_labels(trial) | _as_seen(found, trial.method) | scores
-                curves |= self._curves(trial.Z)
+                curves |= seen
             told += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in told]
         except LowlandError as error:
             told.append(f"Not measured: {error}")
@@ -65,20 +66,18 @@ class Judge:
         """Neighbours that are compared."""
         return neighbors_for(self.high.n)
 
-    def _judged(self, Z: np.ndarray) -> tuple[dict[str, Score], dict[str, np.ndarray]]:
-        """Every measure, and those of each row."""
+    def _judged(self, Z: np.ndarray) -> tuple[dict[str, Score], dict[str, np.ndarray], dict[str, Curve]]:
+        """Every measure, those of each row, and the curves."""
         placed = int(np.sum(~np.isnan(Z).any(axis=1)))
         k = min(self.k, max(1, (placed - 1) // 2))
-        found = {m.name: as_score(m) for m in judge(self.high, Z, self.y, n_neighbors=k)}
+        by_row = len(Z) <= EACH  # all rows are looked at
+        judgement = judged(self.high, Z, self.y, n_neighbors=k, per_row=by_row)
+        found = {m.name: as_score(m) for m in judgement.measures}
         kept = self._kept(Z)
         about = f"Share of the {self.k} nearest in the data that are among the {self.k} nearest here."
         found[KEPT] = Score(float(np.nanmean(kept)), "higher", about)
-        per_row = {KEPT: kept}
-        if len(Z) <= EACH:
-            each = trustworthiness(self.high.source, Z, k, per_row=True).per_row
-            assert each is not None
-            per_row[TRUST] = each
-        return found, per_row
+        each = {m.name: m.per_row for m in judgement.measures if m.per_row is not None}
+        return found, {KEPT: kept} | each, self._curves(judgement)
 
     def _of_labels(self, trial: Trial) -> dict[str, Score]:
         """How well classes are told apart; what learns from labels was asked in folds, without those held out."""
@@ -87,9 +86,9 @@ class Judge:
         accuracy = downstream.accuracy(trial.Z, self.y, self.seed)
         return {} if accuracy is None else {downstream.NAME: accuracy}
 
-    def _curves(self, Z: np.ndarray) -> dict[str, Curve]:
+    def _curves(self, judgement: Judged) -> dict[str, Curve]:
         """R_NX over sizes of neighbourhoods, and distances here and there."""
-        ranks, diagram = co_ranking(self.high, Z), shepard(self.high, Z)
+        ranks, diagram = judgement.ranks, judgement.distances
         some = np.unique(np.geomspace(1, len(ranks.k), CURVE_POINTS).round().astype(int)) - 1
         pairs = np.random.default_rng(self.seed).permutation(len(diagram.original))[:CLOUD_POINTS]
         there, here = diagram.original[pairs], diagram.embedded[pairs]
