@@ -5,8 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+settings.register_profile("lowland", settings(), deadline=None)  # what is right on a busy machine is right
+settings.load_profile("lowland")
 
 
 @pytest.fixture
