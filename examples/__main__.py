@@ -34,7 +34,7 @@ CHAPTERS = {
     "Manifolds": (),
     "Nets, maps and text": (),
     "How much is kept": (),
-    "The textbook's question": (),
+    "The textbook's question": ("textbook_question",),
 }
 
 
