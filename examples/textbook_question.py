@@ -87,6 +87,4 @@ axes[0].set_yticks(-np.arange(len(ROWS)), [ROWS[m] for m in order])
 axes[1].legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.95))
 many, worse, gain = change[:, 1:].size, real.sum(), fisher[:, 1].min()
 fact = f"No: of {many} results none is surely better than from all columns (lines), {worse} are surely worse (filled)."
-show(
-    figure, f"{fact} With Fisher's two columns the map gains {gain:.3f} or more on iris and wine, which may be chance."
-)
+show(figure, f"{fact} With Fisher's two columns the map gains {gain:.3f} or more on iris and wine, perhaps by chance.")
