@@ -1,4 +1,4 @@
-# Each target is one command; .venv holds everything they need. Only Python >= 3.11, make and pip are expected.
+# Targets are thin; .venv holds everything they need. Only Python >= 3.11, make and pip are expected.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -19,8 +19,10 @@ test: .venv/installed  ## all tests
 bench: .venv/installed  ## side by side with scikit-learn, in one run
 	$(BIN)/python -m benchmarks
 
-demo: .venv/installed  ## reduce a shipped data set, print a table, write a picture
-	$(BIN)/python examples/demo.py
+demo: .venv/installed  ## every method on the wines, and the report opened in the browser
+	mkdir -p demo
+	$(BIN)/lowland sample wine --label-column --to demo/wine.csv --force
+	$(BIN)/lowland compare demo/wine.csv --label label --scale auto --to demo/report.html --open --force
 
 gallery: .venv/installed  ## run every script of examples/: pictures and the facts they show, on one page
 	$(BIN)/python examples

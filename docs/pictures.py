@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -16,18 +15,9 @@ import lowland
 from lowland import plots
 from lowland.data import load
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
 INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
 _quiet = plots.canvas.quiet
-
-
-def digits() -> Any:
-    """The picture of the demo."""
-    sys.path.insert(0, str(EXAMPLES))
-    import demo
-
-    sample = load("digits")
-    return demo.picture_of(sample, lowland.PCA().fit(sample.X), lowland.PCA(demo.SHARE).fit(sample.X).choice_)
 
 
 def pca_two_views() -> Any:
@@ -191,14 +181,6 @@ def _stopped(model: Any, X: np.ndarray) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X)
-
-
-def fisher_against_pca() -> Any:
-    """The picture of the example."""
-    sys.path.insert(0, str(EXAMPLES))
-    import fisher_against_pca as example
-
-    return example.picture_of(example.two_classes(), example.wine())
 
 
 def projection_pursuit() -> Any:
@@ -620,7 +602,7 @@ def self_organizing_map() -> Any:
 
 def growth() -> Any:
     """Time and memory of the manifold methods against the number of points, as the job ``growth`` measured them."""
-    curves = json.loads((EXAMPLES.parent / "benchmarks" / "growth.json").read_text())
+    curves = json.loads((ROOT / "benchmarks" / "growth.json").read_text())
     figure, axes = _panels(2, (9.5, 4.2))
     for (name, points), color, mark in zip(curves.items(), plots.canvas.COLORS, plots.canvas.MARKERS, strict=False):
         n, seconds, memory = np.array(points).T
@@ -888,7 +870,6 @@ def quality() -> Any:
 PICTURES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
-        digits,
         pca_two_views,
         pca_how_many,
         pca_components,
@@ -897,7 +878,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
         whitening,
         linear_discriminant_analysis,
         linear_autoencoder,
-        fisher_against_pca,
         projection_pursuit,
         fast_ica,
         factor_analysis,

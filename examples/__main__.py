@@ -27,13 +27,51 @@ import gallery
 
 HERE = Path(__file__).resolve().parent
 CHAPTERS = {
-    "Directions": (),
-    "Classes": (),
-    "Sources and factors": (),
-    "Kernels and distances": (),
-    "Manifolds": (),
-    "Nets, maps and text": (),
-    "How much is kept": (),
+    "Directions": (
+        "ellipse",
+        "variance_or_error",
+        "variance_along_directions",
+        "line_then_plane",
+        "standardisation",
+        "whitening_in_three_panels",
+        "exercise_matrices",
+        "eigen_digits",
+        "eigenfaces",
+        "randu",
+    ),
+    "Classes": (
+        "scatter_of_classes",
+        "fisher_against_pca",
+        "iris_six_ways",
+    ),
+    "Sources and factors": (
+        "cocktail_party",
+        "cocktail_recordings",
+        "foetal_ecg",
+    ),
+    "Kernels and distances": (
+        "concentric_circles",
+        "airports",
+    ),
+    "Manifolds": (
+        "angles_on_a_circle",
+        "geodesic_distances",
+        "swiss_roll",
+        "s_curve",
+        "sphere_patch",
+        "iris_lle_collapse",
+        "iris_isomap",
+        "faces_isomap",
+        "faces_lle",
+        "moved_patch",
+    ),
+    "Nets, maps and text": (
+        "linear_autoencoder_against_pca",
+        "mnist_three_ways",
+        "clustering_and_map",
+        "text_collection",
+    ),
+    "How much is kept": ("how_many_components",),
     "The textbook's question": ("textbook_question",),
 }
 

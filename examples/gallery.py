@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from PIL import Image
 
 import lowland
 from lowland.errors import MissingFile
@@ -45,5 +46,8 @@ def show(figure: Figure, fact: str) -> None:
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{script}.png"
     figure.savefig(path, dpi=100)
+    with Image.open(path) as picture:  # 256 colours are enough for it, and a third of the bytes
+        small = picture.convert("RGB").quantize(256)
+    small.save(path, optimize=True)
     path.with_suffix(".txt").write_text(fact + "\n", encoding="utf-8")
     print(f"{fact}\nThe picture is {path}.")

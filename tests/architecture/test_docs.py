@@ -90,6 +90,7 @@ def test_command_lines_of_the_readme_run(tmp_path, monkeypatch):
     lines = re.findall(r"^lowland (.+)$", read(ROOT / "README.md"), re.M)
     assert {line.split()[0] for line in lines} == {
         "sample",
+        "compare",
         "fit",
         "transform",
         "inverse",

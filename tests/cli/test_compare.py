@@ -67,14 +67,19 @@ def test_the_study_is_saved_and_not_overwritten(lowland, labelled):
     assert lowland(*words, "--force").exit_code == 0
 
 
-def test_the_report_is_written_by_its_own_module(lowland, table, monkeypatch):
-    written = []
-    monkeypatch.setattr(verb, "_report_writer", lambda: lambda result, path: written.append((result, path)))
-    result = lowland("compare", table, "--methods", "pca", "--to", "page.html")
+def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda page: opened.append(page) or len(opened) == 1)
+    words = ("compare", table, "--methods", "pca,lda", "--to", "page.html")
+    result = lowland(*words)
     assert result.exit_code == 0, result.stderr
-    assert written[0][0].trials[0].name == "PCA"
-    assert written[0][1] == Path("page.html")
     assert "Written  page.html" in result.stdout
+    assert "LinearDiscriminantAnalysis: left out. It learns from classes: give labels, one a row." in result.stdout
+    assert "<!doctype html>" in Path("page.html").read_text(encoding="utf-8").lower()
+    assert not opened
+    assert lowland(*words, "--open", "--force").exit_code == 0
+    assert opened == [Path("page.html").resolve().as_uri()]
+    assert "by hand" in lowland(*words, "--open", "--force").stderr
 
 
 def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
@@ -83,14 +88,14 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
     def interrupted(self, *_):
         raise KeyboardInterrupt
 
-    written = []
     monkeypatch.setattr(Isomap, "solve", interrupted)
-    monkeypatch.setattr(verb, "_report_writer", lambda: lambda result, path: written.append(result))
     result = lowland("compare", table, "--methods", "pca,isomap", "--to", "page.html", "--save", "study")
     assert result.exit_code == 130
     assert "Interrupted" in result.stderr
-    assert [t.status for t in written[0].trials] == ["done", "stopped"]
-    assert json.loads(Path("study/study.json").read_text())["complete"] is False
+    assert Path("page.html").is_file()
+    study = json.loads(Path("study/study.json").read_text())
+    assert study["complete"] is False
+    assert [trial["status"] for trial in study["trials"]] == ["done", "stopped"]
 
 
 @pytest.mark.parametrize(
@@ -104,6 +109,7 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
         (("--purpose", "classify"), "one label a row"),
         (("--label", "kind"), "no column 'kind'"),
         (("--to", "page.pdf"), ".html"),
+        (("--open",), "--to report.html"),
         (("--to", "nowhere/page.html"), "does not exist"),
         (("--save", "table.csv"), "is a file"),
         (("-k", "9"), "4 columns"),

@@ -115,6 +115,8 @@ def test_senseless_arguments_are_refused_with_a_remedy(make, options):
         (samples.ellipse, {"axes": (1, -2)}, "0 or more"),
         (samples.ellipse, {"angle": np.inf}, "finite number"),
         (samples.sphere, {"d": 0}, "1 or more"),
+        (samples.sphere, {"cap": 180}, "below 180"),
+        (samples.sphere, {"cap": 60, "d": 4}, "d=3"),
         (samples.moved_digits, {"digit": 10}, "from 0 to 9"),
         (samples.moved_digits, {"size": 24}, "25 or more"),
         (samples.moved_digits, {"shift": 40}, "Choose a shift of at most 2"),
@@ -270,6 +272,20 @@ def test_the_sphere_is_even():
     np.testing.assert_allclose(np.cov(X.T), np.eye(3) / 3, atol=0.01)
     # Archimedes: equal slices in height hold equally many points
     np.testing.assert_allclose(np.histogram(height, bins=10, range=(-1, 1))[0], 2000, atol=200)
+
+
+def test_a_cap_is_even_and_its_truth_keeps_the_way_from_the_pole():
+    cap = samples.sphere(20000, cap=60)
+    X, height = cap
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.histogram(height, bins=10, range=(0.5, 1))[0], 2000, atol=200)
+    np.testing.assert_allclose(X[:, :2].mean(axis=0), 0, atol=0.02)
+    way = np.linalg.norm(cap.truth, axis=1)
+    np.testing.assert_allclose(np.cos(way), height, rtol=1e-12)
+    np.testing.assert_allclose(cap.truth * np.sin(way)[:, None], X[:, :2] * way[:, None], atol=1e-12)
+    noisy = samples.sphere(20000, cap=60, noise=0.1)
+    np.testing.assert_array_equal(noisy.truth, cap.truth)
+    np.testing.assert_allclose((noisy.X - X).std(), 0.1, rtol=0.02)
 
 
 @quick

@@ -6,6 +6,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -129,6 +130,15 @@ def test_embedding_without_labels_takes_tensors(tmp_path):
     assert ax.get_legend() is None
 
 
+def test_embeddings_stand_side_by_side_on_shared_axes(tmp_path):
+    figure = Figure()
+    for ax in figure.subplots(1, 2, sharex=True, sharey=True):
+        plots.embedding(np.eye(3), ax=ax)
+    figure.savefig(tmp_path / "side_by_side.png")
+    assert figure.axes[0].get_adjustable() == "box"
+    assert plots.embedding(np.eye(3)).axes[0].get_adjustable() == "datalim"
+
+
 def test_more_classes_than_colours_stay_apart(tmp_path):
     marks = np.arange(30)
     ax = drawn(plots.embedding(np.eye(30), marks), tmp_path)
@@ -222,6 +232,14 @@ def test_loadings_are_bars(tmp_path):
     assert drawn(plots.loadings(np.ones((1, 50))), tmp_path).get_xlabel() == "column"
 
 
+def test_the_title_of_loadings_stands_above_the_legend_in_a_narrow_panel():
+    figure = Figure(figsize=(10, 3.3), layout="constrained")
+    ax = figure.subplots(1, 3)[1]
+    plots.loadings(np.eye(3), title="what the components are made of", ax=ax)
+    FigureCanvasAgg(figure).draw()
+    assert ax.get_legend().get_window_extent().y1 <= ax._left_title.get_window_extent().y0
+
+
 def test_biplot_has_points_and_an_arrow_for_each_column(tmp_path):
     wine = load("wine")
     pca = lowland.PCA(2, scale=True).fit(wine.X)
@@ -265,6 +283,15 @@ def test_reconstructions_stand_beside_the_rows(digits, pca, tmp_path):
         plots.reconstructions(pca, digits.X[:2], digits.image_shape, (100,))
 
 
+def test_only_lines_with_titles_leave_room_for_them(digits, tmp_path):
+    titled, plain = ["a", "b", "", ""], ["a", "b", "c", "d"]
+    heights = [
+        drawn(plots.images(digits.X[:4], (8, 8), columns=2, titles=words), tmp_path).images[0].get_array().shape[0]
+        for words in (None, titled, plain)
+    ]
+    assert heights == [2 * 9 + 1, 10 + 9 + 1, 2 * 10 + 1]
+
+
 def test_components_as_images_keep_every_pixel_and_its_sign(digits, pca, tmp_path):
     ax = drawn(plots.components_as_images(pca.components_[:6], digits.image_shape, columns=3), tmp_path)
     mosaic = np.asarray(ax.images[0].get_array())
@@ -295,6 +322,81 @@ def test_images_refuse_what_makes_no_sense(digits):
         plots.images(digits.X[:5], (8, 8), titles=["a", "b"])
     with pytest.raises(ParameterError, match="columns=0"):
         plots.images(digits.X[:5], (8, 8), columns=0)
+
+
+# --- images around a cloud
+
+
+def boxes(ax):
+    return np.array([image.get_extent() for image in ax.images])[:, [0, 2, 1, 3]]  # left, bottom, right, top
+
+
+def crossing(a, b, c, d):
+    def side(p, q, r):
+        return np.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]))
+
+    return side(a, b, c) != side(a, b, d) and side(c, d, a) != side(c, d, b)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (16, 4), (4, 16)])
+@pytest.mark.parametrize("stretch", [0.01, 1.0, 30.0])
+def test_thumbnails_stand_around_the_cloud_and_do_not_overlap(digits, pca, shape, stretch, tmp_path):
+    Z = pca.transform(digits.X)[:, :2] * [1.0, stretch]
+    rows = np.arange(0, 1750, 70)
+    ax = drawn(plots.thumbnails(Z, digits.X, shape, rows), tmp_path)
+    np.testing.assert_array_equal([image.get_array() for image in ax.images], digits.X[rows].reshape(-1, *shape))
+    found = boxes(ax)
+    for one, other in itertools.combinations(found, 2):
+        assert (one[2:] <= other[:2]).any() or (other[2:] <= one[:2]).any()
+    for left, bottom, right, top in found:
+        inside = ([left, bottom] < Z) & ([right, top] > Z)
+        assert not inside.all(axis=1).any()
+        assert np.isclose((right - left) / (top - bottom), shape[1] / shape[0])
+    leaders = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
+    np.testing.assert_array_equal([line[0] for line in leaders], Z[rows])
+    assert not any(crossing(*one, *other) for one, other in itertools.combinations(leaders, 2))
+    assert (found[:, :2].min(axis=0) > [ax.get_xlim()[0], ax.get_ylim()[0]]).all()
+
+
+def test_thumbnails_along_a_path(digits, pca, tmp_path):
+    Z = pca.transform(digits.X)
+    ax = drawn(plots.thumbnails(Z, digits.X, digits.image_shape, count=6, labels=digits.y, title="walk"), tmp_path)
+    path = ax.lines[0].get_xydata()
+    ends = Z[[Z[:, 0].argmin(), Z[:, 0].argmax()], :2]
+    np.testing.assert_array_equal(path[[0, -1]], ends)
+    assert len(ax.images) == 6
+    np.testing.assert_array_equal(ax.images[0].get_array().ravel(), digits.X[Z[:, 0].argmin()])
+    assert ax.get_title(loc="left") == "walk"
+    line = np.array([[-20.0, 0.0], [20.0, 0.0]])
+    ax = drawn(plots.thumbnails(Z, digits.X, digits.image_shape, path=line), tmp_path)
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), line)
+    Z[500:] = np.nan
+    ax = drawn(plots.thumbnails(Z, digits.X, digits.image_shape, [7], path=[3, 4, 5]), tmp_path)
+    assert len(ax.images) == 1
+    np.testing.assert_array_equal(ax.lines[0].get_xydata()[[0, -1]], Z[[3, 5], :2])
+
+
+def test_a_single_place_can_be_drawn(tmp_path):
+    ax = drawn(plots.thumbnails(np.zeros((3, 2)), np.eye(3, 4), (2, 2)), tmp_path)
+    assert len(ax.images) == 1
+
+
+def test_thumbnails_refuse_what_makes_no_sense(digits):
+    Z, X = np.random.default_rng(0).random((9, 2)), digits.X[:9]
+    for wrong, words in [
+        (lambda: plots.thumbnails(Z[:, :1], X, (8, 8)), "needs two columns"),
+        (lambda: plots.thumbnails(Z, X[:5], (8, 8)), "pixels of the same rows"),
+        (lambda: plots.thumbnails(Z, X, (9, 9)), "need 81 columns"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), [9]), "does not place"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), [0.5]), "numbers of rows, from 0 to 8"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), path=[1]), "list of 2 or more"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), path=np.ones((1, 2))), "two or more finite points"),
+        (lambda: plots.thumbnails(np.nan * Z, X, (8, 8)), "nothing to draw"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            wrong()
+    with pytest.raises(ParameterError, match="count=0"):
+        plots.thumbnails(Z, X, (8, 8), count=0)
 
 
 # --- grids of units
@@ -356,6 +458,7 @@ CALLS = {
     "reconstructions": lambda ax: plots.reconstructions(lowland.PCA().fit(SOME), SOME[:2], (1, 4), (1, 2), ax=ax),
     "embedding": lambda ax: plots.embedding(np.eye(3), [0, 1, 2], ax=ax),
     "images": lambda ax: plots.images(np.eye(4), (2, 2), ax=ax),
+    "thumbnails": lambda ax: plots.thumbnails(SOME, SOME, (2, 2), count=3, ax=ax),
     "components_as_images": lambda ax: plots.components_as_images(np.eye(4), (2, 2), ax=ax),
     "dendrogram": lambda ax: plots.dendrogram([[0, 1], [2, 3]], [1.0, 2.0], [0, 0, 1], ax=ax),
     "selection_path": lambda ax: plots.selection_path([Step(1, "add", 0, "a", 0.5, 1, (0,))], ax=ax),

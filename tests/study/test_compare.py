@@ -337,3 +337,12 @@ def test_what_is_no_study(tmp_path, study):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileProblem, match="is a file"):
         study.save(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("purpose", "first"),
+    [("see", "area under R_NX"), ("compress", "explained share"), ("classify", "downstream accuracy")],
+)
+def test_what_decides_is_told_first(iris, purpose, first):
+    study = lowland.compare(iris.X, iris.y, ["pca"], purpose=purpose, cache=False)
+    assert next(iter(study["PCA"].scores)) == first

@@ -26,14 +26,15 @@ INTERRUPTED = 130
 
 def run(
     file: Path, columns: Any, drop: Any, label: str | None, methods: Any, k: int, purpose: Any, sweep: Any, scale: Any,
-    limit: float, cache: bool, random_state: int, to: Path | None, save: Path | None, force: bool, memory: Any,
-    threads: Any, progress: Any, as_json: bool,
+    limit: float, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
+    memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
     """Open, compare, write, tell; after Ctrl-C the same with what is done."""
     from lowland.cli import show
     from lowland.study.compare import compare as study
+    from lowland.study.report import write_report
 
-    writer = _check_outputs(file, to, save, force)
+    _check_outputs(file, to, save, force, opened)
     swept = _sweep(sweep)
     with options.working(memory, threads, progress):
         rows = options.open_file(file, columns, drop, label)
@@ -48,45 +49,41 @@ def run(
     if save is not None:
         written.append(str(result.save(save)))
     if to is not None:
-        writer(result, to)
+        write_report(result, to)
         written.append(str(to))
     facts = {**_facts(file, result), "files": written}
     if as_json:
         show.print_json(facts)
     else:
         _print(facts)
+    if opened and to is not None:
+        import webbrowser
+
+        if not webbrowser.open(to.resolve().as_uri()):
+            click.echo(
+                f"lowland: There is no browser to open {show.printable(str(to))} with. Open it by hand.", err=True
+            )
     if not result.complete:
         if not as_json:
             click.echo("lowland: Interrupted. What is told above is what was done by then.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool) -> Any:
-    """Refuse what would only fail after the work; return what writes the report."""
-    writer = None
+def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, opened: bool) -> None:
+    """Refuse what would only fail after the work."""
+    if opened and to is None:
+        raise ParameterError("--open shows the report in the browser, and none is written. Name it: --to report.html.")
     if to is not None:
         if to.suffix.lower() not in (".html", ".htm"):
             raise ParameterError(f"{str(to)!r}: a report is a page. Choose a name that ends in .html.")
         from lowland.cli.outputs import check_outputs
 
         check_outputs(to=None, model=to, force=force, read=(file,))
-        writer = _report_writer()
     if save is not None:
         if save.exists() and not save.is_dir():
             raise FileProblem(f"{str(save)!r} is a file. Name a folder for the study.")
         if (save / "study.json").exists() and not force:
             raise FileProblem(f"{str(save)!r} holds a study already. Overwrite it with --force, or name another.")
-    return writer
-
-
-def _report_writer() -> Any:
-    try:
-        from lowland.study.report import write_report  # type: ignore[import-not-found,unused-ignore]
-    except ImportError as error:
-        raise FileProblem(
-            "This version of Lowland cannot write the report yet. Leave --to out, or write the data with --save FOLDER."
-        ) from error
-    return write_report
 
 
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
@@ -150,9 +147,9 @@ def _print(facts: dict[str, Any]) -> None:
     click.echo()
     measured = [name for name in SHOWN if any(name in t["scores"] for t in facts["trials"])]
     order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
-    lines = [_line(t, measured) for t in order]
-    heads = ("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured), "Remark")
-    show.print_columns(heads, lines)
+    lines = [_line(t, measured) for t in order if t["status"] == "done"]
+    show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)
+    _print_remarks(facts["trials"])
     for advice in facts["advice"]:
         click.echo(f"\n{show.printable(advice['words'])}")
         for sentence in advice["evidence"]:
@@ -173,11 +170,24 @@ def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
     numbers = ["" if value is None else f"{value:.3f}" for value in values]
     time = "" if trial["seconds"] is None else show.seconds(trial["seconds"]) + " (kept)" * trial["cached"]
     memory = "" if trial["memory"] is None else f"{trial['memory'] / 2**20:.0f} MB"
-    remark = trial["status"] if trial["status"] != "done" else ""
-    remark += f": {trial['error']}" if trial["error"] else ""
-    warnings = len(trial["warnings"])
-    remark = remark or (f"{warnings} remark{'s' * (warnings > 1)}, see --json" if warnings else "")
-    return tuple(show.printable(cell) for cell in (trial["name"], time, memory, *numbers, remark))
+    return tuple(show.printable(cell) for cell in (trial["name"], time, memory, *numbers))
+
+
+def _print_remarks(trials: list[dict[str, Any]]) -> None:
+    """What methods warned of, and why others have no line in the table; the same words are told once."""
+    from lowland.cli import show
+
+    said: dict[str, list[str]] = {}
+    for trial in trials:
+        for words in trial["warnings"]:
+            said.setdefault(words, []).append(trial["name"])
+        if trial["status"] != "done":
+            reason = f"{trial['status']}. {trial['error'] or ''}".strip()
+            said.setdefault(reason, []).append(trial["name"])
+    if said:
+        click.echo()
+    for words, names in said.items():
+        click.echo(show.printable(f"{', '.join(names)}: {words}"))
 
 
 def _option(flags: str, default: Any, kind: Any, text: str, **more: Any) -> click.Option:
@@ -208,6 +218,8 @@ compare = options.Command(
                 "Seed of what is drawn. [default: 0]", metavar="N"),
         options.Option(["--to"], section=options.OUTPUT, type=click.Path(path_type=Path), metavar="FILE",
                        help="Write the report here, one page that opens offline: a name that ends in .html."),
+        options.Option(["--open", "opened"], section=options.OUTPUT, is_flag=True, default=False,
+                       help="Open the report in the browser."),
         options.Option(["--save"], section=options.OUTPUT, type=click.Path(path_type=Path), metavar="FOLDER",
                        help="Write the study here as plain data: study.json and points.parquet."),
         options.force_option(),

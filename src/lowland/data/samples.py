@@ -207,19 +207,44 @@ def low_rank(
     return Sample(_with_noise(truth @ V.T, noise, rng), None, _numbered("x", d), about=about, truth=truth)
 
 
-def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3) -> Sample:
+def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3, cap: float | None = None) -> Sample:
     """Points spread evenly at random over the unit sphere in d dimensions: closed, so no flat map shows it whole.
 
-    y is the last coordinate, a point's height.
+    y is the last coordinate, a point's height. With `cap`, in three dimensions, only the points within so many degrees
+    of the north pole: a patch, which a flat map shows whole but not without stretching it. truth is then the
+    map that keeps distance and direction from the pole.
     """
     _check_points("sphere", n, noise)
     _check_whole("sphere", "d", d, 1)
+    if cap is not None:
+        _check_cap(d, cap)
     rng = _random("sphere", seed)
     # a Gaussian cloud looks the same in all directions, so its directions are uniform
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
+    if cap is not None:
+        return _cap_of(X, cap, noise, rng)
     about = f"Uniform points on the unit sphere in {d} dimensions, generated. y: height."
     return Sample(_with_noise(X, noise, rng), X[:, -1].copy(), _numbered("x", d), about=about)
+
+
+def _check_cap(d: int, cap: float) -> None:
+    _check_number("sphere", "cap", cap)
+    if d != 3 or not 0 < cap < 180:
+        raise ParameterError(
+            f"sphere(cap={cap}): a cap is cut from the sphere in 3 dimensions, here {d}, by an angle in degrees. "
+            "Choose d=3 and a cap above 0 and below 180."
+        )
+
+
+def _cap_of(X: Array, cap: float, noise: float, rng: np.random.Generator) -> Sample:
+    # heights are spread evenly over a sphere (Archimedes), so pressed together they are so over its cap
+    height = 1 - (1 - X[:, 2]) * (1 - np.cos(np.radians(cap))) / 2
+    east = X[:, :2] / np.linalg.norm(X[:, :2], axis=1, keepdims=True)  # (n, 2) directions from the pole
+    X = np.column_stack([east * np.sqrt(1 - height**2)[:, None], height])
+    about = f"Uniform points on the unit sphere within {cap:g} degrees of the north pole, generated. y: height."
+    truth = east * np.arccos(height)[:, None]
+    return Sample(_with_noise(X, noise, rng), height, _numbered("x", 3), about=about, truth=truth)
 
 
 def randu(n: int = 400, seed: int = 1) -> Sample:

@@ -1,6 +1,7 @@
 """Figures from plain data: each is a matplotlib Figure, drawn into ``ax`` where given; nothing global is changed."""
 
 from lowland.plots.columns import biplot, loadings
+from lowland.plots.image_maps import thumbnails
 from lowland.plots.judgements import residual_variances, rnx_curve, shepard
 from lowland.plots.mosaics import components_as_images, images, reconstructions
 from lowland.plots.paths import coefficient_paths, selection_path
@@ -27,5 +28,6 @@ __all__ = [
     "scree",
     "selection_path",
     "shepard",
+    "thumbnails",
     "u_matrix",
 ]

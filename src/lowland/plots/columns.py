@@ -55,7 +55,7 @@ def loadings(
     if k > 1:
         ax.legend(frameon=False, labelcolor=INK, fontsize="small", ncols=k, loc="lower left", bbox_to_anchor=(0, 1))
     if title is not None:
-        ax.set_title(title, fontsize="medium", color=INK, loc="right")
+        ax.set_title(title, fontsize="medium", color=INK, loc="left", pad=24 if k > 1 else None)  # above the legend
     quiet(ax)
     return figure_of(ax)
 

@@ -47,21 +47,22 @@ def images(
         columns = min(len(table), math.ceil(math.sqrt(2 * len(table))))
     if columns < 1:
         raise ParameterError(f"columns={columns}: give a whole number of at least 1.")
-    above = max(2, round(0.3 * height)) if titles else max(1, round(0.06 * height))  # pixels between the images
-    beside = max(1, round(0.06 * width))
-    lines = math.ceil(len(table) / columns)
-    mosaic = np.full((lines * (height + above) + 1, columns * (width + beside) - beside + 2), np.nan)  # room for frames
-    ax = axes_for(ax, (0.9 * columns, 0.9 * lines * (height + above) / height))
+    words = list(titles) if titles is not None else [""] * len(table)
+    gap, beside = max(1, round(0.06 * height)), max(1, round(0.06 * width))  # pixels between the images
+    titled = [any(words[start : start + columns]) for start in range(0, len(table), columns)]  # of each line
+    tops = np.cumsum([(max(2, round(0.3 * height)) if line else gap) + height for line in titled]) - height
+    mosaic = np.full((tops[-1] + height + 1, columns * (width + beside) - beside + 2), np.nan)  # room for frames
+    ax = axes_for(ax, (0.9 * columns, 0.9 * (tops[-1] + height) / height))
     from matplotlib.patches import Rectangle
 
     for i, row in enumerate(table):
-        top = (i // columns) * (height + above) + above
+        top = tops[i // columns]
         left = (i % columns) * (width + beside) + 1
         mosaic[top : top + height, left : left + width] = row.reshape(height, width)
         ax.add_patch(Rectangle((left - 0.5, top - 0.5), width, height, fill=False, edgecolor=WEAK, linewidth=0.6))
-        if titles:
+        if words[i]:
             middle = left + (width - 1) / 2
-            ax.text(middle, top - 0.8, titles[i], ha="center", va="bottom", fontsize="small", color=INK)
+            ax.text(middle, top - 0.8, words[i], ha="center", va="bottom", fontsize="small", color=INK)
     low, high = limits or (float(np.nanmin(mosaic)), float(np.nanmax(mosaic)))
     ax.imshow(mosaic, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
     ax.set_axis_off()

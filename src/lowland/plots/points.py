@@ -76,7 +76,8 @@ def embedding(
     ax.set_ylabel(axis_names[1])
     if title is not None:
         ax.set_title(title, fontsize="medium", color=INK, loc="left")
-    ax.set_aspect("equal", adjustable="datalim")
+    shared = all(len(group.get_siblings(ax)) > 1 for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes()))
+    ax.set_aspect("equal", adjustable="box" if shared else "datalim")  # limits that others share cannot be widened
     quiet(ax)
     ax.grid(visible=False)
     return figure_of(ax)

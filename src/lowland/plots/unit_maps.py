@@ -157,14 +157,15 @@ def _draw_cells(ax: Any, table: np.ndarray, topology: Topology, colors: str | No
     if colors is None:
         cells.set(facecolor="none", edgecolor=WEAK, linewidth=0.6)
     else:
-        cells.set(cmap=colors, edgecolor="face", linewidth=0.4)
+        cells.set(cmap=colors, edgecolor=WEAK, linewidth=0.4)  # a white cell on a white page is seen by its edge
         cells.set_array(table.ravel())
     ax.add_collection(cells)
     return cells
 
 
 def _bar(ax: Any, cells: Any, label: str) -> None:
-    bar = ax.figure.colorbar(cells, ax=ax, shrink=0.8)
+    beside = ax.inset_axes((1.03, 0.1, 0.035, 0.8))  # as high as the map, however wide its panel is
+    bar = ax.figure.colorbar(cells, cax=beside)
     bar.set_label(label, fontsize="small", color=INK)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize="x-small", color=WEAK, labelcolor=INK)

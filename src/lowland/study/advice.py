@@ -1,7 +1,7 @@
 """What a study would choose, with the evidence, in words a person understands. Every claim names its number.
 
 Rules: a difference within the intervals, or below a margin where all rows were looked at, is no difference; of what is
-equal PCA is taken, else what is linear, else what is fastest.
+equal PCA is taken, else what is linear, else the best, or the fastest where the best takes long.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ MARGIN = 0.02  # by which areas and accuracies must differ where no interval say
 KEEP = 0.95  # of the variance, to compress
 HALF = 0.5  # of PCA's error: what a curved method must reach, and keep the share, to be worth its trouble
 UNEVEN = 10.0
+PATIENCE = 10.0  # seconds that the best of equals may take before a faster one is preferred
 
 
 def advise(trials: Sequence[Trial], facts: TableFacts | None, size: Size, *, scaled: bool) -> tuple[Advice, ...]:
@@ -42,7 +43,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
         return Advice("see", None, None, "No trial gave an embedding that could be measured: nothing is advised.", ())
     best = max(drawn, key=lambda t: t.scores[AREA].value)
     equal = [t for t in drawn if _ties(t.scores[AREA], best.scores[AREA])]
-    chosen = _simplest(equal)
+    chosen = _simplest(equal, AREA)
     area, top = chosen.scores[AREA], best.scores[AREA]
     words = f"To see the data, use {chosen.name} with {_dimensions(chosen.n_components)}. "
     if chosen is best and len(equal) == 1:
@@ -173,7 +174,7 @@ def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
         )
         return Advice("classify", None, None, words, (*evidence, *_of_units(facts, scaled)))
     good = [t for t in judged if _ties(t.scores[ACCURACY], top)]
-    chosen = _simplest([t for t in good if whole is None or not _worse(t.scores[ACCURACY], whole)])
+    chosen = _simplest([t for t in good if whole is None or not _worse(t.scores[ACCURACY], whole)], ACCURACY)
     score = chosen.scores[ACCURACY]
     words = (
         f"To classify, use {chosen.name} with {_dimensions(chosen.n_components)}: {_number(score)} of the held-out "
@@ -207,9 +208,13 @@ def _because(a: Score, b: Score) -> str:
     return "as their intervals meet" if intervals else f"as it lies within {MARGIN:g}"
 
 
-def _simplest(trials: list[Trial]) -> Trial:
-    """PCA, else what is linear, else what was fastest."""
-    return min(trials, key=lambda t: (t.method != "PCA", not _is_linear(t), t.seconds or 0.0, t.name))
+def _simplest(trials: list[Trial], measure: str) -> Trial:
+    """PCA, else the best that is linear, else the best, or the fastest where the best takes longer than patience."""
+    linear = [t for t in trials if _is_linear(t)]
+    best = min(linear or trials, key=lambda t: (t.method != "PCA", -t.scores[measure].value, t.name))
+    if linear or (best.seconds or 0.0) <= PATIENCE:
+        return best
+    return min(trials, key=lambda t: (t.seconds or 0.0, t.name))
 
 
 def _simpler(chosen: Trial, other: Trial) -> str:
@@ -281,4 +286,6 @@ def _trials(trials: list[Trial]) -> str:
 
 
 def _seconds(trial: Trial) -> str:
-    return "no time told" if trial.seconds is None else f"{trial.seconds:.2g} s"
+    if trial.seconds is None:
+        return "no time told"
+    return f"{trial.seconds:,.0f} s" if trial.seconds >= 10 else f"{trial.seconds:.2g} s"

@@ -15,7 +15,7 @@ from lowland.blocks.distances import distance_matrix
 from lowland.blocks.neighbors import nearest_neighbors
 from lowland.errors import ParameterError, Stopped
 from lowland.run.local import LocalRun
-from lowland.study import measuring
+from lowland.study import downstream, measuring
 from lowland.study.advice import advise
 from lowland.study.cache import Cache, NoCache, key_of
 from lowland.study.circumstances import code_version, machine, versions
@@ -28,6 +28,11 @@ from lowland.study.trials import BY_DISTANCES, Shared, fit_trial, left_out, show
 from lowland.study.worker import Worker
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
+DECIDING: dict[Purpose, tuple[str, ...]] = {  # what advice rests on, told first
+    "see": (measuring.AREA, measuring.TRUST, "continuity", downstream.NAME),
+    "compress": ("explained share", "reconstruction error", measuring.AREA),
+    "classify": (downstream.NAME, "nearest-neighbour accuracy", measuring.AREA),
+}
 
 
 def compare(
@@ -136,7 +141,7 @@ class _Study:
     def _with_curves(self, done: list[Trial], facts: measuring.TableFacts | None) -> tuple[Trial, ...]:
         if facts is None:
             return tuple(done)
-        return tuple(measuring.with_spectrum(trial, facts) for trial in done)
+        return tuple(_told_in_order(measuring.with_spectrum(trial, facts), self.size.purpose) for trial in done)
 
     def _facts(self) -> measuring.TableFacts:
         key = key_of(self._common() | {"what": "table"})
@@ -216,6 +221,12 @@ class _Study:
             D = np.asarray(distance_matrix(X, run)) if len(users) > 1 and n <= SMALL_ROWS else None
             self._shared = Shared(X, self.data.codes, graph, D, self.size.seed)
         return self._shared
+
+
+def _told_in_order(trial: Trial, purpose: Purpose) -> Trial:
+    """The trial with the scores first that decide for the purpose."""
+    first = [name for name in DECIDING[purpose] if name in trial.scores]
+    return replace(trial, scores={name: trial.scores[name] for name in dict.fromkeys((*first, *trial.scores))})
 
 
 def _plain_parameters(trial: Trial) -> Trial:

@@ -151,9 +151,9 @@ def _why_not(e: Entry, cls: Any, size: Size, named: bool) -> str | None:
     if e.name in DOUBLES and not named:
         return DOUBLES[e.name]
     if (cls.needs_y or (cls.keeps_columns and not named)) and size.classes is None:
-        return f"{e.name} learns from classes: give labels, one a row."
+        return "It learns from classes: give labels, one a row."
     if cls.keeps_columns and size.purpose != "classify" and not named:
-        return f"{e.name} keeps columns as they are, to predict labels: it takes part where the purpose is to classify."
+        return "It keeps columns as they are, to predict labels: it takes part where the purpose is to classify."
     if size.n < cls.least_rows:
         return f"{e.name} needs at least {cls.least_rows} rows, and there are {size.n}."
     if cls.counts is None and size.k != 2:

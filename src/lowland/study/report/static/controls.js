@@ -84,7 +84,7 @@ function orderField() {
   ];
   return field(
     "Order",
-    choose(options, "", (value) => {
+    choose(options, deciding ? `measure ${deciding}` : "", (value) => {
       const name = value.slice(8),
         scored = value.startsWith("measure ") ? aScore(name) : null;
       const key =

@@ -69,9 +69,14 @@ const ORDER = (() => {
   return order;
 })();
 
-const drawnTrials = trials.filter((trial) => trial.Z);
 const measureNames = [...new Set(trials.flatMap((trial) => Object.keys(trial.scores)))];
 const aScore = (name) => trials.map((trial) => trial.scores[name]).find(Boolean);
+
+// The study tells the measure that decides first: by it the best come first.
+const deciding = measureNames[0];
+const bestFirst = (list) =>
+  inOrder(list, { value: (t) => t.scores[deciding]?.value ?? null }, aScore(deciding)?.better === "higher");
+const drawnTrials = bestFirst(trials.filter((trial) => trial.Z));
 trials.forEach((trial, index) => {
   trial.index = index;
 });

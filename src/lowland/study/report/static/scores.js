@@ -241,7 +241,8 @@ function scoresSection(section) {
       ),
   );
   if (trials.some((trial) => trial.cached)) section.append(el("p", { class: "note" }, FROM_DISK));
-  drawScores(columns);
+  if (deciding) sortScores(columns, deciding);
+  else drawScores(columns);
   const more = el(
     "p",
     { class: "note screen", hidden: true },

@@ -1,0 +1,63 @@
+"""What the scripts on bent sheets share: the methods that flatten them, how well they do, and panels of maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+
+import lowland
+from gallery import title
+from lowland.plots.canvas import INK, MARK, SEQUENTIAL, WEAK
+
+_TEN_COLORS = colormaps[SEQUENTIAL].resampled(10)  # with hard edges, many small panels of points take half the bytes
+
+
+def manifold_methods(k: int) -> dict[str, Any]:
+    """Return every method that unrolls a sheet by k neighbours, under the name it has in a picture."""
+    names = {"standard": "LLE", "modified": "modified LLE", "hessian": "Hessian LLE", "ltsa": "LTSA"}
+    return {
+        "Isomap": lowland.Isomap(2, n_neighbors=k),
+        **{
+            name: lowland.LocallyLinearEmbedding(2, n_neighbors=k, method=method)  # type: ignore[arg-type]
+            for method, name in names.items()
+        },
+        "Laplacian": lowland.SpectralEmbedding(2, n_neighbors=k + 1),  # which counts the point itself
+        "diffusion": lowland.DiffusionMap(2, n_neighbors=k),
+    }
+
+
+def explained(Z: Any, truth: Any) -> Any:
+    """Return R² of each true coordinate by the best affine map of the coordinates found: 1 is a perfect map."""
+    A = np.column_stack([np.ones(len(Z)), Z])
+    left = truth - A @ np.linalg.lstsq(A, truth, rcond=None)[0]
+    return 1 - left.var(axis=0) / truth.var(axis=0)
+
+
+def manifold_panels(sample: lowland.data.Sample, color: Any, rows: int, columns: int) -> tuple[Figure, Any]:
+    """Return a figure that shows a sheet, bent and flat, at its left, and axes for maps of it, (rows, columns)."""
+    figure = Figure(figsize=(11, 1.35 * rows + 0.5), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
+    left, right = figure.subfigures(1, 2, width_ratios=(1.25, columns))
+    bent, flat = left.add_subplot(2, 1, 1, projection="3d"), left.add_subplot(2, 1, 2)
+    bent.scatter(*sample.X.T, c=color, s=1.5, depthshade=False, linewidths=0, cmap=_TEN_COLORS, antialiased=False)
+    bent.view_init(12, -72)
+    bent.set_box_aspect(np.ptp(sample.X, axis=0), zoom=1.5)
+    bent.set_axis_off()
+    title(bent, "as it is")
+    map_of(flat, sample.truth, color)
+    flat.set_aspect("equal")
+    title(flat, "flat: the truth")
+    return figure, right.subplots(rows, columns, squeeze=False)
+
+
+def map_of(ax: Any, Z: Any, color: Any, words: str = "", good: bool = True) -> None:
+    """Draw a map stretched to its panel, since scales are free, and below it how good it is; in red if it is not."""
+    ax.scatter(*Z.T, c=color, s=2, linewidths=0, cmap=_TEN_COLORS, antialiased=False)
+    ax.margins(0.06)
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set_color(WEAK)
+    ax.set_xlabel(words, fontsize="small", color=INK if good else MARK, labelpad=2)
