@@ -1,6 +1,6 @@
-"""Write what the docs do not say by hand: the reference, the table of methods in the README, and the pictures.
+"""Write what the docs do not say by hand: the reference, tables of methods, and the pictures.
 
-``make docs`` runs it; the same data give the same files. A test holds the reference and the table to the code.
+``make docs`` runs it; the same data give the same files. A test holds the reference and the tables to the code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lowland.methods.registry import entries, load_method
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
-BEGIN, END = "<!-- methods: written by make docs -->", "<!-- methods: end -->"
+WHICH = DOCS / "which-method.md"
 MOST_BYTES = 150_000
 ROOMS = ("data", "quality", "plots", "study", "errors")
 INNER = ("solve", "solve_moments")  # what a method writes, not what a user calls
@@ -28,6 +28,7 @@ def main() -> None:
     """Write everything anew."""
     (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
     README.write_text(with_methods(README.read_text(encoding="utf-8")), encoding="utf-8")
+    WHICH.write_text(with_facts(WHICH.read_text(encoding="utf-8")), encoding="utf-8")
     from pictures import PICTURES  # the file beside this one
 
     for name, draw in PICTURES.items():
@@ -45,11 +46,22 @@ def main() -> None:
 
 def with_methods(text: str) -> str:
     """Return the README with its table of methods as the registry has it."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"README.md has lost its marks {BEGIN} and {END}. Put them back around the table.")
-    return f"{before}{BEGIN}\n\n{methods_table()}\n\n{END}{after}"
+    return _between(text, "README.md", "methods", methods_table())
+
+
+def with_facts(text: str) -> str:
+    """Return the page on which method to take with its table of what each can do."""
+    return _between(text, WHICH.name, "facts", facts_table())
+
+
+def _between(text: str, page: str, mark: str, table: str) -> str:
+    """Put a table where the marks of a page say."""
+    begin, end = f"<!-- {mark}: written by make docs -->", f"<!-- {mark}: end -->"
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"{page} has lost its marks {begin} and {end}. Put them back around the table.")
+    return f"{before}{begin}\n\n{table}\n\n{end}{after}"
 
 
 def methods_table() -> str:
@@ -59,6 +71,22 @@ def methods_table() -> str:
         page = f"docs/methods/{entry.module.rpartition('.')[2]}.md"
         takes = (_yes(entry.streams), _yes(entry.takes_sparse))
         lines.append(f"| [{entry.name}]({page}) | `{entry.verb}` | {entry.summary} | {' | '.join(takes)} |")
+    return "\n".join(lines)
+
+
+def facts_table() -> str:
+    """Return one line a method: whether it needs labels, places new rows, leads back, streams, takes sparse rows."""
+    lines = [
+        "| Method | Labels | New rows | Way back | Larger than memory | Sparse rows |",
+        "|---|---|---|---|---|---|",
+    ]
+    for entry in entries().values():
+        cls = load_method(entry.name)
+        labels = "needs" if entry.needs_y else "takes" if cls.reads_y else "no"
+        back = "if asked" if hasattr(cls, "fit_inverse_transform") else _yes(hasattr(cls, "inverse_transform"))
+        large = "with landmarks" if entry.streams_with_landmarks else _yes(entry.streams)
+        can = (labels, _yes(hasattr(cls, "transform")), back, large, _yes(entry.takes_sparse))
+        lines.append(f"| [{entry.name}](methods/{entry.module.rpartition('.')[2]}.md) | {' | '.join(can)} |")
     return "\n".join(lines)
 
 

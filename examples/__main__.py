@@ -72,7 +72,7 @@ CHAPTERS = {
         "text_collection",
     ),
     "How much is kept": ("how_many_components",),
-    "The textbook's question": (),
+    "The textbook's question": ("textbook_question",),
 }
 
 

@@ -19,6 +19,7 @@ PAGES = [
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
 HOW_TO = ROOT / "docs" / "develop" / "add_a_method.md"
+WHICH = ROOT / "docs" / "which-method.md"
 
 
 def read(page):
@@ -133,7 +134,44 @@ def test_every_method_has_its_page(entry):
     )
 
 
+def lines_of(heading):
+    """The lines of the table under a heading of the page that helps to choose, by the method they begin with."""
+    section = read(WHICH).partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [re.match(r"\| (?:\[(\w+)\]\([^)]+\)|(\w+)) \| (.*)", line) for line in section.splitlines()]
+    return [(row[1] or row[2], row[3]) for row in rows if row and row[2] != "Method"]
+
+
+@pytest.mark.parametrize(
+    "heading", ["What each can do", "What each keeps, and what that costs", "Where they come from"]
+)
+def test_every_method_stands_once_in_each_table_of_the_page_that_helps_to_choose(heading):
+    assert [name for name, _ in lines_of(heading)] == list(entries())
+
+
+def test_every_method_answers_a_question():
+    section = read(WHICH).partition("\n## By question\n")[2].partition("\n## ")[0]
+    linked = set(re.findall(r"\]\(methods/(\w+)\.md\)", section))
+    assert linked == {entry.module.rpartition(".")[2] for entry in entries().values()}
+
+
+def test_sizes_on_the_page_that_helps_to_choose_were_measured():
+    measured = read(ROOT / "docs" / "benchmarks.md")
+    for name, cells in lines_of("What each keeps, and what that costs"):
+        for size in re.findall(r"\d+(?:,\d{3})+(?: × [\d,]+\d)?", cells):
+            assert size in measured, name
+
+
+def test_citations_are_those_of_the_methods():
+    for name, citation in lines_of("Where they come from"):
+        module = entries()[name].module.rpartition(".")[2]
+        own = read(ROOT / "src" / "lowland" / "methods" / f"{module}.py") + read(ROOT / f"docs/methods/{module}.md")
+        for doi in re.findall(r"doi:(10\.\d{4,9}/\S+?)[.,]?(?: |$)", citation):
+            assert doi in own, name
+        assert "10." in citation, name
+
+
 def test_pages_stay_short():
+    assert len(read(WHICH).splitlines()) <= 200
     assert len(read(ROOT / "CONTRIBUTING.md").splitlines()) < 60
     assert len(read(ROOT / "README.md").splitlines()) < 120
 
@@ -146,6 +184,7 @@ def test_pages_name_no_place_of_one_machine():
 def test_generated_texts_are_what_the_code_says(generate):
     assert read(ROOT / "docs" / "reference.md") == generate.reference(), "stale: run make docs"
     assert read(ROOT / "README.md") == generate.with_methods(read(ROOT / "README.md")), "stale: run make docs"
+    assert read(WHICH) == generate.with_facts(read(WHICH)), "stale: run make docs"
 
 
 def test_pictures_are_generated_small_and_shown(generate):

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lowland.cli import compare as verb
@@ -101,11 +102,15 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--sweep", "isomap.neighbours=5"), "Isomap has no parameter 'neighbours'. It has: n_components"),
+        (
+            ("--sweep", "isomap.neighbours=5"),
+            "Isomap has no parameter 'neighbours'. Did you mean 'n_neighbors'? It has: 'n_components'",
+        ),
         (("--sweep", "isomap.n_neighbors=few"), "'few' is not a whole number"),
         (("--sweep", "isomap.n_neighbors"), "METHOD.PARAMETER=VALUE"),
         (("--sweep", "tsne.perplexity=5"), "no method 'tsne'"),
         (("--methods", "tsne"), "no method 'tsne'"),
+        (("--methods", "isomapp"), "Did you mean 'isomap'?"),
         (("--purpose", "classify"), "one label a row"),
         (("--label", "kind"), "no column 'kind'"),
         (("--to", "page.pdf"), ".html"),
@@ -122,6 +127,40 @@ def test_wrong_words_are_said_before_any_work(lowland, table, words, said):
     assert len(result.stderr.splitlines()) == 1
     assert said in result.stderr
     assert set(os.listdir()) == before
+
+
+def test_names_are_checked_before_the_rows_are_read(lowland, labelled):
+    for words in (("--methods", "tsne"), ("--sweep", "isomap.perplexity=5")):
+        said = lowland("compare", labelled, *words).stderr  # its labels are text, and no --label says so
+        assert "no method" in said or "no parameter" in said
+    said = lowland("compare", labelled).stderr
+    assert "--label" in said
+
+
+def test_methods_may_be_named_more_than_once(lowland, table):
+    result = lowland("compare", table, "--methods", "pca", "--methods", "isomap,lda")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("2 trials on table.csv")
+    assert "LinearDiscriminantAnalysis: left out. It learns from classes: give labels, one a row." in result.stdout
+
+
+def test_labels_that_are_no_classes_are_told_as_such(lowland, table):
+    names = Path(table).read_text().splitlines()[0].replace('"', "").split(",")
+    result = lowland("compare", table, "--label", names[0], "--methods", "pca,lda")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("1 trial on table.csv")
+    assert "It learns from classes, and the labels are numbers with fractions." in result.stdout
+    refused = lowland("compare", table, "--label", names[0], "--purpose", "classify")
+    assert refused.exit_code == 1
+    assert "the labels are numbers with fractions" in refused.stderr
+
+
+def test_advice_names_the_flag_of_the_command_line(lowland, folder):
+    rng = np.random.default_rng(0)
+    np.savetxt("uneven.csv", rng.standard_normal((40, 3)) * [1, 1, 3000], delimiter=",", header="a,b,c", comments="")
+    said = lowland("compare", "uneven.csv", "--methods", "pca").stdout
+    assert "say --scale standard." in said
+    assert "e+0" not in said
 
 
 def test_what_is_written_twice_is_alike():

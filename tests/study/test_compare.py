@@ -346,3 +346,16 @@ def test_what_is_no_study(tmp_path, study):
 def test_what_decides_is_told_first(iris, purpose, first):
     study = lowland.compare(iris.X, iris.y, ["pca"], purpose=purpose, cache=False)
     assert next(iter(study["PCA"].scores)) == first
+
+
+def test_a_rare_class_does_not_keep_the_others_from_being_judged(iris):
+    y = iris.y.copy()
+    y[0], y[60:62] = 3, 4  # alone, and two: neither is in every one of five folds
+    study = lowland.compare(iris.X, y, ["pca", "lda"], cache=False)
+    for trial in study.trials:
+        score = trial.scores["downstream accuracy"]
+        assert score.value > 0.9
+        assert score.high - score.low < 0.3
+        assert "3 rows of classes too small for that left out" in score.about
+    few = lowland.compare(iris.X[::12], iris.y[::12], ["pca"], cache=False)  # four or five rows a class
+    assert "left out" not in few["PCA"].scores["downstream accuracy"].about

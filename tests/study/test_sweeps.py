@@ -48,8 +48,11 @@ def test_texts_that_are_none(text, said):
 @pytest.mark.parametrize(
     ("sweep", "said"),
     [
-        ({"isomap.neighbours": [5]}, "Isomap has no parameter 'neighbours'. It has: n_components, .*n_neighbors"),
-        ({"isomop.n_neighbors": [5]}, "no method 'isomop'. The methods: .*isomap"),
+        (
+            {"isomap.neighbours": [5]},
+            "has no parameter 'neighbours'. Did you mean 'n_neighbors'. It has: 'n_components'",
+        ),
+        ({"isomop.n_neighbors": [5]}, "no method 'isomop'. Did you mean 'isomap'. The methods: .*isomap"),
         ({"isomap": [5]}, "with a dot between them"),
         ({"isomap.n_neighbors": []}, "empty"),
         ({"isomap.n_neighbors": 5}, "a list of values"),

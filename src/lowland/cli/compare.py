@@ -32,10 +32,12 @@ def run(
     """Open, compare, write, tell; after Ctrl-C the same with what is done."""
     from lowland.cli import show
     from lowland.study.compare import compare as study
+    from lowland.study.plan import check_names
     from lowland.study.report import write_report
 
     _check_outputs(file, to, save, force, opened)
     swept = _sweep(sweep)
+    check_names(methods or "all", swept)
     with options.working(memory, threads, progress):
         rows = options.open_file(file, columns, drop, label)
         labels = _labels(file, label)
@@ -143,7 +145,8 @@ def _print(facts: dict[str, Any]) -> None:
     from lowland.cli import show
 
     size = show.table_size(facts["rows"], facts["columns"])
-    click.echo(show.printable(f"{len(facts['trials'])} trials on {facts['file']}, {size}"))
+    tried = sum(trial["status"] != "left out" for trial in facts["trials"])
+    click.echo(show.printable(f"{tried} trial{'s' * (tried != 1)} on {facts['file']}, {size}"))
     click.echo()
     measured = [name for name in SHOWN if any(name in t["scores"] for t in facts["trials"])]
     order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
@@ -153,7 +156,8 @@ def _print(facts: dict[str, Any]) -> None:
     for advice in facts["advice"]:
         click.echo(f"\n{show.printable(advice['words'])}")
         for sentence in advice["evidence"]:
-            click.echo(f"  {show.printable(sentence)}")
+            here = sentence.replace("scale='standard'", "--scale standard")
+            click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
     for written in facts["files"]:
         click.echo(f"Written  {show.printable(written)}")
@@ -202,7 +206,7 @@ compare = options.Command(
         options.file_argument("file", "FILE"),
         *options.data_options("The column of labels: classes to learn from and judge by."),
         _option("--methods", None, options.Names(), "Try only these methods. [default: all that apply]",
-                metavar="a,b,c"),
+                metavar="a,b,c", multiple=True, callback=options.joined),
         _option("-k --components k", 2, click.IntRange(min=1), "Dimensions to bring the rows down to. [default: 2]",
                 metavar="N"),
         _option("--purpose", "see", click.Choice(PURPOSES), "What it is for; its advice comes first. [default: see]"),

@@ -124,7 +124,7 @@ def file_argument(name: str, metavar: str) -> click.Argument:
     return click.Argument([name], metavar=metavar, type=click.Path(path_type=Path))
 
 
-def _joined(ctx: click.Context, param: click.Parameter, lists: Any) -> list[str] | None:
+def joined(ctx: click.Context, param: click.Parameter, lists: Any) -> list[str] | None:
     """One list of the names of an option that may be given more than once."""
     return [name for names in lists for name in names] or None
 
@@ -132,7 +132,7 @@ def _joined(ctx: click.Context, param: click.Parameter, lists: Any) -> list[str]
 def data_options(label: str | None = None) -> list[click.Parameter]:
     """Return the options that select columns; ``label`` is the sentence of --label, where it makes sense."""
     found: list[click.Parameter] = [
-        Option([flag], section=DATA, type=Names(), metavar=names, help=text, multiple=True, callback=_joined)
+        Option([flag], section=DATA, type=Names(), metavar=names, help=text, multiple=True, callback=joined)
         for flag, names, text in (
             ("--columns", "a,b,c", "Use only these columns, in this order."),
             ("--drop", "a,b", "Leave these columns out."),

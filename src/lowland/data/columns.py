@@ -46,7 +46,8 @@ def refuse_text(texts: Sequence[str], source: str) -> None:
         raise DataTypeError(
             f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} hold{'' if many else 's'} text, dates or "
             "categories, not numbers (could not convert string to float). Leave such columns out (--drop or --columns "
-            "on the command line, X.drop(columns=...) in Python), or encode them as numbers."
+            "on the command line, X.drop(columns=...) in Python), name one that holds labels (--label, y), or encode "
+            "them as numbers."
         )
 
 

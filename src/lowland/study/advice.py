@@ -261,10 +261,14 @@ def _of_units(facts: TableFacts, scaled: bool) -> list[str]:
         return ["Every column was given the deviation 1 before the methods saw it."]
     if facts.uneven > UNEVEN:
         return [
-            f"The deviations of the columns differ by up to {facts.uneven:.3g} times, and the large ones count most. "
-            "If that is only their units, say scale='standard'."
+            f"The deviations of the columns differ by up to {_many(facts.uneven)} times, and the large ones count "
+            "most. If that is only their units, say scale='standard'."
         ]
     return []
+
+
+def _many(times: float) -> str:
+    return f"{times:,.0f}" if times < 1e6 else f"{times:.1e}"
 
 
 def _number(score: Score) -> str:

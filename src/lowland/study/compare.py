@@ -21,7 +21,7 @@ from lowland.study.cache import Cache, NoCache, key_of
 from lowland.study.circumstances import code_version, machine, versions
 from lowland.study.opening import Scale, StudyTable, open_table
 from lowland.study.plain import trial_from_plain, trial_to_plain
-from lowland.study.plan import Planned, Size, most_neighbors, plan
+from lowland.study.plan import Planned, Size, check_names, most_neighbors, plan
 from lowland.study.result import Purpose, StudyResult, Trial
 from lowland.study.sweeps import Sweep
 from lowland.study.trials import BY_DISTANCES, Shared, fit_trial, left_out, shown_only, stopped
@@ -84,11 +84,15 @@ def compare(
     'PCA'
     """
     _check(k, purpose, scale, limit, seed, worker)
+    check_names(methods, sweep)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
     data = open_table(X, y, scale, k)
-    size = Size(len(data.X), data.X.shape[1], k, data.classes, purpose, int(seed))
+    size = Size(len(data.X), data.X.shape[1], k, data.classes, purpose, int(seed), data.no_classes)
     if purpose == "classify" and data.classes is None:
-        raise ParameterError("compare(purpose='classify'): this needs classes. Give y, one label a row.")
+        raise ParameterError(
+            "compare(purpose='classify'): this needs classes, one label a row (y, --label), and "
+            f"{data.no_classes or 'none were given'}."
+        )
     trials = plan(size, methods, sweep)
     call = command or _call(k, purpose, methods, sweep, scale, limit, seed)
     study = _Study(data, size, trials, limit, worker, Cache() if cache else NoCache())

@@ -13,13 +13,14 @@ from lowland.study.result import Score
 NAME = "downstream accuracy"
 NEIGHBORS = 5
 MOST = 10_000  # rows that take part; of more a sample, classes in their shares
+FOLDS = 5  # rows a class needs to be met in every fold
 
 
 def accuracy(Z: np.ndarray, y: np.ndarray, seed: int) -> Score | None:
     """Return the share of held-out rows that are named rightly; None where it cannot be found, as of classes of one."""
     rows = _rows(y, seed)
     try:
-        return _score(downstream(Z[rows], y[rows], random_state=seed), "")
+        return _score(downstream(Z[rows], y[rows], folds=FOLDS, random_state=seed), _of_rare(y))
     except LowlandError:
         return None
 
@@ -33,18 +34,33 @@ def accuracy_when_refitted(est: Any, X: np.ndarray, y: np.ndarray, seed: int) ->
     rows = _rows(y, seed)
     model = make_pipeline(clone(est), KNeighborsClassifier(NEIGHBORS))
     try:
-        return _score(downstream(X[rows], y[rows], model, random_state=seed), ", the method being fitted without them")
+        found = downstream(X[rows], y[rows], model, folds=FOLDS, random_state=seed)
+        return _score(found, ", the method being fitted without them" + _of_rare(y))
     except (LowlandError, ValueError):  # too few rows once some are held out
         return None
 
 
 def _rows(y: np.ndarray, seed: int) -> np.ndarray:
-    rows = np.arange(len(y))
+    rows = np.flatnonzero(_common(y))
     if len(rows) <= MOST:
         return rows
     rng = np.random.default_rng(seed)
-    order = np.lexsort((rng.random(len(y)), y))  # class after class, in each by chance
-    return np.sort(order[np.floor((rng.random() + np.arange(MOST)) * (len(y) / MOST)).astype(np.int64)])
+    order = rows[np.lexsort((rng.random(len(rows)), y[rows]))]  # class after class, in each by chance
+    return np.sort(order[np.floor((rng.random() + np.arange(MOST)) * (len(rows) / MOST)).astype(np.int64)])
+
+
+def _common(y: np.ndarray) -> np.ndarray:
+    """Whether the class of a row is large enough to be learnt and asked for in every fold, (n,).
+
+    One rare class would leave fewer folds for all. Where no two classes are so large, those of two rows will do.
+    """
+    counts = np.bincount(y)
+    return (counts >= (FOLDS if np.sum(counts >= FOLDS) > 1 else 2))[y]
+
+
+def _of_rare(y: np.ndarray) -> str:
+    left = int(np.sum(~_common(y)))
+    return f"; {left} row{'s' * (left > 1)} of classes too small for that left out" if left else ""
 
 
 def _score(m: Measure, more: str) -> Score:

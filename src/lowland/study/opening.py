@@ -31,6 +31,7 @@ class StudyTable:
     X: np.ndarray  # (n, d) as the methods see it
     codes: np.ndarray | None  # (n,) numbers of classes
     classes: int | None
+    no_classes: str | None  # why labels that were given are none
     labels: np.ndarray | None  # (n,) as they are told: texts, or floats
     names: tuple[str, ...]
     source: str
@@ -86,35 +87,36 @@ def open_table(X: Any, y: Any, scale: Scale, k: int) -> StudyTable:
         raise DataError(f"A study needs at least {LEAST_ROWS} rows and 2 columns, and there are {n} and {d}.")
     if k > d:
         raise ParameterError(f"compare(k={k}): the data has {d} columns. Choose at most {d}.")
-    told, codes, classes = _labels(labels, n)
+    told, codes, classes, why = _labels(labels, n)
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
     marks += [] if told is None else [fingerprint([np.asarray(told)])]
     scaled = scale == "standard" or (scale == "auto" and unevenness(table) > UNEVEN)
     names = rows.names or tuple(f"column {j}" for j in range(d))
     return StudyTable(
-        _standardised(table) if scaled else table, codes, classes, told, tuple(map(str, names)),
+        _standardised(table) if scaled else table, codes, classes, why, told, tuple(map(str, names)),
         str(rows.source).strip("'"),
         None if told is None else str(label_name or "label"), key_of({"parts": marks}), table, scaled,
     )  # fmt: skip
 
 
-def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, int | None]:
-    """The labels as they are told, texts or floats; the numbers of their classes; how many there are.
+def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, int | None, str | None]:
+    """The labels as they are told, texts or floats; the numbers of their classes; how many there are; why none.
 
     Fractions are numbers to colour by, not classes; nor is what more than half of the rows have to themselves.
     """
     if y is None:
-        return None, None, None
+        return None, None, None, None
     from lowland.blocks.labels import classes_of
 
     values = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
     if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
-        return values.astype(np.float64), None, None
+        return values.astype(np.float64), None, None, "the labels are numbers with fractions"
     classes, codes = classes_of(values)
     if 2 * len(classes) > n and n > LEAST_ROWS:  # numbers or names of rows rather than classes
-        return values.astype(np.float64 if values.dtype.kind in "iuf" else str), None, None
-    return np.array([str(label) for label in classes])[codes], codes.astype(np.int64), len(classes)
+        told = values.astype(np.float64 if values.dtype.kind in "iuf" else str)
+        return told, None, None, f"{len(classes):,} different labels of {n:,} rows name rows rather than classes"
+    return np.array([str(label) for label in classes])[codes], codes.astype(np.int64), len(classes), None
 
 
 def unevenness(X: np.ndarray) -> float:

@@ -37,6 +37,7 @@ class Size:
     classes: int | None = None  # None: there are no labels, or they are numbers
     purpose: Purpose = "see"
     seed: int = 0
+    no_classes: str | None = None  # why labels that were given are no classes
 
     def neighbors(self, usual: int) -> int:
         """As many neighbours as is usual, or a fifth of the rows where these are few."""
@@ -107,6 +108,12 @@ def plan(
     return tuple(trial for e in chosen for trial in _trials_of(e, size, values.get(e.name, {}), e.name in named))
 
 
+def check_names(methods: Any, sweep: Sweep | None) -> None:
+    """Refuse names of methods and parameters that there are not, before any row is read."""
+    _asked(methods)
+    checked_sweep(sweep)
+
+
 def _asked(methods: Any) -> list[Entry] | None:
     """The methods that were named, each once; None: all."""
     if isinstance(methods, str):
@@ -151,7 +158,7 @@ def _why_not(e: Entry, cls: Any, size: Size, named: bool) -> str | None:
     if e.name in DOUBLES and not named:
         return DOUBLES[e.name]
     if (cls.needs_y or (cls.keeps_columns and not named)) and size.classes is None:
-        return "It learns from classes: give labels, one a row."
+        return f"It learns from classes{f', and {size.no_classes}' if size.no_classes else ': give labels, one a row'}."
     if cls.keeps_columns and size.purpose != "classify" and not named:
         return "It keeps columns as they are, to predict labels: it takes part where the purpose is to classify."
     if size.n < cls.least_rows:

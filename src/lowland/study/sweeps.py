@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 from lowland.errors import ParameterError
-from lowland.methods.registry import Entry, Flag, entries, entry
+from lowland.methods.registry import Entry, Flag, entries
 
 Sweep = Mapping[str, Sequence[Any]]
 
@@ -23,8 +24,11 @@ def swept(name: str) -> tuple[Entry, Flag]:
     wanted = parameter.strip().lower().replace("-", "_")
     flag = next((flag for flag in found.flags if flag.name.lower() == wanted), None)
     if flag is None:
-        known = ", ".join(flag.name for flag in found.flags)
-        raise ParameterError(f"sweep {name!r}: {found.name} has no parameter {parameter!r}. It has: {known}.")
+        names = [flag.name for flag in found.flags]
+        raise ParameterError(
+            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {_meant(wanted, names)}It has: "
+            f"{', '.join(map(repr, names))}."
+        )
     return found, flag
 
 
@@ -34,7 +38,16 @@ def method_named(word: str) -> Entry:
     for e in entries().values():
         if plain in (e.name.lower(), e.verb.replace("-", "")):
             return e
-    return entry(word.strip())  # which says what there is
+    verbs = sorted(e.verb for e in entries().values())
+    raise ParameterError(
+        f"There is no method {word.strip()!r}. {_meant(word.strip().lower(), verbs)}The methods: {', '.join(verbs)}."
+    )
+
+
+def _meant(word: str, known: list[str]) -> str:
+    """Ask whether a name like it was meant, where there is one."""
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"Did you mean {close[0]!r}? " if close else ""
 
 
 def split_sweep(text: str) -> tuple[str, list[str]]:

@@ -1,0 +1,90 @@
+"""Does reducing first help a neural network or a self-organizing map to name classes?
+
+A textbook asks this of iris, wine and yeast. Every method brings standardised rows down to two columns (yeast: four);
+a perceptron and a map whose units go by majority learn from these. All is fitted to four fifths of the rows and asked
+about the rest, with the settings of ``lowland compare``. What counts as sure is beyond a 99 % interval.
+"""
+
+import os
+import warnings
+
+import numpy as np
+from joblib import Parallel, delayed
+from rich import box, console, table
+from scipy import spatial, stats
+from sklearn import model_selection, neural_network, preprocessing
+
+from gallery import load, panels, show, title
+from lowland import SelfOrganizingMap
+from lowland.methods.registry import entries, load_method
+from lowland.plots.canvas import COLORS, quiet
+from lowland.study.plan import Size, plan
+
+SETS = {"iris": (2, 3), "wine": (2, 3), "yeast": (4, 1)}  # columns that are left, repeats of the five folds
+ROWS = ["all columns", *entries()]  # every method maps new rows, so none is left out
+
+
+def by_network(Z, y, new):
+    units = preprocessing.StandardScaler().fit(Z)
+    network = neural_network.MLPClassifier((8,), "tanh", solver="lbfgs", alpha=0.1, max_iter=5000, random_state=0)
+    return network.fit(units.transform(Z), y).predict(units.transform(new))
+
+
+def by_map(Z, y, new):
+    som = SelfOrganizingMap(settling=0).fit(Z)
+    votes = np.zeros((len(som.units_), y.max() + 1))
+    np.add.at(votes, (som.predict(Z), y), 1)
+    won = votes.any(axis=1)  # units without a row have no class
+    return votes[won].argmax(axis=1)[spatial.distance.cdist(new, som.units_[won]).argmin(axis=1)]
+
+
+def accuracies(X, y, method, k, repeats):  # shares named rightly in each fold, (folds, 2)
+    folds = model_selection.RepeatedStratifiedKFold(n_splits=5, n_repeats=repeats, random_state=0)
+    found, k = [], min(k, {"SelfOrganizingMap": 2, "ProjectionPursuit": 3}.get(method, k))  # they give no more
+    for train, test in folds.split(X, y):
+        columns = preprocessing.StandardScaler().fit(X[train])
+        Z, new = columns.transform(X[train]), columns.transform(X[test])
+        if method != ROWS[0]:
+            chosen = plan(Size(len(train), X.shape[1], k, int(y.max()) + 1, "classify"), [method])[0].parameters
+            with warnings.catch_warnings(action="ignore"):  # of graphs in parts, of classes of four: yeast is so
+                reducer = load_method(method)(**chosen).fit(Z, y[train])
+                Z, new = reducer.transform(Z), reducer.transform(new)
+        with warnings.catch_warnings(action="error"):  # of a network that has not converged
+            found.append([np.mean(named(Z, y[train], new) == y[test]) for named in (by_network, by_map)])
+    return np.array(found)
+
+
+def half_width(shares, level):  # of an interval: folds share what they learn from (Nadeau and Bengio 2003)
+    J, spread = shares.shape[1], shares.std(axis=1, ddof=1)
+    return stats.t.ppf((1 + level) / 2, J - 1) * spread * np.sqrt(1 / J + 1 / 4)
+
+
+samples = {name: load(name) for name in SETS if name != "yeast" or "LOWLAND_DATA" in os.environ}
+folds = [np.array(Parallel(-1)(delayed(accuracies)(*samples[s], m, *SETS[s]) for m in ROWS)) for s in samples]
+mean, half = np.array([a.mean(axis=1) for a in folds]), np.array([half_width(a, 0.95) for a in folds])
+change = mean - mean[:, :1]  # (sets, methods, 2), against all columns
+real = np.abs(change) > np.array([half_width(a - a[:1], 0.99) for a in folds])
+fisher = change[:2, ROWS.index("LinearDiscriminantAnalysis")]  # on iris and wine
+assert not np.any(real & (change > 0)), "something surely helps"
+assert change[2:].max(initial=0) < 0.04, "something may help on yeast"
+assert np.all(fisher > [-0.02, 0.01]), "Fisher's two columns lose something on iris or wine"
+assert real[1, ROWS.index("ProjectionPursuit")].all(), "pursuit does not lose the classes of wine"
+order = [0, *(1 + np.argsort(-change[:, 1:].sum(axis=(0, 2))))]
+told = table.Table("", *(f"{name}, {by}" for name in samples for by in ("network", "map")), box=box.SIMPLE)
+for m in order:
+    cells = zip(*(a[:, m].flat for a in (mean, half, real)), strict=True)
+    told.add_row(ROWS[m], *(f"{share:.2f} ± {more:.2f}{' ▼' if sure else '  '}" for share, more, sure in cells))
+console.Console(width=128).print(told)
+figure, (axes,) = panels(1, len(samples), (3 * len(samples) + 1.8, 7.4), sharey=True)
+for (i, name), (j, by) in ((a, b) for a in enumerate(samples) for b in enumerate(("network", "map"))):
+    x, y, ax, color = mean[i, order, j], 0.2 - 0.4 * j - np.arange(len(ROWS)), axes[i], COLORS[2 * j]
+    ax.axvline(x[0], color=color, linewidth=0.8)
+    ax.errorbar(x, y, xerr=half[i, order, j], fmt="none", color=color, linewidth=1)
+    ax.scatter(x, y, 22, np.where(real[i, order, j], color, "w"), marker="os"[j], ec=color, zorder=3, label=by)
+    title(ax, f"{name}: {SETS[name][0]} of {samples[name].X.shape[1]} columns")
+    quiet(ax)
+axes[0].set_yticks(-np.arange(len(ROWS)), [ROWS[m] for m in order])
+axes[1].legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.95))
+many, worse, gain = change[:, 1:].size, real.sum(), fisher[:, 1].min()
+fact = f"No: of {many} results none is surely better than from all columns (lines), {worse} are surely worse (filled)."
+show(figure, f"{fact} With Fisher's two columns the map gains {gain:.3f} or more on iris and wine, perhaps by chance.")
