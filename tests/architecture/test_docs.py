@@ -191,7 +191,7 @@ def test_pictures_are_generated_small_and_shown(generate):
     pytest.importorskip("matplotlib")
     pictures = load_file(ROOT / "docs" / "pictures.py", "lowland_docs_pictures").PICTURES
     shown = {Path(p).name for page in PAGES for p in re.findall(r"!\[[^\]]*\]\(([^)]+\.png)\)", read(page))}
-    files = {path.name: path for path in (ROOT / "docs" / "pictures").glob("*.png")}
+    files = {path.name: path for path in (ROOT / "docs").glob("*/*.png")}
     assert {f"{name}.png" for name in pictures} <= set(files)
     assert set(files) == shown
     assert all(path.stat().st_size <= generate.MOST_BYTES for path in files.values())
