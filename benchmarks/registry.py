@@ -32,7 +32,7 @@ class Job:
 _WITH_JOBS = (
     "jobs", "discriminants", "factors", "independent", "pursuit", "autoencoder", "scaling", "stress", "kernels",
     "neighbors", "isomap", "lle", "laplacian", "dimension", "growth", "selection", "som", "filters", "clustering",
-    "nets", "sparse_models", "quality",
+    "nets", "sparse_models", "quality", "study",
 )  # fmt: skip
 _declared: dict[str, Job] = {}
 
