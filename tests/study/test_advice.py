@@ -1,5 +1,7 @@
 """Advice: the rules, and that the words name the numbers they rest on."""
 
+from dataclasses import replace
+
 import pytest
 
 from lowland.study.advice import advise, enough_components
@@ -9,7 +11,7 @@ from lowland.study.result import Score, Trial
 
 AREA, TRUST, ACCURACY, ERROR = "area under R_NX", "trustworthiness", "downstream accuracy", "reconstruction error"
 FACTS = TableFacts(
-    (0.7, 0.2, 0.06, 0.04), (10.0, 3.0, 1.0, 0.4, 0.0), 2.2, 1.9, 2.5, Score(0.9, "higher", "All.", 0.86, 0.94), 3.0
+    (0.7, 0.2, 0.06, 0.04), (10.0, 3.0, 1.0, 0.4, 0.0), 2.2, 1.9, 2.5, Score(0.9, "higher", "All.", 0.86, 0.94), (), 3.0
 )
 
 
@@ -89,7 +91,7 @@ def test_dimensions_that_do_not_fit_are_told():
 
 
 def test_units_are_told():
-    uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, 250.0)
+    uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, (), 250.0)
     assert any("250 times" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven).evidence)
     assert any("deviation 1" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence)
 
@@ -119,7 +121,7 @@ def test_a_curved_method_must_halve_the_error_and_keep_the_share():
     assert "less than half of the 1 of PCA" in found.words
     assert "keeps 96.0%" in found.words
     assert "PCA needs 3 components" in found.words
-    coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, 1.0)
+    coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, (), 1.0)
     found = advice("compress", trial("PCA", error=4.0), trial("SelfOrganizingMap", error=1.0), facts=coarse)
     assert (found.trial, found.n_components) == ("PCA", 3)
     assert any("less than half of the 4 of PCA" in s and "keeps 90.0%" in s for s in found.evidence)
@@ -130,11 +132,11 @@ def test_a_linear_method_cannot_beat_pca():
 
 
 def test_nothing_to_compress_and_too_little_looked_at():
-    flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, 1.0)
+    flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, (), 1.0)
     found = advice("compress", trial("PCA"), facts=flat)
     assert "all 4 columns" in found.words
     assert found.trial is found.n_components is None
-    cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, 1.0)
+    cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, (), 1.0)
     found = advice("compress", trial("PCA"), facts=cut)
     assert "more than 2 components" in found.words
     assert "60.0%" in found.words
@@ -182,3 +184,21 @@ def test_every_purpose_that_the_data_allow_has_its_advice():
     found = advise([], None, Size(100, 4, 2, 3, "see"), scaled=False)
     assert [each.purpose for each in found] == ["see", "compress", "classify"]
     assert all("stopped" in each.words for each in found)
+
+
+def test_more_components_are_advised_where_few_are_not_enough():
+    facts = replace(
+        FACTS, by_components=((1, score(0.5, 0.45, 0.55)), (2, score(0.6, 0.55, 0.65)), (3, score(0.89, 0.85, 0.93)))
+    )
+    found = advice("classify", trial("PCA", accuracy=(0.6, 0.55, 0.65)), facts=facts)
+    assert (found.trial, found.n_components) == ("PCA", 3)
+    assert "PCA with 3 components: 0.89 (0.85 to 0.93)" in found.words
+    assert "With 2 dimensions it is 0.60" in found.words
+    assert "From so many components of PCA: 1: 0.50, 2: 0.60, 3: 0.89." in found.evidence
+    none = replace(FACTS, by_components=((1, score(0.5, 0.45, 0.55)),))
+    assert "Reducing does not help" in advice("classify", trial("PCA", accuracy=(0.6, 0.55, 0.65)), facts=none).words
+
+
+def test_advice_of_a_study_that_was_stopped_says_so():
+    found = advise((trial("PCA", area=0.3),), FACTS, Size(100, 4, 2, None, "see"), scaled=False, complete=False)
+    assert all(each.words.startswith("The study was stopped") for each in found)

@@ -359,3 +359,20 @@ def test_a_rare_class_does_not_keep_the_others_from_being_judged(iris):
         assert "3 rows of classes too small for that left out" in score.about
     few = lowland.compare(iris.X[::12], iris.y[::12], ["pca"], cache=False)  # four or five rows a class
     assert "left out" not in few["PCA"].scores["downstream accuracy"].about
+
+
+def test_one_class_is_no_classes(rng):
+    study = lowland.compare(rng.standard_normal((40, 4)), ["a"] * 40, ["pca", "lda"], cache=False)
+    assert study["PCA"].status == "done"
+    assert "all rows have the label a" in study["LinearDiscriminantAnalysis"].error
+    assert [each.purpose for each in study.advice] == ["see", "compress"]
+
+
+def test_accuracy_of_few_rows_is_never_sure(rng):
+    from lowland.study.downstream import accuracy, wilson
+
+    y = np.repeat([0, 1], 10)
+    found = accuracy(10.0 * y[:, None] + rng.standard_normal((20, 2)), y, 0)
+    assert found.value == found.high == 1
+    assert found.low == pytest.approx(wilson(1.0, 20)[0])
+    assert wilson(0.5, 100) == pytest.approx((0.4038, 0.5962), abs=1e-4)  # as tables have it

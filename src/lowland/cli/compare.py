@@ -153,9 +153,11 @@ def _print(facts: dict[str, Any]) -> None:
     lines = [_line(t, measured) for t in order if t["status"] == "done"]
     show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)
     _print_remarks(facts["trials"])
+    told: set[str] = set()
     for advice in facts["advice"]:
         click.echo(f"\n{show.printable(advice['words'])}")
-        for sentence in advice["evidence"]:
+        for sentence in (each for each in advice["evidence"] if each not in told):
+            told.add(sentence)  # units and dimensions hold for all purposes, and are told once
             here = sentence.replace("scale='standard'", "--scale standard")
             click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")

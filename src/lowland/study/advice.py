@@ -7,6 +7,7 @@ equal PCA is taken, else what is linear, else the best, or the fastest where the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import get_args
 
 from lowland.methods.registry import load_method
@@ -20,10 +21,13 @@ MARGIN = 0.02  # by which areas and accuracies must differ where no interval say
 KEEP = 0.95  # of the variance, to compress
 HALF = 0.5  # of PCA's error: what a curved method must reach, and keep the share, to be worth its trouble
 UNEVEN = 10.0
+STOPPED = "The study was stopped; this rests on what was done by then."
 PATIENCE = 10.0  # seconds that the best of equals may take before a faster one is preferred
 
 
-def advise(trials: Sequence[Trial], facts: TableFacts | None, size: Size, *, scaled: bool) -> tuple[Advice, ...]:
+def advise(
+    trials: Sequence[Trial], facts: TableFacts | None, size: Size, *, scaled: bool, complete: bool = True
+) -> tuple[Advice, ...]:
     """Return the advice for every purpose that the data allow, that of the stated one first."""
     rules = {"see": _see, "compress": _compress, "classify": _classify}
     others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or size.classes is not None)]
@@ -31,7 +35,8 @@ def advise(trials: Sequence[Trial], facts: TableFacts | None, size: Size, *, sca
         words = "The study was stopped before anything was measured, so that there is nothing to advise."
         return tuple(Advice(p, None, None, words, ()) for p in (size.purpose, *others))
     done = [trial for trial in trials if trial.status == "done"]
-    return tuple(rules[p](done, facts, size, scaled) for p in (size.purpose, *others))
+    found = tuple(rules[p](done, facts, size, scaled) for p in (size.purpose, *others))
+    return found if complete else tuple(replace(each, words=f"{STOPPED} {each.words}") for each in found)
 
 
 # --- to see ---
@@ -72,7 +77,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
         chosen.name,
         chosen.n_components,
         words,
-        (*evidence, *_of_dimension(facts, size), *_of_units(facts, scaled)),
+        (*_of_units(facts, scaled), *evidence, *_of_dimension(facts, size)),
     )
 
 
@@ -103,7 +108,7 @@ def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
     if errors:
         told = ", ".join(f"{who} {error:.4g}" for error, who in errors[:4])
         evidence.append(f"Reconstruction errors with {_dimensions(size.k)}: {told}.")
-    return Advice("compress", name, count, words, (*evidence, *_of_units(facts, scaled)))
+    return Advice("compress", name, count, words, (*_of_units(facts, scaled), *evidence))
 
 
 def _by_components(m: int, share: float, size: Size) -> str:
@@ -166,13 +171,18 @@ def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
     evidence = [_ranking(judged, ACCURACY), f"{best.name}: {top.about}"]
     if whole is not None:
         evidence.append(f"From all {size.d} columns: {_number(whole)}. {whole.about}")
+    if facts.by_components:
+        told = ", ".join(f"{m}: {score.value:.2f}" for m, score in facts.by_components)
+        evidence.append(f"From so many components of PCA: {told}.")
     if whole is not None and _worse(top, whole):
+        enough = next(((m, score) for m, score in facts.by_components if not _worse(score, whole)), None)
+        if enough is not None and enough[0] > size.k:
+            return _by_more_components(done, enough, best, whole, evidence, facts, size, scaled)
         words = (
             f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are told "
-            f"right, from {_dimensions(best.n_components)} at best {_number(top)} ({best.name}). Keep the columns, or "
-            "ask for more dimensions."
+            f"right, from {_dimensions(best.n_components)} at best {_number(top)} ({best.name}). Keep the columns."
         )
-        return Advice("classify", None, None, words, (*evidence, *_of_units(facts, scaled)))
+        return Advice("classify", None, None, words, (*_of_units(facts, scaled), *evidence))
     good = [t for t in judged if _ties(t.scores[ACCURACY], top)]
     chosen = _simplest([t for t in good if whole is None or not _worse(t.scores[ACCURACY], whole)], ACCURACY)
     score = chosen.scores[ACCURACY]
@@ -185,7 +195,22 @@ def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
     if whole is not None:
         relation = "as many as" if _ties(score, whole) else "more than"
         words += f"; {relation} from all {size.d} columns, {_number(whole)}"
-    return Advice("classify", chosen.name, chosen.n_components, f"{words}.", (*evidence, *_of_units(facts, scaled)))
+    return Advice("classify", chosen.name, chosen.n_components, f"{words}.", (*_of_units(facts, scaled), *evidence))
+
+
+def _by_more_components(
+    done: list[Trial], enough: tuple[int, Score], best: Trial, whole: Score, evidence: list[str], facts: TableFacts,
+    size: Size, scaled: bool,
+) -> Advice:  # fmt: skip
+    """Where the dimensions asked for are too few, and more components of PCA tell as much as all columns."""
+    (m, score), top = enough, best.scores[ACCURACY]
+    words = (
+        f"To classify, use PCA with {_components(m)}: {_number(score)} of the held-out rows are told right, as many as "
+        f"from all {size.d} columns, {_number(whole)}. With {_dimensions(best.n_components)} it is {_number(top)} at "
+        f"best ({best.name})."
+    )
+    pca = next((t.name for t in done if t.method == "PCA"), None)
+    return Advice("classify", pca, m, words, (*_of_units(facts, scaled), *evidence))
 
 
 # --- what the rules share ---

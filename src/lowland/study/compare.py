@@ -97,7 +97,7 @@ def compare(
     call = command or _call(k, purpose, methods, sweep, scale, limit, seed)
     study = _Study(data, size, trials, limit, worker, Cache() if cache else NoCache())
     done, facts, complete = study.run()
-    advice = advise(done, facts, size, scaled=data.scaled)
+    advice = advise(done, facts, size, scaled=data.scaled, complete=complete)
     seconds = time.perf_counter() - begun
     return StudyResult(
         data.drawn(size.seed), done, advice, k, purpose, call, versions(), machine(), started, seconds, complete

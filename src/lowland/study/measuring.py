@@ -20,7 +20,7 @@ from lowland.study import downstream
 from lowland.study.opening import unevenness
 from lowland.study.result import Curve, Score, Trial
 
-VERSION = 3  # of what is measured: a change makes cached trials stale
+VERSION = 4  # of what is measured: a change makes cached trials stale
 NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
 KEPT = "neighbours kept"
 OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
@@ -144,6 +144,7 @@ class TableFacts:
     dimension_low: float | None
     dimension_high: float | None
     accuracy: Score | None  # from all columns, where there are labels
+    by_components: tuple[tuple[int, Score], ...]  # the same from 1, 2, 4 … principal components
     uneven: float  # largest deviation of a column over the smallest
 
     def to_plain(self) -> dict[str, Any]:
@@ -154,12 +155,13 @@ class TableFacts:
     def from_plain(cls, told: dict[str, Any]) -> Self:
         """What ``to_plain`` made."""
         accuracy = None if told["accuracy"] is None else Score(**told["accuracy"])
-        return cls(
-            **{**told, "shares": tuple(told["shares"]), "distortions": tuple(told["distortions"]), "accuracy": accuracy}
-        )
+        several = tuple((int(m), Score(**score)) for m, score in told["by_components"])
+        plain = {"shares": tuple(told["shares"]), "distortions": tuple(told["distortions"])}
+        return cls(**{**told, **plain, "accuracy": accuracy, "by_components": several})
 
 
 MOST_COMPONENTS = 1_000
+MOST_ASKED = 128  # components up to which labels are told from them
 
 
 def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
@@ -176,9 +178,19 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
             own = intrinsic_dimension(X, random_state=seed)
             dimension = (float(own.value), float(own.low), float(own.high))
         accuracy = None if y is None else downstream.accuracy(X, y, seed)
+        several = () if y is None or accuracy is None else _by_components(pca, X, y, seed)
         uneven = unevenness(X)
     shares = tuple(float(v) for v in values / max(total, 1e-300))
-    return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, uneven)
+    return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, several, uneven)
+
+
+def _by_components(pca: Any, X: np.ndarray, y: np.ndarray, seed: int) -> tuple[tuple[int, Score], ...]:
+    """How well classes are told from the first 1, 2, 4 … components."""
+    most = min(pca.n_components_, MOST_ASKED, X.shape[1] - 1)
+    Z = np.asarray(pca.transform(X))[:, :most]
+    counts = [2**j for j in range(most.bit_length()) if 2**j <= most]
+    found = [(m, downstream.accuracy(np.ascontiguousarray(Z[:, :m]), y, seed)) for m in counts]
+    return tuple((m, score) for m, score in found if score is not None)
 
 
 def with_spectrum(trial: Trial, facts: TableFacts) -> Trial:

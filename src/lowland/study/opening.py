@@ -112,6 +112,8 @@ def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, int |
     values = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
     if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
         return values.astype(np.float64), None, None, "the labels are numbers with fractions"
+    if bool(np.all(values == values[0])):
+        return values.astype(str), None, None, f"all rows have the label {values[0]}"
     classes, codes = classes_of(values)
     if 2 * len(classes) > n and n > LEAST_ROWS:  # numbers or names of rows rather than classes
         told = values.astype(np.float64 if values.dtype.kind in "iuf" else str)
