@@ -38,22 +38,7 @@ function costsSection(section) {
     el(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Time and memory of each trial" },
-      el(
-        "table",
-        { class: "bars" },
-        el(
-          "thead",
-          null,
-          el(
-            "tr",
-            null,
-            el("th", { scope: "col" }, "Trial"),
-            el("th", { scope: "col" }, "Time of the fit"),
-            el("th", { scope: "col" }, "Memory at its peak"),
-          ),
-        ),
-        el("tbody", null, rows),
-      ),
+      tableOf({ class: "bars" }, ["Trial", "Time of the fit", "Memory at its peak"], rows),
     ),
   );
   if (list.some((trial) => trial.cached)) section.append(el("p", { class: "note" }, FROM_DISK));

@@ -161,24 +161,10 @@ function drawScores(columns) {
           down,
         );
   find("scores-table").replaceChildren(
-    el(
-      "table",
+    tableOf(
       { class: "scores" },
-      el(
-        "thead",
-        null,
-        el(
-          "tr",
-          null,
-          heading(null, columns),
-          shown.map((column) => heading(column, columns)),
-        ),
-      ),
-      el(
-        "tbody",
-        null,
-        [...ordered, ...others].map((trial) => rowOf(trial, shown)),
-      ),
+      [heading(null, columns), ...shown.map((column) => heading(column, columns))],
+      [...ordered, ...others].map((trial) => rowOf(trial, shown)),
     ),
   );
 }

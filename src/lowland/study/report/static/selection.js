@@ -55,27 +55,14 @@ function listRows(into) {
     ...columns.map((c) => number(valueOf(c, row), 4)),
   ];
   into.replaceChildren(
-    el(
-      "table",
+    tableOf(
       null,
-      el(
-        "thead",
-        null,
+      head,
+      rows.map((row) =>
         el(
           "tr",
-          null,
-          head.map((h) => el("th", { scope: "col" }, h)),
-        ),
-      ),
-      el(
-        "tbody",
-        null,
-        rows.map((row) =>
-          el(
-            "tr",
-            { onpointerenter: () => pointAt(row), onpointerleave: () => pointAt(-1) },
-            cells(row).map((c) => el("td", null, c)),
-          ),
+          { onpointerenter: () => pointAt(row), onpointerleave: () => pointAt(-1) },
+          cells(row).map((c) => el("td", null, c)),
         ),
       ),
     ),

@@ -20,6 +20,15 @@ function fill(node, attributes, children) {
 }
 
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+
+// A table: headings are texts or cells of their own, rows are elements.
+const tableOf = (attributes, headings, rows) =>
+  el(
+    "table",
+    attributes,
+    el("thead", null, el("tr", null, headings.map((h) => (typeof h === "string" ? el("th", { scope: "col" }, h) : h)))),
+    el("tbody", null, rows),
+  );
 const svg = (tag, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
