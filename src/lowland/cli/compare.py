@@ -174,7 +174,7 @@ def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
 
     values = [_score(trial, name) for name in measured]
     numbers = ["" if value is None else f"{value:.3f}" for value in values]
-    time = "" if trial["seconds"] is None else show.seconds(trial["seconds"]) + " (kept)" * trial["cached"]
+    time = "" if trial["seconds"] is None else show.seconds(trial["seconds"]) + " (cached)" * trial["cached"]
     memory = "" if trial["memory"] is None else f"{trial['memory'] / 2**20:.0f} MB"
     return tuple(show.printable(cell) for cell in (trial["name"], time, memory, *numbers))
 
@@ -186,7 +186,7 @@ def _print_remarks(trials: list[dict[str, Any]]) -> None:
     said: dict[str, list[str]] = {}
     for trial in trials:
         for words in trial["warnings"]:
-            said.setdefault(words, []).append(trial["name"])
+            said.setdefault(words.removeprefix(f"{trial['method']}: "), []).append(trial["name"])
         if trial["status"] != "done":
             reason = f"{trial['status']}. {trial['error'] or ''}".strip()
             said.setdefault(reason, []).append(trial["name"])

@@ -184,8 +184,9 @@ def downstream(
     looked = Looked(kept)
     each = looked.spread(right) if per_row else None
     return Measure(
-        "downstream accuracy", value, each, "higher", about, value - half, value + half, left_out=looked.left_out
-    )
+        "downstream accuracy", value, each, "higher", about, max(0.0, value - half), min(1.0, value + half),
+        left_out=looked.left_out, folds=np.array(scores),
+    )  # fmt: skip
 
 
 def _student(degrees: int) -> float:

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import get_args
 
 from lowland.methods.registry import load_method
+from lowland.study.differences import above, because, ties, worse
 from lowland.study.downstream import NAME as ACCURACY
 from lowland.study.measuring import AREA, TRUST, TableFacts
 from lowland.study.plan import Size
 from lowland.study.result import Advice, Purpose, Score, Trial
 
 ERROR = "reconstruction error"
-MARGIN = 0.02  # by which areas and accuracies must differ where no interval says by how much chance moves them
 KEEP = 0.95  # of the variance, to compress
 HALF = 0.5  # of PCA's error: what a curved method must reach, and keep the share, to be worth its trouble
 UNEVEN = 10.0
@@ -43,28 +43,29 @@ def advise(
 
 
 def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
-    drawn = [t for t in done if AREA in t.scores and not _keeps_columns(t)]
+    drawn = _of_size([t for t in done if AREA in t.scores and not _keeps_columns(t)], size.k)
     if not drawn:
         return Advice("see", None, None, "No trial gave an embedding that could be measured: nothing is advised.", ())
     best = max(drawn, key=lambda t: t.scores[AREA].value)
-    equal = [t for t in drawn if _ties(t.scores[AREA], best.scores[AREA])]
+    equal = [t for t in drawn if ties(t.scores[AREA], best.scores[AREA])]
     chosen = _simplest(equal, AREA)
     area, top = chosen.scores[AREA], best.scores[AREA]
     words = f"To see the data, use {chosen.name} with {_dimensions(chosen.n_components)}. "
     if chosen is best and len(equal) == 1:
         words += (
-            f"It keeps neighbourhoods best of {_trials(drawn)}: the area under R_NX is {_number(area)}, where 0 is "
-            "chance and 1 is perfect."
+            f"It keeps neighbourhoods of all sizes best of {_trials(drawn)}: the area under R_NX is {_number(area)}, "
+            "where 0 is chance and 1 is perfect."
         )
     elif chosen is best:
         words += (
-            f"Its area under R_NX is the largest of {_trials(drawn)}, {_number(area)}, where 0 is chance and 1 is "
-            "perfect."
+            f"It keeps neighbourhoods of all sizes best of {_trials(drawn)}, if not surely: the area under R_NX is "
+            f"{_number(area)}, where 0 is chance and 1 is perfect."
         )
     else:
         words += (
-            f"{best.name} has the largest area under R_NX of {_trials(drawn)}, {_number(top)}; {chosen.name} has "
-            f"{_number(area)}, which is no different {_because(area, top)}, and it is {_simpler(chosen, best)}."
+            f"{best.name} keeps neighbourhoods of all sizes best of {_trials(drawn)}: the area under R_NX is "
+            f"{_number(top)}, where 0 is chance and 1 is perfect. {chosen.name} has {_number(area)}, which cannot be "
+            f"told from it {because(area, top)}, and it is {_simpler(chosen, best)}."
         )
     evidence = [_ranking(drawn, AREA)]
     if TRUST in chosen.scores:
@@ -78,6 +79,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
         chosen.n_components,
         words,
         (*_of_units(facts, scaled), *evidence, *_of_dimension(facts, size)),
+        chosen.method,
     )
 
 
@@ -86,8 +88,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
 
 def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
     m, share = enough_components(facts.shares, KEEP)
-    pca = next((t for t in done if t.method == "PCA"), None)
-    name, count = (None if pca is None or m >= size.d else pca.name), (None if m >= size.d else m)
+    name, count, method = (None, None, None) if m >= size.d else (_pca_of(done, m, size.k), m, "PCA")
     words = _by_components(m, share, size)
     evidence = [f"{_that_keep(m)} {share:.2%} of the variance{_one_fewer(facts, m)}.", *_of_dimension(facts, size)]
     better = _better_than_pca(done, facts)
@@ -101,14 +102,20 @@ def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
         who = f"{trial.name} with {_dimensions(trial.n_components)}"
         if kept >= KEEP and (trial.n_components or 0) < m:
             words = f"To compress, use {who}: it leaves {found}. PCA needs {_components(m)} for that."
-            name, count = trial.name, trial.n_components
+            name, count, method = trial.name, trial.n_components, trial.method
         else:
             evidence.append(f"{who} leaves {found}.")
-    errors = sorted((t.scores[ERROR].value, t.name) for t in done if ERROR in t.scores)
+    errors = sorted((t.scores[ERROR].value, t.name) for t in done if ERROR in t.scores and t.n_components == size.k)
     if errors:
         told = ", ".join(f"{who} {error:.4g}" for error, who in errors[:4])
         evidence.append(f"Reconstruction errors with {_dimensions(size.k)}: {told}.")
-    return Advice("compress", name, count, words, (*_of_units(facts, scaled), *evidence))
+    return Advice("compress", name, count, words, (*_of_units(facts, scaled), *evidence), method)
+
+
+def _pca_of(done: list[Trial], m: int, k: int) -> str | None:
+    """The trial of PCA with so many components, else with as many as were asked for, if there is one."""
+    found = {t.n_components: t.name for t in done if t.method == "PCA"}
+    return found.get(m, found.get(k))
 
 
 def _by_components(m: int, share: float, size: Size) -> str:
@@ -162,75 +169,80 @@ def _better_than_pca(done: list[Trial], facts: TableFacts) -> tuple[Trial, float
 
 
 def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
-    judged = [t for t in done if ACCURACY in t.scores]
+    judged = _of_size([t for t in done if ACCURACY in t.scores], size.k)
     if not judged:
         words = "No trial could be judged by its labels: a class has too few rows, or nothing was fitted."
         return Advice("classify", None, None, words, ())
     best = max(judged, key=lambda t: t.scores[ACCURACY].value)
     top, whole = best.scores[ACCURACY], facts.accuracy
-    evidence = [_ranking(judged, ACCURACY), f"{best.name}: {top.about}"]
-    if whole is not None:
-        evidence.append(f"From all {size.d} columns: {_number(whole)}. {whole.about}")
-    if facts.by_components:
-        told = ", ".join(f"{m}: {score.value:.2f}" for m, score in facts.by_components)
-        evidence.append(f"From so many components of PCA: {told}.")
-    if whole is not None and _worse(top, whole):
-        enough = next(((m, score) for m, score in facts.by_components if not _worse(score, whole)), None)
-        if enough is not None and enough[0] > size.k:
-            return _by_more_components(done, enough, best, whole, evidence, facts, size, scaled)
+    evidence = (*_of_units(facts, scaled), *_of_accuracy(judged, best, facts, size))
+    if not above(top, facts.commonest) and (whole is None or not above(whole, facts.commonest)):
         words = (
-            f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are told "
-            f"right, from {_dimensions(best.n_components)} at best {_number(top)} ({best.name}). Keep the columns."
+            f"These columns do not tell the classes: at best {_number(top)} of the held-out rows are classified "
+            f"correctly ({best.name}), and naming the commonest class would be right for {facts.commonest:.2f}."
         )
-        return Advice("classify", None, None, words, (*_of_units(facts, scaled), *evidence))
-    good = [t for t in judged if _ties(t.scores[ACCURACY], top)]
-    chosen = _simplest([t for t in good if whole is None or not _worse(t.scores[ACCURACY], whole)], ACCURACY)
+        return Advice("classify", None, None, words, evidence)
+    if whole is not None and worse(top, whole):
+        return _with_more_components(done, best, facts, size, evidence)
+    good = [t for t in judged if ties(t.scores[ACCURACY], top)]
+    chosen = _simplest([t for t in good if whole is None or not worse(t.scores[ACCURACY], whole)], ACCURACY)
     score = chosen.scores[ACCURACY]
     words = (
         f"To classify, use {chosen.name} with {_dimensions(chosen.n_components)}: {_number(score)} of the held-out "
-        "rows are told right"
+        "rows are classified correctly"
     )
     if chosen is not best:
-        words += f", no different from {best.name} with {_number(top)} {_because(score, top)}"
+        words += f", which cannot be told {because(score, top)} from {best.name} with {_number(top)}"
     if whole is not None:
-        relation = "as many as" if _ties(score, whole) else "more than"
-        words += f"; {relation} from all {size.d} columns, {_number(whole)}"
-    return Advice("classify", chosen.name, chosen.n_components, f"{words}.", (*_of_units(facts, scaled), *evidence))
+        words += f"; {_beside(score, whole)} all {size.d} columns, {_number(whole)}"
+    words += f". Naming the commonest class would be right for {facts.commonest:.2f}."
+    return Advice("classify", chosen.name, chosen.n_components, words, evidence, chosen.method)
 
 
-def _by_more_components(
-    done: list[Trial], enough: tuple[int, Score], best: Trial, whole: Score, evidence: list[str], facts: TableFacts,
-    size: Size, scaled: bool,
-) -> Advice:  # fmt: skip
-    """Where the dimensions asked for are too few, and more components of PCA tell as much as all columns."""
-    (m, score), top = enough, best.scores[ACCURACY]
+def _with_more_components(
+    done: list[Trial], best: Trial, facts: TableFacts, size: Size, evidence: tuple[str, ...]
+) -> Advice:
+    """Where the dimensions asked for are too few: the components of PCA that tell as much as all columns, if any do."""
+    top, whole = best.scores[ACCURACY], facts.accuracy
+    assert whole is not None
+    few = f"With {_dimensions(best.n_components)} it is {_number(top)} at best ({best.name})"
+    enough = next(((m, score) for m, score in facts.by_components if m > size.k and not worse(score, whole)), None)
+    if enough is None:
+        words = (
+            f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are "
+            f"classified correctly. {few}. Keep the columns."
+        )
+        return Advice("classify", None, None, words, evidence)
+    m, score = enough
     words = (
-        f"To classify, use PCA with {_components(m)}: {_number(score)} of the held-out rows are told right, as many as "
-        f"from all {size.d} columns, {_number(whole)}. With {_dimensions(best.n_components)} it is {_number(top)} at "
-        f"best ({best.name})."
+        f"To classify, use PCA with {_components(m)}: {_number(score)} of the held-out rows are classified correctly; "
+        f"{_beside(score, whole)} all {size.d} columns, {_number(whole)}. {few}."
     )
-    pca = next((t.name for t in done if t.method == "PCA"), None)
-    return Advice("classify", pca, m, words, (*_of_units(facts, scaled), *evidence))
+    return Advice("classify", _pca_of(done, m, size.k), m, words, evidence, "PCA")
+
+
+def _beside(score: Score, whole: Score) -> str:
+    if not ties(score, whole):
+        return "more than from"
+    return "as many as from" if f"{score.value:.2f}" == f"{whole.value:.2f}" else "not surely different from"
+
+
+def _of_accuracy(judged: list[Trial], best: Trial, facts: TableFacts, size: Size) -> list[str]:
+    said = [_ranking(judged, ACCURACY), f"{best.name}: {best.scores[ACCURACY].about}"]
+    if facts.accuracy is not None:
+        said.append(f"From all {size.d} columns: {_number(facts.accuracy)}. {facts.accuracy.about}")
+    if facts.by_components:
+        told = ", ".join(f"{m}: {score.value:.2f}" for m, score in facts.by_components)
+        said.append(f"From so many components of PCA: {told}.")
+    return said
 
 
 # --- what the rules share ---
 
 
-def _ties(a: Score, b: Score) -> bool:
-    """Whether two scores do not differ: their intervals meet, or they are within the margin."""
-    low, high = (a, b) if a.value <= b.value else (b, a)
-    if low.high is not None and high.low is not None:
-        return low.high >= high.low
-    return high.value - low.value <= MARGIN
-
-
-def _worse(a: Score, b: Score) -> bool:
-    return a.value < b.value and not _ties(a, b)
-
-
-def _because(a: Score, b: Score) -> str:
-    intervals = a.low is not None and b.low is not None
-    return "as their intervals meet" if intervals else f"as it lies within {MARGIN:g}"
+def _of_size(trials: list[Trial], k: int) -> list[Trial]:
+    """Those with as many dimensions as were asked for, or fewer; all where a sweep has only more of them."""
+    return [t for t in trials if t.n_components is None or t.n_components <= k] or trials
 
 
 def _simplest(trials: list[Trial], measure: str) -> Trial:
@@ -273,7 +285,7 @@ def _of_dimension(facts: TableFacts, size: Size) -> list[str]:
     if facts.dimension is None or facts.dimension_low is None or facts.dimension_high is None:
         return []
     told = (
-        f"The rows have about {facts.dimension:.1f} dimensions of their own (95 % interval {facts.dimension_low:.1f} "
+        f"The intrinsic dimension of the rows is about {facts.dimension:.1f} (95 % interval {facts.dimension_low:.1f} "
         f"to {facts.dimension_high:.1f})"
     )
     if facts.dimension_low > size.k:
@@ -283,7 +295,7 @@ def _of_dimension(facts: TableFacts, size: Size) -> list[str]:
 
 def _of_units(facts: TableFacts, scaled: bool) -> list[str]:
     if scaled:
-        return ["Every column was given the deviation 1 before the methods saw it."]
+        return ["The columns were standardised first: each has the deviation 1."]
     if facts.uneven > UNEVEN:
         return [
             f"The deviations of the columns differ by up to {_many(facts.uneven)} times, and the large ones count "

@@ -69,7 +69,8 @@ def _score(m: Measure, n: int, more: str) -> Score:
     about = f"Share of held-out rows that the {NEIGHBORS} nearest neighbours name rightly, in folds{more}."
     low, high = wilson(m.value, n)
     ends = (low if m.low is None else min(m.low, low), high if m.high is None else max(m.high, high))
-    return Score(m.value, "higher", about, max(0.0, ends[0]), min(1.0, ends[1]))
+    folds = () if m.folds is None else tuple(map(float, m.folds))
+    return Score(m.value, "higher", about, max(0.0, ends[0]), min(1.0, ends[1]), folds)
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:

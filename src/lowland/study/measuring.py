@@ -18,9 +18,10 @@ from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.settings import config
 from lowland.study import downstream
 from lowland.study.opening import unevenness
+from lowland.study.plain import score_from_plain
 from lowland.study.result import Curve, Score, Trial
 
-VERSION = 4  # of what is measured: a change makes cached trials stale
+VERSION = 5  # of what is measured: a change makes cached trials stale
 NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
 KEPT = "neighbours kept"
 OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
@@ -145,6 +146,7 @@ class TableFacts:
     dimension_high: float | None
     accuracy: Score | None  # from all columns, where there are labels
     by_components: tuple[tuple[int, Score], ...]  # the same from 1, 2, 4 … principal components
+    commonest: float  # share of the commonest class, which guessing would name rightly
     uneven: float  # largest deviation of a column over the smallest
 
     def to_plain(self) -> dict[str, Any]:
@@ -154,8 +156,8 @@ class TableFacts:
     @classmethod
     def from_plain(cls, told: dict[str, Any]) -> Self:
         """What ``to_plain`` made."""
-        accuracy = None if told["accuracy"] is None else Score(**told["accuracy"])
-        several = tuple((int(m), Score(**score)) for m, score in told["by_components"])
+        accuracy = None if told["accuracy"] is None else score_from_plain(told["accuracy"])
+        several = tuple((int(m), score_from_plain(score)) for m, score in told["by_components"])
         plain = {"shares": tuple(told["shares"]), "distortions": tuple(told["distortions"])}
         return cls(**{**told, **plain, "accuracy": accuracy, "by_components": several})
 
@@ -179,9 +181,10 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
             dimension = (float(own.value), float(own.low), float(own.high))
         accuracy = None if y is None else downstream.accuracy(X, y, seed)
         several = () if y is None or accuracy is None else _by_components(pca, X, y, seed)
+        commonest = 0.0 if y is None else float(np.bincount(y).max() / len(y))
         uneven = unevenness(X)
     shares = tuple(float(v) for v in values / max(total, 1e-300))
-    return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, several, uneven)
+    return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, several, commonest, uneven)
 
 
 def _by_components(pca: Any, X: np.ndarray, y: np.ndarray, seed: int) -> tuple[tuple[int, Score], ...]:

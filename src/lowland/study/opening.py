@@ -64,6 +64,7 @@ class StudyTable:
             values,
             self.label_name,
             labels,
+            self.scaled,
         )
 
 

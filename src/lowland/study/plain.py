@@ -34,14 +34,16 @@ def trial_from_plain(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Tri
     """Return the trial that ``trial_to_plain`` took apart."""
     told = dict(told)
     told["warnings"] = tuple(told["warnings"])
-    told["scores"] = {name: _score(score) for name, score in told["scores"].items()}
+    told["scores"] = {name: score_from_plain(score) for name, score in told["scores"].items()}
     told["curves"] = {name: _curve(curve) for name, curve in told["curves"].items()}
     per_row = {name.removeprefix("row:"): values for name, values in arrays.items() if name.startswith("row:")}
     return Trial(**told, per_row=per_row, Z=arrays.get("z"))
 
 
-def _score(told: dict[str, Any]) -> Score:
-    return Score(**{**told, "value": math.nan if told["value"] is None else told["value"]})
+def score_from_plain(told: dict[str, Any]) -> Score:
+    """Return the score that JSON holds."""
+    value = math.nan if told["value"] is None else told["value"]
+    return Score(**{**told, "value": value, "folds": tuple(told["folds"])})
 
 
 def _curve_to_plain(curve: Curve) -> dict[str, Any]:

@@ -22,6 +22,8 @@ class Score:
     about: str  # one sentence
     low: float | None = None
     high: float | None = None
+    folds: tuple[float, ...] = ()  # of held-out rows: the value of each fold, the same folds for every trial
+    seen: bool = False  # whether the method was fitted with the labels that this counts: a lead, not a proof
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,7 @@ class Table:
     values: np.ndarray  # (m, c) float32, of the rows shown, to colour by
     label_name: str | None = None
     labels: np.ndarray | None = None  # (m,) texts, or floats
+    scaled: bool = False  # whether the methods saw standardised columns
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,10 @@ class Advice:
     n_components: int | None  # how many dimensions
     words: str  # a few sentences
     evidence: tuple[str, ...]  # one sentence each
+    method: str | None = None  # the class, also where no trial had so many dimensions
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StudyResult:
     """All trials, what they say together, and what is needed to repeat them."""
 
@@ -101,12 +105,48 @@ class StudyResult:
     seconds: float
     complete: bool = True  # False where it was stopped before its end
 
+    def __repr__(self) -> str:
+        done = sum(trial.status == "done" for trial in self.trials)
+        told = " ".join(each.words for each in self.advice[:1])
+        return f"Study of {self.table.source}: {done} of {len(self.trials)} trials done. {told}".rstrip()
+
     def __getitem__(self, name: str) -> Trial:
-        """Return the trial of this name."""
-        found = next((trial for trial in self.trials if trial.name == name), None)
+        """Return the trial of this name; a method's verb, such as "pca", will do."""
+        from lowland.methods.registry import entries
+
+        verbs = {entry.verb: entry.name for entry in entries().values()}
+        found = next((trial for trial in self.trials if trial.name in (name, verbs.get(name))), None)
         if found is None:
             raise KeyError(f"There is no trial {name!r}. The trials: {', '.join(trial.name for trial in self.trials)}.")
         return found
+
+    def scores(self) -> dict[str, list[Any]]:
+        """Return a table of the trials that are done, column by column, as ``pandas.DataFrame`` takes it."""
+        done = [trial for trial in self.trials if trial.status == "done"]
+        measures = dict.fromkeys(name for trial in done for name in trial.scores)
+        known: dict[str, list[Any]] = {
+            "trial": [t.name for t in done],
+            "seconds": [t.seconds for t in done],
+            "memory": [t.memory for t in done],
+        }
+        values = {name: [t.scores[name].value if name in t.scores else None for t in done] for name in measures}
+        return {**known, **values}
+
+    def estimator(self, which: str | None = None) -> Any:
+        """Return what a piece of advice, or a trial, stands for, ready to be fitted.
+
+        ``which`` is a purpose or the name of a trial; None: the purpose that was stated. Where the study standardised
+        the columns, it is a pipeline that does so, too.
+        """
+        from lowland.study.rebuilding import estimator
+
+        return estimator(self, which)
+
+    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write the study as one page that opens offline; ``force`` overwrites a file that exists."""
+        from lowland.study.report import write_report
+
+        return write_report(self, path, force=force)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the study as study.json and points.parquet into a folder; ``lowland.study.load`` reads them."""

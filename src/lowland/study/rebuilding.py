@@ -1,0 +1,34 @@
+"""From a study back to a method that can be fitted: what a trial had, or what the advice asks for."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from lowland.errors import ParameterError
+from lowland.methods.registry import load_method
+from lowland.study.result import Purpose, StudyResult
+
+
+def estimator(study: StudyResult, which: str | None = None) -> Any:
+    """Return the estimator of a purpose's advice, or of a trial, not fitted; a scaler before it where there was one."""
+    if which is None or which in get_args(Purpose):
+        name, parameters = _advised(study, which or study.purpose)
+    else:
+        trial = study[which]
+        name, parameters = trial.method, trial.parameters
+    est = load_method(name)(**parameters)
+    if not study.table.scaled:
+        return est
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), est)
+
+
+def _advised(study: StudyResult, purpose: str) -> tuple[str, dict[str, Any]]:
+    advice = next((each for each in study.advice if each.purpose == purpose), None)
+    if advice is None or advice.method is None:
+        raise ParameterError(f"The study advises nothing for {purpose!r}. Name a trial instead.")
+    parameters = {} if advice.trial is None else study[advice.trial].parameters
+    count = {"n_components": advice.n_components} if hasattr(load_method(advice.method), "n_components") else {}
+    return advice.method, {**parameters, **count}
