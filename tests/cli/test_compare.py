@@ -117,6 +117,7 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
         (("--open",), "--to report.html"),
         (("--to", "nowhere/page.html"), "does not exist"),
         (("--save", "table.csv"), "is a file"),
+        (("--save", "table.csv/in/it"), "no folder can be made in it"),
         (("-k", "9"), "4 columns"),
     ],
 )
