@@ -125,7 +125,7 @@ def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, np.nd
         values = np.array(values.tolist())  # numbers in a column of objects are numbers
     if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
         return values.astype(np.float64), None, None, "the labels are numbers with fractions"
-    if bool(np.all(values == values[0])):
+    if values[0] is not None and bool(np.all(values == values[0])):
         return values.astype(str), None, None, f"all rows have the label {values[0]}"
     classes, codes = classes_of(values)
     if 2 * len(classes) > n and n > LEAST_ROWS:  # numbers or names of rows rather than classes
