@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,7 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
         (("--open",), "--to report.html"),
         (("--to", "nowhere/page.html"), "does not exist"),
         (("--save", "table.csv"), "is a file"),
+        (("--save", "table.csv/in/it"), "no folder can be made in it"),
         (("-k", "9"), "4 columns"),
     ],
 )
@@ -171,3 +173,15 @@ def test_what_is_written_twice_is_alike():
 
     assert get_args(Purpose) == verb.PURPOSES
     assert get_args(Scale) == verb.SCALES
+
+
+def test_the_best_for_the_purpose_stands_on_top(lowland, labelled):
+    words = ("compare", labelled, "--label", "way", "--methods", "pca,lda,isomap")
+    for purpose, measure in (("see", "Area under R_NX"), ("classify", "Downstream accuracy")):
+        result = lowland(*words, "--purpose", purpose, "--json")
+        trials = json.loads(result.stdout)["trials"]
+        name = measure[:1].lower() + measure[1:]
+        best = max(trials, key=lambda t: t["scores"][name]["value"])["scores"][name]["value"]
+        head, first = lowland(*words, "--purpose", purpose).stdout.splitlines()[2:4]
+        assert re.split(r"\s{2,}", head)[3] == measure
+        assert f"{best:.3f}" in first

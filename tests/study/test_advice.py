@@ -5,13 +5,22 @@ from dataclasses import replace
 import pytest
 
 from lowland.study.advice import advise, enough_components
+from lowland.study.differences import above, ties, worse
 from lowland.study.measuring import TableFacts
 from lowland.study.plan import Size
 from lowland.study.result import Score, Trial
 
 AREA, TRUST, ACCURACY, ERROR = "area under R_NX", "trustworthiness", "downstream accuracy", "reconstruction error"
 FACTS = TableFacts(
-    (0.7, 0.2, 0.06, 0.04), (10.0, 3.0, 1.0, 0.4, 0.0), 2.2, 1.9, 2.5, Score(0.9, "higher", "All.", 0.86, 0.94), (), 3.0
+    (0.7, 0.2, 0.06, 0.04),
+    (10.0, 3.0, 1.0, 0.4, 0.0),
+    2.2,
+    1.9,
+    2.5,
+    Score(0.9, "higher", "All.", 0.86, 0.94),
+    (),
+    0.4,
+    3.0,
 )
 
 
@@ -48,7 +57,7 @@ def test_the_best_by_far_is_advised_with_its_numbers():
 def test_pca_has_the_benefit_of_the_doubt():
     found = advice("see", trial("PCA", area=0.61), trial("Isomap", area=0.62))
     assert found.trial == "PCA"
-    assert "Isomap has the largest" in found.words
+    assert "Isomap keeps neighbourhoods of all sizes best" in found.words
     assert "0.62" in found.words
     assert "0.61" in found.words
     assert "within 0.02" in found.words
@@ -85,13 +94,16 @@ def test_chosen_columns_are_no_picture():
 
 def test_dimensions_that_do_not_fit_are_told():
     sentences = advice("see", trial("PCA", area=0.5), k=1).evidence
-    assert any("2.2 dimensions" in s and "1.9 to 2.5" in s and "1 dimension cannot hold" in s for s in sentences)
+    assert any(
+        "intrinsic dimension of the rows is about 2.2" in s and "1.9 to 2.5" in s and "1 dimension cannot hold" in s
+        for s in sentences
+    )
     sentences = advice("see", trial("PCA", area=0.5), k=2).evidence
     assert any("2 dimensions can hold" in s for s in sentences)
 
 
 def test_units_are_told():
-    uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, (), 250.0)
+    uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, (), 0.4, 250.0)
     assert any("250 times" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven).evidence)
     assert any("deviation 1" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence)
 
@@ -121,7 +133,7 @@ def test_a_curved_method_must_halve_the_error_and_keep_the_share():
     assert "less than half of the 1 of PCA" in found.words
     assert "keeps 96.0%" in found.words
     assert "PCA needs 3 components" in found.words
-    coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, (), 1.0)
+    coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, (), 0.4, 1.0)
     found = advice("compress", trial("PCA", error=4.0), trial("SelfOrganizingMap", error=1.0), facts=coarse)
     assert (found.trial, found.n_components) == ("PCA", 3)
     assert any("less than half of the 4 of PCA" in s and "keeps 90.0%" in s for s in found.evidence)
@@ -132,11 +144,11 @@ def test_a_linear_method_cannot_beat_pca():
 
 
 def test_nothing_to_compress_and_too_little_looked_at():
-    flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, (), 1.0)
+    flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, (), 0.4, 1.0)
     found = advice("compress", trial("PCA"), facts=flat)
     assert "all 4 columns" in found.words
     assert found.trial is found.n_components is None
-    cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, (), 1.0)
+    cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, (), 0.4, 1.0)
     found = advice("compress", trial("PCA"), facts=cut)
     assert "more than 2 components" in found.words
     assert "60.0%" in found.words
@@ -151,7 +163,7 @@ def test_reducing_may_not_help():
     assert found.n_components is None
     assert found.words.startswith("Reducing does not help here")
     assert "0.90 (0.86 to 0.94)" in found.words
-    assert "0.80 (0.75 to 0.85) (Isomap)" in found.words
+    assert "it is 0.80 (0.75 to 0.85) at best (Isomap)" in found.words
 
 
 def test_what_is_as_good_as_all_columns_is_advised_the_simplest_of_it():
@@ -163,8 +175,9 @@ def test_what_is_as_good_as_all_columns_is_advised_the_simplest_of_it():
     )
     assert found.trial == "LinearDiscriminantAnalysis"
     assert "0.88 (0.84 to 0.92)" in found.words
-    assert "no different from Isomap with 0.89 (0.85 to 0.93)" in found.words
-    assert "as many as from all 4 columns, 0.90 (0.86 to 0.94)" in found.words
+    assert "cannot be told from Isomap with 0.89 (0.85 to 0.93) as their intervals meet" in found.words
+    assert "not surely different from all 4 columns, 0.90 (0.86 to 0.94)" in found.words
+    assert "commonest class would be right for 0.40" in found.words
 
 
 def test_reducing_may_help():
@@ -202,3 +215,65 @@ def test_more_components_are_advised_where_few_are_not_enough():
 def test_advice_of_a_study_that_was_stopped_says_so():
     found = advise((trial("PCA", area=0.3),), FACTS, Size(100, 4, 2, None, "see"), scaled=False, complete=False)
     assert all(each.words.startswith("The study was stopped") for each in found)
+
+
+# --- what differs by more than chance ---
+
+
+def folded(*folds, about="About it."):
+    mean = sum(folds) / len(folds)
+    return Score(mean, "higher", about, max(0.0, mean - 0.2), min(1.0, mean + 0.2), folds)
+
+
+def test_folds_that_differ_the_same_way_are_told_apart_though_intervals_meet():
+    low, high = folded(0.80, 0.70, 0.90, 0.75, 0.85), folded(0.86, 0.75, 0.96, 0.80, 0.91)
+    assert worse(low, high)
+    assert not worse(high, low)
+    assert ties(low, replace(low, folds=()))
+    mixed = folded(0.90, 0.60, 0.99, 0.70, 0.95)
+    assert ties(low, mixed)
+    assert ties(low, low)
+
+
+def test_what_is_surely_above_guessing():
+    assert above(folded(0.80, 0.70, 0.90, 0.75, 0.85), 0.6)
+    assert not above(folded(0.80, 0.70, 0.90, 0.75, 0.85), 0.75)
+    assert above(score(0.8, 0.7, 0.9), 0.6)
+    assert not above(score(0.8, 0.7, 0.9), 0.75)
+
+
+def test_columns_that_say_nothing_of_the_classes():
+    guess = replace(FACTS, accuracy=score(0.42, 0.38, 0.46))
+    found = advice("classify", trial("PCA", accuracy=(0.43, 0.39, 0.47)), facts=guess)
+    assert (found.trial, found.n_components, found.method) == (None, None, None)
+    assert found.words.startswith("These columns do not tell the classes")
+    assert "0.40" in found.words
+
+
+# --- sweeps ---
+
+
+def wide(m, **scores):
+    return replace(trial(f"PCA n_components={m}", **scores), n_components=m)
+
+
+def test_a_picture_of_more_dimensions_than_asked_for_is_not_advised():
+    assert advice("see", wide(2, area=0.4), wide(4, area=0.9)).trial == "PCA n_components=2"
+    assert advice("see", wide(3, area=0.4), wide(4, area=0.9)).trial == "PCA n_components=4"  # there is no other
+
+
+def test_the_trial_with_the_components_advised_is_named():
+    found = advice("compress", wide(2, error=1.0), wide(3, error=0.4))
+    assert (found.trial, found.n_components, found.method) == ("PCA n_components=3", 3, "PCA")
+    found = advice("compress", trial("Isomap"))
+    assert (found.trial, found.n_components, found.method) == (None, 3, "PCA")
+
+
+def test_what_is_no_faster_is_not_called_so():
+    found = advice("see", replace(trial("PCA whiten=True", 5.0, area=0.5), method="PCA"), trial("PCA", 0.1, area=0.5))
+    assert "faster" not in found.words
+
+
+def test_columns_that_count_the_rows_are_told():
+    found = advise([trial("PCA", area=0.5)], FACTS, Size(100, 4, 2, None), scaled=False, counting=("id",))
+    assert all("'id' only counts the rows" in each.evidence[0] for each in found)

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -25,11 +26,14 @@ def test_another_value_is_another_key(told, name, a, b):
     assert (key_of({**told, name: a}) == key_of({**told, name: b})) is same
 
 
-def test_objects_that_json_does_not_know_have_keys_too():
+def test_rules_and_numbers_have_keys_and_functions_have_none():
     from lowland import Cumulative
 
     assert key_of({"n": Cumulative(0.9)}) == key_of({"n": Cumulative(0.9)}) != key_of({"n": Cumulative(0.8)})
     assert key_of({"n": np.float64(2.0)}) == key_of({"n": 2.0})
+    for thing in (len, lambda: None, scipy.sparse.eye_array(3), np.array([len])):
+        with pytest.raises(TypeError, match="plain data"):
+            key_of({"n": thing})
 
 
 @given(arrays.arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(1, 4))), st.integers(1, 9))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 
 import numpy as np
@@ -376,3 +377,170 @@ def test_accuracy_of_few_rows_is_never_sure(rng):
     assert found.value == found.high == 1
     assert found.low == pytest.approx(wilson(1.0, 20)[0])
     assert wilson(0.5, 100) == pytest.approx((0.4038, 0.5962), abs=1e-4)  # as tables have it
+
+
+# --- from a study back to its methods ---
+
+
+def test_a_study_tells_itself(study):
+    assert repr(study).startswith("Study of X: 3 of 3 trials done. To see the data, use PCA")
+    assert study["pca"] is study["PCA"]
+    table = study.scores()
+    assert table["trial"] == ["PCA", "Isomap", "LinearDiscriminantAnalysis"]
+    assert table["explained share"][1] is None
+    assert table["trustworthiness"][0] == study["PCA"].scores["trustworthiness"].value
+
+
+def test_the_method_that_is_advised_can_be_fitted(study, iris):
+    est = study.estimator()
+    assert est.n_components == 2
+    np.testing.assert_allclose(est.fit_transform(iris.X), study["PCA"].Z, atol=1e-5)
+    assert study.estimator("compress").n_components == study.advice[1].n_components == 2
+    assert study.estimator("isomap").n_neighbors == 10
+    with pytest.raises(KeyError, match="The trials"):
+        study.estimator("UMAP")
+
+
+def test_columns_that_the_study_standardised_are_standardised_again():
+    wine = lowland.data.load("wine")
+    study = lowland.compare(wine.X, wine.y, ["pca"], scale="auto")
+    assert study.table.scaled
+    np.testing.assert_allclose(study.estimator().fit_transform(wine.X), study["PCA"].Z, atol=1e-4)
+
+
+def test_what_is_not_advised_is_no_method(rng):
+    study = lowland.compare(rng.standard_normal((40, 3)), None, ["pca"], purpose="compress")
+    with pytest.raises(ParameterError, match="advises nothing for 'compress'"):
+        study.estimator()
+
+
+def test_a_report_is_written_once(study, tmp_path):
+    assert study.report(tmp_path / "r.html") == tmp_path / "r.html"
+    with pytest.raises(FileProblem, match="force=True"):
+        study.report(tmp_path / "r.html")
+    study.report(tmp_path / "r.html", force=True)
+    with pytest.raises(ParameterError, match=r"ends in \.html"):
+        study.report(tmp_path / "r.pdf")
+
+
+# --- what must not end a study, and what must ---
+
+
+def test_a_parameter_that_is_a_function_is_never_read_from_the_cache(iris):
+    def kernel(scale):
+        return lambda a, b: scale * np.dot(a, b)
+
+    first, second = (
+        lowland.compare(iris.X, None, ["kernel-pca"], sweep={"kernel-pca.kernel": [kernel(s)]}).trials[0]
+        for s in (1, 100)
+    )
+    assert (first.status, second.status) == ("done", "done")
+    assert not second.cached
+    assert np.abs(second.Z).max() > 5 * np.abs(first.Z).max()
+    assert callable(second.parameters["kernel"])
+
+
+def test_what_was_not_measured_is_not_kept(iris, monkeypatch):
+    def broken(self, *_):
+        raise ZeroDivisionError("no way")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.measuring.Judge, "_judged", broken)
+        (trial,) = lowland.compare(iris.X, None, ["pca"]).trials
+        assert trial.warnings[-1] == "Not measured: ZeroDivisionError: no way."
+    (trial,) = lowland.compare(iris.X, None, ["pca"]).trials
+    assert not trial.cached
+    assert "trustworthiness" in trial.scores
+
+
+def test_being_stopped_while_measuring_stops_the_study(iris, monkeypatch):
+    from lowland.errors import Stopped
+
+    def stop(self, *_):
+        raise Stopped("enough")
+
+    monkeypatch.setattr(module.measuring.Judge, "_judged", stop)
+    study = lowland.compare(iris.X, None, ["pca"], cache=False)
+    assert not study.complete
+    assert study.trials[0].status == "stopped"
+    assert "cache" not in study.trials[0].error
+
+
+def test_coordinates_of_a_wrong_shape_are_a_failure(iris, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    for shape in ((150, 0), (149, 2), (150,)):
+        monkeypatch.setattr(PCA, "transform", lambda self, X, shape=shape: np.zeros(shape))
+        (trial,) = lowland.compare(iris.X, None, ["pca"], cache=False).trials
+        assert trial.status == "failed"
+        assert str(shape) in trial.error
+
+
+def test_what_goes_wrong_after_the_fit_costs_a_measure_not_the_trial(iris, monkeypatch):
+    from lowland.methods.linear_discriminant_analysis import LinearDiscriminantAnalysis
+
+    fit = LinearDiscriminantAnalysis.fit
+
+    def only_all(self, X, y=None, **more):
+        if (len(X) if hasattr(X, "__len__") else X.n) < 150:
+            raise ZeroDivisionError("too few")
+        return fit(self, X, y, **more)
+
+    monkeypatch.setattr(LinearDiscriminantAnalysis, "fit", only_all)
+    (trial,) = lowland.compare(iris.X, iris.y, ["lda"], cache=False).trials
+    assert trial.status == "done"
+    assert "downstream accuracy" not in trial.scores
+    assert any(
+        words.startswith("The accuracy of held-out rows was not measured: ZeroDivisionError")
+        for words in trial.warnings
+    )
+
+
+# --- names, numbers, units ---
+
+
+def test_methods_hear_the_names_of_columns_and_classes(rng):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rng.standard_normal((60, 3)), columns=["width", "height", "depth"]).assign(same=1.0)
+    frame["kind"] = np.repeat(["red", "green"], 30)
+    study = lowland.compare(frame, "kind", ["select-sequential"], purpose="classify", cache=False, worker=False)
+    assert any("'same'" in words for words in study.trials[0].warnings)
+    apart = lowland.compare(frame, "kind", ["select-sequential"], purpose="classify", cache=False, worker=True)
+    assert apart.trials[0].warnings == study.trials[0].warnings
+
+
+def test_a_constant_column_is_not_uneven(rng):
+    X = np.column_stack([rng.standard_normal((100, 2)), np.full(100, 0.1)])
+    study = lowland.compare(X, None, ["pca"], scale="auto", cache=False)
+    assert not study.table.scaled
+    assert not any("times" in sentence for sentence in study.advice[0].evidence)
+
+
+def test_a_column_that_counts_the_rows_is_told(rng):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rng.standard_normal((40, 2)), columns=["a", "b"]).assign(id=np.arange(7, 47))
+    study = lowland.compare(frame, None, ["pca"], cache=False)
+    assert "'id' only counts the rows" in study.advice[0].evidence[0]
+    assert not any("only counts" in s for s in lowland.compare(frame[["a", "b"]], None, ["pca"]).advice[0].evidence)
+
+
+def test_the_intrinsic_dimension_is_not_above_the_columns(rng):
+    study = lowland.compare(rng.standard_normal((12, 2)), None, ["pca"], cache=False)
+    told = [s for s in study.advice[0].evidence if "intrinsic dimension" in s]
+    assert all(float(number) <= 2 for s in told for number in re.findall(r"\d+\.\d", s))
+
+
+def test_numbers_of_numpy_are_numbers(iris, tmp_path):
+    study = lowland.compare(iris.X, None, ["pca"], np.int64(2), seed=np.int64(1))
+    assert load(study.save(tmp_path)).k == 2
+    labels = np.array(list(iris.X[:, 0]), dtype=object)
+    np.testing.assert_allclose(lowland.compare(iris.X[:, 1:], labels, ["pca"]).table.labels, iris.X[:, 0])
+
+
+def test_the_call_is_told_as_it_was(iris, tmp_path):
+    pd = pytest.importorskip("pandas")
+    assert lowland.compare(iris.X, methods=["pca"], seed=3).command == "lowland.compare(X, methods=['pca'], seed=3)"
+    path = tmp_path / "t.csv"
+    pd.DataFrame(iris.X, columns=list("abcd")).assign(kind=iris.y).to_csv(path, index=False)
+    told = lowland.compare(path, "kind", "pca").command
+    assert told == f"lowland.compare({str(path)!r}, 'kind', methods='pca')"

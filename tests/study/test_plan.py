@@ -96,3 +96,19 @@ def test_methods_that_are_none(methods):
 def test_an_unknown_method_is_told_with_the_known_ones():
     with pytest.raises(ParameterError, match=r"no method 'tsne'\. The methods: .*pca"):
         plan(SMALL, ["tsne"])
+
+
+def test_values_swept_over_displace_what_the_study_would_choose():
+    size = Size(200, 5, 2, 3)
+    by_radius = plan(size, ["isomap"], {"isomap.radius": [0.5, None]})
+    assert [t.parameters.get("n_neighbors", 5) for t in by_radius] == [None, 10]
+    kernels = plan(size, ["kernel-pca"], {"kernel-pca.kernel": ["laplacian", "poly"]})
+    assert [t.parameters.get("gamma") for t in kernels] == ["median", None]
+    (by_score,) = plan(size, ["select-filter"], {"select-filter.threshold": [3.0]})
+    assert "n_features_to_select" not in by_score.parameters or by_score.parameters["n_features_to_select"] == "auto"
+
+
+def test_every_trial_has_a_name_of_its_own():
+    trials = plan(Size(200, 5, 2), ["kernel-pca"], {"kernel-pca.kernel": [lambda a, b: 1.0, lambda a, b: 2.0]})
+    assert len({t.name for t in trials}) == 2
+    assert all(len(t.name) < 60 for t in trials)

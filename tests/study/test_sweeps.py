@@ -58,6 +58,7 @@ def test_texts_that_are_none(text, said):
         ({"isomap.n_neighbors": 5}, "a list of values"),
         ({"isomap.n_neighbors": "5,10"}, "a list of values"),
         (["isomap.n_neighbors"], "give a dict"),
+        ({5: [5]}, "sweep 5: name a method"),
     ],
 )
 def test_what_cannot_be_swept_is_said(sweep, said):
@@ -73,3 +74,17 @@ def test_values_count_once_and_true_is_not_one():
 
 def test_methods_are_found_without_their_dashes():
     assert method_named("SpectralEmbedding") == method_named("spectral_embedding") == method_named("spectral-embedding")
+
+
+def test_numbers_of_numpy_and_parameters_named_twice_count_once():
+    import numpy as np
+
+    found = checked_sweep({"isomap.n_neighbors": np.array([5, 10]), "Isomap.N-NEIGHBORS": [5, 20]})
+    assert found == {"Isomap": {"n_neighbors": [5, 10, 20]}}
+    weights = [np.zeros(3), np.ones(3), np.ones(3)]
+    assert len(checked_sweep({"isomap.metric_params": weights})["Isomap"]["metric_params"]) == 2
+
+
+def test_what_other_libraries_make_is_judged_not_compared():
+    with pytest.raises(ParameterError, match=r"no method 'umap'\. The methods: .*quality\.judge"):
+        method_named("umap")

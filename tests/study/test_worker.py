@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -12,7 +13,7 @@ from lowland.blocks.neighbors import nearest_neighbors
 from lowland.run.local import LocalRun
 from lowland.study.plan import Planned
 from lowland.study.trials import Shared, fit_trial
-from lowland.study.worker import Worker
+from lowland.study.worker import DONE, FITTED, Worker
 
 
 @pytest.fixture
@@ -70,3 +71,15 @@ def test_leaving_early_leaves_nothing(shared):
     assert process.poll() is not None
     assert not worker.place.exists()
     assert time.perf_counter() - begun < 30
+
+
+@pytest.mark.parametrize(("first", "end"), [(FITTED, "come"), ("a line of a library", "late")])
+def test_the_limit_is_on_the_fit_not_on_the_measures_after_it(shared, monkeypatch, first, end):
+    monkeypatch.setattr("lowland.study.worker.GRACE", 0.0)
+    monkeypatch.setattr("lowland.study.worker.ASKED", 10_000)
+    with Worker(shared) as worker:
+        worker._lines.put(first)
+        timer = threading.Timer(0.5, worker._lines.put, [DONE])
+        timer.start()
+        assert worker._wait_for(DONE, 0.05, lambda seconds: None) == end
+        timer.cancel()

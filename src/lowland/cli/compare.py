@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +86,18 @@ def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, 
     if save is not None:
         if save.exists() and not save.is_dir():
             raise FileProblem(f"{str(save)!r} is a file. Name a folder for the study.")
+        _check_place(save)
         if (save / "study.json").exists() and not force:
             raise FileProblem(f"{str(save)!r} holds a study already. Overwrite it with --force, or name another.")
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse a folder that could not be made or written to."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise FileProblem(f"{str(there)!r} is a file, so that no folder can be made in it. Name another for the study.")
+    if not os.access(there, os.W_OK):
+        raise FileProblem(f"{str(there)!r} may not be written to. Name another folder for the study.")
 
 
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
@@ -145,10 +157,16 @@ def _print(facts: dict[str, Any]) -> None:
     from lowland.cli import show
 
     size = show.table_size(facts["rows"], facts["columns"])
-    tried = sum(trial["status"] != "left out" for trial in facts["trials"])
-    click.echo(show.printable(f"{tried} trial{'s' * (tried != 1)} on {facts['file']}, {size}"))
+    ended = Counter(trial["status"] for trial in facts["trials"])
+    done = ended.pop("done", 0)
+    others = ", ".join(f"{count} {status}" for status, count in ended.items())
+    line = f"{done} trial{'s' * (done != 1)} on {facts['file']}, {size}{f' ({others})' if others else ''}"
+    click.echo(show.printable(line))
     click.echo()
-    measured = [name for name in SHOWN if any(name in t["scores"] for t in facts["trials"])]
+    told_first = dict.fromkeys(
+        name for trial in facts["trials"] for name in trial["scores"]
+    )  # what decides comes first
+    measured = [name for name in told_first if name in SHOWN]
     order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
     lines = [_line(t, measured) for t in order if t["status"] == "done"]
     show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)

@@ -26,23 +26,29 @@ PATIENCE = 10.0  # seconds that the best of equals may take before a faster one 
 
 
 def advise(
-    trials: Sequence[Trial], facts: TableFacts | None, size: Size, *, scaled: bool, complete: bool = True
-) -> tuple[Advice, ...]:
-    """Return the advice for every purpose that the data allow, that of the stated one first."""
+    trials: Sequence[Trial], facts: TableFacts | None, size: Size, *, scaled: bool, counting: Sequence[str] = (),
+    complete: bool = True,
+) -> tuple[Advice, ...]:  # fmt: skip
+    """Return the advice for every purpose that the data allow, that of the stated one first.
+
+    ``scaled``: whether the columns were standardised; ``counting``: names of columns that only count the rows.
+    """
     rules = {"see": _see, "compress": _compress, "classify": _classify}
     others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or size.classes is not None)]
     if facts is None:
         words = "The study was stopped before anything was measured, so that there is nothing to advise."
         return tuple(Advice(p, None, None, words, ()) for p in (size.purpose, *others))
     done = [trial for trial in trials if trial.status == "done"]
-    found = tuple(rules[p](done, facts, size, scaled) for p in (size.purpose, *others))
+    remarks = (*_of_counting(counting), *_of_units(facts, scaled))
+    found = tuple(rules[p](done, facts, size) for p in (size.purpose, *others))
+    found = tuple(replace(each, evidence=(*remarks, *each.evidence)) for each in found)
     return found if complete else tuple(replace(each, words=f"{STOPPED} {each.words}") for each in found)
 
 
 # --- to see ---
 
 
-def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
+def _see(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
     drawn = _of_size([t for t in done if AREA in t.scores and not _keeps_columns(t)], size.k)
     if not drawn:
         return Advice("see", None, None, "No trial gave an embedding that could be measured: nothing is advised.", ())
@@ -78,7 +84,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
         chosen.name,
         chosen.n_components,
         words,
-        (*_of_units(facts, scaled), *evidence, *_of_dimension(facts, size)),
+        (*evidence, *_of_dimension(facts, size)),
         chosen.method,
     )
 
@@ -86,7 +92,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advi
 # --- to compress ---
 
 
-def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
+def _compress(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
     m, share = enough_components(facts.shares, KEEP)
     name, count, method = (None, None, None) if m >= size.d else (_pca_of(done, m, size.k), m, "PCA")
     words = _by_components(m, share, size)
@@ -109,7 +115,7 @@ def _compress(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
     if errors:
         told = ", ".join(f"{who} {error:.4g}" for error, who in errors[:4])
         evidence.append(f"Reconstruction errors with {_dimensions(size.k)}: {told}.")
-    return Advice("compress", name, count, words, (*_of_units(facts, scaled), *evidence), method)
+    return Advice("compress", name, count, words, tuple(evidence), method)
 
 
 def _pca_of(done: list[Trial], m: int, k: int) -> str | None:
@@ -168,14 +174,14 @@ def _better_than_pca(done: list[Trial], facts: TableFacts) -> tuple[Trial, float
 # --- to classify ---
 
 
-def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) -> Advice:
+def _classify(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
     judged = _of_size([t for t in done if ACCURACY in t.scores], size.k)
     if not judged:
         words = "No trial could be judged by its labels: a class has too few rows, or nothing was fitted."
         return Advice("classify", None, None, words, ())
     best = max(judged, key=lambda t: t.scores[ACCURACY].value)
     top, whole = best.scores[ACCURACY], facts.accuracy
-    evidence = (*_of_units(facts, scaled), *_of_accuracy(judged, best, facts, size))
+    evidence = tuple(_of_accuracy(judged, best, facts, size))
     if not above(top, facts.commonest) and (whole is None or not above(whole, facts.commonest)):
         words = (
             f"These columns do not tell the classes: at best {_number(top)} of the held-out rows are classified "
@@ -192,7 +198,7 @@ def _classify(done: list[Trial], facts: TableFacts, size: Size, scaled: bool) ->
         "rows are classified correctly"
     )
     if chosen is not best:
-        words += f", which cannot be told {because(score, top)} from {best.name} with {_number(top)}"
+        words += f", which cannot be told from {best.name} with {_number(top)} {because(score, top)}"
     if whole is not None:
         words += f"; {_beside(score, whole)} all {size.d} columns, {_number(whole)}"
     words += f". Naming the commonest class would be right for {facts.commonest:.2f}."
@@ -248,7 +254,7 @@ def _of_size(trials: list[Trial], k: int) -> list[Trial]:
 def _simplest(trials: list[Trial], measure: str) -> Trial:
     """PCA, else the best that is linear, else the best, or the fastest where the best takes longer than patience."""
     linear = [t for t in trials if _is_linear(t)]
-    best = min(linear or trials, key=lambda t: (t.method != "PCA", -t.scores[measure].value, t.name))
+    best = min(linear or trials, key=lambda t: (t.method != "PCA", -t.scores[measure].value))
     if linear or (best.seconds or 0.0) <= PATIENCE:
         return best
     return min(trials, key=lambda t: (t.seconds or 0.0, t.name))
@@ -259,7 +265,9 @@ def _simpler(chosen: Trial, other: Trial) -> str:
         return "simpler: straight axes, the same each time, and new rows are placed by a product"
     if _is_linear(chosen) and not _is_linear(other):
         return "simpler: it only looks along straight axes"
-    return f"faster ({_seconds(chosen)} against {_seconds(other)})"
+    if chosen.seconds is not None and other.seconds is not None and chosen.seconds < other.seconds:
+        return f"faster ({_seconds(chosen)} against {_seconds(other)})"
+    return "no more trouble"
 
 
 def _is_linear(trial: Trial) -> bool:
@@ -291,6 +299,14 @@ def _of_dimension(facts: TableFacts, size: Size) -> list[str]:
     if facts.dimension_low > size.k:
         return [f"{told}: {_dimensions(size.k)} cannot hold all there is."]
     return [f"{told}: {_dimensions(size.k)} can hold all there is, if the method unfolds it."]
+
+
+def _of_counting(names: Sequence[str]) -> list[str]:
+    return [
+        f"The column {name!r} only counts the rows, and counts here as a measurement. Leave it out (--drop, or "
+        "frame.drop(columns=…))."
+        for name in names
+    ]
 
 
 def _of_units(facts: TableFacts, scaled: bool) -> list[str]:

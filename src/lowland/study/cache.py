@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -10,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -37,17 +39,26 @@ def fingerprint(chunks: Iterable[np.ndarray]) -> str:
 
 
 def key_of(facts: dict[str, Any]) -> str:
-    """Return the SHA-256 of what a result depends on; the order of the facts does not matter."""
+    """Return the SHA-256 of what a result depends on; the order of the facts does not matter.
+
+    Raises TypeError where they hold an object, such as a function: its name says nothing of what it does.
+    """
     text = json.dumps(facts, sort_keys=True, ensure_ascii=True, default=_described)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _described(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else f"{type(value).__name__} {value!r}"
+    if hasattr(value, "tolist"):  # numpy's arrays and numbers
+        return value.tolist()
+    if dataclasses.is_dataclass(value):  # a rule, such as Cumulative(0.9)
+        return {"kind": type(value).__name__} | {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    raise TypeError(f"A {type(value).__name__} is no plain data.")
 
 
 class Cache:
     """Results by key. Whatever cannot be read counts as not there; whatever cannot be written is not kept."""
+
+    keeps = True
 
     def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
         self.folder, self.most_bytes = folder or cache_folder(), most_bytes
@@ -59,7 +70,7 @@ class Cache:
             told = json.loads((place / TOLD).read_text(encoding="utf-8"))
             with open(place / HELD, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error):
             return None
         if not isinstance(told, dict):
             return None
@@ -98,6 +109,8 @@ class Cache:
 
 class NoCache(Cache):
     """Nothing is read, nothing is kept."""
+
+    keeps = False
 
     def get(self, key: str) -> None:
         """Return nothing."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,7 +64,7 @@ def compare(
     methods : "all", or names such as ["pca", "isomap"], by class or by verb.
     k : dimensions to bring the rows down to.
     purpose : what it is for: "see", "compress" or "classify"; the advice for it comes first.
-    sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}.
+    sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}; a single one sets it.
     scale : "none" takes the columns as they are; "standard" gives each the deviation 1; "auto" does so where
         deviations differ by more than 10 times.
     limit : seconds that the fit of a trial may take; None: no limit.
@@ -87,20 +89,25 @@ def compare(
     check_names(methods, sweep)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
     data = open_table(X, y, scale, k)
-    size = Size(len(data.X), data.X.shape[1], k, data.classes, purpose, int(seed), data.no_classes)
+    classes = None if data.classes is None else len(data.classes)
+    size = Size(len(data.X), data.X.shape[1], int(k), classes, purpose, int(seed), data.no_classes)
     if purpose == "classify" and data.classes is None:
         raise ParameterError(
             "compare(purpose='classify'): this needs classes, one label a row (y, --label), and "
             f"{data.no_classes or 'none were given'}."
         )
     trials = plan(size, methods, sweep)
-    call = command or _call(k, purpose, methods, sweep, scale, limit, seed)
+    call = command or _call(
+        X,
+        y,
+        {"methods": methods, "k": k, "purpose": purpose, "sweep": sweep, "scale": scale, "limit": limit, "seed": seed},
+    )
     study = _Study(data, size, trials, limit, worker, Cache() if cache else NoCache())
     done, facts, complete = study.run()
-    advice = advise(done, facts, size, scaled=data.scaled, complete=complete)
+    advice = advise(done, facts, size, scaled=data.scaled, counting=data.counting(), complete=complete)
     seconds = time.perf_counter() - begun
     return StudyResult(
-        data.drawn(size.seed), done, advice, k, purpose, call, versions(), machine(), started, seconds, complete
+        data.drawn(size.seed), done, advice, size.k, purpose, call, versions(), machine(), started, seconds, complete
     )
 
 
@@ -133,7 +140,7 @@ class _Study:
         except (KeyboardInterrupt, Stopped):
             complete = len(done) == len(self.trials)
             done += [
-                stopped(planned) if planned.left_out is None else left_out(planned)
+                stopped(planned, kept=self.cache.keeps) if planned.left_out is None else left_out(planned)
                 for planned in self.trials[len(done) :]
             ]
             return self._with_curves(done, facts), facts, complete
@@ -153,7 +160,7 @@ class _Study:
         if kept is not None:
             try:
                 return measuring.TableFacts.from_plain(kept[0])
-            except (KeyError, TypeError):
+            except (KeyError, TypeError, ValueError):
                 pass  # damaged: made anew
         facts = measuring.table_facts(self.data.X, self.data.codes, self.size.seed)
         self.cache.put(key, facts.to_plain(), {})
@@ -161,31 +168,35 @@ class _Study:
 
     def _common(self) -> dict[str, Any]:
         data = {"data": self.data.fingerprint, "scaled": self.data.scaled, "shown": len(self.shown)}
+        data |= {"names": self.data.names if self.data.named else None}  # warnings tell them
         return data | {"seed": self.size.seed, "version": code_version(), "measures": measuring.VERSION}
 
-    def key(self, planned: Planned) -> str:
-        """What names a trial in the cache."""
+    def key(self, planned: Planned) -> str | None:
+        """What names a trial in the cache; None where a parameter is an object, of which nothing says what it does."""
         own = {
             "method": planned.method,
             "parameters": planned.parameters,
             "rows": planned.fitted_rows,
             "k": self.size.k,
         }
-        return key_of(self._common() | {"what": "trial", **own})
+        try:
+            return key_of(self._common() | {"what": "trial", **own})
+        except TypeError:
+            return None
 
     def _trial(self, planned: Planned) -> Trial:
         if planned.left_out is not None:
             return left_out(planned)
         key = self.key(planned)
-        found = self._kept(key, planned)
+        found = None if key is None else self._kept(key, planned)
         if found is not None:
             return found
         trial = self._fitted(planned)
         if trial.status == "done":
             trial = self._measured(trial)
-            told, arrays = trial_to_plain(_plain_parameters(trial))
-            self.cache.put(key, told, arrays)
-        return _plain_parameters(trial)
+            if key is not None and measuring.KEPT in trial.scores:  # what could not be measured is tried again
+                self.cache.put(key, *trial_to_plain(trial))
+        return trial
 
     def _kept(self, key: str, planned: Planned) -> Trial | None:
         kept = self.cache.get(key)
@@ -194,9 +205,9 @@ class _Study:
         try:
             trial = trial_from_plain(*kept)
             whole = trial.Z is not None and len(trial.Z) == len(self.shown)
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, ValueError):
             return None  # damaged: fitted anew
-        return replace(trial, name=planned.name, cached=True) if whole else None
+        return replace(trial, name=planned.name, parameters=planned.parameters, cached=True) if whole else None
 
     def _fitted(self, planned: Planned) -> Trial:
         shared = self._made()
@@ -223,7 +234,8 @@ class _Study:
             graph = nearest_neighbors(X, k, run)
             users = [t for t in self.trials if t.method in BY_DISTANCES and t.left_out is None]
             D = np.asarray(distance_matrix(X, run)) if len(users) > 1 and n <= SMALL_ROWS else None
-            self._shared = Shared(X, self.data.codes, graph, D, self.size.seed)
+            names = np.array(self.data.names) if self.data.named else None
+            self._shared = Shared(X, self.data.codes, graph, D, self.size.seed, self.data.classes, names)
         return self._shared
 
 
@@ -231,19 +243,6 @@ def _told_in_order(trial: Trial, purpose: Purpose) -> Trial:
     """The trial with the scores first that decide for the purpose."""
     first = [name for name in DECIDING[purpose] if name in trial.scores]
     return replace(trial, scores={name: trial.scores[name] for name in dict.fromkeys((*first, *trial.scores))})
-
-
-def _plain_parameters(trial: Trial) -> Trial:
-    """The trial with parameters that JSON can hold: an object as its description."""
-
-    def plain(value: Any) -> Any:
-        if value is None or isinstance(value, bool | int | float | str):
-            return value
-        if isinstance(value, list | tuple):
-            return [plain(item) for item in value]
-        return plain(value.tolist()) if hasattr(value, "tolist") else repr(value)
-
-    return replace(trial, parameters={name: plain(value) for name, value in trial.parameters.items()})
 
 
 def _check(k: Any, purpose: Any, scale: Any, limit: Any, seed: Any, worker: Any) -> None:
@@ -266,16 +265,10 @@ def _check(k: Any, purpose: Any, scale: Any, limit: Any, seed: Any, worker: Any)
 # --- what is needed to repeat a study ---
 
 
-def _call(k: int, purpose: Any, methods: Any, sweep: Any, scale: Any, limit: Any, seed: Any) -> str:
-    given = {
-        "methods": methods,
-        "k": k,
-        "purpose": purpose,
-        "sweep": sweep,
-        "scale": scale,
-        "limit": limit,
-        "seed": seed,
-    }
-    usual = {"methods": "all", "k": 2, "purpose": "see", "sweep": None, "scale": "none", "limit": 120.0, "seed": 0}
+def _call(X: Any, y: Any, given: dict[str, Any]) -> str:
+    """This call as it would be written: what is at its default is left out, and data that lie in memory are X and y."""
+    usual = {name: p.default for name, p in inspect.signature(compare).parameters.items()}
+    rows = repr(os.fspath(X)) if isinstance(X, str | os.PathLike) else "X"
+    labels = [] if y is None else [repr(y) if isinstance(y, str) else "y"]
     told = [f"{name}={value!r}" for name, value in given.items() if value != usual[name]]
-    return f"lowland.compare({', '.join(['X', 'y', *told])})"
+    return f"lowland.compare({', '.join([rows, *labels, *told])})"

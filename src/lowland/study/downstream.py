@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.errors import LowlandError
+from lowland.errors import LowlandError, Stopped
 from lowland.quality import Measure, downstream
 from lowland.study.result import Score
 
@@ -22,11 +22,13 @@ def accuracy(Z: np.ndarray, y: np.ndarray, seed: int) -> Score | None:
     rows = _rows(y, seed)
     try:
         return _score(downstream(Z[rows], y[rows], folds=FOLDS, random_state=seed), len(rows), _of_rare(y))
+    except Stopped:
+        raise
     except LowlandError:
         return None
 
 
-def accuracy_when_refitted(est: Any, X: np.ndarray, y: np.ndarray, seed: int) -> Score | None:
+def accuracy_when_refitted(est: Any, X: np.ndarray, y: np.ndarray, seed: int) -> Score:
     """The same for a method that learns from labels: fitted anew in each fold, without the rows held out."""
     from sklearn.base import clone
     from sklearn.neighbors import KNeighborsClassifier
@@ -34,11 +36,8 @@ def accuracy_when_refitted(est: Any, X: np.ndarray, y: np.ndarray, seed: int) ->
 
     rows = _rows(y, seed)
     model = make_pipeline(clone(est), KNeighborsClassifier(NEIGHBORS))
-    try:
-        found = downstream(X[rows], y[rows], model, folds=FOLDS, random_state=seed)
-        return _score(found, len(rows), ", the method being fitted without them" + _of_rare(y))
-    except (LowlandError, ValueError):  # too few rows once some are held out
-        return None
+    found = downstream(X[rows], y[rows], model, folds=FOLDS, random_state=seed)
+    return _score(found, len(rows), ", the method being fitted without them" + _of_rare(y))
 
 
 def _rows(y: np.ndarray, seed: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.blocks.neighbors import NeighborGraph, nearest_neighbors
-from lowland.errors import LowlandError
+from lowland.errors import LowlandError, Stopped
 from lowland.methods.registry import load_method
 from lowland.quality import HighSide, Measure, intrinsic_dimension
 from lowland.quality.judge import Judged, judged
@@ -20,6 +20,7 @@ from lowland.study import downstream
 from lowland.study.opening import unevenness
 from lowland.study.plain import score_from_plain
 from lowland.study.result import Curve, Score, Trial
+from lowland.study.trials import in_a_sentence
 
 VERSION = 5  # of what is measured: a change makes cached trials stale
 NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
@@ -57,8 +58,10 @@ class Judge:
                 scores = self._of_labels(trial) | _as_seen(found, trial.method) | scores
                 curves |= seen
             told += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in told]
-        except LowlandError as error:
-            told.append(f"Not measured: {error}")
+        except Stopped:
+            raise
+        except Exception as error:  # a study outlives whatever the coordinates of one method do
+            told.append(f"Not measured: {in_a_sentence(error)}")
         single = {name: np.asarray(values, dtype=np.float32) for name, values in per_row.items()}
         return replace(trial, scores=scores, curves=curves, per_row=single, warnings=tuple(told))
 
@@ -178,7 +181,7 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
         dimension: tuple[float | None, float | None, float | None] = (None, None, None)
         with contextlib.suppress(LowlandError):  # too few rows, or too many of them equal
             own = intrinsic_dimension(X, random_state=seed)
-            dimension = (float(own.value), float(own.low), float(own.high))
+            dimension = (min(float(own.value), d), min(float(own.low), d), min(float(own.high), d))  # noise says more
         accuracy = None if y is None else downstream.accuracy(X, y, seed)
         several = () if y is None or accuracy is None else _by_components(pca, X, y, seed)
         commonest = 0.0 if y is None else float(np.bincount(y).max() / len(y))

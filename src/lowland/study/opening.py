@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,7 +31,7 @@ class StudyTable:
 
     X: np.ndarray  # (n, d) as the methods see it
     codes: np.ndarray | None  # (n,) numbers of classes
-    classes: int | None
+    classes: np.ndarray | None  # (c,) texts, what these are called
     no_classes: str | None  # why labels that were given are none
     labels: np.ndarray | None  # (n,) as they are told: texts, or floats
     names: tuple[str, ...]
@@ -39,11 +40,19 @@ class StudyTable:
     fingerprint: str  # of X and the labels
     original: np.ndarray  # (n, d) as it came
     scaled: bool
+    named: bool  # whether the names of the columns are the user's
 
     def shown(self, seed: int) -> np.ndarray:
         """The rows that are drawn, (m,)."""
         n = len(self.X)
         return np.arange(n) if n <= SHOWN else np.flatnonzero(evenly_spread(n, SHOWN, np.random.default_rng(seed)))
+
+    def counting(self) -> tuple[str, ...]:
+        """Names of the columns that only count the rows: whole numbers, each larger than the last by the same step."""
+        steps = np.diff(self.original[: 2 * LEAST_ROWS].astype(np.float64), axis=0)
+        likely = np.flatnonzero((steps[0] != 0) & (steps == steps[0]).all(axis=0) & (self.original[0] % 1 == 0))
+        found = [j for j in likely if (np.diff(self.original[:, j].astype(np.float64)) == steps[0, j]).all()]
+        return tuple(self.names[j] for j in found)
 
     def drawn(self, seed: int) -> Table:
         """As much of the table as a report needs."""
@@ -98,11 +107,12 @@ def open_table(X: Any, y: Any, scale: Scale, k: int) -> StudyTable:
         _standardised(table) if scaled else table, codes, classes, why, told, tuple(map(str, names)),
         str(rows.source).strip("'"),
         None if told is None else str(label_name or "label"), key_of({"parts": marks}), table, scaled,
+        rows.names is not None,
     )  # fmt: skip
 
 
-def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, int | None, str | None]:
-    """The labels as they are told, texts or floats; the numbers of their classes; how many there are; why none.
+def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None, str | None]:
+    """The labels as they are told, texts or floats; the numbers of their classes; what these are called; why none.
 
     Fractions are numbers to colour by, not classes; nor is what more than half of the rows have to themselves.
     """
@@ -111,25 +121,33 @@ def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, int |
     from lowland.blocks.labels import classes_of
 
     values = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
+    if values.dtype.kind == "O" and all(isinstance(value, numbers.Real) for value in values):
+        values = np.array(values.tolist())  # numbers in a column of objects are numbers
     if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
         return values.astype(np.float64), None, None, "the labels are numbers with fractions"
-    if bool(np.all(values == values[0])):
+    if values[0] is not None and bool(np.all(values == values[0])):
         return values.astype(str), None, None, f"all rows have the label {values[0]}"
     classes, codes = classes_of(values)
     if 2 * len(classes) > n and n > LEAST_ROWS:  # numbers or names of rows rather than classes
         told = values.astype(np.float64 if values.dtype.kind in "iuf" else str)
         return told, None, None, f"{len(classes):,} different labels of {n:,} rows name rows rather than classes"
-    return np.array([str(label) for label in classes])[codes], codes.astype(np.int64), len(classes), None
+    texts = np.array([str(label) for label in classes])
+    return texts[codes], codes.astype(np.int64), texts, None
 
 
 def unevenness(X: np.ndarray) -> float:
     """Return the largest deviation of a column over the smallest; columns without any are left out."""
-    spread = X.std(axis=0, dtype=np.float64)
+    spread = _deviations(X)
     spread = spread[spread > 0]
     return float(spread.max() / spread.min()) if len(spread) else 1.0
 
 
+def _deviations(X: np.ndarray) -> np.ndarray:
+    """The deviation of each column, (d,); 0 where all its values are the same, whatever their mean is rounded to."""
+    return np.where(X.min(axis=0) == X.max(axis=0), 0.0, X.std(axis=0, dtype=np.float64))
+
+
 def _standardised(X: np.ndarray) -> np.ndarray:
-    spread = X.std(axis=0, dtype=np.float64)
+    spread = _deviations(X)
     scaled = (X - X.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1.0)
     return np.ascontiguousarray(scaled, dtype=X.dtype)

@@ -23,6 +23,7 @@ FORMAT = 1  # of the two files
 def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return a trial as what JSON can hold, and its arrays of rows: "z" (m, k) and "row:NAME" (m,)."""
     told = {f.name: getattr(trial, f.name) for f in fields(Trial) if f.name not in ("Z", "per_row", "scores", "curves")}
+    told["parameters"] = {name: _plain(value) for name, value in trial.parameters.items()}
     told["warnings"] = list(trial.warnings)
     told["scores"] = {name: asdict(score) for name, score in trial.scores.items()}
     told["curves"] = {name: _curve_to_plain(curve) for name, curve in trial.curves.items()}
@@ -44,6 +45,17 @@ def score_from_plain(told: dict[str, Any]) -> Score:
     """Return the score that JSON holds."""
     value = math.nan if told["value"] is None else told["value"]
     return Score(**{**told, "value": value, "folds": tuple(told["folds"])})
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON can hold it: an object as its description."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return _plain(value.tolist()) if hasattr(value, "tolist") else repr(value)
 
 
 def _curve_to_plain(curve: Curve) -> dict[str, Any]:
@@ -71,17 +83,16 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
     place = Path(folder)
     if place.exists() and not place.is_dir():
         raise FileProblem(f"{str(place)!r} is a file. Name a folder for study.json and points.parquet.")
-    place.mkdir(parents=True, exist_ok=True)
     trials = [trial_to_plain(trial) for trial in result.trials]
     whole = {f.name: getattr(result, f.name) for f in fields(StudyResult) if f.name not in ("table", "trials")}
     whole["advice"] = [asdict(each) for each in result.advice]
     whole["table"] = _table_to_plain(result.table)
     whole["trials"] = [told for told, _ in trials]
+    text = json.dumps(_finite({"format": FORMAT, **whole}), indent=1, ensure_ascii=False)
+    place.mkdir(parents=True, exist_ok=True)
     write_columns(_columns(result.table, [arrays for _, arrays in trials]), place / POINTS)
     with whole_or_nothing(place / JSON) as path:
-        path.write_text(
-            json.dumps(_finite({"format": FORMAT, **whole}), indent=1, ensure_ascii=False), encoding="utf-8"
-        )
+        path.write_text(text, encoding="utf-8")
     return place
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, load_method
 from lowland.study.result import Purpose
-from lowland.study.sweeps import Sweep, checked_sweep, combinations, method_named
+from lowland.study.sweeps import Sweep, checked_sweep, combinations, method_named, told
 
 PAIRS = 5_000  # rows up to which all pairs are compared; beyond, landmarks stand for all
 GEODESICS = 12_000  # the same for distances along a graph
@@ -145,11 +145,25 @@ def _trials_of(e: Entry, size: Size, values: dict[str, list[Any]], named: bool) 
     if counts and size.k != next(iter(counts.values())):
         most = next(iter(counts.values()))
         notes = (*notes, f"It gives {most} dimension{'s' * (most > 1)} at most, where {size.k} were asked for.")
-    found = []
+    found: list[Planned] = []
     for swept in combinations(values):
-        name = " ".join([e.name, *(f"{key}={value}" for key, value in swept.items())])
-        kept = {key: value for key, value in {**parameters, **swept}.items() if key in swept or value != defaults[key]}
-        found.append(Planned(name, e.name, kept | counts | swept, None, notes, choice.fitted_rows))
+        name = " ".join([e.name, *(f"{key}={told(value)}" for key, value in swept.items())])
+        name += f" ({len(found) + 1})" if any(other.name == name for other in found) else ""
+        chosen = parameters | _given_up(swept)
+        kept = {key: chosen[key] for key in chosen if key in counts or chosen[key] != defaults[key]}
+        found.append(Planned(name, e.name, kept | swept, None, notes, choice.fitted_rows))
+    return found
+
+
+def _given_up(swept: dict[str, Any]) -> dict[str, Any]:
+    """What the study would choose, and leaves where a value swept over contradicts it."""
+    found: dict[str, Any] = {}
+    if swept.get("radius") is not None:
+        found["n_neighbors"] = None
+    if swept.get("kernel", "rbf") not in ("rbf", "laplacian"):
+        found["gamma"] = None  # the median is a rule about distances
+    if swept.get("threshold") is not None or swept.get("false_discovery_rate") is not None:
+        found["n_features_to_select"] = "auto"
     return found
 
 

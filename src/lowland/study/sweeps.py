@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, Flag, entries
 
@@ -40,13 +42,14 @@ def method_named(word: str) -> Entry:
             return e
     verbs = sorted(e.verb for e in entries().values())
     raise ParameterError(
-        f"There is no method {word.strip()!r}. {_meant(word.strip().lower(), verbs)}The methods: {', '.join(verbs)}."
+        f"There is no method {word.strip()!r}. {_meant(word.strip().lower(), verbs)}The methods: {', '.join(verbs)}. "
+        "Coordinates that another library made are judged by lowland.quality.judge."
     )
 
 
 def _meant(word: str, known: list[str]) -> str:
     """Ask whether a name like it was meant, where there is one."""
-    close = difflib.get_close_matches(word, known, n=1)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
     return f"Did you mean {close[0]!r}? " if close else ""
 
 
@@ -69,20 +72,32 @@ def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
         raise ParameterError(f"sweep={sweep!r}: give a dict such as {{'isomap.n_neighbors': [5, 10, 20]}}.")
     found: dict[str, dict[str, list[Any]]] = {}
     for name, values in sweep.items():
+        if not isinstance(name, str):
+            raise ParameterError(f"sweep {name!r}: name a method and its parameter, such as 'isomap.n_neighbors'.")
         method, flag = swept(name)
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise ParameterError(f"sweep {name!r}: give a list of values, such as [5, 10, 20].")
-        listed = list(values)
-        once = [value for i, value in enumerate(listed) if not any(_same(value, other) for other in listed[:i])]
-        if not once:
+        listed = [value.item() if isinstance(value, np.generic) else value for value in values]
+        if not listed:
             raise ParameterError(f"sweep {name!r}: the list of values is empty. Give at least one.")
-        found.setdefault(method.name, {})[flag.name] = once
+        once = found.setdefault(method.name, {}).setdefault(flag.name, [])
+        for value in listed:
+            if not any(_same(value, other) for other in once):
+                once.append(value)
     return found
 
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two values are the same; 1 and True are not."""
-    return type(a) is type(b) and bool(a == b)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return a is b or (type(a) is type(b) and bool(a == b))
+
+
+def told(value: Any) -> str:
+    """Return a value as the name of a trial tells it: what is long only by its kind."""
+    text = getattr(value, "__name__", None) or str(value)
+    return text if len(text) <= 40 and "\n" not in text else f"({type(value).__name__})"
 
 
 def combinations(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

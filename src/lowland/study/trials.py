@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from lowland.arrays.namespace import to_numpy
 from lowland.blocks.landmarks import evenly_spread
 from lowland.blocks.neighbors import NeighborGraph
+from lowland.data.rows import ArrayRows
 from lowland.errors import DataError, LowlandError, Stopped
 from lowland.methods.registry import load_method
 from lowland.run.settings import config, settings
@@ -33,6 +34,13 @@ class Shared:
     graph: NeighborGraph | None = None  # the nearest of every row, as many as any trial needs
     D: np.ndarray | None = None  # (n, n) distances, while the rows are few
     seed: int = 0
+    classes: np.ndarray | None = None  # (c,) what the classes are called
+    names: np.ndarray | None = None  # (d,) what the columns are called
+
+    def given(self) -> tuple[Any, np.ndarray | None]:
+        """Rows and labels as methods take them: with the names that warnings are to tell."""
+        rows = self.X if self.names is None else ArrayRows(self.X, tuple(map(str, self.names)))
+        return rows, self.y if self.y is None or self.classes is None else self.classes[self.y]
 
 
 def left_out(planned: Planned) -> Trial:
@@ -40,9 +48,10 @@ def left_out(planned: Planned) -> Trial:
     return Trial(planned.name, planned.method, planned.parameters, "left out", planned.left_out)
 
 
-def stopped(planned: Planned) -> Trial:
+def stopped(planned: Planned, *, kept: bool) -> Trial:
     """The trial of a method that was not reached, or not finished, when the study was stopped."""
-    words = "The study was stopped before this trial was done. Run it again: what is done is read from the cache."
+    words = "The study was stopped before this trial was done. Run it again"
+    words += ": what is done is read from the cache." if kept else "."
     return Trial(planned.name, planned.method, planned.parameters, "stopped", words)
 
 
@@ -57,10 +66,13 @@ def failed(planned: Planned, words: str, told: Sequence[str] = ()) -> Trial:
     return Trial(planned.name, planned.method, planned.parameters, "failed", words, tuple(told))
 
 
-def fit_trial(planned: Planned, shared: Shared, limit: float | None = None) -> Trial:
+def fit_trial(
+    planned: Planned, shared: Shared, limit: float | None = None, fitted: Callable[[], None] = lambda: None
+) -> Trial:
     """Fit one method and return its trial, with the coordinates of all rows; whatever goes wrong is told in it.
 
-    Raises ``Stopped`` where the user's own progress callback asks for it.
+    The limit is on the fit; ``fitted`` is called when it is over and the model is asked for its measures. Raises
+    ``Stopped`` where the user's own progress callback asks for it.
     """
     tell = settings().progress
     clock = Clock(limit, tell if callable(tell) else None)
@@ -79,10 +91,11 @@ def fit_trial(planned: Planned, shared: Shared, limit: float | None = None) -> T
             return timed_out(planned, limit)
         except Exception as error:  # a study outlives whatever one method does
             return failed(planned, in_a_sentence(error), _texts(caught))
+    fitted()
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit has told its own; folds would say the same again
-        scores, curves = _of_the_model(est, planned, shared)
-    told = (*planned.notes, *_texts(caught))
+        scores, curves, missing = _of_the_model(est, planned, shared)
+    told = (*planned.notes, *_texts(caught), *missing)
     return Trial(
         planned.name, planned.method, planned.parameters, "done", None, told, seconds, memory.bytes,
         n_components=Z.shape[1], scores=scores, curves=curves, Z=Z,
@@ -106,30 +119,33 @@ def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
 
 def _coordinates(est: Any, planned: Planned, shared: Shared) -> np.ndarray:
     """Fit and place all rows, (n, k)."""
-    X = shared.X
+    X, y = shared.given()
+    n = len(shared.X)
     if planned.fitted_rows is not None:
         return _placed_among_a_sample(est, planned.fitted_rows, shared)
-    neighbors = None if shared.graph is None else shared_neighbors(planned, len(X))
+    neighbors = None if shared.graph is None else shared_neighbors(planned, n)
     if neighbors is not None and shared.graph is not None:
-        est.fit(X, shared.y, graph=shared.graph.nearest(neighbors).matrix())
+        est.fit(X, y, graph=shared.graph.nearest(neighbors).matrix())
     elif shared.D is not None and planned.method in BY_DISTANCES and "metric" not in planned.parameters:
         est.set_params(metric="precomputed").fit(shared.D)
     else:
-        est.fit(X, shared.y)
-    return _checked(est.embedding_ if hasattr(est, "embedding_") else est.transform(X))
+        est.fit(X, y)
+    return _checked(est.embedding_ if hasattr(est, "embedding_") else est.transform(X), n)
 
 
 def _placed_among_a_sample(est: Any, m: int, shared: Shared) -> np.ndarray:
     chosen = evenly_spread(len(shared.X), m, np.random.default_rng(shared.seed))
     est.fit(shared.X[chosen])
-    found = _checked(est.embedding_)
+    found = _checked(est.embedding_, m)
     Z = np.empty((len(shared.X), found.shape[1]), dtype=found.dtype)
     Z[chosen], Z[~chosen] = found, to_numpy(est.transform(shared.X[~chosen]))
     return Z
 
 
-def _checked(Z: Any) -> np.ndarray:
+def _checked(Z: Any, n: int) -> np.ndarray:
     Z = to_numpy(Z)
+    if Z.ndim != 2 or len(Z) != n or not Z.shape[1]:
+        raise DataError(f"The coordinates have the shape {Z.shape}, and ({n}, k) was awaited: nothing to draw.")
     if np.isinf(Z).any():
         raise DataError("Some coordinates are infinite. Rescale the columns.")
     return Z
@@ -138,30 +154,43 @@ def _checked(Z: Any) -> np.ndarray:
 # --- what the fitted model says ---
 
 
-def _of_the_model(est: Any, planned: Planned, shared: Shared) -> tuple[dict[str, Score], dict[str, Curve]]:
-    """The measures and curves that need the model itself, not its coordinates alone."""
-    scores, curves = _way_back(est, shared.X), {}
-    if shared.y is not None and est.reads_y:
-        accuracy = accuracy_when_refitted(est, shared.X, shared.y, shared.seed)
-        scores |= {} if accuracy is None else {ACCURACY: accuracy}
+def _of_the_model(
+    est: Any, planned: Planned, shared: Shared
+) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
+    """The measures and curves that need the model itself, not its coordinates alone, and what could not be measured."""
+    scores: dict[str, Score] = {}
+    curves: dict[str, Curve] = {}
+    missing = []
+    for what, ask in (("The way back", _way_back), ("The accuracy of held-out rows", _held_out)):
+        try:
+            scores |= ask(est, shared)
+        except Stopped:
+            raise
+        except Exception as error:  # the coordinates are there all the same
+            missing.append(f"{what} was not measured: {in_a_sentence(error)}")
     if planned.method == "Isomap":
         left = est.residual_variances_
         dimensions = np.arange(1, len(left) + 1)
         curves["residual variance"] = Curve(dimensions, np.asarray(left), "dimensions", "residual variance")
-    return scores, curves
+    return scores, curves, tuple(missing)
 
 
-def _way_back(est: Any, X: np.ndarray) -> dict[str, Score]:
+def _held_out(est: Any, shared: Shared) -> dict[str, Score]:
+    """The accuracy of a method that learns from labels: without those of the rows it is asked about."""
+    if shared.y is None or not est.reads_y:
+        return {}
+    return {ACCURACY: accuracy_when_refitted(est, shared.X, shared.y, shared.seed)}
+
+
+def _way_back(est: Any, shared: Shared) -> dict[str, Score]:
     """How much is lost on the way down and back, where there is a way back; columns that are kept lose nothing."""
     from lowland.quality import explained_share, reconstruction_error
     from lowland.quality.reconstruction import has_way_back
 
     if est.keeps_columns or not has_way_back(est):
         return {}
-    try:
-        found = [reconstruction_error(est, X), explained_share(est, X)]
-    except (LowlandError, NotImplementedError):
-        return {}
+    X, _ = shared.given()
+    found = [reconstruction_error(est, X), explained_share(est, X)]
     return {m.name: Score(m.value, m.better, m.about) for m in found}
 
 

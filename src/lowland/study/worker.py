@@ -31,7 +31,7 @@ from lowland.study.plan import Planned
 from lowland.study.result import Trial
 from lowland.study.trials import Shared, failed, fit_trial, timed_out
 
-ARRAYS = ("X", "y", "D", "start", "to", "length")
+ARRAYS = ("X", "y", "classes", "names", "D", "start", "to", "length")
 JOB, ANSWER, PATH = "job.pickle", "answer.pickle", "path.json"
 BEGIN = f"""
 import json, sys
@@ -40,8 +40,9 @@ with open(sys.argv[1] + "/{PATH}", encoding="utf-8") as file:
 from lowland.study.worker import main
 main()
 """
-READY, DONE, BUSY, COMPILED = "ready", "done", "compiling", "compiled"
+READY, DONE, BUSY, COMPILED, FITTED = "ready", "done", "compiling", "compiled", "fitted"
 GRACE = 1.0  # seconds beyond the limit in which a trial may end by itself
+ASKED = 6  # times the limit that the model may then be asked for its measures, which may fit it anew in five folds
 COMPILE = 60.0  # seconds that a loop may be compiled for, which do not count
 START = 120.0  # seconds in which a process must have loaded its libraries
 POLL = 0.1
@@ -106,7 +107,7 @@ class Worker:
     ) -> Literal["come", "gone", "late"]:
         """Wait for a line: it comes, the process ends, or the limit passes, compiling not counted."""
         begun = told = time.monotonic()
-        spent, compiling = 0.0, False
+        spent, compiling, more = 0.0, False, 1
         while True:
             try:
                 line = self._lines.get(timeout=POLL)
@@ -120,10 +121,12 @@ class Worker:
                 compiling = True
             elif line.startswith(COMPILED):
                 compiling, spent = False, float(line.split()[1])
+            elif line.startswith(FITTED):
+                more = 1 + ASKED
             now = time.monotonic()
             tick(now - told)
             told = now
-            allowed = None if limit is None else limit + GRACE + spent + COMPILE * compiling
+            allowed = None if limit is None else limit * more + GRACE + spent + COMPILE * compiling
             if allowed is not None and now - begun > allowed:
                 return "late"
 
@@ -172,7 +175,8 @@ def _read(pipe: Any, lines: queue.SimpleQueue[str | None]) -> None:
 def _write(shared: Shared, folder: Path) -> None:
     graph = shared.graph
     links = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
-    for name, values in {"X": shared.X, "y": shared.y, "D": shared.D, **links}.items():
+    own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
+    for name, values in {**own, **links}.items():
         if values is not None:
             np.save(folder / f"{name}.npy", values)
     np.save(folder / "seed.npy", shared.seed)
@@ -188,9 +192,10 @@ def _opened(folder: Path) -> Shared:
     graph = None if plain["start"] is None else NeighborGraph(plain["start"], plain["to"], plain["length"])  # type: ignore[arg-type]
     assert plain["X"] is not None
     for values in plain.values():
-        if values is not None:
+        if values is not None and values.dtype.kind != "U":
             values.max(initial=0)  # pages that are read now do not count as a method's memory
-    return Shared(plain["X"], plain["y"], graph, plain["D"], int(np.load(folder / "seed.npy")))
+    seed = int(np.load(folder / "seed.npy"))
+    return Shared(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"])
 
 
 class _Teller:
@@ -224,6 +229,6 @@ def main() -> None:
     for _ in sys.stdin:
         planned, limit, chosen = pickle.loads((folder / JOB).read_bytes())
         with config(progress=_Teller(say), **chosen):
-            trial = fit_trial(planned, shared, limit)
+            trial = fit_trial(planned, shared, limit, lambda: say(FITTED))
         (folder / ANSWER).write_bytes(pickle.dumps(trial))
         say(DONE)
