@@ -397,7 +397,7 @@ def test_the_method_that_is_advised_can_be_fitted(study, iris):
     np.testing.assert_allclose(est.fit_transform(iris.X), study["PCA"].Z, atol=1e-5)
     assert study.estimator("compress").n_components == study.advice[1].n_components == 2
     assert study.estimator("isomap").n_neighbors == 10
-    with pytest.raises(KeyError, match="The trials"):
+    with pytest.raises(ParameterError, match=r"The trials: .* Or name a purpose: see"):
         study.estimator("UMAP")
 
 
@@ -544,3 +544,26 @@ def test_the_call_is_told_as_it_was(iris, tmp_path):
     pd.DataFrame(iris.X, columns=list("abcd")).assign(kind=iris.y).to_csv(path, index=False)
     told = lowland.compare(path, "kind", "pca").command
     assert told == f"lowland.compare({str(path)!r}, 'kind', methods='pca')"
+
+
+def test_columns_are_left_out_by_name(iris, tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(iris.X, columns=list("abcd")).assign(id=[f"r{i}" for i in range(150)], kind=iris.y)
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    for X in (frame, path):
+        study = lowland.compare(X, "kind", ["pca"], drop=["id"], cache=False)
+        assert study.table.names == tuple("abcd")
+        np.testing.assert_allclose(study["PCA"].Z, lowland.PCA(2).fit_transform(iris.X), atol=1e-5)
+    assert "drop=['id']" in study.command
+
+
+def test_methods_in_the_place_of_labels_are_told(iris):
+    with pytest.raises(DataError, match="methods=…"):
+        lowland.compare(iris.X, ["pca", "isomap"])
+
+
+def test_a_method_that_gives_fewer_dimensions_gives_those(rng):
+    study = lowland.compare(rng.standard_normal((60, 5)), None, ["projection-pursuit"], 4, cache=False)
+    assert study.trials[0].n_components == 3
+    assert "3 dimensions at most" in study.trials[0].warnings[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -176,7 +177,7 @@ def _print(facts: dict[str, Any]) -> None:
         click.echo(f"\n{show.printable(advice['words'])}")
         for sentence in (each for each in advice["evidence"] if each not in told):
             told.add(sentence)  # units and dimensions hold for all purposes, and are told once
-            here = sentence.replace("scale='standard'", "--scale standard")
+            here = re.sub(r"drop=\['(.*)'\]", r"--drop \1", sentence.replace("scale='standard'", "--scale standard"))
             click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
     for written in facts["files"]:

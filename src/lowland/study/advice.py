@@ -55,6 +55,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
     best = max(drawn, key=lambda t: t.scores[AREA].value)
     equal = [t for t in drawn if ties(t.scores[AREA], best.scores[AREA])]
     chosen = _simplest(equal, AREA)
+    best = chosen if _alike(chosen, best, AREA) else best
     area, top = chosen.scores[AREA], best.scores[AREA]
     words = f"To see the data, use {chosen.name} with {_dimensions(chosen.n_components)}. "
     if chosen is best and len(equal) == 1:
@@ -193,6 +194,7 @@ def _classify(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
     good = [t for t in judged if ties(t.scores[ACCURACY], top)]
     chosen = _simplest([t for t in good if whole is None or not worse(t.scores[ACCURACY], whole)], ACCURACY)
     score = chosen.scores[ACCURACY]
+    best = chosen if _alike(chosen, best, ACCURACY) else best
     words = (
         f"To classify, use {chosen.name} with {_dimensions(chosen.n_components)}: {_number(score)} of the held-out "
         "rows are classified correctly"
@@ -251,6 +253,11 @@ def _of_size(trials: list[Trial], k: int) -> list[Trial]:
     return [t for t in trials if t.n_components is None or t.n_components <= k] or trials
 
 
+def _alike(a: Trial, b: Trial, name: str) -> bool:
+    """Whether two scores read the same, to the digits that are told."""
+    return f"{a.scores[name].value:.2f}" == f"{b.scores[name].value:.2f}"
+
+
 def _simplest(trials: list[Trial], measure: str) -> Trial:
     """PCA, else the best that is linear, else the best, or the fastest where the best takes longer than patience."""
     linear = [t for t in trials if _is_linear(t)]
@@ -303,8 +310,7 @@ def _of_dimension(facts: TableFacts, size: Size) -> list[str]:
 
 def _of_counting(names: Sequence[str]) -> list[str]:
     return [
-        f"The column {name!r} only counts the rows, and counts here as a measurement. Leave it out (--drop, or "
-        "frame.drop(columns=…))."
+        f"The column {name!r} only counts the rows, and counts here as a measurement. Leave it out: drop=[{name!r}]."
         for name in names
     ]
 

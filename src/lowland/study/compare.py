@@ -43,6 +43,7 @@ def compare(
     methods: Literal["all"] | str | Sequence[str] = "all",
     k: int = 2,
     *,
+    drop: Sequence[str] = (),
     purpose: Purpose = "see",
     sweep: Sweep | None = None,
     scale: Scale = "none",
@@ -63,6 +64,7 @@ def compare(
     y : labels, one a row, or the name of the column of the frame or file that holds them; None: no labels.
     methods : "all", or names such as ["pca", "isomap"], by class or by verb.
     k : dimensions to bring the rows down to.
+    drop : names of columns of the frame or file to leave out, such as numbers of rows.
     purpose : what it is for: "see", "compress" or "classify"; the advice for it comes first.
     sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}; a single one sets it.
     scale : "none" takes the columns as they are; "standard" gives each the deviation 1; "auto" does so where
@@ -88,7 +90,7 @@ def compare(
     _check(k, purpose, scale, limit, seed, worker)
     check_names(methods, sweep)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
-    data = open_table(X, y, scale, k)
+    data = open_table(X, y, scale, k, drop)
     classes = None if data.classes is None else len(data.classes)
     size = Size(len(data.X), data.X.shape[1], int(k), classes, purpose, int(seed), data.no_classes)
     if purpose == "classify" and data.classes is None:
@@ -97,11 +99,9 @@ def compare(
             f"{data.no_classes or 'none were given'}."
         )
     trials = plan(size, methods, sweep)
-    call = command or _call(
-        X,
-        y,
-        {"methods": methods, "k": k, "purpose": purpose, "sweep": sweep, "scale": scale, "limit": limit, "seed": seed},
-    )
+    given = {"methods": methods, "k": k, "drop": drop, "purpose": purpose}
+    given |= {"sweep": sweep, "scale": scale, "limit": limit, "seed": seed}
+    call = command or _call(X, y, given)
     study = _Study(data, size, trials, limit, worker, Cache() if cache else NoCache())
     done, facts, complete = study.run()
     advice = advise(done, facts, size, scaled=data.scaled, counting=data.counting(), complete=complete)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -77,7 +78,7 @@ class StudyTable:
         )
 
 
-def open_table(X: Any, y: Any, scale: Scale, k: int) -> StudyTable:
+def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -> StudyTable:
     """Open rows and labels, read every value once for the fingerprint, and scale the columns."""
     label_name = y if isinstance(y, str) else getattr(y, "name", None)
     if isinstance(y, str):
@@ -86,9 +87,9 @@ def open_table(X: Any, y: Any, scale: Scale, k: int) -> StudyTable:
                 f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
                 "path of a file, or give the labels themselves, one a row."
             )
-        rows, labels = open_rows(X, drop=[y]), read_column(X, y)
+        rows, labels = open_rows(X, drop=list(dict.fromkeys((*drop, y)))), read_column(X, y)
     else:
-        rows, labels = open_rows(X), y
+        rows, labels = open_rows(X, drop=drop), y
     if rows.is_sparse:
         raise DataError("Sparse rows are not compared by a study. Reduce them first, as with TruncatedSVD(50).")
     table = np.ascontiguousarray(to_numpy(run_for(rows).to_array(rows, "A study")))
@@ -120,6 +121,11 @@ def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, np.nd
         return None, None, None, None
     from lowland.blocks.labels import classes_of
 
+    if isinstance(y, list | tuple) and len(y) != n and all(isinstance(each, str) for each in y):
+        raise DataError(
+            f"y holds {len(y)} texts for {n} rows. Give one label a row; names of methods or columns are said with "
+            "methods=… and drop=…."
+        )
     values = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
     if values.dtype.kind == "O" and all(isinstance(value, numbers.Real) for value in values):
         values = np.array(values.tolist())  # numbers in a column of objects are numbers

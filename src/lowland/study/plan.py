@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lowland.errors import ParameterError
+from lowland.methods.parameters import parameters_of
 from lowland.methods.registry import Entry, entries, load_method
 from lowland.study.result import Purpose
 from lowland.study.sweeps import Sweep, checked_sweep, combinations, method_named, told
@@ -186,11 +187,11 @@ def _count(e: Entry, cls: Any, size: Size) -> dict[str, Any]:
     """How many dimensions are asked of a method: k, or as many as it can give."""
     if cls.counts is None:
         return {}
-    most = size.k
+    most = next(p.limits.get("at most", size.k) for p in parameters_of(cls) if p.name == cls.counts)
     if e.name == "LinearDiscriminantAnalysis":
         assert size.classes is not None
         most = min(size.d, size.classes - 1)
-    return {cls.counts: min(size.k, most)}
+    return {cls.counts: min(size.k, int(most))}
 
 
 def most_neighbors(trials: Sequence[Planned], n: int) -> int:

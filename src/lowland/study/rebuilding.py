@@ -14,7 +14,10 @@ def estimator(study: StudyResult, which: str | None = None) -> Any:
     if which is None or which in get_args(Purpose):
         name, parameters = _advised(study, which or study.purpose)
     else:
-        trial = study[which]
+        try:
+            trial = study[which]
+        except KeyError as error:
+            raise ParameterError(f"{error.args[0]} Or name a purpose: {', '.join(get_args(Purpose))}.") from None
         name, parameters = trial.method, trial.parameters
     est = load_method(name)(**parameters)
     if not study.table.scaled:
