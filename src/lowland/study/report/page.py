@@ -24,12 +24,14 @@ SCRIPTS = (  # in this order
 def write_report(result: StudyResult, path: str | os.PathLike[str], *, force: bool = True) -> Path:
     """Write the report of a study as one HTML file that opens offline, and return where it is."""
     target = Path(path)
+    if target.is_dir():
+        raise FileProblem(f"{str(target)!r} is a folder. Name a file, such as {str(target / 'report.html')!r}.")
     if target.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"{str(target)!r}: a report is a page. Choose a name that ends in .html.")
-    if target.exists() and not force:
-        raise FileProblem(f"{str(target)!r} exists. Overwrite it with force=True, or choose another name.")
     if not target.parent.is_dir():
         raise MissingFile(f"The folder {target.parent} is not there. Make it first, or write the report elsewhere.")
+    if target.exists() and not force:
+        raise FileProblem(f"{str(target)!r} exists. Overwrite it with force=True, or choose another name.")
     text = report_html(result)
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
