@@ -311,6 +311,7 @@ def test_one_trial_is_told_without_a_word_too_many(page):
     assert "null" not in text
     assert "undefined" not in text
     assert "1 trial: 1 done" in text
+    assert "★" not in text  # of one there is no best
 
 
 def test_the_header_counts_every_outcome(page):

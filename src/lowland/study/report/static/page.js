@@ -105,8 +105,10 @@ function detailsSection(section) {
               ? settings.map(([name, value]) => [el("code", null, `${name}=${JSON.stringify(value)}`), " "])
               : "all as they are by default",
           ),
-          el("dt", null, "Cost"),
-          el("dd", null, `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
+          (trial.seconds !== null || trial.memory !== null) && [
+            el("dt", null, "Cost"),
+            el("dd", null, `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
+          ],
           Object.entries(trial.scores).map(([name, said]) => [
             el("dt", null, name),
             el("dd", null, scoreInWords(name, said)),

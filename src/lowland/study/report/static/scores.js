@@ -224,8 +224,10 @@ function scoresSection(section) {
     el(
       "p",
       { class: "note" },
-      "★ the best of a column. ≈ its 95 % interval reaches that of the best: chance may have decided. ",
-      "↑ higher is better, ↓ lower is better. A click on a heading sorts by it.",
+      columns.some((column) => column.best !== null) &&
+        "★ the best of a column. ≈ its 95 % interval reaches that of the best: chance may have decided. ",
+      "↑ higher is better, ↓ lower is better. ",
+      el("span", { class: "screen" }, "A click on a heading sorts by it; pointing at it tells what it says."),
     ),
   );
   const note = (text) => section.append(el("p", { class: "note" }, text));
