@@ -151,6 +151,7 @@ def test_nothing_to_compress_and_too_little_looked_at():
     cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, (), 0.4, 1.0)
     found = advice("compress", trial("PCA"), facts=cut)
     assert "more than 2 components" in found.words
+    assert found.method is found.n_components is None
     assert "60.0%" in found.words
 
 

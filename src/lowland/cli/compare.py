@@ -164,10 +164,8 @@ def _print(facts: dict[str, Any]) -> None:
     line = f"{done} trial{'s' * (done != 1)} on {facts['file']}, {size}{f' ({others})' if others else ''}"
     click.echo(show.printable(line))
     click.echo()
-    told_first = dict.fromkeys(
-        name for trial in facts["trials"] for name in trial["scores"]
-    )  # what decides comes first
-    measured = [name for name in told_first if name in SHOWN]
+    fullest = sorted((trial["scores"] for trial in facts["trials"]), key=len, reverse=True)  # what decides stands first
+    measured = [name for name in dict.fromkeys(name for scores in fullest for name in scores) if name in SHOWN]
     order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
     lines = [_line(t, measured) for t in order if t["status"] == "done"]
     show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)

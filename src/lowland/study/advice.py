@@ -95,7 +95,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
 
 def _compress(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
     m, share = enough_components(facts.shares, KEEP)
-    name, count, method = (None, None, None) if m >= size.d else (_pca_of(done, m, size.k), m, "PCA")
+    name, count, method = (None, None, None) if m >= size.d or share < KEEP else (_pca_of(done, m, size.k), m, "PCA")
     words = _by_components(m, share, size)
     evidence = [f"{_that_keep(m)} {share:.2%} of the variance{_one_fewer(facts, m)}.", *_of_dimension(facts, size)]
     better = _better_than_pca(done, facts)

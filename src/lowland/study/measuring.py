@@ -22,7 +22,7 @@ from lowland.study.plain import score_from_plain
 from lowland.study.result import Curve, Score, Trial
 from lowland.study.trials import in_a_sentence
 
-VERSION = 5  # of what is measured: a change makes cached trials stale
+VERSION = 6  # of what is measured: a change makes cached trials stale
 NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
 KEPT = "neighbours kept"
 OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
@@ -126,13 +126,12 @@ def as_score(m: Measure) -> Score:
 
 
 def _as_seen(found: dict[str, Score], method: str) -> dict[str, Score]:
-    """Say so where the labels that judge a method are those it was fitted to."""
+    """Mark the scores whose labels are those that the method was fitted to."""
     if not load_method(method).reads_y:
         return found
-    return {
-        name: replace(score, about=f"{score.about} The method has seen these labels.") if name in OF_LABELS else score
-        for name, score in found.items()
-    }
+    own = {name: found[name] for name in OF_LABELS if name in found}
+    words = "The method has seen these labels."
+    return found | {name: replace(score, about=f"{score.about} {words}", seen=True) for name, score in own.items()}
 
 
 # --- the table for itself ---

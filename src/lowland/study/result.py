@@ -142,11 +142,11 @@ class StudyResult:
 
         return estimator(self, which)
 
-    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Write the study as one page that opens offline; ``force`` overwrites a file that exists."""
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the study as one page that opens offline, in place of what was there, and return where it is."""
         from lowland.study.report import write_report
 
-        return write_report(self, path, force=force)
+        return write_report(self, path)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the study as study.json and points.parquet into a folder; ``lowland.study.load`` reads them."""

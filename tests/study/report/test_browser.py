@@ -8,6 +8,7 @@ import pytest
 
 from lowland.plots.canvas import COLORS
 from lowland.study.report import write_report
+from lowland.study.result import Advice, Curve, Score
 
 from . import results
 from .browser import Browser, chromium
@@ -274,6 +275,145 @@ def test_the_table_sorts_and_marks_the_best(page):
     text = page.run("document.querySelector('.scores').innerText")
     assert "Choose at most 149." in text  # trials without a result stay, with their sentence
     assert "timed out" in text
+
+
+def test_what_was_counted_with_labels_the_method_saw_is_marked_and_never_the_best(page):
+    a, b, c = results.study().trials[:3]
+    for trial, value in ((a, 0.7), (b, 0.99), (c, 0.8)):
+        score = Score(value, "higher", "Share of rows whose label is named.", value - 0.3, 1.0, seen=trial is b)
+        trial.scores.clear()
+        trial.scores["hit"] = score
+    page = page(replace(results.study(), trials=(a, b, c), advice=()))
+    names = "[...document.querySelectorAll('.scores tbody th a')].map((a) => a.textContent)"
+    cells = "[...document.querySelectorAll('.scores tbody tr')].map((tr) => tr.cells[1].innerText.split('\\n')[0])"
+    assert page.run(names) == [c.name, a.name, b.name]
+    assert page.run(cells) == ["★", "≈", "0.990†"]
+    assert "a lead, not a proof" in page.run("document.getElementById('scores').innerText")
+    assert page.run("[...document.querySelectorAll('.panel h3')].map((h) => h.textContent)") == page.run(names)
+    assert "0.990†" in page.run("document.querySelectorAll('.panel')[2].innerText")
+    page.run("document.querySelectorAll('.scores thead button')[1].click()")  # the worst first
+    assert page.run(names) == [a.name, c.name, b.name]
+    choose(page, "Order", "by name")
+    choose(page, "Order", "hit")
+    assert page.run("[...document.querySelectorAll('.panel h3')].map((h) => h.textContent)") == [c.name, a.name, b.name]
+
+
+def test_nothing_is_marked_where_no_labels_were_seen(page):
+    page = page(results.study())
+    assert "†" not in page.run("document.body.innerText")
+
+
+def test_one_trial_is_told_without_a_word_too_many(page):
+    result = results.study(n_trials=1, without=False)
+    page = page(result)
+    text = page.run("document.body.innerText")
+    assert "false" not in text
+    assert "null" not in text
+    assert "undefined" not in text
+    assert "1 trial: 1 done" in text
+    assert "★" not in text  # of one there is no best
+
+
+def test_the_header_counts_every_outcome(page):
+    stopped = replace(results.WITHOUT[0], name="stopped", status="stopped")
+    result = results.study()
+    page = page(replace(result, trials=(*result.trials, stopped, replace(stopped, name="too")), complete=False))
+    said = page.run("document.getElementById('top').innerText")
+    assert "11 trials: 6 done, 1 failed, 1 timed out, 2 stopped, 1 left out" in said
+
+
+def test_advice_is_headed_by_what_its_words_say(page):
+    advice = (
+        Advice("classify", "PCA", 8, "To classify, use PCA with 8 components.", (), "PCA"),
+        Advice("compress", None, 5, "To compress, use KernelPCA with 5 components.", (), "KernelPCA"),
+        Advice("see", "Isomap", 2, "To see the data, use Isomap with 2 dimensions.", (), "Isomap"),
+        Advice("see", None, None, "Nothing can be said.", ()),
+    )
+    page = page(replace(results.study(), advice=advice))
+    heads = page.run("[...document.querySelectorAll('.card h3')].map((h) => h.textContent)")
+    assert heads == ["PCA in 8 dimensions", "KernelPCA in 5 dimensions", "Isomap in 2 dimensions", "Nothing to advise"]
+    # only what was tried with so many dimensions has a picture to go to, and is marked
+    assert page.run("[...document.querySelectorAll('.card h3 a')].map((a) => a.textContent)") == ["Isomap"]
+    assert page.run("document.querySelectorAll('.chip.chosen').length") == 0
+
+
+def test_the_glossary_tells_no_numbers_of_a_trial(page):
+    a, b = results.study().trials[:2]
+    for trial, n in ((a, 176), (b, 150)):
+        score = trial.scores.pop("R_NX area")
+        trial.scores["area under R_NX"] = replace(score, about=f"Common neighbours over all {n} sizes.")
+    page = page(replace(results.study(), trials=(a, b)))
+    glossary = page.run("document.querySelector('#scores dl').textContent")
+    assert "Q_NX is the share" in glossary
+    assert "176" not in glossary
+    assert "over all 176 sizes" in page.run("document.getElementById('trial-0').textContent")  # its own, in its details
+    titles = "[...document.querySelectorAll('.scores thead button')].map((b) => b.title).join(' ')"
+    assert "176" not in page.run(titles)
+
+
+def test_many_classes_are_named_when_asked_for(page):
+    page = page(results.study(700, 1, classes=70))
+    named = "[...document.querySelectorAll('.class-button')].filter((b) => !b.hidden).length"
+    assert page.run(named) == 30
+    page.run("[...document.querySelectorAll('.legend button')].find((b) => b.textContent === 'and 40 more').click()")
+    assert page.run(named) == 70
+    assert page.run("document.activeElement.textContent") == "class 33"
+
+
+def test_texts_of_charts_and_controls_are_not_cut(page):
+    a = results.study().trials[0]
+    x = np.unique(np.geomspace(1, 100_000, 200).round())
+    a.curves["R_NX"] = Curve(x, np.linspace(0, 1, len(x)), "neighbours", "R_NX")
+    a.curves["distortion"] = Curve(np.arange(4.0), np.array([98765.0, 10, 5, 0]), "components", "distortion")
+    a.scores["relative rank error in the embedding"] = a.scores["stress"]
+    page = page(replace(results.study(), trials=(a, *results.study().trials[1:])))
+    outside = """[...document.querySelectorAll('.chart text')].filter((text) => {
+      const own = text.getBoundingClientRect(), chart = text.closest('svg').getBoundingClientRect();
+      return own.left < chart.left - 1 || own.right > chart.right + 1;
+    }).map((text) => text.textContent)"""
+    assert page.run(outside) == []
+    assert "100,000" in page.run("document.querySelector('.chart').textContent")
+    over = """[...document.querySelectorAll('.chart')].flatMap((chart) => {
+      const texts = [...chart.querySelectorAll('text')].map((text) => [text, text.getBoundingClientRect()]);
+      return texts.flatMap(([a, p], i) => texts.slice(i + 1).filter(([, q]) =>
+        p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1
+      ).map(([b]) => [a.textContent, b.textContent]));
+    })"""
+    assert page.run(over) == []
+    # the list is as wide as its longest words want it to be
+    cut = """(() => {
+      const list = document.querySelector('.order select'), had = list.getBoundingClientRect().width;
+      list.style.maxWidth = 'none';
+      return list.getBoundingClientRect().width - had;
+    })()"""
+    assert page.run(cut) <= 1
+
+
+def test_every_control_is_reached_by_tab_and_seen(page):
+    page = page(results.study(n_trials=9))
+    page.run("window.reached = new Set(); addEventListener('focusin', ({ target }) => reached.add(target))")
+    behind = """new Promise((done) => requestAnimationFrame(() => {
+      const bar = document.querySelector('.bar-of-controls'), now = document.activeElement;
+      const box = now.getBoundingClientRect(), cover = bar.getBoundingClientRect();
+      const hidden = now.closest('main') && !bar.contains(now) && box.top >= cover.top && box.bottom <= cover.bottom;
+      done(now === document.body ? null : hidden ? now.outerHTML.slice(0, 100) : '');
+    }))"""
+    covered = []
+    for _ in range(150):
+        page.press("Tab", "Tab")
+        covered.append(page.run(behind))
+        if covered[-1] is None:  # once around
+            break
+    for _ in range(len(covered)):  # and back, from below
+        page.call("Input.dispatchKeyEvent", type="rawKeyDown", key="Tab", code="Tab", modifiers=8)
+        covered.append(page.run(behind))
+    page.settle()
+    missed = page.run("""[...document.querySelectorAll('a[href], button, select, input, summary, [tabindex="0"]')]
+      .filter((node) => node.checkVisibility({ visibilityProperty: true }) && !reached.has(node))
+      .filter((node) => node.type !== 'radio' || node.checked)
+      .map((node) => node.outerHTML.slice(0, 120))""")
+    assert missed == []
+    assert not any(covered)
 
 
 def test_a_name_lights_its_line_and_its_panel(page):

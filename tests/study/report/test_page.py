@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland.errors import FileProblem, MissingFile
+import lowland
+from lowland.data import load
+from lowland.errors import FileProblem, MissingFile, ParameterError
 from lowland.plots.canvas import COLORS
 from lowland.study.report import report_html, write_report
 from lowland.study.report.blocks import STEPS, Blocks, codes_of, column, rounded
 from lowland.study.report.content import content
+from lowland.study.report.meanings import MEANINGS, meaning_of
 from lowland.study.report.page import SCRIPTS, _static, as_json
 
 from . import results
@@ -99,6 +102,14 @@ def test_labels_that_are_measured_are_a_scale():
     assert told(report_html(results.with_labels(np.arange(300) % 7)))["table"]["label"]["classes"] == list("0123456")
 
 
+def test_many_labels_that_are_whole_numbers_are_a_scale_also_as_texts():
+    said = told(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"]["label"]
+    assert said["classes"] is None
+    assert said["levels"] == list(range(70))
+    names = [f"class {i}" for i in np.arange(280) % 70]
+    assert len(told(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
+
+
 def test_which_rows_are_drawn_is_told_only_where_not_all_are():
     assert told(report_html(results.study()))["table"]["shown"] is None
     result = results.gaps()
@@ -125,6 +136,23 @@ def test_many_components_are_kept_while_they_are_small(monkeypatch):
     monkeypatch.setattr("lowland.study.report.content.MOST_BYTES", 100)
     Z = told(report_html(result))["trials"][4]["Z"]
     assert (len(Z["low"]), Z["components"]) == (2, 5)
+
+
+def test_every_measure_of_a_study_has_a_meaning_in_general():
+    iris = load("iris")
+    study = lowland.compare(iris.X[::3], iris.y[::3], ["pca", "lda"], cache=False)
+    said, _ = content(study)
+    assert set(said["meanings"]) <= set(MEANINGS)
+    assert said["neighbors"] == 10
+    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in said["meanings"].values())  # of 0 and 1 alone
+    assert all(sentence.endswith(".") and sentence.count(". ") == 0 for sentence in MEANINGS.values())  # one sentence
+
+
+def test_the_meaning_of_an_unknown_measure_is_what_trials_say_alike():
+    a, b = results.study().trials[:2]
+    assert meaning_of("stress", (a, b)) == results.ABOUT["stress"]
+    a.scores["stress"] = replace(a.scores["stress"], about="Estimated from 176 rows.")
+    assert "176" not in meaning_of("stress", (a, b))
 
 
 # What would run
@@ -197,10 +225,23 @@ def test_a_report_is_replaced(tmp_path):
 
 
 def test_where_no_report_can_be_written(tmp_path):
-    with pytest.raises(FileProblem, match="is a folder"):
-        write_report(results.study(), tmp_path)
+    (tmp_path / "folder.html").mkdir()
+    for folder in (tmp_path, tmp_path / "folder.html"):
+        with pytest.raises(FileProblem, match=r"is a folder. Name a file, such as .*report\.html"):
+            write_report(results.study(), folder)
     with pytest.raises(MissingFile, match="Make it first"):
         write_report(results.study(), tmp_path / "nowhere" / "report.html")
+    for name in ("report", "report.txt", "report.html.gz"):
+        with pytest.raises(ParameterError, match=r"ends in \.html"):
+            write_report(results.study(), tmp_path / name)
+    assert [p.name for p in tmp_path.iterdir()] == ["folder.html"]
+
+
+def test_a_report_takes_the_place_of_another(tmp_path):
+    path = results.study().report(tmp_path / "a.html")
+    assert told(path.read_text(encoding="utf-8"))["command"] != "another"
+    replace(results.study(), command="another").report(path)
+    assert told(path.read_text(encoding="utf-8"))["command"] == "another"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from lowland.study.measuring import neighbors_for
 from lowland.study.report.blocks import SHADES, STEPS, Blocks, codes_of, column, rounded, value_range
+from lowland.study.report.meanings import meaning_of
 from lowland.study.result import Curve, StudyResult, Table, Trial
 
 MOST_BYTES = 24_000_000  # of coordinates: where all components take more, the first two are drawn alone
 MOST_EXACT = 2_000_000  # values of columns: where there are more, they are rounded to steps of their range
-MOST_CLASSES = 60  # whole numbers with more values than this are coloured as a scale, not as classes
+MOST_CLASSES = 60  # where more labels than this are all numbers, they are coloured as a scale, not as classes
 
 
 def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
@@ -21,11 +23,14 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     blocks = Blocks()
     table, trials = result.table, result.trials
     measures = {name: _measure(name, trials) for trial in trials for name in trial.per_row}
+    names = dict.fromkeys(name for trial in trials for name in trial.scores)
     sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
     most = None if sizes <= MOST_BYTES else 2
     said = {
         "table": _table(table, blocks),
         "measures": list(measures.values()),
+        "meanings": {name: meaning_of(name, trials) for name in names},
+        "neighbors": neighbors_for(table.rows),
         "trials": [_trial(trial, measures, most, blocks) for trial in trials],
         "advice": [asdict(advice) for advice in result.advice],
         "k": result.k,
@@ -62,6 +67,7 @@ def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
         "rows": table.rows,
         "columns": table.columns,
         "fingerprint": table.fingerprint,
+        "scaled": table.scaled,
         "drawn": len(shown),
         "shown": None if all_shown else blocks.add(shown.astype(kept)),
         "kept": [
@@ -73,13 +79,22 @@ def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
 
 
 def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
-    """Labels as classes with names, or, where they are numbers, as a column."""
+    """Labels as classes with names, or, where they are measured or many numbers, as a column."""
     labels = np.asarray(labels)
-    if labels.dtype.kind == "f" or (labels.dtype.kind in "iu" and len(np.unique(labels)) > MOST_CLASSES):
-        return {"name": name, "classes": None, **column(labels, blocks)}
-    texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
-    classes = _in_order({text for text in texts if text is not None})
-    return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
+    if labels.dtype.kind != "f":
+        texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
+        classes = _in_order({text for text in texts if text is not None})
+        if len(classes) <= MOST_CLASSES or not all(map(_is_number, classes)):
+            return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
+        labels = np.array([np.nan if text is None else float(text) for text in texts])
+    return {"name": name, "classes": None, **column(labels, blocks)}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 def _is_missing(label: Any) -> bool:

@@ -21,13 +21,13 @@ SCRIPTS = (  # in this order
 )  # fmt: skip
 
 
-def write_report(result: StudyResult, path: str | os.PathLike[str], *, force: bool = True) -> Path:
+def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
     """Write the report of a study as one HTML file that opens offline, and return where it is."""
     target = Path(path)
+    if target.is_dir():
+        raise FileProblem(f"{str(target)!r} is a folder. Name a file, such as {str(target / 'report.html')!r}.")
     if target.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"{str(target)!r}: a report is a page. Choose a name that ends in .html.")
-    if target.exists() and not force:
-        raise FileProblem(f"{str(target)!r} exists. Overwrite it with force=True, or choose another name.")
     if not target.parent.is_dir():
         raise MissingFile(f"The folder {target.parent} is not there. Make it first, or write the report elsewhere.")
     text = report_html(result)

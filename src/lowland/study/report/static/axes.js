@@ -2,13 +2,15 @@
 
 const LARGE = { wide: 440, high: 270 },
   SMALL = { wide: 270, high: 200 },
-  EDGE = { left: 58, right: 12, top: 10, bottom: 40 };
+  EDGE = { left: 68, right: 12, top: 10, bottom: 40 };
 
-function niceTicks(low, high, wanted = 5) {
+// Ticks of an axis; where only whole numbers occur, whole ones.
+function niceTicks(low, high, whole = false) {
   if (!(high > low)) return [low];
-  const rough = (high - low) / wanted,
+  const rough = (high - low) / 5,
     power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((s) => s * power >= 0.7 * rough) * power;
+  const nice = [1, 2, 5, 10].find((s) => s * power >= 0.7 * rough) * power,
+    step = whole ? Math.max(1, nice) : nice;
   const ticks = [];
   for (let t = Math.ceil(low / step - 1e-9); t * step <= high + step * 1e-6; t++)
     ticks.push(Number((t * step).toPrecision(12)));
@@ -24,7 +26,7 @@ function logTicks(low, high) {
 }
 
 // A straight or logarithmic axis from data to pixels.
-function axis(low, high, from, to, logarithmic) {
+function axis(low, high, from, to, { logarithmic = false, whole = false } = {}) {
   if (low === high) {
     low -= Math.abs(low) / 2 || 0.5;
     high += Math.abs(high) / 2 || 0.5;
@@ -33,9 +35,13 @@ function axis(low, high, from, to, logarithmic) {
   const f = logarithmic ? Math.log : (v) => v;
   return {
     at: (v) => from + ((f(v) - f(low)) / (f(high) - f(low))) * (to - from),
-    ticks: logarithmic ? logTicks(low, high) : niceTicks(low, high),
+    ticks: logarithmic ? logTicks(low, high) : niceTicks(low, high, whole),
   };
 }
+
+// Where a text below a tick stands: in its middle, unless it would be cut at the right edge.
+const besideTick = (x, text, wide) =>
+  x + 3.4 * text.length > wide - 2 ? { x: wide - 2, "text-anchor": "end" } : { x, "text-anchor": "middle" };
 
 function frameOf(x, y, xName, yName, wide, high) {
   const foot = high - EDGE.bottom;
@@ -48,17 +54,17 @@ function frameOf(x, y, xName, yName, wide, high) {
     ]),
     x.ticks.map((t) => [
       svg("line", { x1: x.at(t), x2: x.at(t), y1: foot, y2: foot + 4, class: "tick" }),
-      svg("text", { x: x.at(t), y: foot + 16, "text-anchor": "middle" }, number(t)),
+      svg("text", { ...besideTick(x.at(t), number(t), wide), y: foot + 16 }, number(t)),
     ]),
     svg("line", { x1: EDGE.left, x2: wide - EDGE.right, y1: foot, y2: foot, class: "tick" }),
     svg("text", { x: (EDGE.left + wide - EDGE.right) / 2, y: high - 6, "text-anchor": "middle", class: "name" }, xName),
     svg(
       "text",
       {
-        x: 12,
+        x: 13,
         y: (EDGE.top + foot) / 2,
         "text-anchor": "middle",
-        transform: `rotate(-90 12 ${(EDGE.top + foot) / 2})`,
+        transform: `rotate(-90 13 ${(EDGE.top + foot) / 2})`,
         class: "name",
       },
       yName,

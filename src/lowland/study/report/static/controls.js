@@ -75,29 +75,31 @@ function axesFields() {
   ];
 }
 
+// Whether a measure puts trials in an order: not where it is the same for all.
+const tellsApart = (name) => name === deciding || new Set(drawnTrials.map(byMeasure(name).value)).size > 1;
+
 function orderField() {
   const options = [
     { value: "", text: "as studied" },
-    { value: "name", text: "name" },
-    ...measureNames.map((name) => ({ value: `measure ${name}`, text: `${name}, best first` })),
-    { value: "seconds", text: "time, quickest first" },
+    { value: "name", text: "by name" },
+    ...measureNames.filter(tellsApart).map((name) => ({ value: `measure ${name}`, text: name, group: "The best first, by" })),
+    { value: "seconds", text: "time", group: "The best first, by" },
   ];
-  return field(
+  const node = field(
     "Order",
     choose(options, deciding ? `measure ${deciding}` : "", (value) => {
-      const name = value.slice(8),
-        scored = value.startsWith("measure ") ? aScore(name) : null;
-      const key =
-        { "": (t) => t.index, name: (t) => t.name.toLowerCase(), seconds: (t) => t.seconds }[value] ??
-        ((t) => t.scores[name]?.value ?? null);
+      const name = value.startsWith("measure ") ? value.slice(8) : null;
+      const key = { "": (t) => t.index, name: (t) => t.name.toLowerCase(), seconds: (t) => t.seconds }[value];
       const ordered = inOrder(
         panels.map((panel) => panel.trial),
-        { value: key },
-        scored?.better === "higher",
+        name === null ? { value: key } : byMeasure(name),
+        name !== null && aScore(name).better === "higher",
       );
       for (const trial of ordered) find("panels").append(find(`panel-${trial.index}`));
     }),
   );
+  node.classList.add("order");
+  return node;
 }
 
 function findField() {
@@ -207,6 +209,9 @@ function embeddingsSection(section) {
       { class: "note screen" },
       "Ctrl and the wheel zoom, a double click shows the whole again. Keys in a panel: n and p step through rows, space selects, + and − zoom, arrows move, 0 resets, Escape clears.",
     ),
+    drawnTrials.some((trial) => Object.values(trial.scores).some((said, i) => i < 2 && said.seen))
+      ? el("p", { class: "note" }, SEEN)
+      : "",
   );
   buildPanels(find("panels"));
   return true;

@@ -69,17 +69,33 @@ const ORDER = (() => {
   return order;
 })();
 
-const measureNames = [...new Set(trials.flatMap((trial) => Object.keys(trial.scores)))];
+// In the order of the trials that have most: one that was hardly measured does not know what decides.
+const measuresOf = trials.map((trial) => Object.keys(trial.scores)).sort((a, b) => b.length - a.length);
+const measureNames = [...new Set(measuresOf.flat())];
 const aScore = (name) => trials.map((trial) => trial.scores[name]).find(Boolean);
+
+// Scores of one measure, to put trials in order by. One that counts labels which the method was fitted to is a lead,
+// not a proof: it is never the best, and comes after the others.
+const byMeasure = (name) => ({
+  value: (trial) => trial.scores[name]?.value ?? null,
+  seen: (trial) => Boolean(trial.scores[name]?.seen),
+});
 
 // The study tells the measure that decides first: by it the best come first.
 const deciding = measureNames[0];
-const bestFirst = (list) =>
-  inOrder(list, { value: (t) => t.scores[deciding]?.value ?? null }, aScore(deciding)?.better === "higher");
+const bestFirst = (list) => inOrder(list, byMeasure(deciding), aScore(deciding)?.better === "higher");
 const drawnTrials = bestFirst(trials.filter((trial) => trial.Z));
 trials.forEach((trial, index) => {
   trial.index = index;
 });
+
+// The trial that a piece of advice means: none where it is advised with another number of dimensions than was tried.
+const trialOf = (advice) =>
+  trials.find(
+    (trial) =>
+      trial.name === advice?.trial && (advice.n_components === null || trial.components === advice.n_components),
+  );
+const isAdvised = (trial) => trialOf(study.advice[0]) === trial;
 
 // Lines are told apart by looks: the advised trial has the first, those without a result come last.
 [...trials]
@@ -89,6 +105,6 @@ trials.forEach((trial, index) => {
   });
 
 function rankOfLook(trial) {
-  if (trial.name === study.advice[0]?.trial) return 0;
+  if (isAdvised(trial)) return 0;
   return trial.status === "done" ? 1 : 2;
 }

@@ -1,5 +1,7 @@
 // What the colours mean.
 
+const MOST_NAMED = 30; // classes that are named before one asks for more
+
 function legend() {
   const node = el("div", { id: "legend", class: "legend" });
   const draw = () => {
@@ -66,6 +68,25 @@ function classLegend() {
     );
     return button;
   });
+  const rest = buttons.length > MOST_NAMED ? buttons.slice(MOST_NAMED) : [];
+  rest.forEach((button) => {
+    button.hidden = true;
+  });
+  const more = el(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => {
+        rest.forEach((button) => {
+          button.hidden = false;
+        });
+        rest[0].focus();
+        more.remove();
+      },
+    },
+    `and ${count(rest.length)} more`,
+  );
   const all = (hidden) => () => {
     hideClasses(new Set(hidden));
     buttons.forEach((b, i) => b.setAttribute("aria-pressed", String(!hidden.includes(i))));
@@ -73,6 +94,7 @@ function classLegend() {
   return [
     el("span", { class: "legend-name" }, table.label.name),
     ...buttons,
+    rest.length > 0 && more,
     names.length > 2 && el("button", { type: "button", class: "quiet", onclick: all([]) }, "show all"),
     names.length > 2 &&
       el("button", { type: "button", class: "quiet", onclick: all(names.map((_, i) => i)) }, "hide all"),

@@ -14,8 +14,9 @@ function lineChart(name, list, { wide, high } = LARGE) {
   let [yLow, yHigh] = extent(lines.map((line) => line.y));
   if (yLow > 0) yLow = 0;
   const logarithmic = xLow > 0 && xHigh / xLow >= 30 && /neighbo/i.test(xName);
-  const x = axis(xLow, xHigh, EDGE.left, wide - EDGE.right, logarithmic);
-  const y = axis(yLow, yHigh, high - EDGE.bottom, EDGE.top, false);
+  const whole = lines.every((line) => line.x.every(Number.isInteger));
+  const x = axis(xLow, xHigh, EDGE.left, wide - EDGE.right, { logarithmic, whole });
+  const y = axis(yLow, yHigh, high - EDGE.bottom, EDGE.top);
   const paths = lines.map((line) => pathOf(line, x, y));
   const chart = svg(
     "svg",
@@ -65,7 +66,7 @@ function pathOf(line, x, y) {
 // The trial looked at stands out; without one, the trial that the study would choose.
 function mark(group, trial, among) {
   const lit = highlighted();
-  const strong = among === 1 || (lit ? trial === lit : study.advice[0] && trial.name === study.advice[0].trial);
+  const strong = among === 1 || (lit ? trial === lit : isAdvised(trial));
   const faint = lit && trial !== lit && among > 1;
   group.setAttribute(
     "class",

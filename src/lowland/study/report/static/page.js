@@ -9,10 +9,16 @@ const started = () =>
     (_, day, time, zone) => `${day} ${time}${zone ? " UTC" : ""}`,
   );
 
+// How many trials are done, failed, and so on.
+function outcomes() {
+  const counts = new Map(["done", "failed", "timed out", "stopped", "left out"].map((status) => [status, 0]));
+  for (const { status } of trials) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const told = [...counts].filter(([, many]) => many).map(([status, many]) => `${count(many)} ${status}`);
+  return [some(trials.length, "trial"), told.join(", ")].filter(Boolean).join(": ");
+}
+
 function header() {
   const labelled = !table.label ? "" : table.label.name === "label" ? ", with labels" : `, label ${table.label.name}`;
-  const done = trials.filter((trial) => trial.status === "done").length,
-    rest = trials.length - done;
   document.title = `Study of ${table.source}`;
   find("top").append(
     el("p", { class: "brand" }, "Lowland study"),
@@ -20,8 +26,8 @@ function header() {
     el(
       "p",
       { class: "lead" },
-      `${some(table.rows, "row")} × ${some(table.columns, "column")}${labelled}. `,
-      `${some(done, "trial")} with a result${rest ? `, ${count(rest)} without` : ""}, in ${duration(study.seconds)}. `,
+      `${some(table.rows, "row")} × ${some(table.columns, "column")}${labelled}`,
+      `${table.scaled ? "; the columns were standardised" : ""}. ${outcomes()}, in ${duration(study.seconds)}. `,
       el("span", { class: "fact" }, `${started()}.`),
     ),
   );
@@ -39,13 +45,10 @@ function adviceSection(section) {
   section.append(el("h2", { id: "advice-title" }, "Advice"));
   if (!study.advice.length) section.append(el("p", null, "The study gives no advice."));
   const cards = study.advice.map((advice, i) => {
-    const trial = trials.find((t) => t.name === advice.trial);
-    const name = trial
-      ? trial.Z
-        ? el("a", { href: `#panel-${trial.index}` }, trial.name)
-        : trial.name
-      : "Nothing to advise";
-    const within = trial && advice.n_components !== null ? ` in ${some(advice.n_components, "dimension")}` : "";
+    const trial = trialOf(advice),
+      what = trial?.name ?? advice.method ?? advice.trial,
+      name = trial?.Z ? el("a", { href: `#panel-${trial.index}` }, what) : (what ?? "Nothing to advise"),
+      within = what && advice.n_components !== null ? ` in ${some(advice.n_components, "dimension")}` : "";
     return el(
       "article",
       { class: i ? "card" : "card first" },
@@ -65,10 +68,11 @@ function adviceSection(section) {
   return true;
 }
 
-// What a measure says stands below the table of scores; here only where it is another sentence for this trial.
+// What a measure says stands below the table of scores; here only where trials say it in different words.
 function scoreInWords(name, { value, low, high, about }) {
   const interval = low !== null && high !== null ? ` (${number(low, 4)} to ${number(high, 4)})` : "";
-  return `${number(value, 4)}${interval}${about === aScore(name).about ? "" : `. ${about}`}`;
+  const own = trials.some((trial) => trial.scores[name] && trial.scores[name].about !== about);
+  return `${number(value, 4)}${interval}${own ? `. ${about}` : ""}`;
 }
 
 function detailsSection(section) {
@@ -101,8 +105,10 @@ function detailsSection(section) {
               ? settings.map(([name, value]) => [el("code", null, `${name}=${JSON.stringify(value)}`), " "])
               : "all as they are by default",
           ),
-          el("dt", null, "Cost"),
-          el("dd", null, `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
+          (trial.seconds !== null || trial.memory !== null) && [
+            el("dt", null, "Cost"),
+            el("dd", null, `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
+          ],
           Object.entries(trial.scores).map(([name, said]) => [
             el("dt", null, name),
             el("dd", null, scoreInWords(name, said)),

@@ -49,7 +49,7 @@ class Panel {
           "h3",
           null,
           parted(trial.name),
-          trial.name === study.advice[0]?.trial && el("span", { class: "chip chosen" }, "advised"),
+          isAdvised(trial) && el("span", { class: "chip chosen" }, "advised"),
         ),
         el("span", { class: "buttons" }, this.reset, this.larger),
       ),
@@ -68,10 +68,13 @@ class Panel {
 
   facts() {
     const names = Object.keys(this.trial.scores).slice(0, 2);
-    return names.map((name, i) => [
-      i ? " · " : "",
-      el("span", { class: "fact" }, `${name} `, el("b", null, score(this.trial.scores[name].value, 3))),
-    ]);
+    return names.map((name, i) => {
+      const said = this.trial.scores[name];
+      return [
+        i ? " · " : "",
+        el("span", { class: "fact" }, `${name} `, el("b", null, score(said.value, 3)), said.seen && dagger()),
+      ];
+    });
   }
 
   note() {

@@ -1,20 +1,23 @@
 // The table of trials and measures: sorted by any column, the best of each marked.
 
 const scoresTable = { by: null, down: false, hidden: new Set() };
+const SEEN =
+  "† counted with labels the method was fitted to: a lead, not a proof; never the best, and sorted after the others.";
+const dagger = () => [el("span", { "aria-hidden": "true" }, "†"), unseen(" (the method was fitted to these labels)")];
 const FROM_DISK = "* Read from disk: time and memory are those of the day when it was fitted.";
 
 function columnsOfScores() {
   const done = trials.filter((trial) => trial.status === "done");
   const columns = measureNames.map((name) => {
-    const { better, about } = aScore(name);
+    const { better } = aScore(name);
     const values = done.map((trial) => trial.scores[name]?.value).filter((v) => v !== null && v !== undefined);
     const digits = Math.max(...values.map(Math.abs), 0) >= 100 ? 1 : 3;
     return {
       name,
       better,
-      about,
+      about: study.meanings[name],
       digits,
-      value: (trial) => trial.scores[name]?.value ?? null,
+      ...byMeasure(name),
       cell: (trial) => scoreCell(trial.scores[name], digits),
     };
   });
@@ -43,7 +46,8 @@ function columnsOfScores() {
 
 function bestOf(column, done) {
   if (!column.better) return null;
-  const values = done.map(column.value).filter((v) => v !== null);
+  const proven = done.filter((trial) => !column.seen?.(trial));
+  const values = proven.map(column.value).filter((v) => v !== null);
   if (values.length < 2 || values.every((value) => value === values[0])) return null;
   return column.better === "higher" ? Math.max(...values) : Math.min(...values);
 }
@@ -53,6 +57,7 @@ function scoreCell(said, digits) {
   const interval = said.low !== null && said.high !== null;
   return [
     score(said.value, digits),
+    said.seen && dagger(),
     interval && el("small", null, `${score(said.low, digits)} to ${score(said.high, digits)}`),
   ];
 }
@@ -60,13 +65,13 @@ function scoreCell(said, digits) {
 // Whether the interval of a score reaches that of the best, so that chance may have decided.
 function mayBeBest(trial, column) {
   const own = trial.scores[column.name],
-    best = trials.map((t) => t.scores[column.name]).find((s) => s && s.value === column.best);
+    best = trials.map((t) => t.scores[column.name]).find((s) => s && !s.seen && s.value === column.best);
   if (!own || !best || own.low === null || best.low === null || own.high === null || best.high === null) return false;
   return own.low <= best.high && own.high >= best.low;
 }
 
 function cellOf(trial, column) {
-  const value = column.value(trial);
+  const value = column.seen?.(trial) ? null : column.value(trial);
   const best = value !== null && value === column.best,
     near = !best && value !== null && column.best !== null && mayBeBest(trial, column);
   const sign = best
@@ -88,6 +93,8 @@ function inOrder(list, column, down) {
   return [...list].sort((a, b) => {
     const [u, v] = column ? [column.value(a), column.value(b)] : [a.name.toLowerCase(), b.name.toLowerCase()];
     if (u === null || v === null) return (u === null) - (v === null); // what has no value comes last, both ways
+    const [s, t] = [a, b].map((trial) => Boolean(column?.seen?.(trial)));
+    if (s !== t) return s - t; // and before it what proves nothing
     return (u < v ? -1 : u > v ? 1 : 0) * (down ? -1 : 1);
   });
 }
@@ -123,7 +130,8 @@ function nameOf(trial) {
     "th",
     { scope: "row" },
     trial.Z ? el("a", { href: `#panel-${trial.index}` }, parted(trial.name)) : parted(trial.name),
-    trial.name === study.advice[0]?.trial && el("span", { class: "chip chosen" }, "advised"),
+    " ",
+    isAdvised(trial) && el("span", { class: "chip chosen" }, "advised"),
     trial.status !== "done" && el("span", { class: "chip" }, trial.status),
     warned > 0 && el("a", { class: "chip warned", href: `#trial-${trial.index}` }, some(warned, "warning")),
   );
@@ -216,17 +224,17 @@ function scoresSection(section) {
     el(
       "p",
       { class: "note" },
-      "★ the best of a column. ≈ its 95 % interval reaches that of the best: chance may have decided. ",
-      "↑ higher is better, ↓ lower is better. A click on a heading sorts by it.",
+      columns.some((column) => column.best !== null) &&
+        "★ the best of a column. ≈ its 95 % interval reaches that of the best: chance may have decided. ",
+      "↑ higher is better, ↓ lower is better. ",
+      el("span", { class: "screen" }, "A click on a heading sorts by it; pointing at it tells what it says."),
     ),
-    same.length > 0 &&
-      el(
-        "p",
-        { class: "note" },
-        `The same for all: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`,
-      ),
   );
-  if (trials.some((trial) => trial.cached)) section.append(el("p", { class: "note" }, FROM_DISK));
+  const note = (text) => section.append(el("p", { class: "note" }, text));
+  if (measureNames.some((name) => trials.some((trial) => trial.scores[name]?.seen))) note(SEEN);
+  if (same.length)
+    note(`The same for all: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`);
+  if (trials.some((trial) => trial.cached)) note(FROM_DISK);
   if (deciding) sortScores(columns, deciding);
   else drawScores(columns);
   const more = el(
@@ -242,15 +250,21 @@ function scoresSection(section) {
   section.append(columnBoxes(columns));
   if (measureNames.length)
     section.append(
-      el("details", null, el("summary", null, "What the measures say"), el("dl", null, measureNames.map(meaningOf))),
+      el(
+        "details",
+        null,
+        el("summary", null, "What the measures say"),
+        el("p", { class: "note" }, `Where no number is told, the nearest are ${some(study.neighbors, "row")}.`),
+        el("dl", null, measureNames.map(meaningOf)),
+      ),
     );
   return true;
 }
 
 function meaningOf(name) {
-  const { about, better } = aScore(name);
+  const { better } = aScore(name);
   return [
     el("dt", null, name),
-    el("dd", null, `${about} `, el("span", { class: "note" }, `${WAY[better][0]} ${WAY[better][1]}.`)),
+    el("dd", null, `${study.meanings[name]} `, el("span", { class: "note" }, `${WAY[better][0]} ${WAY[better][1]}.`)),
   ];
 }
