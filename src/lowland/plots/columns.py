@@ -54,24 +54,18 @@ def loadings(
     refuse_model(components, "loadings(model.components_)")
     table = _table(components)[: whole(most, "most")]
     k, d = table.shape
-    words = names_of(names, d, "columns of the components", first=1)
+    words = [plain(word) for word in names_of(names, d, "columns of the components", first=1)]
     ax = axes_for(ax, (max(5.5, 0.22 * min(d, 100) + 2), 3.8))
-    width = 0.8 / k
+    numbered, width = np.arange(1, d + 1), 0.8 / k
     for i, component in enumerate(table):
-        places = np.arange(d) + (i - (k - 1) / 2) * width
+        places = numbered + (i - (k - 1) / 2) * width
         ax.bar(places, component, width=width, color=COLORS[i % len(COLORS)], label=f"component {i + 1}")
     ax.axhline(0, color=INK, linewidth=0.8)
     if d <= _MOST_NAMED:
-        ax.set_xticks(
-            np.arange(d),
-            [plain(word) for word in words],
-            rotation=45,
-            ha="right",
-            rotation_mode="anchor",
-            fontsize="small",
-        )
+        ax.set_xticks(numbered, words, rotation=45, ha="right", rotation_mode="anchor", fontsize="small")
     else:
         ax.set_xlabel("column")
+    ax.set_xlim(0.3, d + 0.7)
     ax.set_ylabel("loading")
     if k > 1:
         ax.legend(frameon=False, labelcolor=INK, fontsize="small", ncols=k, loc="lower left", bbox_to_anchor=(0, 1))
