@@ -20,8 +20,8 @@ clouds = (
 wine = load("wine")
 two = wine.y < 2
 samples = {
-    "two long clouds": (clouds, y),
-    "wines of two growers": (wine.X[two] / wine.X[two].std(axis=0), wine.y[two]),
+    "two long clouds": (clouds, y, "cloud"),
+    "wines of two growers": (wine.X[two] / wine.X[two].std(axis=0), wine.y[two], "grower"),
 }
 
 
@@ -34,14 +34,15 @@ def separation(z, y):
 
 figure, axes = panels(3, 2, (10, 7.6), height_ratios=(2.2, 1, 1))
 found = {}
-for column, (name, (X, y)) in zip(axes.T, samples.items(), strict=True):
+for column, (name, (X, y, kind)) in zip(axes.T, samples.items(), strict=True):
     C = X - X.mean(axis=0)
     fisher = LinearDiscriminantAnalysis().fit(X, y).coef_[0]
     W = {"PCA": PCA(1).fit(X).components_[0], "Fisher": fisher / np.linalg.norm(fisher)}
     plane = np.eye(2) if X.shape[1] == 2 else np.linalg.qr(np.column_stack(list(W.values())))[0]  # holds both
     Z = C @ plane
     for c in (0, 1):
-        column[0].scatter(*Z[y == c].T, s=14, color=COLORS[c], marker=MARKERS[c], linewidths=0, alpha=0.7)
+        style = {"color": COLORS[c], "marker": MARKERS[c], "linewidths": 0, "label": f"{kind} {c + 1}"}
+        column[0].scatter(*Z[y == c].T, s=14, alpha=0.7, **style)
     column[0].set_aspect("equal", adjustable="datalim")
     title(column[0], f"{name}, in the plane of both directions")
     for ax, (which, w), line in zip(column[1:], W.items(), ("-", "--"), strict=True):
@@ -53,7 +54,7 @@ for column, (name, (X, y)) in zip(axes.T, samples.items(), strict=True):
             ax.hist(z[y == c], np.linspace(z.min(), z.max(), 31), color=COLORS[c], alpha=0.6)
         title(ax, f"along {which}: between / within {ratio:.2f}, {right:.0%} on their side")
         ax.set_yticks([])
-    column[0].legend(frameon=False, labelcolor=INK)
+    column[0].legend(loc="lower right", ncols=2, frameon=False, labelcolor=INK, markerscale=1.5)
     turns = [np.array([np.cos(a), np.sin(a)]) @ plane.T for a in np.linspace(0, np.pi, 180)]
     best = found[name, "Fisher"][0]
     assert best > 2 * found[name, "PCA"][0], "Fisher's direction separates far better than PCA's"

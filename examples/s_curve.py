@@ -13,13 +13,13 @@ from sheets import explained, manifold_methods, manifold_panels, map_of
 KS = (6, 8, 20, 40)
 curve = s_curve(1000)
 names = list(manifold_methods(8))
-figure, axes = manifold_panels(curve, curve.y, len(KS), len(names))
+figure, axes = manifold_panels(curve, curve.y, len(KS), len(names), "length and width")
 found = {}
 for k, line in zip(KS, axes, strict=True):
     for (name, model), ax in zip(manifold_methods(k).items(), line, strict=True):
         Z = model.fit_transform(curve.X)
-        found[name, k] = length, width = explained(Z, curve.truth)
-        map_of(ax, Z, curve.y, f"{length:.2f}   {width:.2f}", min(length, width) > 0.9)
+        found[name, k] = explained(Z, curve.truth)
+        map_of(ax, Z, curve.y, found[name, k])
     line[0].set_ylabel(f"k = {k}")
 for name, ax in zip(names, axes[0], strict=True):
     title(ax, name)

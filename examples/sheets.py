@@ -12,6 +12,7 @@ import lowland
 from gallery import title
 from lowland.plots.canvas import INK, MARK, SEQUENTIAL, WEAK
 
+GOOD = 0.9  # R² of a coordinate that a map has found
 _TEN_COLORS = colormaps[SEQUENTIAL].resampled(10)  # with hard edges, many small panels of points take half the bytes
 
 
@@ -36,9 +37,12 @@ def explained(Z: Any, truth: Any) -> Any:
     return 1 - left.var(axis=0) / truth.var(axis=0)
 
 
-def manifold_panels(sample: lowland.data.Sample, color: Any, rows: int, columns: int) -> tuple[Figure, Any]:
-    """Return a figure that shows a sheet, bent and flat, at its left, and axes for maps of it, (rows, columns)."""
-    figure = Figure(figsize=(11, 1.35 * rows + 0.5), layout="constrained")
+def manifold_panels(sample: lowland.data.Sample, color: Any, rows: int, columns: int, of: str) -> tuple[Figure, Any]:
+    """Return a figure that shows a sheet, bent and flat, at its left, and axes for maps of it, (rows, columns).
+
+    ``of`` names the two true coordinates: a line below says that the numbers are R² of them.
+    """
+    figure = Figure(figsize=(11, 1.35 * rows + 0.8), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
     left, right = figure.subfigures(1, 2, width_ratios=(1.25, columns))
     bent, flat = left.add_subplot(2, 1, 1, projection="3d"), left.add_subplot(2, 1, 2)
@@ -50,14 +54,20 @@ def manifold_panels(sample: lowland.data.Sample, color: Any, rows: int, columns:
     map_of(flat, sample.truth, color)
     flat.set_aspect("equal")
     title(flat, "flat: the truth")
+    words = (
+        f"below each map: R² of {of} by the best affine map, 1.00 is perfect; red: one of the two is below {GOOD:.2f}"
+    )
+    right.supxlabel(words, fontsize="medium", color=INK)
     return figure, right.subplots(rows, columns, squeeze=False)
 
 
-def map_of(ax: Any, Z: Any, color: Any, words: str = "", good: bool = True) -> None:
-    """Draw a map stretched to its panel, since scales are free, and below it how good it is; in red if it is not."""
+def map_of(ax: Any, Z: Any, color: Any, found: Any = None) -> None:
+    """Draw a map stretched to its panel, since scales are free, and below it the two R² found; in red if one is low."""
     ax.scatter(*Z.T, c=color, s=2, linewidths=0, cmap=_TEN_COLORS, antialiased=False)
     ax.margins(0.06)
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set_color(WEAK)
-    ax.set_xlabel(words, fontsize="small", color=INK if good else MARK, labelpad=2)
+    if found is not None:
+        words, color = "{:.2f}   {:.2f}".format(*found), INK if min(found) > GOOD else MARK
+        ax.set_xlabel(words, fontsize="small", color=color, labelpad=2)

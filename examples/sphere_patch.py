@@ -15,13 +15,13 @@ KS = (6, 8, 12, 20)
 patch = sphere(1000, cap=90)
 angle = np.degrees(np.arccos(patch.y))  # from the pole
 names = list(manifold_methods(8))
-figure, axes = manifold_panels(patch, angle, len(KS), len(names))
+figure, axes = manifold_panels(patch, angle, len(KS), len(names), "the two true coordinates")
 found, maps = {}, {}
 for k, line in zip(KS, axes, strict=True):
     for (name, model), ax in zip(manifold_methods(k).items(), line, strict=True):
         maps[name, k] = Z = model.fit_transform(patch.X)
-        found[name, k] = right, up = explained(Z, patch.truth)
-        map_of(ax, Z, angle, f"{right:.2f}   {up:.2f}", min(right, up) > 0.9)
+        found[name, k] = explained(Z, patch.truth)
+        map_of(ax, Z, angle, found[name, k])
     line[0].set_ylabel(f"k = {k}")
 for name, ax in zip(names, axes[0], strict=True):
     title(ax, name)

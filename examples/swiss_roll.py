@@ -13,13 +13,13 @@ from sheets import explained, manifold_methods, manifold_panels, map_of
 KS = (6, 8, 12, 20)
 roll = swiss_roll(1000)
 names = list(manifold_methods(8))
-figure, axes = manifold_panels(roll, roll.y, len(KS), len(names))
+figure, axes = manifold_panels(roll, roll.y, len(KS), len(names), "length and height")
 found = {}
 for k, line in zip(KS, axes, strict=True):
     for (name, model), ax in zip(manifold_methods(k).items(), line, strict=True):
         Z = model.fit_transform(roll.X)
-        found[name, k] = length, height = explained(Z, roll.truth)
-        map_of(ax, Z, roll.y, f"{length:.2f}   {height:.2f}", min(length, height) > 0.9)
+        found[name, k] = explained(Z, roll.truth)
+        map_of(ax, Z, roll.y, found[name, k])
     line[0].set_ylabel(f"k = {k}")
 for name, ax in zip(names, axes[0], strict=True):
     title(ax, name)

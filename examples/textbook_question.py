@@ -79,12 +79,12 @@ figure, (axes,) = panels(1, len(samples), (3 * len(samples) + 1.8, 7.4), sharey=
 for (i, name), (j, by) in ((a, b) for a in enumerate(samples) for b in enumerate(("network", "map"))):
     x, y, ax, color = mean[i, order, j], 0.2 - 0.4 * j - np.arange(len(ROWS)), axes[i], COLORS[2 * j]
     ax.axvline(x[0], color=color, linewidth=0.8)
-    ax.errorbar(x, y, xerr=half[i, order, j], fmt="none", color=color, linewidth=1)
+    ax.hlines(y, x - half[i, order, j], np.minimum(x + half[i, order, j], 1), color=color, linewidth=1)
     ax.scatter(x, y, 22, np.where(real[i, order, j], color, "w"), marker="os"[j], ec=color, zorder=3, label=by)
     title(ax, f"{name}: {SETS[name][0]} of {samples[name].X.shape[1]} columns")
     quiet(ax)
 axes[0].set_yticks(-np.arange(len(ROWS)), [ROWS[m] for m in order])
+figure.supxlabel("accuracy on held-out rows, 95 % intervals\nlines: all columns, filled: surely worse", size="medium")
 axes[1].legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.95))
-many, worse, gain = change[:, 1:].size, real.sum(), fisher[:, 1].min()
-fact = f"No: of {many} results none is surely better than from all columns (lines), {worse} are surely worse (filled)."
-show(figure, f"{fact} With Fisher's two columns the map gains {gain:.3f} or more on iris and wine, perhaps by chance.")
+fact = f"No: of {change[:, 1:].size} results none is surely better than all columns, {real.sum()} are surely worse."
+show(figure, f"{fact} With Fisher's two columns the map gains {fisher[:, 1].min():.3f} or more on iris and wine.")

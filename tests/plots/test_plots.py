@@ -7,8 +7,11 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 import lowland
 from lowland import plots, quality
@@ -62,6 +65,7 @@ def test_distortion_curve_is_the_numbers_given(pca, tmp_path):
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), np.arange(65))
     assert ax.lines[1].get_xdata()[0] == 21
     assert ax.texts[0].get_text() == f"J(21) = {J[21]:.3g}"
+    assert ax.get_xlabel() == "components kept, M"  # as in plots.reconstructions
 
 
 def test_decay_draws_powers(tmp_path):
@@ -83,6 +87,10 @@ def test_spectra_refuse_what_makes_no_sense(draw):
             draw([2, 1, 0], choice=choice)
     with pytest.raises(DataError, match="nothing"):
         plots.scree([0.0, 0.0])
+    with pytest.raises(DataError, match="holds texts"):
+        draw(["a", "b"])
+    with pytest.raises(DataError, match="NaN"):
+        draw([1.0, np.nan])
 
 
 # --- points
@@ -154,6 +162,35 @@ def test_embedding_refuses_what_makes_no_sense():
     with pytest.raises(DataError, match="one label a row"):
         plots.embedding(np.ones((5, 2)), np.ones(4))
 
+    for Z, words in [
+        (lowland.PCA(2), r"plots.embedding\(model.transform\(X\)\)"),
+        ([["a", "b"]], "holds texts"),
+        (np.full((3, 2), np.nan), "nothing to draw"),
+        (np.ones((0, 2)), "nothing to draw"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            plots.embedding(Z)
+    with pytest.raises(DataError, match="Make them all texts"):
+        plots.embedding(np.eye(3), np.array([1, "a", 2], dtype=object))
+    for wrong in ({"size": -1}, {"axis_names": ("a",)}):
+        with pytest.raises(ParameterError, match="a size above 0, and two names"):
+            plots.embedding(np.eye(3), **wrong)
+
+
+@pytest.mark.parametrize("blank", [None, np.nan, "NA"])
+def test_rows_without_a_label_are_grey(blank, tmp_path):
+    blank = pytest.importorskip("pandas").NA if blank == "NA" else blank
+    Z = np.arange(8.0).reshape(4, 2)
+    ax = drawn(plots.embedding(Z, np.array(["a", blank, "b", "a"], dtype=object), centers=True), tmp_path)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "no label"]
+    np.testing.assert_array_equal(ax.collections[0].get_offsets(), Z[[1]])
+    assert to_hex(ax.collections[0].get_facecolor()[0]) == WEAK
+    np.testing.assert_array_equal(ax.collections[1].get_offsets(), Z[[0, 3]])
+    ax = drawn(plots.embedding(Z, np.array([1, blank, 2, 1], dtype=object)), tmp_path)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1", "2", "no label"]
+    ax = drawn(plots.embedding(Z, np.array([0.5, blank, 2, 1], dtype=object)), tmp_path)
+    np.testing.assert_array_equal(ax.collections[1].get_array(), [0.5, 2, 1])
+
 
 def test_embedding_shows_where_it_can_be_trusted(tmp_path):
     roll = load("swiss_roll", n=100)
@@ -205,6 +242,10 @@ def test_rnx_curves_have_areas_and_bands(tmp_path):
     assert ax.get_xscale() == "log"
     with pytest.raises(DataError, match="no curve"):
         plots.rnx_curve({})
+    with pytest.raises(DataError, match="ndarray is no curve"):
+        plots.rnx_curve({"a": X})
+    with pytest.raises(DataError, match=r"quality.shepard\(X, Z\)"):
+        plots.shepard(X)
 
 
 def test_residual_variances_mark_a_choice(tmp_path):
@@ -212,8 +253,9 @@ def test_residual_variances_mark_a_choice(tmp_path):
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 3])
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.5, 0.1, 0.09])
     assert ax.texts[0].get_text() == "2: 0.1"
-    with pytest.raises(DataError, match="of 1 to 3 dimensions"):
-        plots.residual_variances([0.5, 0.1, 0.09], choice=4)
+    for choice in (4, 1.5, "two"):
+        with pytest.raises(ParameterError, match=f"choice={choice!r}: give a whole number from 1 to 3"):
+            plots.residual_variances([0.5, 0.1, 0.09], choice=choice)
     with pytest.raises(DataError, match="one number for each"):
         plots.residual_variances([])
 
@@ -229,7 +271,9 @@ def test_loadings_are_bars(tmp_path):
     np.testing.assert_allclose(heights, pca.components_[:2].ravel())
     assert [label.get_text() for label in ax.get_xticklabels()] == list(wine.names)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["component 1", "component 2"]
-    assert drawn(plots.loadings(np.ones((1, 50))), tmp_path).get_xlabel() == "column"
+    ax = drawn(plots.loadings(np.ones((1, 50))), tmp_path)
+    assert ax.get_xlabel() == "column"
+    assert ax.patches[0].get_center()[0] == pytest.approx(1)  # counted from 1, as the names of fewer columns are
 
 
 def test_the_title_of_loadings_stands_above_the_legend_in_a_narrow_panel():
@@ -246,7 +290,7 @@ def test_biplot_has_points_and_an_arrow_for_each_column(tmp_path):
     Z = pca.transform(wine.X)
     ax = drawn(plots.biplot(Z, pca.components_, wine.names, wine.y, label_names=wine.label_names), tmp_path)
     assert sum(len(points.get_offsets()) for points in ax.collections) == len(Z)
-    arrows = {text.get_text(): np.array(text.get_position()) / 1.04 for text in ax.texts if text.get_text()}
+    arrows = {text.get_text(): np.array(text.xy) for text in ax.texts if text.get_text()}
     assert set(arrows) == set(wine.names)
     expected = dict(zip(wine.names, pca.components_.T, strict=True))
     scale = np.linalg.norm(arrows[wine.names[0]]) / np.linalg.norm(expected[wine.names[0]])
@@ -255,7 +299,51 @@ def test_biplot_has_points_and_an_arrow_for_each_column(tmp_path):
     assert len(ax.get_legend().get_texts()) == 3
 
 
+@pytest.mark.parametrize(("panels", "data"), [(1, "wine"), (3, "wine"), (1, "iris"), (1, "digits")])
+def test_names_of_a_biplot_do_not_overlap_and_stay_in_the_panel(panels, data):
+    sample = load(data)
+    pca = lowland.PCA(2, scale=data == "wine").fit(sample.X)
+    figure = Figure(figsize=(10, 3.3) if panels == 3 else (6.2, 5.2), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False)[0]
+    for ax in axes:
+        plots.biplot(pca.transform(sample.X), pca.components_, sample.names, ax=ax)
+    FigureCanvasAgg(figure).draw()
+    frame = axes[-1].get_window_extent()
+    named = [text for text in axes[-1].texts if text.get_text() and hasattr(text, "xy")]
+    boxes = [Text.get_window_extent(text) for text in named]  # without the lines that lead to them
+    assert len(boxes) == min(30, sample.X.shape[1])
+    common = [Bbox.intersection(*pair) for pair in itertools.combinations(boxes, 2)]
+    hidden = sum(box.width * box.height for box in common if box is not None)
+    assert hidden < 0.02 * sum(box.width * box.height for box in boxes)
+    assert all(frame.x0 - 2 < box.x0 and box.x1 < frame.x1 + 2 for box in boxes)
+
+
+def test_a_biplot_says_that_short_arrows_are_left_out(tmp_path):
+    rng = np.random.default_rng(0)
+    Z, components = rng.standard_normal((20, 2)), rng.standard_normal((2, 40))
+    ax = drawn(plots.biplot(Z, components), tmp_path)
+    assert "the 30 longest of 40 arrows" in [text.get_text() for text in ax.texts]
+    longest = np.argsort(-np.hypot(*components))[:30] + 1
+    assert {text.get_text() for text in ax.texts if hasattr(text, "xy")} == {"", *map(str, longest)}
+    ax = drawn(plots.biplot(Z, components[:, :30]), tmp_path)
+    assert not any("longest" in text.get_text() for text in ax.texts)
+
+
 def test_columns_refuse_what_makes_no_sense():
+    pca = lowland.PCA(2).fit(load("iris").X)
+    Z = pca.transform(load("iris").X)
+    for wrong in (lambda: plots.biplot(pca, pca.components_), lambda: plots.biplot(Z, pca)):
+        with pytest.raises(DataError, match=r"plots.biplot\(model.transform\(X\), model.components_\)"):
+            wrong()
+    with pytest.raises(DataError, match="changed places"):
+        plots.biplot(pca.components_, Z)
+    for wrong, words in [("pca", "holds texts"), ([[1.0, np.nan], [2.0, 3.0]], "NaN or infinity")]:
+        for draw in (plots.loadings, lambda components: plots.biplot(Z, components)):
+            with pytest.raises(DataError, match=words):
+                draw(wrong)
+    for most in (1.5, "2"):
+        with pytest.raises(ParameterError, match="most="):
+            plots.loadings(np.eye(3), most=most)
     with pytest.raises(DataError, match="2 names for 3"):
         plots.loadings(np.eye(3), ["a", "b"])
     with pytest.raises(DataError, match="one line a component"):
@@ -281,6 +369,12 @@ def test_reconstructions_stand_beside_the_rows(digits, pca, tmp_path):
     )
     with pytest.raises(ParameterError, match="the model has 64"):
         plots.reconstructions(pca, digits.X[:2], digits.image_shape, (100,))
+    for count in (1.5, "3", True, 0):
+        with pytest.raises(ParameterError, match="give a whole number of at least 1"):
+            plots.reconstructions(pca, digits.X[:2], digits.image_shape, (count, 5))
+    for model in (pca.components_, lowland.Isomap(2)):
+        with pytest.raises(DataError, match="brings no rows back"):
+            plots.reconstructions(model, digits.X[:2], digits.image_shape)
 
 
 def test_only_lines_with_titles_leave_room_for_them(digits, tmp_path):
@@ -320,8 +414,14 @@ def test_images_refuse_what_makes_no_sense(digits):
         plots.images(digits.X[:5], (9, 9))
     with pytest.raises(DataError, match="2 titles for 5 images"):
         plots.images(digits.X[:5], (8, 8), titles=["a", "b"])
-    with pytest.raises(ParameterError, match="columns=0"):
-        plots.images(digits.X[:5], (8, 8), columns=0)
+    for columns in (0, 1.5):
+        with pytest.raises(ParameterError, match=f"columns={columns}"):
+            plots.images(digits.X[:5], (8, 8), columns=columns)
+    with pytest.raises(ParameterError, match="image_shape=8"):
+        plots.images(digits.X[:5], 8)
+    for rows in (np.ones((0, 64)), np.full((2, 64), np.nan)):
+        with pytest.raises(DataError, match="nothing to draw"):
+            plots.images(rows, (8, 8))
 
 
 # --- images around a cloud
@@ -432,6 +532,18 @@ def test_hit_map_marks_by_area(tmp_path):
 
 
 def test_grids_of_units_refuse_what_makes_no_sense():
+    for draw in (plots.u_matrix, plots.hit_map, lambda *given: plots.component_planes(given[0], (3, 1), *given[1:])):
+        for wrong in ("square", [["a", "b"]]):
+            with pytest.raises(DataError, match="holds texts"):
+                draw(wrong)
+        with pytest.raises(ParameterError, match="topology='square': choose 'hexagonal' or 'rectangular'"):
+            draw(np.eye(3), "square")
+    with pytest.raises(DataError, match="NaN"):
+        plots.hit_map([[1.0, np.nan]])
+    with pytest.raises(ParameterError, match="grid=6"):
+        plots.component_planes(np.ones((6, 2)), 6)
+    with pytest.raises(ParameterError, match="panels_across=0"):
+        plots.component_planes(np.ones((6, 2)), (2, 3), panels_across=0)
     for draw in (plots.u_matrix, plots.hit_map):
         with pytest.raises(DataError, match="one number a unit"):
             draw(np.ones(4))
@@ -502,6 +614,45 @@ def test_says_what_to_install_without_matplotlib(name, monkeypatch):
         CALLS[name](None)
 
 
+# --- words of users
+
+ODD = r"$\no$"  # would be read as a formula, and one that does not exist
+CURVE = quality.co_ranking(SOME, SOME[:, :2])
+WITH_WORDS = {
+    "embedding": lambda: plots.embedding(SOME, [ODD] * 6 + ["b"] * 6, axis_names=(ODD, ODD), title=ODD, centers=True),
+    "colour bar": lambda: plots.embedding(SOME, quality.Measure(ODD, 1.0, SOME[:, 0], "higher", "")),
+    "biplot": lambda: plots.biplot(SOME, SOME[:2], [ODD] * 4, axis_names=(ODD, ODD), title=ODD),
+    "loadings": lambda: plots.loadings(np.eye(2), [ODD, "b"], title=ODD),
+    "shepard": lambda: plots.shepard(quality.shepard(SOME, SOME[:, :2]), title=ODD),
+    "rnx_curve": lambda: plots.rnx_curve({ODD: CURVE}, title=ODD),
+    "residual_variances": lambda: plots.residual_variances([0.3, 0.1], title=ODD),
+    "images": lambda: plots.images(np.eye(4), (2, 2), titles=[ODD] * 4),
+    "thumbnails": lambda: plots.thumbnails(SOME, SOME, (2, 2), axis_names=(ODD, ODD), title=ODD),
+    "dendrogram": lambda: plots.dendrogram([[0, 1], [2, 3]], names=[ODD] * 3, title=ODD),
+    "selection_path": lambda: plots.selection_path([Step(1, "add", 0, ODD, 0.5, 1, (0,))]),
+    "coefficient_paths": lambda: plots.coefficient_paths([1.0, 0.5], [[0.0, 0.0], [1.0, 2.0]], names=[ODD, ODD]),
+    "u_matrix": lambda: plots.u_matrix(np.eye(3), title=ODD),
+    "component_planes": lambda: plots.component_planes(np.eye(4), (2, 2), names=[ODD] * 4),
+    "hit_map": lambda: plots.hit_map(np.eye(3), title=ODD),
+}
+
+
+@pytest.mark.parametrize("name", WITH_WORDS)
+def test_dollar_signs_are_drawn_and_not_read_as_formulas(name, tmp_path):
+    figure = WITH_WORDS[name]()
+    drawn(figure, tmp_path)
+    words = [text.get_text() for text in figure.findobj(Text)]
+    assert any(r"\$\no\$" in word for word in words)  # matplotlib draws \$ as $
+    assert not any(is_math_text(word) for word in words if "no" in word)
+
+
+def test_names_that_begin_with_an_underscore_stand_in_the_legend(tmp_path):
+    ax = drawn(plots.embedding(np.eye(3), ["_a", "b", "_c"]), tmp_path)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["_a", "_c", "b"]
+    ax = drawn(plots.rnx_curve({"_a": CURVE}), tmp_path)
+    assert ax.get_legend().get_texts()[0].get_text().startswith("_a: area")
+
+
 # --- paths
 
 
@@ -517,6 +668,8 @@ def test_selection_path_shows_every_step(tmp_path):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["removed", "added"]
     with pytest.raises(DataError, match="no steps"):
         plots.selection_path(())
+    with pytest.raises(DataError, match="no steps of a selection"):
+        plots.selection_path([1, 2])
 
 
 # --- trees
@@ -565,6 +718,24 @@ def test_dendrogram_refuses_what_is_no_tree():
     with pytest.raises(DataError, match="2 names for 3 leaves"):
         plots.dendrogram([[0, 1], [2, 3]], names=["a", "b"])
 
+    for children, words in [
+        ([["a", "b"]], "holds texts"),
+        ([[0.0, np.nan]], "NaN"),
+        ([[0, 0.5]], "fractions"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            plots.dendrogram(children)
+    for heights, words in [([1.0, np.nan], "distances holds NaN"), (["a", "b"], "distances holds texts")]:
+        with pytest.raises(DataError, match=words):
+            plots.dendrogram([[0, 1], [2, 3]], heights)
+    with pytest.raises(DataError, match="1 of the 3 labels are NaN or None"):
+        plots.dendrogram([[0, 1], [2, 3]], labels=[0, None, 1])
+
+
+def test_dendrogram_takes_texts_as_groups(tmp_path):
+    ax = drawn(plots.dendrogram([[0, 1], [2, 3]], [1.0, 2.0], ["b", "b", "a"]), tmp_path)
+    assert [to_hex(color) for color in ax.collections[0].get_colors()] == [COLORS[1], WEAK]
+
 
 def test_coefficient_paths_draw_the_columns_that_enter(tmp_path):
     alphas = [2.0, 1.0, 0.5]
@@ -578,6 +749,8 @@ def test_coefficient_paths_draw_the_columns_that_enter(tmp_path):
     np.testing.assert_allclose(sizes.lines[0].get_ydata(), [0, 0, 3 * np.sqrt(2)])
     with pytest.raises(DataError, match="one row of coefficients"):
         plots.coefficient_paths(alphas, coefs[:2])
+    with pytest.raises(DataError, match="1 names for 3 columns"):
+        plots.coefficient_paths(alphas, coefs, names=["a"])
 
 
 @pytest.mark.parametrize(
@@ -593,6 +766,12 @@ def test_coefficient_paths_draw_the_columns_that_enter(tmp_path):
             "plots.coefficient_paths(model.alphas_, model.coef_path_)",
         ),
         (plots.scree, "plots.scree(model.explained_variance_)"),
+        (plots.distortion_curve, "plots.distortion_curve([model.distortion(M) for M"),
+        (plots.decay, "plots.decay(model.eigenvalues_)"),
+        (plots.residual_variances, "plots.residual_variances(model.residual_variances_)"),
+        (plots.loadings, "plots.loadings(model.components_)"),
+        (lambda model: plots.components_as_images(model, (2, 2)), "plots.components_as_images(model.components_"),
+        (lambda model: plots.thumbnails(model, None, (2, 2)), "plots.thumbnails(model.transform(X), X"),
     ],
 )
 def test_a_figure_of_numbers_says_which_numbers_of_a_model_it_draws(draw, said):

@@ -1,8 +1,12 @@
 """All measures at once, stability under resampling, and what a measure says."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial import procrustes
+from scipy.spatial.distance import cdist
 
 import lowland
 from lowland import quality
@@ -103,6 +107,28 @@ def test_procrustes_is_that_of_scipy(rng):
     np.testing.assert_allclose(same(4 * A @ turn - 1), A, atol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-90, 1e80, 1e200, 1e307])
+def test_procrustes_of_the_smallest_and_the_largest_clouds_is_that_of_ordinary_ones(size, rng):
+    A, B = rng.uniform(-1, 1, (2, 30, 3))
+    plain, laid = Procrustes.onto(A, B), Procrustes.onto(size * A, size * B)
+    assert laid.explained == pytest.approx(plain.explained)
+    assert laid.scale == pytest.approx(plain.scale)
+    np.testing.assert_allclose(laid(size * A) / size, plain(A), atol=1e-12)
+    assert Procrustes.onto(size * A, B).explained == pytest.approx(plain.explained)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-90, 1e80, 1e200])
+def test_stability_does_not_depend_on_the_size_of_coordinates(size, iris):
+    class Sized(lowland.PCA):
+        def fit_transform(self, X, y=None):
+            return size * super().fit_transform(X)
+
+    plain = quality.stability(lowland.PCA(2), iris.X, resamples=3, per_row=True)
+    found = quality.stability(Sized(2), iris.X, resamples=3, per_row=True)
+    assert found.value == pytest.approx(plain.value)
+    np.testing.assert_allclose(found.per_row, plain.per_row, rtol=1e-6)
+
+
 @pytest.mark.parametrize("resample", ["halves", "bootstrap"])
 def test_what_rows_determine_is_stable_and_what_they_do_not_is_not(resample, rng):
     line = rng.standard_normal((200, 5)) * [10, 5, 0.1, 0.1, 0.1]
@@ -128,6 +154,19 @@ def test_stability_of_methods_that_choose_want_labels_or_leave_rows_out(iris):
     assert np.isnan(found.per_row).sum() >= 50
 
 
+@pytest.mark.parametrize("resample", ["halves", "bootstrap"])
+def test_stability_draws_columns_with_the_rows_where_pairs_are_given(resample, iris):
+    D = cdist(iris.X, iris.X)
+    by_rows = quality.stability(lowland.ClassicalMDS(2), iris.X, resamples=3, resample=resample)
+    by_pairs = quality.stability(lowland.ClassicalMDS(2, metric="precomputed"), D, resamples=3, resample=resample)
+    assert by_pairs.value == pytest.approx(by_rows.value)
+    by_rows = quality.stability(lowland.KernelPCA(2), iris.X, resamples=3, resample=resample)
+    by_pairs = quality.stability(
+        lowland.KernelPCA(2, kernel="precomputed"), iris.X @ iris.X.T, resamples=3, resample=resample
+    )
+    assert by_pairs.value == pytest.approx(by_rows.value)
+
+
 def test_stability_takes_tensors(iris):
     torch = pytest.importorskip("torch")
     found = quality.stability(lowland.PCA(2), torch.tensor(iris.X), resamples=3)
@@ -145,6 +184,19 @@ def test_stability_says_what_cannot_be(iris):
         quality.stability(lowland.PCA(2), iris.X, resample="jack")
     with pytest.raises(DataError, match="one value for each"):
         quality.stability(lowland.PCA(2), iris.X, iris.y[:5])
+    with pytest.raises(DataError, match=r"With 75 rows, drawn from the 150: .*Choose at most 74"):
+        quality.stability(lowland.Isomap(2, n_neighbors=100), iris.X)
+    with pytest.raises(DataError, match="fewer than 3 different ones"):
+        quality.stability(lowland.PCA(2), iris.X[:3], resample="bootstrap", resamples=20)
+    two_parts = iris.X[:100]
+    with (
+        warnings.catch_warnings(action="ignore", category=lowland.errors.DataWarning),
+        pytest.raises(DataError, match="disconnected='connect'"),
+    ):
+        quality.stability(lowland.Isomap(2, disconnected="largest"), two_parts)
+    D = csr_array(cdist(iris.X, iris.X))
+    with pytest.raises(DataTypeError, match=r"Sparse distances .* all pairs"):
+        quality.stability(lowland.Isomap(2, metric="precomputed"), D)
 
 
 # --- the way back of every method

@@ -22,16 +22,26 @@ class Procrustes:
         """Lay A onto B, both (n, k).
 
         R = UV' of the singular value decomposition of A'B, scale = sum(s) / |A|², centered (Schönemann 1966,
-        doi:10.1007/BF02289451; Gower 1975, doi:10.1007/BF02291478).
+        doi:10.1007/BF02289451; Gower 1975, doi:10.1007/BF02291478). Both are brought to size one first: squares of
+        1e-200 would be 0, of 1e200 infinite.
         """
+        (A, down), (B, up) = of_size_one(A), of_size_one(B)
         source, target = A.mean(axis=0), B.mean(axis=0)
         A, B = A - source, B - target
         U, s, V = np.linalg.svd(A.T @ B)
         a2, b2 = float(np.sum(A * A)), float(np.sum(B * B))
         total = float(s.sum())
-        scale = total / a2 if a2 > 0 else 1.0
-        return cls(scale, U @ V, source, target, min(1.0, total**2 / (a2 * b2)) if a2 * b2 > 0 else 0.0)
+        scale = float(np.ldexp(total / a2 if a2 > 0 else 1.0, up - down))
+        explained = min(1.0, total**2 / (a2 * b2)) if a2 * b2 > 0 else 0.0
+        return cls(scale, U @ V, np.ldexp(source, down), np.ldexp(target, up), explained)
 
     def __call__(self, A: np.ndarray) -> np.ndarray:
         """Lay points, (m, k)."""
         return self.scale * (A - self.source) @ self.R + self.target
+
+
+def of_size_one(A: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return A 2^-e, whose largest number is between a half and one, and e; no digit is lost."""
+    A = np.asarray(A, dtype=np.float64)
+    e = int(np.frexp(np.abs(A).max(initial=0.0))[1])
+    return np.ldexp(A, -e), e

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import is_array, to_numpy
-from lowland.errors import DataError, MissingExtra
+from lowland.errors import DataError, MissingExtra, ParameterError
 
 # Ten colours chosen for all kinds of colour vision (Petroff 2021, arXiv:2107.02270), reordered so that the first few
 # also differ in lightness. Shapes repeat what the colours say.
@@ -47,6 +47,24 @@ def quiet(ax: Any) -> None:
     ax.set_axisbelow(True)
 
 
+def plain(text: Any) -> str:
+    """Return a user's text so that it is drawn as it is: between two dollar signs matplotlib would read formulas."""
+    return str(text).replace("$", r"\$")
+
+
+def title_above(ax: Any, title: Any, **options: Any) -> None:
+    """Write the title, where there is one, above the left end."""
+    if title is not None:
+        ax.set_title(plain(title), fontsize="medium", color=INK, loc="left", **options)
+
+
+def legend_of(ax: Any, marks: list[Any], names: list[str], **options: Any) -> None:
+    """Draw a legend of all names: matplotlib would leave out those that begin with an underscore."""
+    box = ax.legend(marks, [str(i) for i in range(len(marks))], frameon=False, fontsize="small", **options)
+    for text, name in zip(box.get_texts(), names, strict=True):
+        text.set_text(plain(name))
+
+
 def refuse_model(value: Any, call: str) -> None:
     """Refuse a model where numbers are drawn, and say which of its numbers to pass."""
     if hasattr(value, "get_params"):
@@ -57,3 +75,42 @@ def refuse_model(value: Any, call: str) -> None:
 def on_host(values: Any) -> np.ndarray:
     """Return numbers or labels as a numpy array; drawing happens on the host."""
     return to_numpy(values) if is_array(values) else np.asarray(values)
+
+
+def numbers(values: Any, name: str, *, finite: bool = True) -> np.ndarray:
+    """Return what is drawn as numbers, float64; refuse texts and, where ``finite``, NaN and infinity."""
+    found = on_host(values)
+    try:
+        found = found.astype(float)
+    except (TypeError, ValueError):
+        held = "texts" if found.dtype.kind in "US" else f"values such as {found.ravel()[0]!r:.60}"
+        raise DataError(f"{name} holds {held}, where numbers are drawn. Pass an array of numbers.") from None
+    if finite and not np.isfinite(found).all():
+        raise DataError(f"{name} holds NaN or infinity, which cannot be drawn. Leave them out or fill them in.")
+    return found
+
+
+def whole(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number within its limits, or refuse it."""
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not good or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ParameterError(f"{name}={value!r}: give a whole number {limits}.")
+    return int(value)
+
+
+def names_of(names: Any, count: int, of: str, first: int = 0) -> list[str]:
+    """Return one name for each of so many, as texts; without names, their numbers."""
+    words = [str(first + j) for j in range(count)] if names is None else [str(name) for name in names]
+    if len(words) != count:
+        raise DataError(f"There are {len(words)} names for {count} {of}. Give one each.")
+    return words
+
+
+def height_and_width(image_shape: Any) -> tuple[int, int]:
+    """Return the shape of images, checked."""
+    try:
+        height, width = image_shape
+    except (TypeError, ValueError):
+        raise ParameterError(f"image_shape={image_shape!r}: give a height and a width, such as (8, 8).") from None
+    return whole(height, "image_shape: height"), whole(width, "image_shape: width")

@@ -7,12 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import COLORS, INK, MARK, WEAK, axes_for, figure_of, on_host, quiet
-from lowland.plots.points import embedding
+from lowland.errors import DataError
+from lowland.plots.canvas import (
+    COLORS,
+    INK,
+    MARK,
+    WEAK,
+    axes_for,
+    figure_of,
+    names_of,
+    numbers,
+    plain,
+    quiet,
+    refuse_model,
+    title_above,
+    whole,
+)
+from lowland.plots.names import places_of_names
+from lowland.plots.points import embedding, plane_of
 
 _MOST_ARROWS = 30  # names that can be read
 _MOST_NAMED = 40
+_BEHIND = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # names on points
 
 
 def loadings(
@@ -35,27 +51,25 @@ def loadings(
     >>> wine = load("wine")
     >>> figure = plots.loadings(PCA(2, scale=True).fit(wine.X).components_, wine.names)
     """
-    table = _table(components)
-    if most < 1:
-        raise ParameterError(f"most={most}: give a whole number of at least 1.")
-    table = table[:most]
+    refuse_model(components, "loadings(model.components_)")
+    table = _table(components)[: whole(most, "most")]
     k, d = table.shape
-    words = _names(names, d)
+    words = [plain(word) for word in names_of(names, d, "columns of the components", first=1)]
     ax = axes_for(ax, (max(5.5, 0.22 * min(d, 100) + 2), 3.8))
-    width = 0.8 / k
+    numbered, width = np.arange(1, d + 1), 0.8 / k
     for i, component in enumerate(table):
-        places = np.arange(d) + (i - (k - 1) / 2) * width
+        places = numbered + (i - (k - 1) / 2) * width
         ax.bar(places, component, width=width, color=COLORS[i % len(COLORS)], label=f"component {i + 1}")
     ax.axhline(0, color=INK, linewidth=0.8)
     if d <= _MOST_NAMED:
-        ax.set_xticks(np.arange(d), words, rotation=45, ha="right", rotation_mode="anchor", fontsize="small")
+        ax.set_xticks(numbered, words, rotation=45, ha="right", rotation_mode="anchor", fontsize="small")
     else:
         ax.set_xlabel("column")
+    ax.set_xlim(0.3, d + 0.7)
     ax.set_ylabel("loading")
     if k > 1:
         ax.legend(frameon=False, labelcolor=INK, fontsize="small", ncols=k, loc="lower left", bbox_to_anchor=(0, 1))
-    if title is not None:
-        ax.set_title(title, fontsize="medium", color=INK, loc="left", pad=24 if k > 1 else None)  # above the legend
+    title_above(ax, title, pad=24 if k > 1 else None)  # above the legend
     quiet(ax)
     return figure_of(ax)
 
@@ -74,7 +88,8 @@ def biplot(
     """Draw rows as points and columns as arrows in the plane of two components; return the Figure.
 
     Rows lie in the direction of the columns in which they are large. The arrows share one scale, chosen to fill the
-    picture: their lengths compare with each other, not with the axes.
+    picture: their lengths compare with each other, not with the axes. Of many columns the 30 with the longest arrows
+    are drawn, and a note says so.
 
     Parameters
     ----------
@@ -97,41 +112,59 @@ def biplot(
     >>> pca = PCA(2, scale=True).fit(wine.X)
     >>> figure = plots.biplot(pca.transform(wine.X), pca.components_, wine.names, wine.y)
     """
-    table = _table(components)
-    if len(table) < 2:
+    for given in (Z, components):
+        refuse_model(given, "biplot(model.transform(X), model.components_)")
+    table, points = _table(components), plane_of(Z)
+    k, d = table.shape
+    if k < 2:
         raise DataError(f"components has shape {table.shape}. A biplot needs two of them: fit with n_components=2.")
-    words = _names(names, table.shape[1])
+    if k > d == len(points):
+        raise DataError(
+            f"Z has {d} rows and components has {k}, as if they had changed places. Pass the coordinates first: "
+            "plots.biplot(model.transform(X), model.components_)."
+        )
+    words = names_of(names, d, "columns of the components", first=1)
     ax = axes_for(ax, (6.2, 5.2))
-    figure = embedding(Z, labels, label_names=label_names, axis_names=axis_names, title=title, ax=ax)
-    points = on_host(Z)[:, :2]
-    arrows = table[:2].T  # (d, 2)
-    lengths = np.sqrt((arrows**2).sum(axis=1))
-    longest = float(lengths.max()) or 1.0
-    arrows = arrows / longest * 0.9 * float(np.nanmax(np.abs(points)))
-    for j in np.argsort(-lengths, kind="stable")[:_MOST_ARROWS]:
-        if lengths[j] == 0:
-            continue
-        style = {"arrowstyle": "-|>", "color": MARK, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate("", tuple(arrows[j]), (0.0, 0.0), arrowprops=style)
-        box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
-        side = "left" if arrows[j, 0] >= 0 else "right"
-        ax.text(*(1.04 * arrows[j]), words[j], ha=side, va="center", fontsize="small", color=INK, bbox=box)
+    embedding(Z, labels, label_names=label_names, axis_names=axis_names, title=title, ax=ax)
+    lengths = np.hypot(*table[:2])
+    drawn = [j for j in np.argsort(-lengths, kind="stable")[:_MOST_ARROWS] if lengths[j] > 0]
+    arrows = table[:2, drawn].T / (lengths.max() or 1.0) * 0.9 * float(np.nanmax(np.abs(points)))
     ax.update_datalim(1.15 * arrows)
     ax.autoscale_view()
     ax.axhline(0, color=WEAK, linewidth=0.7, zorder=0)
     ax.axvline(0, color=WEAK, linewidth=0.7, zorder=0)
-    return figure
+    if len(drawn) < (lengths > 0).sum():
+        note = f"the {len(drawn)} longest of {d} arrows"
+        ax.text(0.99, 0.01, note, ha="right", fontsize="x-small", color=INK, bbox=_BEHIND, transform=ax.transAxes)
+    _draw_arrows(ax, arrows, [plain(words[j]) for j in drawn])
+    return figure_of(ax)
+
+
+def _draw_arrows(ax: Any, tips: np.ndarray, words: list[str]) -> None:
+    """Arrows from the origin, and their names where there is room; a thin line leads to a name that stands off."""
+    style = {"arrowstyle": "-|>", "color": MARK, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
+    leader = {"arrowstyle": "-", "color": INK, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+    look = {"ha": "center", "va": "center", "fontsize": "small", "color": INK, "bbox": _BEHIND}
+    named = []
+    for tip, word in zip(tips, words, strict=True):
+        ax.annotate("", tuple(tip), (0.0, 0.0), arrowprops=style)
+        named.append(ax.annotate(word, tuple(tip), (0, 0), textcoords="offset points", arrowprops=leader, **look))
+    if not named:
+        return
+    figure = figure_of(ax)
+    figure.draw_without_rendering()  # only then is it known how large the panel and the names are
+    sizes = np.array([name.get_window_extent().size for name in named])
+    sizes[:, 0] += 0.4 * sizes[:, 1]  # names side by side are not read as one
+    start, ends, frame = ax.transData.transform((0.0, 0.0)), ax.transData.transform(tips), ax.get_window_extent()
+    away = places_of_names(start, ends, sizes, frame.get_points()) - ends
+    for name, offset, size in zip(named, away, sizes, strict=True):
+        name.set_position(offset * 72 / figure.dpi)
+        off = np.maximum(np.abs(offset) - size / 2, 0)  # between the tip and the box
+        name.arrow_patch.set_visible(bool(np.hypot(*off) > size[1]))
 
 
 def _table(components: Any) -> np.ndarray:
-    table = on_host(components).astype(float)
+    table = numbers(components, "components")
     if table.ndim != 2 or not table.size:
         raise DataError(f"components has shape {table.shape}. Pass one line a component, such as components_.")
     return table
-
-
-def _names(names: Sequence[str] | None, d: int) -> list[str]:
-    words = [str(j + 1) for j in range(d)] if names is None else [str(name) for name in names]
-    if len(words) != d:
-        raise DataError(f"There are {len(words)} names for {d} columns of the components. Give one each.")
-    return words

@@ -9,9 +9,20 @@ from typing import Any
 import numpy as np
 
 from lowland.blocks.walks import rows_along, walk
-from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import INK, MARK, WEAK, axes_for, figure_of, on_host
-from lowland.plots.points import embedding
+from lowland.errors import DataError
+from lowland.plots.canvas import (
+    INK,
+    MARK,
+    WEAK,
+    axes_for,
+    figure_of,
+    height_and_width,
+    numbers,
+    on_host,
+    refuse_model,
+    whole,
+)
+from lowland.plots.points import embedding, plane_of
 
 _LARGEST = 0.17  # of the longer side of the cloud: the height of an image
 _SPARE = 1.4  # places around the cloud for each image, so that most find one near their point
@@ -64,12 +75,14 @@ def thumbnails(
     >>> patch = moved_patch(100)
     >>> figure = plots.thumbnails(Isomap(2, n_neighbors=4).fit_transform(patch.X), patch.X, patch.image_shape)
     """
-    Z, images = on_host(Z), on_host(images)
-    _check(Z, images, image_shape)
-    plane = np.asarray(Z[:, :2], dtype=float)
+    refuse_model(Z, "thumbnails(model.transform(X), X, image_shape)")
+    plane, images = plane_of(Z), on_host(images)
+    image_shape = height_and_width(image_shape)
+    _check(len(plane), images, image_shape)
     known = np.isfinite(plane).all(axis=1)
     way = _way(plane, known, path) if rows is None or path is not None else None
     shown = _chosen(plane, way, count) if rows is None else _rows("rows", rows, known, 1)
+    pixels = numbers(images[shown], "images", finite=False)
     frame = Frame.around(plane[known], len(shown), image_shape)
     corners = frame.matched(plane[shown])
     everything, edge = np.vstack([plane[known], corners, corners + frame.size]), 0.1 * frame.size[1]
@@ -81,9 +94,9 @@ def thumbnails(
     )  # fmt: skip
     if way is not None:
         ax.plot(*way.T, color=MARK, linewidth=1.6, alpha=0.9, zorder=3, solid_joinstyle="round")
-    limits = limits or (float(images[shown].min()), float(images[shown].max()))
-    for row, corner in zip(shown, corners, strict=True):
-        _draw(ax, plane[row], images[row].reshape(image_shape), frame, corner, limits, colors)
+    limits = limits or (float(np.nanmin(pixels)), float(np.nanmax(pixels)))
+    for point, image, corner in zip(plane[shown], pixels, corners, strict=True):
+        _draw(ax, point, image.reshape(image_shape), frame, corner, limits, colors)
     ax.set_aspect("equal", adjustable="box")  # the limits hold as they are, with the images at their edge
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
     return figure_of(ax)
@@ -166,9 +179,7 @@ def _way(plane: np.ndarray, known: np.ndarray, path: Any) -> np.ndarray:
 
 
 def _chosen(plane: np.ndarray, way: Any, count: int) -> np.ndarray:
-    if not isinstance(count, int | np.integer) or count < 1:
-        raise ParameterError(f"count={count!r}: give a whole number of at least 1.")
-    return rows_along(plane, way, int(count))
+    return rows_along(plane, way, whole(count, "count"))
 
 
 def _rows(name: str, rows: Any, known: np.ndarray, least: int) -> np.ndarray:
@@ -181,16 +192,12 @@ def _rows(name: str, rows: Any, known: np.ndarray, least: int) -> np.ndarray:
     return numbers.astype(np.int64)
 
 
-def _check(Z: np.ndarray, images: np.ndarray, image_shape: tuple[int, int]) -> None:
-    if Z.ndim != 2 or Z.shape[1] < 2:
-        raise DataError(f"Z has shape {Z.shape}. A picture in the plane needs two columns: reduce with n_components=2.")
-    if images.ndim != 2 or len(images) != len(Z):
-        raise DataError(f"images has shape {images.shape}, and Z has {len(Z)} rows. Give the pixels of the same rows.")
+def _check(n: int, images: np.ndarray, image_shape: tuple[int, int]) -> None:
+    if images.ndim != 2 or len(images) != n:
+        raise DataError(f"images has shape {images.shape}, and Z has {n} rows. Give the pixels of the same rows.")
     height, width = image_shape
     if images.shape[1] != height * width:
         raise DataError(
             f"images has shape {images.shape}, and images of {height} x {width} need {height * width} columns. "
             "Pass the image_shape the rows were made from."
         )
-    if not np.isfinite(np.asarray(Z[:, :2], dtype=float)).all(axis=1).any():
-        raise DataError("Z has no row without NaN, so there is nothing to draw.")

@@ -8,7 +8,23 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError
-from lowland.plots.canvas import COLORS, INK, MARK, SEQUENTIAL, STRONG, WEAK, axes_for, figure_of, on_host, quiet
+from lowland.plots.canvas import (
+    COLORS,
+    INK,
+    MARK,
+    SEQUENTIAL,
+    STRONG,
+    WEAK,
+    axes_for,
+    figure_of,
+    legend_of,
+    numbers,
+    on_host,
+    quiet,
+    refuse_model,
+    title_above,
+    whole,
+)
 
 _FEW_PAIRS = 3_000  # that can be seen as points; more are counted in cells
 _CELLS = 60  # along each side
@@ -33,6 +49,8 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
     >>> X = load("iris").X
     >>> figure = plots.shepard(quality.shepard(X, PCA(2).fit_transform(X)))
     """
+    if not hasattr(diagram, "original"):
+        raise DataError(f"{type(diagram).__name__} is no Shepard diagram. Pass what quality.shepard(X, Z) gives.")
     x, z = on_host(diagram.original), on_host(diagram.embedded)
     ax = axes_for(ax, (5.2, 4.2))
     if len(x) <= _FEW_PAIRS:
@@ -52,7 +70,7 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
     told = f"Spearman {diagram.spearman.value:.3f}, Pearson {diagram.pearson.value:.3f}"
-    ax.set_title(told if title is None else title, fontsize="medium", color=INK, loc="left")
+    title_above(ax, told if title is None else title)
     quiet(ax)
     return figure_of(ax)
 
@@ -77,20 +95,25 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
     several = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     if not several:
         raise DataError("rnx_curve: there is no curve to draw. Pass what quality.co_ranking gives.")
+    for one in several.values():
+        if not hasattr(one, "r_nx"):
+            raise DataError(
+                f"{type(one).__name__} is no curve. Pass what quality.co_ranking(X, Z) gives, or a dict of it."
+            )
     ax = axes_for(ax, (5.5, 3.8))
-    for i, (name, one) in enumerate(several.items()):
+    lines = []
+    for i, one in enumerate(several.values()):
         color, style = COLORS[i % len(COLORS)], _STYLES[i % len(_STYLES)]
-        label = f"{name}: area {one.area.value:.3f}".removeprefix(": ")
-        ax.plot(one.k, one.r_nx, color=color, linestyle=style, linewidth=1.8, label=label)
+        lines += ax.plot(one.k, one.r_nx, color=color, linestyle=style, linewidth=1.8)
         if one.r_nx_low is not None:
             ax.fill_between(one.k, one.r_nx_low, one.r_nx_high, color=color, alpha=0.2, linewidth=0)
     ax.set_xscale("log")
     ax.set_ylim(min(0.0, *(float(one.r_nx.min()) for one in several.values())), 1.02)
-    ax.legend(frameon=False, labelcolor=INK, fontsize="small")
+    areas = [f"{name}: area {one.area.value:.3f}".removeprefix(": ") for name, one in several.items()]
+    legend_of(ax, lines, areas, labelcolor=INK)
     ax.set_xlabel("neighbours, k")
     ax.set_ylabel("common neighbours, R_NX(k)")
-    if title is not None:
-        ax.set_title(title, fontsize="medium", color=INK, loc="left")
+    title_above(ax, title)
     quiet(ax)
     return figure_of(ax)
 
@@ -112,11 +135,11 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
     >>> isomap = Isomap(6).fit(load("swiss_roll", n=300, seed=1).X)
     >>> figure = plots.residual_variances(isomap.residual_variances_, choice=2)
     """
-    line = on_host(variances).astype(float)
+    refuse_model(variances, "residual_variances(model.residual_variances_)")
+    line = numbers(variances, "variances")
     if line.ndim != 1 or not line.size:
         raise DataError(f"variances has shape {line.shape}. Pass one number for each number of dimensions.")
-    if choice is not None and not 1 <= choice <= len(line):
-        raise DataError(f"choice={choice}: there are residual variances of 1 to {len(line)} dimensions.")
+    choice = None if choice is None else whole(choice, "choice", most=len(line))
     ax = axes_for(ax, (5.5, 3.6))
     places = np.arange(1, len(line) + 1)
     ax.plot(places, line, color=STRONG, linewidth=1.6, marker="o", markersize=5)
@@ -129,7 +152,6 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
     ax.axhline(0, color=WEAK, linewidth=0.8)
-    if title is not None:
-        ax.set_title(title, fontsize="medium", color=INK, loc="left")
+    title_above(ax, title)
     quiet(ax)
     return figure_of(ax)

@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import DIVERGING, INK, WEAK, axes_for, figure_of, on_host
+from lowland.plots.canvas import (
+    DIVERGING,
+    INK,
+    WEAK,
+    axes_for,
+    figure_of,
+    height_and_width,
+    numbers,
+    on_host,
+    plain,
+    refuse_model,
+    whole,
+)
 
 
 def images(
@@ -34,20 +46,22 @@ def images(
     colors : a matplotlib colour map; "gray_r" is ink on paper.
     ax : matplotlib axes to draw in; None: a new figure.
     """
-    table = on_host(rows)
-    height, width = image_shape
+    refuse_model(rows, "images(X, image_shape)")
+    table = numbers(rows, "rows", finite=False)
+    height, width = height_and_width(image_shape)
     if table.ndim != 2 or table.shape[1] != height * width:
         raise DataError(
             f"rows has shape {table.shape}, and images of {height} x {width} need {height * width} columns. "
             "Pass the image_shape the rows were made from."
         )
+    if not np.isfinite(table).any():
+        raise DataError(f"There are {len(table)} images, and no pixel of them is a number: nothing to draw.")
     if titles is not None and len(titles) != len(table):
         raise DataError(f"There are {len(titles)} titles for {len(table)} images. Give one each.")
     if columns is None:
         columns = min(len(table), math.ceil(math.sqrt(2 * len(table))))
-    if columns < 1:
-        raise ParameterError(f"columns={columns}: give a whole number of at least 1.")
-    words = list(titles) if titles is not None else [""] * len(table)
+    columns = whole(columns, "columns")
+    words = [plain(one) for one in titles] if titles is not None else [""] * len(table)
     gap, beside = max(1, round(0.06 * height)), max(1, round(0.06 * width))  # pixels between the images
     titled = [any(words[start : start + columns]) for start in range(0, len(table), columns)]  # of each line
     tops = np.cumsum([(max(2, round(0.3 * height)) if line else gap) + height for line in titled]) - height
@@ -94,7 +108,8 @@ def components_as_images(
     >>> digits = load("digits")
     >>> figure = plots.components_as_images(PCA(10).fit(digits.X).components_, digits.image_shape)
     """
-    table = on_host(components)
+    refuse_model(components, "components_as_images(model.components_, image_shape)")
+    table = numbers(components, "components")
     largest = np.abs(table).max(axis=1, keepdims=True) if table.ndim == 2 and table.size else 1.0
     scaled = table / np.where(largest > 0, largest, 1.0)
     titles = [str(i + 1) for i in range(len(table))] if titles is None else titles
@@ -132,11 +147,19 @@ def reconstructions(
     >>> digits = load("digits")
     >>> figure = plots.reconstructions(PCA().fit(digits.X), digits.X[:4], digits.image_shape, (1, 5, 10, 30))
     """
-    table = on_host(rows)
+    if not (hasattr(model, "transform") and hasattr(model, "inverse_transform")):
+        name = type(model).__name__
+        raise DataError(
+            f"{name} brings no rows back. Pass a fitted model that has inverse_transform, then the rows: "
+            "plots.reconstructions(model, X[:4], image_shape)."
+        )
+    refuse_model(rows, "reconstructions(model, X[:4], image_shape)")
+    table = numbers(rows, "rows")
+    counts = [whole(m, "components: M") for m in np.atleast_1d(np.asarray(components, dtype=object))]
     Z = on_host(model.transform(rows))
-    kept = [m for m in components if 1 <= m <= Z.shape[1]]
+    kept = [m for m in counts if m <= Z.shape[1]]
     if not kept:
-        raise ParameterError(f"components={tuple(components)}: the model has {Z.shape[1]}. Choose some from 1 to that.")
+        raise ParameterError(f"components={tuple(counts)}: the model has {Z.shape[1]}. Choose some from 1 to that.")
     tiles, titles = [table], ["given"]
     for m in kept:
         cut = np.where(np.arange(Z.shape[1]) < m, Z, 0).astype(Z.dtype)

@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError
-from lowland.plots.canvas import COLORS, INK, MARK, STRONG, WEAK, axes_for, figure_of, quiet, refuse_model
+from lowland.plots.canvas import (
+    COLORS,
+    INK,
+    MARK,
+    STRONG,
+    WEAK,
+    axes_for,
+    figure_of,
+    names_of,
+    numbers,
+    plain,
+    quiet,
+    refuse_model,
+)
 
 _MOST_NAMED = 40  # steps whose columns can be written beside each other
 _MOST_COLORED = 8  # columns with a colour and a name of their own
@@ -33,6 +46,8 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
     steps = list(path)
     if not steps:
         raise DataError("selection_path: the path has no steps, so there is nothing to draw.")
+    if not all(hasattr(step, "score") for step in steps):
+        raise DataError("selection_path: these are no steps of a selection. Pass model.path_ of your selector.")
     ax = axes_for(ax, (max(5.5, 0.3 * min(len(steps), _MOST_NAMED) + 1.5), 3.8))
     numbers, scores = [step.number for step in steps], [step.score for step in steps]
     ax.plot(numbers, scores, color=WEAK, linewidth=1.4, zorder=1)
@@ -44,7 +59,7 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
             ax.scatter(places, heights, s=36, marker=marker, color=color, label=words, zorder=2)
     if len(steps) <= _MOST_NAMED:
         signs = {"add": "+ ", "remove": "− ", "find": ""}
-        labels = [f"{signs[step.action]}{step.name}" for step in steps]
+        labels = [f"{signs[step.action]}{plain(step.name)}" for step in steps]
         ax.set_xticks(numbers, labels, rotation=60, ha="right", rotation_mode="anchor", fontsize="small")
     ax.set_xlabel("step")
     ax.set_ylabel("score")
@@ -76,12 +91,12 @@ def coefficient_paths(
     >>> figure = plots.coefficient_paths(selector.alphas_, selector.coef_path_, names=wine.names)
     """
     refuse_model(alphas, "coefficient_paths(model.alphas_, model.coef_path_)")
-    alphas, coefs = np.asarray(alphas, dtype=float), np.asarray(coefs, dtype=float)
+    alphas, coefs = numbers(alphas, "alphas"), numbers(coefs, "coefs")
     if coefs.ndim == 3:
         coefs = np.linalg.norm(coefs, axis=1)  # (m, d)
-    if coefs.ndim != 2 or len(coefs) != len(alphas):
+    if coefs.ndim != 2 or coefs.shape[:1] != alphas.shape:
         raise DataError(
-            f"coefficient_paths: {len(alphas)} penalties and coefficients of shape {coefs.shape} do not belong "
+            f"coefficient_paths: {alphas.size} penalties and coefficients of shape {coefs.shape} do not belong "
             "together. Give one row of coefficients for each penalty."
         )
     ax = axes_for(ax, (6.0, 3.8))
@@ -91,9 +106,10 @@ def coefficient_paths(
         color = COLORS[place % len(COLORS)] if place < _MOST_COLORED else WEAK
         ax.plot(alphas, coefs[:, j], color=color, linewidth=1.3, zorder=2 if place < _MOST_COLORED else 1)
     if names is not None:
+        words = names_of(names, coefs.shape[1], "columns of coefficients")
         ends = coefs[-1, order[:_MOST_COLORED]]
         for place, height in enumerate(_apart(ends, 0.05 * (coefs.max() - coefs.min()))):
-            ax.annotate(str(names[order[place]]), (alphas[-1], height), xytext=(4, 0), textcoords="offset points",
+            ax.annotate(plain(words[order[place]]), (alphas[-1], height), xytext=(4, 0), textcoords="offset points",
                         va="center", fontsize="small", color=COLORS[place % len(COLORS)])  # fmt: skip
     if chosen is not None:
         ax.axvline(chosen, color=INK, linewidth=1, linestyle="--")

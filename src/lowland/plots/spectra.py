@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, figure_of, on_host, quiet, refuse_model
+from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, figure_of, numbers, quiet, refuse_model
 
 
 def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: Any = None) -> Any:
@@ -29,12 +29,12 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     """
     refuse_model(values, "scree(model.explained_variance_)")
     values = _line(values, "values")
-    whole = float(values.sum()) if total is None else float(total)
-    if not whole > 0:
+    sum_of_all = float(values.sum()) if total is None else float(numbers(total, "total"))
+    if not sum_of_all > 0:
         raise DataError("scree: the eigenvalues add up to nothing, so there are no shares to draw.")
     kept, reason = _kept(choice, len(values))
     ax = axes_for(ax, (5.5, 3.6))
-    shares = 100 * values / whole
+    shares = 100 * values / sum_of_all
     of = "the values shown" if total is None else "the variance"  # components left out may hold more
     places = np.arange(1, len(values) + 1)
     colors = [STRONG if kept is None or place <= kept else WEAK for place in places]
@@ -52,11 +52,11 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
 
 
 def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) -> Any:
-    """Draw the mean squared error J(m) of keeping m components, m = 0, 1, 2, …; return the Figure.
+    """Draw the mean squared error J(M) of keeping M components, M = 0, 1, 2, …; return the Figure.
 
     Parameters
     ----------
-    distortions : J(0), J(1), …, such as ``[pca.distortion(m) for m in range(pca.n_components_ + 1)]``.
+    distortions : J(0), J(1), …, such as ``[pca.distortion(M) for M in range(pca.n_components_ + 1)]``.
     choice : how many were kept, as a number or as ``choice_``; that point is marked.
     ax : matplotlib axes to draw in; None: a new figure.
 
@@ -65,8 +65,9 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     >>> from lowland import PCA, plots
     >>> from lowland.data import load
     >>> pca = PCA().fit(load("iris").X)
-    >>> figure = plots.distortion_curve([pca.distortion(m) for m in range(5)], choice=2)
+    >>> figure = plots.distortion_curve([pca.distortion(M) for M in range(5)], choice=2)
     """
+    refuse_model(distortions, "distortion_curve([model.distortion(M) for M in range(10)])")
     J = _line(distortions, "distortions")
     kept, _ = _kept(choice, len(J) - 1)
     ax = axes_for(ax, (5.5, 3.6))
@@ -76,8 +77,8 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
         ax.annotate(
             f"J({kept}) = {J[kept]:.3g}", (kept, J[kept]), xytext=(8, 10), textcoords="offset points", color=INK
         )
-    ax.set_xlabel("components kept, m")
-    ax.set_ylabel("mean squared error J(m)")
+    ax.set_xlabel("components kept, M")
+    ax.set_ylabel("mean squared error J(M)")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
     quiet(ax)
@@ -99,6 +100,7 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
     >>> from lowland.data import load
     >>> figure = plots.decay(DiffusionMap(10).fit(load("iris").X).eigenvalues_)
     """
+    refuse_model(eigenvalues, "decay(model.eigenvalues_)")
     values, times = _line(eigenvalues, "eigenvalues"), _line(times, "times")
     ax = axes_for(ax, (5.5, 3.6))
     places = np.arange(1, len(values) + 1)
@@ -117,7 +119,7 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
 
 
 def _line(values: Any, name: str) -> np.ndarray:
-    line = on_host(values).astype(float)
+    line = numbers(values, name)
     if line.ndim != 1 or not line.size:
         raise DataError(f"{name} has shape {line.shape}. Pass a list of one or more numbers.")
     return line

@@ -7,8 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from lowland.blocks.labels import classes_of, without_label
 from lowland.errors import DataError, MissingExtra
-from lowland.plots.canvas import COLORS, INK, WEAK, axes_for, figure_of, on_host, quiet, refuse_model
+from lowland.plots.canvas import (
+    COLORS,
+    INK,
+    WEAK,
+    axes_for,
+    figure_of,
+    names_of,
+    numbers,
+    on_host,
+    plain,
+    quiet,
+    refuse_model,
+    title_above,
+)
 
 _MOST_NAMED = 80  # leaves whose names can be written beside each other
 
@@ -28,7 +42,8 @@ def dendrogram(
     ----------
     children : (d - 1, 2), such as ``children_``: line i joins two nodes to node d + i; nodes below d are leaves.
     distances : (d - 1,), such as ``distances_``, how far apart the two are; None: joins are drawn in equal steps.
-    labels : (d,), such as ``labels_``, the group of each leaf: groups are coloured, what joins them is not.
+    labels : (d,), such as ``labels_``, the group of each leaf, a whole number or a text: groups are coloured, what
+        joins them is not.
     names : what stands below each leaf; None: its number.
     title : what stands above.
     ax : matplotlib axes to draw in; None: a new figure.
@@ -44,23 +59,20 @@ def dendrogram(
     refuse_model(children, "dendrogram(model.children_, model.distances_, model.labels_)")
     tree, heights, groups = _checked(children, distances, labels)
     d = len(tree) + 1
-    names = [str(leaf) for leaf in range(d)] if names is None else [str(name) for name in names]
-    if len(names) != d:
-        raise DataError(f"There are {len(names)} names for {d} leaves. Give one each.")
+    words = names_of(names, d, "leaves")
     order = _leaves_in_order(tree)
     ax = axes_for(ax, (min(14.0, max(5.5, 0.24 * d + 1.5)), 4.2))
     _draw_bars(ax, tree, heights, groups, order)
     ax.set_xlim(-0.7, d - 0.3)
     ax.set_ylim(min(0.0, float(heights.min())), 1.05 * float(heights.max()) or 1.0)
     ax.set_ylabel("step" if distances is None else "distance")
-    if title is not None:
-        ax.set_title(title, fontsize="medium", color=INK, loc="left")
+    title_above(ax, title)
     quiet(ax)
     if d > _MOST_NAMED:
         ax.set_xticks([])
         ax.set_xlabel(f"{d:,} leaves")
         return figure_of(ax)
-    ax.set_xticks(range(d), [names[leaf] for leaf in order], rotation=60, ha="right", rotation_mode="anchor")
+    ax.set_xticks(range(d), [plain(words[leaf]) for leaf in order], rotation=60, ha="right", rotation_mode="anchor")
     ax.tick_params(axis="x", length=0, labelsize="small")
     if groups is not None:
         for label, leaf in zip(ax.get_xticklabels(), order, strict=True):
@@ -69,22 +81,33 @@ def dendrogram(
 
 
 def _checked(children: Any, distances: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    tree = on_host(children)
+    tree = numbers(children, "children")
     if tree.ndim != 2 or tree.shape[1] != 2 or not len(tree):
         raise DataError(f"children has shape {tree.shape}. Pass two nodes a join, (d - 1, 2).")
     d = len(tree) + 1
+    if np.any(tree != np.floor(tree)):
+        raise DataError("children holds fractions. Pass two nodes a join, each a whole number.")
     if sorted(tree.ravel().tolist()) != list(range(2 * d - 2)) or np.any(tree >= d + np.arange(d - 1)[:, None]):
         raise DataError(
             f"The {d - 1} joins do not make one tree of {d} leaves: every node but the last joins once, after it was "
             "made. A tree that ended early cannot be drawn: pass compute_full_tree=True."
         )
-    heights = np.arange(1.0, d) if distances is None else on_host(distances).astype(float)
+    heights = np.arange(1.0, d) if distances is None else numbers(distances, "distances")
     if heights.shape != (d - 1,):
         raise DataError(f"There are {d - 1} joins and distances of shape {heights.shape}. Give one distance a join.")
-    groups = None if labels is None else on_host(labels)
-    if groups is not None and groups.shape != (d,):
+    return tree.astype(int), heights, None if labels is None else _groups(labels, d)
+
+
+def _groups(labels: Any, d: int) -> np.ndarray:
+    """The number of each leaf's group, (d,): texts are numbered in their order."""
+    groups = on_host(labels)
+    if groups.shape != (d,):
         raise DataError(f"There are {d} leaves and labels of shape {groups.shape}. Give the group of each leaf.")
-    return tree.astype(int), heights, groups
+    if without_label(groups).any():
+        raise DataError(
+            f"{without_label(groups).sum()} of the {d} labels are NaN or None. Give the group of each leaf."
+        )
+    return groups.astype(int) if groups.dtype.kind in "biu" else classes_of(groups, least=1)[1]
 
 
 def _leaves_in_order(tree: np.ndarray) -> list[int]:

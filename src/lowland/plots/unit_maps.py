@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lowland.errors import DataError, MissingExtra
-from lowland.plots.canvas import INK, SEQUENTIAL, STRONG, WEAK, axes_for, figure_of, on_host, refuse_model
+from lowland.errors import DataError, MissingExtra, ParameterError
+from lowland.plots.canvas import (
+    INK,
+    SEQUENTIAL,
+    STRONG,
+    WEAK,
+    axes_for,
+    figure_of,
+    names_of,
+    numbers,
+    plain,
+    refuse_model,
+    title_above,
+    whole,
+)
 
 Topology = Literal["hexagonal", "rectangular"]
 
@@ -32,7 +45,7 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     >>> figure = plots.u_matrix(som.u_matrix_, som.topology)
     """
     refuse_model(distances, "u_matrix(model.u_matrix_, model.topology)")
-    table = _table(distances, "distances")
+    table = _table(distances, "distances", topology)
     ax = _axes(ax, table)
     cells = _draw_cells(ax, table, topology, "gray_r")
     _bar(ax, cells, "distance to the neighbours")
@@ -68,21 +81,22 @@ def component_planes(
     >>> figure = plots.component_planes(som.units_, som.grid_, som.topology)
     """
     refuse_model(units, "component_planes(model.units_, model.grid_, model.topology)")
-    table = on_host(units)
+    table = numbers(units, "units", finite=False)
+    if not isinstance(grid, Sequence | np.ndarray) or len(grid) != 2:
+        raise ParameterError(f"grid={grid!r}: give rows and columns, such as model.grid_.")
     if table.ndim != 2 or len(table) != grid[0] * grid[1]:
         raise DataError(f"units has shape {table.shape}, and a grid of {grid[0]} x {grid[1]} has {grid[0] * grid[1]}.")
+    _check_topology(topology)
     d = table.shape[1]
-    names = [str(j) for j in range(d)] if names is None else list(names)
-    if len(names) != d:
-        raise DataError(f"There are {len(names)} names for {d} columns of units. Give one each.")
-    across = panels_across or math.ceil(math.sqrt(d))
+    words = names_of(names, d, "columns of units")
+    across = math.ceil(math.sqrt(d)) if panels_across is None else whole(panels_across, "panels_across")
     wide, high = _centers(grid, topology).max(axis=0) + np.array([2.0, 3.0])  # with room between, and for words
     ax = axes_for(ax, (2.3 * across, 2.3 * high / wide * math.ceil(d / across)))
-    for j, name in enumerate(names):
+    for j, word in enumerate(words):
         corner = np.array([j % across * wide, -(j // across) * high])
         plane = table[:, j].reshape(grid)
         _draw_cells(ax, plane, topology, SEQUENTIAL, corner)
-        limits = f"{name}: {plane.min():.3g} to {plane.max():.3g}"
+        limits = f"{plain(word)}: {plane.min():.3g} to {plane.max():.3g}"
         ax.text(corner[0] - 0.5, corner[1] + high - 2.2, limits, fontsize="small", color=INK, va="bottom")
     return _finished(ax, None)
 
@@ -105,7 +119,7 @@ def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = 
     >>> figure = plots.hit_map(som.hits_, som.topology)
     """
     refuse_model(hits, "hit_map(model.hits_, model.topology)")
-    table = _table(hits, "hits")
+    table = _table(hits, "hits", topology, finite=True)
     ax = _axes(ax, table)
     _draw_cells(ax, np.zeros_like(table), topology, None)
     share = np.sqrt(np.maximum(table, 0) / max(1.0, table.max()))  # of the cell's width
@@ -116,8 +130,14 @@ def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = 
     return _finished(ax, title or f"{int(table.sum()):,} rows, {table.size} units, {empty} of them empty")
 
 
-def _table(values: Any, name: str) -> np.ndarray:
-    table = on_host(values).astype(float)
+def _check_topology(topology: str) -> None:
+    if topology not in get_args(Topology):
+        raise ParameterError(f"topology={topology!r}: choose 'hexagonal' or 'rectangular', as model.topology says.")
+
+
+def _table(values: Any, name: str, topology: str, finite: bool = False) -> np.ndarray:
+    _check_topology(topology)
+    table = numbers(values, name, finite=finite)
     if table.ndim != 2 or not table.size:
         raise DataError(f"{name} has shape {table.shape}. Pass one number a unit, as (rows, columns).")
     return table
@@ -175,6 +195,5 @@ def _finished(ax: Any, title: str | None) -> Any:
     ax.autoscale_view()
     ax.set_aspect("equal")
     ax.set_axis_off()
-    if title is not None:
-        ax.set_title(title, fontsize="medium", color=INK, loc="left")
+    title_above(ax, title)
     return figure_of(ax)

@@ -9,11 +9,11 @@ import numpy as np
 
 from lowland.arrays.namespace import like, to_numpy, xp_of
 from lowland.arrays.random import generator
-from lowland.blocks.procrustes import Procrustes
+from lowland.blocks.procrustes import Procrustes, of_size_one
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.measure import Measure
-from lowland.quality.sides import coordinates
+from lowland.quality.sides import LEAST_ROWS, coordinates
 from lowland.run.run import run_for
 
 Resample = Literal["halves", "bootstrap"]
@@ -37,7 +37,7 @@ def stability(
     Parameters
     ----------
     method : not fitted, any with ``fit_transform``; copies of it are fitted.
-    X : rows, as the method takes them.
+    X : rows, as the method takes them; distances or a Gram matrix where it wants those (``metric="precomputed"``).
     y : labels, for methods that want them.
     resamples : how many draws.
     resample : "halves" draws half of the rows without repetition, "bootstrap" as many as there are with it.
@@ -54,24 +54,37 @@ def stability(
     """
     _check(method, resamples, resample)
     rows = open_rows(X)
+    pairwise = _takes_pairs(method)
     if rows.is_sparse:
-        raise DataTypeError("Sparse rows are not resampled here. Reduce them first, as with TruncatedSVD(50).")
+        remedy = "Pass those of all pairs." if pairwise else "Reduce them first, as with TruncatedSVD(50)."
+        raise DataTypeError(f"Sparse {'distances' if pairwise else 'rows'} are not resampled here. {remedy}")
     table = run_for(rows).to_array(rows, "Resampling")
     n = table.shape[0]
     labels = None if y is None else as_vector(y, n, "y")
     whole, kept = coordinates(_fitted(method, table, labels))
+    whole, _ = of_size_one(whole)
     size = math.sqrt(float(np.mean(np.sum((whole - whole.mean(axis=0)) ** 2, axis=1))))
     rng = generator(0 if random_state is None else random_state)
     shares, squares, times = [], np.zeros(n), np.zeros(n)
     place = np.cumsum(kept) - 1
     for _ in range(resamples):
         drawn = _drawn(n, resample, rng)
-        part = xp_of(table).take(table, like(drawn, table, xp_of(table).int64), axis=0)
-        Z, here = coordinates(_fitted(method, part, None if labels is None else labels[drawn]))
+        if len(np.unique(drawn)) < LEAST_ROWS:
+            raise DataError(f"A draw from the {n} rows has fewer than {LEAST_ROWS} different ones. Pass more rows.")
+        try:
+            Z, here = coordinates(
+                _fitted(method, _taken(table, drawn, pairwise), None if labels is None else labels[drawn])
+            )
+        except ValueError as error:  # says how many rows there are: those drawn
+            raise DataError(f"With {len(drawn)} rows, drawn from the {n}: {error}") from error
         both = kept[drawn[here]]
-        Z, at = Z[both], drawn[here][both]
-        if len(Z) < 3:
-            raise DataError("A resample has fewer than three rows in common with all of them. Pass more rows.")
+        (Z, _), at = of_size_one(Z[both]), drawn[here][both]
+        if len(np.unique(at)) < LEAST_ROWS:
+            raise DataError(
+                f"A draw has coordinates for {here.sum()} of its {len(drawn)} rows, and all rows together leave nearly "
+                "all of these out: the two pictures cannot be compared. Let the method leave no rows out, as "
+                "disconnected='connect' does, or pass the rows of one part."
+            )
         B = whole[place[at]]
         Z, B = _as_wide(Z, B.shape[1]), _as_wide(B, Z.shape[1])
         laid = Procrustes.onto(Z, B)
@@ -103,6 +116,19 @@ def _fitted(method: Any, X: Any, y: np.ndarray | None) -> np.ndarray:
 
     model = clone(method)
     return to_numpy(model.fit_transform(X) if y is None else model.fit_transform(X, y))
+
+
+def _takes_pairs(method: Any) -> bool:
+    """Whether X holds a number for each pair of rows, so that columns are drawn with the rows."""
+    tags = getattr(method, "__sklearn_tags__", None)
+    return tags is not None and bool(tags().input_tags.pairwise)
+
+
+def _taken(table: Any, drawn: np.ndarray, pairwise: bool) -> Any:
+    xp = xp_of(table)
+    rows = like(drawn, table, xp.int64)
+    part = xp.take(table, rows, axis=0)
+    return xp.take(part, rows, axis=1) if pairwise else part
 
 
 def _drawn(n: int, resample: str, rng: np.random.Generator) -> np.ndarray:

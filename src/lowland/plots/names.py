@@ -1,0 +1,49 @@
+"""Where the names of arrows stand: beside their tips, and not on top of each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_TURNS = np.radians([0, 25, -25, 50, -50, 80, -80, 115, -115, 150, -150])  # from the arrow's own direction
+_STEPS = (0.0, 1.0, 2.0, 3.0, 4.5, 6.0)  # away from the tip, in heights of a name
+_ALONG = np.linspace(0.1, 1, 12)  # points of an arrow that a name should leave free
+
+
+def places_of_names(start: np.ndarray, tips: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    """Return the middle of each name's box, (m, 2): one after the other, each where it hides the least.
+
+    start : (2,) where all arrows begin; tips : (m, 2); sizes : (m, 2) width and height of the names; frame : (2, 2) the
+    lower left and the upper right corner of what names should not leave. All in the same unit, such as pixels.
+    """
+    arrows = (start + _ALONG[:, None, None] * (tips - start)).reshape(-1, 2)
+    low, high = np.empty((0, 2)), np.empty((0, 2))  # corners of the names that have a place
+    middles = np.empty_like(tips)
+    for j, (tip, size) in enumerate(zip(tips, sizes, strict=True)):
+        angle = np.arctan2(*(tip - start)[::-1])
+        turns, steps = (grid.ravel() for grid in np.meshgrid(_TURNS, _STEPS))
+        ways = np.column_stack([np.cos(angle + turns), np.sin(angle + turns)])  # (c, 2)
+        near = np.abs(ways) @ size / 2 + 0.25 * size[1]  # so far from its tip a box hides none of the arrow
+        found = tip + ways * (near + steps * size[1])[:, None]
+        a, b = found - size / 2, found + size / 2
+        inside = _common(a, b, frame[:1], frame[1:])[:, 0]
+        on_names = _common(a, b, low, high).sum(axis=1)
+        on_arrows = _within(arrows, a[:, None], b[:, None]).sum(axis=1)
+        leaders = tip + _ALONG[:, None, None] * (found - tip)  # (12, c, 2)
+        crossed = _within(leaders[:, :, None], low, high).any(axis=0).sum(axis=1)
+        area = size.prod()
+        cost = (
+            20 * (on_names + area - inside) / area + 0.5 * on_arrows + 2 * crossed + 0.6 * steps + 0.4 * np.abs(turns)
+        )
+        best = cost.argmin()
+        middles[j], low, high = found[best], np.vstack([low, a[best]]), np.vstack([high, b[best]])
+    return middles
+
+
+def _within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.asarray(np.all((points > low) & (points < high), axis=-1))
+
+
+def _common(a: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The area that boxes from a to b share with boxes from low to high, (c, m)."""
+    sides = np.minimum(b[:, None], high) - np.maximum(a[:, None], low)
+    return np.maximum(sides, 0).prod(axis=2)
