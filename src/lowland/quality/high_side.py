@@ -89,7 +89,7 @@ class HighSide:
             raise DataError(
                 f"X has {high.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
             )
-        return (high if kept.all() else high.among(kept)), Side(C)
+        return (high if kept.all() else high.among(kept)), Side.of(C)
 
     def among(self, kept: np.ndarray) -> Self:
         """Prepare the marked rows alone: ranks among them are other ones."""

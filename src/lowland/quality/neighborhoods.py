@@ -15,7 +15,7 @@ from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks, over_blocks
 from lowland.errors import ParameterError
 from lowland.quality.high_side import HighSide
-from lowland.quality.measure import NORMAL, Measure
+from lowland.quality.measure import Measure, interval_about
 from lowland.quality.sides import Looked, Sample, Sides, check_neighbors, drawn_rows, open_sides
 
 COUNTED = 1 << 30  # pairs of rows that "auto" compares for the ranks of a few neighbours
@@ -283,11 +283,12 @@ class Orders:
         r = ((n - 1) * q - k) / (n - 1 - k)
         low = top = None
         if high.looked.rows is not None:
-            spread = np.sqrt(np.maximum(0, self.squares[:-1] / m - shared**2) * m / (m - 1))
-            half = NORMAL * spread / k * (n - 1) / (n - 1 - k) * np.sqrt(1 / m - 1 / n)
-            low, top = r - half, r + half
+            spread = np.sqrt(np.maximum(0, self.squares[:-1] / m - shared**2) * m / (m - 1)) / k
+            ends = interval_about(q, spread, m, n, ends=(np.maximum(0, 2 * k - n + 1) / k, 1.0))
+            low, top = (((n - 1) * end - k) / (n - 1 - k) for end in ends)
         about = f"Share of common neighbours beyond chance over all {n - 2:,} sizes, small ones counting most."
-        area = high.looked.mean("area under R_NX", self.areas, "higher", about, per_row=per_row)
+        ends = (-_area_weights(n)[2], 1.0)
+        area = high.looked.mean("area under R_NX", self.areas, "higher", about, ends=ends, per_row=per_row)
         return CoRanking(k, q, r, q - k / (n - 1), area, low, top, area.sample, area.left_out)
 
 
@@ -410,4 +411,6 @@ def _relative(
 
 def _lcmc(looked: Looked, shared: np.ndarray, k: int, *, per_row: bool = False) -> Measure:
     about = f"Share of the {k} nearest that data and embedding have in common, less what chance gives."
-    return looked.mean("LCMC", shared / k - k / (looked.n - 1), "higher", about, per_row=per_row)
+    chance = k / (looked.n - 1)
+    ends = (-chance, 1 - chance)
+    return looked.mean("LCMC", shared / k - chance, "higher", about, ends=ends, per_row=per_row)

@@ -16,7 +16,7 @@ from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.quality.measure import Better, Measure, interval_about
+from lowland.quality.measure import Better, Ends, Measure, interval_about
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite, run_for
 
@@ -49,12 +49,16 @@ class Looked:
         """How many rows were drawn; None: none were."""
         return None if self.rows is None else len(self.rows)
 
-    def mean(self, name: str, values: np.ndarray, better: Better, about: str, *, per_row: bool = False) -> Measure:
+    def mean(
+        self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Ends = (0.0, 1.0),
+        per_row: bool = False,
+    ) -> Measure:  # fmt: skip
         """The mean of a value of each row looked at, with its interval where they were drawn."""
         value = float(values.mean())
-        low, high = (None, None)
+        low = high = None
         if self.rows is not None:
-            low, high = interval_about(value, float(values.std(ddof=1)), len(values), self.n)
+            found = interval_about(value, float(values.std(ddof=1)), len(values), self.n, ends=ends)
+            low, high = (float(end) for end in found)
         each = self.spread(values) if per_row else None
         return Measure(name, value, each, better, about, low, high, self.sample, self.left_out)
 
@@ -90,7 +94,7 @@ def open_sides(X: Any, Z: Any, metric: Metric = "euclidean") -> Sides:
         )
     if not kept.all():
         side = side.among(kept)
-    return Sides(side, Side(C), kept, LocalRun())
+    return Sides(side, Side.of(C), kept, LocalRun())
 
 
 def high_side(X: Any, metric: Metric) -> Side:
@@ -104,7 +108,7 @@ def high_side(X: Any, metric: Metric) -> Side:
         table = check_distances(table)
     elif bool((table == table[:1]).all()):
         raise DataError("All rows of X are equal: none is nearer than another. Check the columns that were chosen.")
-    return Side(table, metric)
+    return Side.of(table, metric)
 
 
 def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -127,6 +131,16 @@ def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     if bool((C[:1] == C).all()):
         raise DataError("All rows of Z are equal: it shows one point. Check the method that made it, and its input.")
     return C, kept
+
+
+def points(Z: Any, metric: Metric) -> tuple[Side, np.ndarray]:
+    """Open coordinates to be compared in a metric, or distances that were given, and which rows have some."""
+    check_metric(metric, {})
+    if metric == "precomputed":
+        side = high_side(Z, metric)
+        return side, np.ones(side.n, dtype=bool)
+    C, kept = coordinates(Z)
+    return Side.of(C, metric), kept
 
 
 def labels_of(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
