@@ -25,7 +25,7 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"The labels are of type {y.dtype}. Give whole numbers or texts.")
     if y.dtype.kind == "O" and all(isinstance(v, numbers.Number) for v in y):
         y = np.array(y.tolist())  # numbers in a column of objects are numbers
-    missing = _missing(y)
+    missing = int(without_label(y).sum())
     if missing:
         raise DataError(
             f"Input y contains NaN or blanks: {missing} row{'s' * (missing != 1)} without a label. "
@@ -52,13 +52,13 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes
 
 
-def _missing(y: np.ndarray) -> int:
-    """How many rows have no label: NaN, None, or what pandas and polars write for them."""
+def without_label(y: np.ndarray) -> np.ndarray:
+    """Return which rows have no label, (n,) bool: NaN, None, or what pandas and polars write for them."""
     if y.dtype.kind == "f":
-        return int(np.isnan(y).sum())
+        return np.isnan(y)
     if y.dtype.kind != "O":
-        return 0
-    return sum(v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in y)
+        return np.zeros(len(y), dtype=bool)
+    return np.array([v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in y], dtype=bool)
 
 
 def joined_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -137,15 +137,22 @@ def shepard(
     return _Compared.of(X, Z, metric, sample, random_state).correlating().shepard()
 
 
-def distance_measures(high: HighSide, Z: Side) -> tuple[tuple[Measure, ...], Shepard]:
-    """Every measure of distances, in any unit of Z, and their diagram, from one table of them.
+@dataclass(frozen=True, eq=False)
+class OfDistances:
+    """Every measure of distances that can be told, and their diagram."""
 
-    Where all distances are equal on one side there are no correlations, and those of the diagram are NaN.
-    """
-    compared = _Compared(high.pairs, Z)
-    diagram = compared.shepard()
-    correlations = (diagram.spearman, diagram.pearson, compared.residual()) if all(compared.differ) else ()
-    return (compared.normalized(rescale=True), compared.sammon(rescale=True), *correlations), diagram
+    measures: tuple[Measure, ...]
+    diagram: Shepard  # its correlations are NaN where all distances are equal on one side
+    differ: tuple[bool, bool]  # whether distances differ in the data and in the embedding
+
+    @classmethod
+    def of(cls, high: HighSide, Z: Side) -> OfDistances:
+        """In any unit of Z, from one table of them."""
+        compared = _Compared(high.pairs, Z)
+        diagram, differ = compared.shepard(), compared.differ
+        correlations = (diagram.spearman, diagram.pearson, compared.residual()) if all(differ) else ()
+        stresses = compared.normalized(rescale=True), compared.sammon(rescale=True)
+        return cls((*stresses, *correlations), diagram, differ)
 
 
 @dataclass(frozen=True, eq=False)

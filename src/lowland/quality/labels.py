@@ -274,13 +274,17 @@ class _Near:
         return named
 
 
-def label_measures(high: HighSide, Z: Side, codes: np.ndarray, k: int) -> tuple[Measure, ...]:
-    """Every measure of labels of a few rows among all, and the accuracy there was in the data."""
-    looked = high.looked
-    near = _Near(Z.nearest(k, high.run, looked.rows), codes, looked)
-    return (
-        near.hit(),
-        near.accuracy(),
-        _Near(high.nearest(k), codes, looked).accuracy(" in the data"),
-        silhouette_of(Z, codes, int(codes.max()) + 1, looked),
-    )
+def label_measures(
+    high: HighSide, Z: Side, codes: np.ndarray, k: int, differ: tuple[bool, bool] = (True, True)
+) -> tuple[Measure, ...]:
+    """Every measure of labels of a few rows among all, and the accuracy there was in the data.
+
+    Where distances do not differ, in the data or in the embedding, no row has nearest ones to be asked.
+    """
+    looked, found = high.looked, []
+    if differ[1]:
+        near = _Near(Z.nearest(k, high.run, looked.rows), codes, looked)
+        found += [near.hit(), near.accuracy()]
+    if differ[0]:
+        found.append(_Near(high.nearest(k), codes, looked).accuracy(" in the data"))
+    return (*found, silhouette_of(Z, codes, int(codes.max()) + 1, looked))

@@ -74,14 +74,17 @@ def has_way_back(model: Any) -> bool:
     return hasattr(model, "inverse_transform") and hasattr(model, "_decoding") and hasattr(model, "_encoding")
 
 
+def no_way_back(model: Any) -> str:
+    """Return what to say of a method that does not lead back."""
+    remedy = "Pass a fitted method with inverse_transform, such as PCA."
+    if getattr(model, "fit_inverse_transform", None) is False:
+        remedy = f"Fit {type(model).__name__}(fit_inverse_transform=True)."
+    return f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. {remedy}"
+
+
 def _opened(model: Any, X: Any) -> tuple[Any, Any, RowErrors]:
     if not has_way_back(model):
-        remedy = "Pass a fitted method with inverse_transform, such as PCA."
-        if getattr(model, "fit_inverse_transform", None) is False:
-            remedy = f"Fit {type(model).__name__}(fit_inverse_transform=True)."
-        raise DataTypeError(
-            f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. {remedy}"
-        )
+        raise DataTypeError(no_way_back(model))
     rows, run = model._rows_to_map(X)
     if isinstance(model, PointMap):  # as many numbers a row as points were kept
         rows = in_slabs(rows, model._kept_points())

@@ -11,10 +11,11 @@ import numpy as np
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.arrays.random import generator
 from lowland.blocks.distances import check_distances
+from lowland.blocks.labels import classes_of, without_label
 from lowland.blocks.metrics import Metric, check_metric
 from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks
-from lowland.data.open import open_rows
+from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.measure import Better, Ends, Measure, interval_about
 from lowland.run.local import LocalRun
@@ -144,14 +145,23 @@ def points(Z: Any, metric: Metric) -> tuple[Side, np.ndarray]:
 
 
 def labels_of(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes, and the number of the class of each row that has coordinates."""
-    from lowland.blocks.labels import classes_of
-    from lowland.data.open import as_vector
+    """Return the classes, and the number of the class of each row that has coordinates; others need no label."""
+    return classes_of(_one_a_row(y, len(kept))[kept])
 
+
+def strata_of(y: Any, n: int) -> np.ndarray:
+    """Return the number of the class of each row, (n,), of which a sample takes even shares; -1 without a label."""
+    labels = _one_a_row(y, n)
+    named, strata = ~without_label(labels), np.full(n, -1)
+    if named.any():
+        strata[named] = classes_of(labels[named], least=1)[1]
+    return strata
+
+
+def _one_a_row(y: Any, n: int) -> np.ndarray:
     if is_sparse(y):
         raise DataTypeError("The labels y are sparse. Pass y.toarray().")
-    labels = as_vector(to_numpy(y) if is_array(y) else y, len(kept), "y")
-    return classes_of(labels[kept])
+    return as_vector(to_numpy(y) if is_array(y) else y, n, "y")
 
 
 def check_neighbors(k: int, n: int, *, half: bool = True) -> None:
