@@ -299,7 +299,8 @@ class _Compared:
 
     def _correlation(self, name: str, about: str, of: _Moments) -> Measure:
         r = of.r if all(self.differ) else math.nan
-        return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0))
+        # a row whose distances say nothing lowers r by no more than r in pairs of two: once the way to the end
+        return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0), shared=1)
 
     def correlating(self) -> _Compared:
         """Refuse distances that are all equal."""

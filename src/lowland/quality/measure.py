@@ -49,8 +49,8 @@ def interval_about(
     spread says nothing of them: if the mean of all rows lies δ nearer to an end at the distance R, then because a share
     δ/R of them stands there, and the variance is (1 - δ/R)(spread² + δR). The interval holds every δ that Student's t
     does not refuse with this variance: Wilson's (1927, doi:10.2307/2276774) where rows are right or wrong, and the
-    rule of three, nearly, where all that were drawn are equal. Each value may be shared by so many rows, as a
-    distance is by two.
+    rule of three, nearly, where all that were drawn are equal. ``shared``: a row has a say in so many times its
+    share of the whole, as in sums over pairs, which are of two rows.
     """
     q = student(m - 1) ** 2 * max(0.0, 1 / m - 1 / n)
     low, high = (_reach(np.abs(end - value) * shared, spread, q) for end in ends)

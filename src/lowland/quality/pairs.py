@@ -106,7 +106,7 @@ class Pairs:
 
     def measure(
         self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Ends,
-        of: Callable[[float], float] = float, each: Callable[[], np.ndarray] | None = None,
+        shared: int = 2, of: Callable[[float], float] = float, each: Callable[[], np.ndarray] | None = None,
     ) -> Measure:  # fmt: skip
         """A measure, ``of`` a value between two ends, with its interval where rows were drawn.
 
@@ -116,6 +116,6 @@ class Pairs:
         if self.looked.rows is not None:
             without, m = left(), self.m
             spread = (m - 1) * float(np.sqrt(np.mean((without - without.mean()) ** 2) * m / (m - 1)))
-            low, high = (of(float(e)) for e in interval_about(value, spread, m, self.side.n, ends=ends, shared=2))
+            low, high = (of(float(e)) for e in interval_about(value, spread, m, self.side.n, ends=ends, shared=shared))
         per_row = None if each is None else self.looked.spread(each())
         return Measure(name, of(value), per_row, better, about, low, high, self.looked.sample, self.looked.left_out)
