@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from lowland import quality
-from lowland.quality.measure import interval_about
-from lowland.study.downstream import wilson
+from lowland.quality.measure import interval_about, wilson
 
 
 @pytest.mark.parametrize("m", [20, 80, 500])
@@ -23,6 +23,12 @@ def test_rare_errors_are_held(m, share, wrong):
     assert np.all(high - low > 1 / m)
     assert low.min() >= 0
     assert high.max() <= 1
+
+
+def test_shares_have_the_interval_that_scipy_gives():
+    for right, n in ((0, 7), (4, 20), (50, 100), (37, 37)):
+        expected = binomtest(right, n).proportion_ci(method="wilson")
+        assert wilson(right / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_of_rows_right_or_wrong_it_is_wilsons():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowland import quality
+from lowland import PCA, quality
 from lowland.blocks.ranks import Side
 from lowland.errors import DataError
 
@@ -80,3 +80,10 @@ def test_ordinary_numbers_are_not_copied():
     X = np.random.default_rng(0).standard_normal((50, 3)) * 1e15
     assert Side.of(X).X is X
     assert Side.of(X * 1e200, lambda a, b: abs(a - b).max()).unit == 1
+
+
+def test_variance_that_is_lost_is_not_explained():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    model = PCA(2).fit(X)
+    with pytest.raises(DataError, match="vary too little to be squared"):
+        quality.explained_share(model, 1e-162 * X)

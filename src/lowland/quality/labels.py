@@ -13,7 +13,7 @@ from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks, over_blocks
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.high_side import ORDERED, HighSide
-from lowland.quality.measure import Measure, interval_about, student
+from lowland.quality.measure import Measure, student, wilson
 from lowland.quality.neighborhoods import COUNTED
 from lowland.quality.sides import Looked, Sample, check_neighbors, coordinates, drawn_rows, labels_of, points
 from lowland.run.local import LocalRun
@@ -223,8 +223,8 @@ def _held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float,
     """The interval of an accuracy in folds, no narrower than chance in n rows makes it: folds may happen to agree."""
     f = len(scores)
     half = student(f - 1) * float(scores.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
-    low, high = interval_about(value, math.sqrt(value * (1 - value)), n, ends=(0.0, 1.0))
-    return max(0.0, min(value - half, float(low))), min(1.0, max(value + half, float(high)))
+    low, high = wilson(value, n)
+    return max(0.0, min(value - half, low)), min(1.0, max(value + half, high))
 
 
 class _Near:

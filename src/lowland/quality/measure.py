@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 Better = Literal["lower", "higher"]
+_NORMAL = 1.959963984540054  # standard errors on either side that hold 95 %
 Ends = tuple[float, float]  # the least and the greatest value there can be
 
 
@@ -55,6 +56,12 @@ def interval_about(
     q = student(m - 1) ** 2 * max(0.0, 1 / m - 1 / n)
     low, high = (_reach(np.abs(end - value) * shared, spread, q) for end in ends)
     return np.maximum(value - low, np.minimum(ends[0], value)), np.minimum(value + high, np.maximum(ends[1], value))
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Return the ends between which 95 % of such shares of n rows lie (Wilson 1927, doi:10.2307/2276774)."""
+    q, spread = _NORMAL**2 / n, math.sqrt(share * (1 - share))
+    return share - float(_reach(share, spread, q)), share + float(_reach(1 - share, spread, q))
 
 
 def _reach(R: Any, spread: Any, q: float) -> Any:

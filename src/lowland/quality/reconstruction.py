@@ -20,6 +20,8 @@ from lowland.errors import DataError, DataTypeError
 from lowland.methods.maps import Affine, PointMap
 from lowland.quality.measure import Measure
 
+_LEAST = 1e-290  # sums of squares below have lost digits
+
 
 def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     """Return the mean over the rows of |x - x̂|², x̂ being the row that comes back from its coordinates.
@@ -63,8 +65,11 @@ def explained_share(model: Any, X: Any) -> Measure:
     rows, run, errors = _opened(model, X)
     total = run.fold(rows, errors, name="measuring rows")
     spread = float(xp_of(total.columns.squares).sum(total.columns.squares))
-    if spread <= 0:
-        raise DataError(f"All rows of {rows.source} are the same: there is no variance to explain. Pass other rows.")
+    if spread <= _LEAST:
+        raise DataError(
+            f"All rows of {rows.source} are the same, or vary too little to be squared: there is no variance to "
+            "explain. Pass other rows, or rescale the columns."
+        )
     about = f"Share of the variance of {rows.source} that {errors.width} coordinates keep."
     return Measure("explained share", 1 - total.squares / spread, None, "higher", about)
 
