@@ -57,6 +57,39 @@ def test_rows_without_coordinates_are_told(lowland, files):
     assert "1 row without coordinates left out." in result.stdout
 
 
+def test_columns_of_the_coordinates(lowland, files):
+    iris, Z = load("iris"), np.load("z.npy")
+    labels = np.array(["setosa", "versicolor", "virginica"], dtype=object)[iris.y]
+    wide = np.column_stack([np.arange(150).astype(object), Z.astype(object), labels])
+    write_chunks([wide], "wide.csv", ["id", "one", "two", "kind"])
+    words = ("--label", "kind", "--json")
+    found = lowland("judge", "iris.csv", "wide.csv", "--coordinates", "one,two", *words)
+    assert found.exit_code == 0, found.stderr
+    plain = json.loads(lowland("judge", *files, *words).stdout)["measures"]
+    assert [m["value"] for m in json.loads(found.stdout)["measures"]] == pytest.approx([m["value"] for m in plain])
+    refused = lowland("judge", "iris.csv", "wide.csv", "--label", "kind")
+    assert refused.exit_code == 1
+    assert "Columns of COORDINATES are chosen with --coordinates." in refused.stderr
+    assert "three" in lowland("judge", "iris.csv", "wide.csv", "--coordinates", "three", "--label", "kind").stderr
+
+
+def test_a_sample_of_distances_is_told(lowland):
+    X = np.random.default_rng(0).standard_normal((1600, 3))
+    np.save("x.npy", X)
+    np.save("z.npy", X[:, :2])
+    told = lowland("judge", "x.npy", "z.npy").stdout
+    assert "Stresses and correlations come from the distances among 1,448 rows that were drawn; --sample" in told
+    assert "compared with all others" not in told
+
+
+def test_what_cannot_be_told_is_said(lowland, files):
+    fit = lowland("fit", "isomap", "iris.csv", "--label", "kind", "--n-neighbors", 50, "--model", "i.lowland")
+    assert fit.exit_code == 0, fit.stderr
+    result = lowland("judge", *files, "--drop", "kind", "--model", "i.lowland")
+    assert result.exit_code == 0
+    assert "A Isomap has no way back" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [

@@ -1,5 +1,7 @@
 """Stress, Shepard diagram and residual variance against numpy, scipy, the methods that minimise them, and laws."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -118,6 +120,34 @@ def test_intervals_cover_as_often_as_they_say(of):
     assert np.mean([m.value for m in found]) == pytest.approx(value, rel=0.1)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "seuclidean", "precomputed"])
+def test_distances_that_are_too_many_to_keep_are_measured_again(cloud, metric, monkeypatch):
+    X, Z = cloud
+    if metric == "precomputed":
+        X = cdist(X, X)
+    every = (quality.raw_stress, quality.normalized_stress, quality.sammon_stress, quality.residual_variance)
+
+    def found():
+        both = [of(X, Z, metric=metric, sample=sample) for of in every for sample in (None, 90)]
+        return [each for m in both for each in (m.value, m.high) if each is not None]
+
+    kept = found()
+    monkeypatch.setattr("lowland.quality.pairs.KEPT_BYTES", 0)
+    monkeypatch.setattr("lowland.quality.pairs._BLOCK", 200 * 30)
+    assert found() == pytest.approx(kept, rel=1e-12)
+
+
+def test_the_stress_of_all_rows_holds_no_table_of_pairs(rng):
+    X = rng.standard_normal((4000, 3))
+    quality.normalized_stress(X[:500], X[:500, :2])
+    tracemalloc.start()
+    found = quality.normalized_stress(X, X[:, :2], sample=None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.sample is None
+    assert peak < 80e6  # one table of distances has 128 MB
+
+
 def test_rows_without_coordinates_are_left_out(cloud):
     X, Z = cloud
     holes = Z.copy()
@@ -143,5 +173,5 @@ def test_metrics_that_learn_from_all_rows(cloud):
 
 def test_equal_distances_cannot_correlate():
     X = np.eye(4)  # a simplex
-    with pytest.raises(DataError, match="All distances are equal on one side"):
+    with pytest.raises(DataError, match="All distances are equal in the data"):
         quality.residual_variance(X, X[:, :2] + np.arange(8).reshape(4, 2) ** 2)

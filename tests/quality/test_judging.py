@@ -41,7 +41,76 @@ def test_judge_gives_what_each_measure_gives(iris):
     assert found["nearest-neighbour accuracy in the data"].value == in_data
     assert len(found) == len(alone) + 1
     assert len(quality.judge(iris.X, Z)) == 11
-    assert len(quality.judge(iris.X, Z, model=lowland.Isomap(2, n_neighbors=50).fit(iris.X))) == 11  # no way back
+
+
+def test_what_cannot_be_told_is_said_and_the_rest_given(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    with pytest.warns(lowland.errors.DataWarning, match=r"down and back is not measured\. A Isomap has no way back"):
+        assert len(quality.judge(iris.X, Z, model=lowland.Isomap(2, n_neighbors=50).fit(iris.X))) == 11
+    with pytest.warns(lowland.errors.DataWarning, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
+        quality.judge(iris.X, Z, model=lowland.KernelPCA(2).fit(iris.X))
+
+
+def test_where_all_distances_are_equal_stresses_are_left():
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((60, 60)))[0]  # equal but for rounding
+    y = np.arange(60) % 2
+    for X in (np.eye(60), 1e-200 * np.eye(60), turn):
+        with pytest.warns(lowland.errors.DataWarning, match="All distances are equal in the data: no row is nearer"):
+            found = {m.name: m.value for m in quality.judge(X, X[:, :2], y)}
+        expected = [
+            "normalized stress",
+            "Sammon stress",
+            "neighbourhood hit",
+            "nearest-neighbour accuracy",
+            "silhouette",
+        ]
+        assert list(found) == expected
+        assert found["normalized stress"] == quality.normalized_stress(X, X[:, :2]).value
+    with pytest.warns(lowland.errors.DataWarning, match="equal in the embedding"):
+        names = [m.name for m in quality.judge(rng.standard_normal((60, 3)), np.eye(60), y)]
+    assert "nearest-neighbour accuracy in the data" in names
+    assert "trustworthiness" not in names
+    with pytest.raises(DataError, match="All distances are equal in the embedding"):
+        quality.shepard(rng.standard_normal((60, 3)), np.eye(60))
+
+
+def test_rows_left_out_need_no_label(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    Z[[3, 77]] = np.nan
+    kept = np.isfinite(Z[:, 0])
+    labels = {"nan": np.where(kept, iris.y, np.nan), "none": np.where(kept, iris.y.astype(str), None)}
+    for y in labels.values():
+        for sample in ("auto", 60):
+            found = quality.judge(iris.X, Z, y, sample=sample)
+            assert {m.left_out for m in found} == {2}
+        high = quality.HighSide.of(iris.X, labels=y)
+        assert [m.value for m in quality.judge(high, Z, y)] == pytest.approx(
+            [m.value for m in quality.judge(iris.X[kept], Z[kept], iris.y[kept])]
+        )
+        with pytest.raises(DataError, match="2 rows without a label"):
+            quality.judge(iris.X, lowland.PCA(2).fit_transform(iris.X), y)
+
+
+def test_choices_that_contradict_a_high_side_are_refused(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    high = quality.HighSide.of(iris.X, metric="manhattan", sample=50, random_state=2)
+    plain = quality.judge(high, Z)
+    same = quality.judge(high, Z, metric="manhattan", sample=50, random_state=2)
+    assert [m.value for m in same] == [m.value for m in plain]
+    for contrary in ({"metric": "cosine"}, {"sample": 60}, {"sample": None}, {"random_state": 3}):
+        (name,) = contrary
+        for measure in (quality.judge, quality.co_ranking, quality.normalized_stress, quality.shepard):
+            with pytest.raises(ParameterError, match=f"{name}=.* this HighSide was made with {name}="):
+                measure(high, Z, **contrary)
+    with pytest.raises(ParameterError, match="this HighSide was made with metric='manhattan'"):
+        quality.co_ranking_matrix(high, Z, metric="cosine")
+    with pytest.raises(ParameterError, match="looks at 50 of 150 rows"):
+        quality.co_ranking_matrix(high, Z)
+    whole = quality.HighSide.of(iris.X, metric="manhattan")
+    np.testing.assert_array_equal(
+        quality.co_ranking_matrix(whole, Z), quality.co_ranking_matrix(iris.X, Z, metric="manhattan")
+    )
 
 
 def test_the_high_side_is_prepared_once(iris, monkeypatch):

@@ -12,6 +12,7 @@ import lowland
 from lowland import quality
 from lowland.blocks import ranks as blocks
 from lowland.blocks.ranks import Side
+from lowland.blocks.searching import over_blocks
 from lowland.data import load
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.kernels import ranks as kernels
@@ -309,6 +310,21 @@ def test_ranks_that_are_too_many_to_keep_are_found_again(cloud, monkeypatch):
     monkeypatch.setattr("lowland.quality.high_side.KEPT_BYTES", 0)
     monkeypatch.setattr("lowland.quality.high_side._BLOCK", 300 * 70)
     np.testing.assert_array_equal(quality.co_ranking(X, Z).q_nx, kept.q_nx)
+
+
+def test_curves_of_many_blocks_are_added_as_they_come(cloud, monkeypatch):
+    def nothing_kept(*work):
+        assert set(over_blocks(*work)) == {None}
+
+    X, Z = cloud
+    once = quality.co_ranking(X, Z, sample=200)
+    monkeypatch.setattr("lowland.quality.high_side._BLOCK", 300)  # a row at a time
+    monkeypatch.setattr("lowland.quality.neighborhoods.over_blocks", nothing_kept)
+    again = quality.co_ranking(X, Z, sample=200)
+    np.testing.assert_array_equal(again.q_nx, once.q_nx)
+    np.testing.assert_array_equal(again.r_nx_low, once.r_nx_low)
+    with lowland.config(threads=3):
+        np.testing.assert_array_equal(quality.co_ranking(X, Z, sample=200).r_nx_low, once.r_nx_low)
 
 
 def test_a_high_side_is_made_once(cloud, monkeypatch):

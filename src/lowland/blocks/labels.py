@@ -53,13 +53,12 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
 
 
 def without_label(y: np.ndarray) -> np.ndarray:
-    """Return which rows have no label: NaN, None, or what pandas and polars write for them."""
+    """Return which rows have no label, (n,) bool: NaN, None, or what pandas and polars write for them."""
     if y.dtype.kind == "f":
         return np.isnan(y)
     if y.dtype.kind != "O":
         return np.zeros(len(y), dtype=bool)
-    blank = (v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in y)
-    return np.fromiter(blank, dtype=bool, count=len(y))
+    return np.array([v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in y], dtype=bool)
 
 
 def joined_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -14,9 +14,11 @@ from lowland.blocks.metrics import METRICS, Metric
 from lowland.blocks.neighbors import searcher_of
 from lowland.blocks.products import Products, candidates
 from lowland.blocks.searching import Comparisons, Space, blocks, over_blocks
+from lowland.blocks.units import largest_of, power_of_two
 from lowland.run.run import Run
 
 _FEW_COLUMNS = 16  # up to this many, differences cost no more than products
+_ORDINARY = 2.0**60  # the largest number up to which points keep their unit, and one over the smallest
 _TILE = 1008  # rows and columns of a product; a power of two would turn badly in the cache
 _PAIRS = 1 << 21  # distances that a thread has in hand
 _TRIED = 64  # rows on which products in single precision are tried
@@ -30,6 +32,29 @@ class Side:
     X: np.ndarray  # (n, d), or (n, n) distances
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
+    unit: float = 1.0  # what X was divided by
+
+    @classmethod
+    def of(cls, X: np.ndarray, metric: Metric = "euclidean") -> Side:
+        """The points in a unit in which squares of their distances, and products of such, are numbers.
+
+        It is a power of two, so that no digit is lost, and 1 for all but astronomic numbers. A user's own function and
+        places on the globe are taken as they are.
+        """
+        size = largest_of(X)
+        if callable(metric) or metric == "haversine" or size == 0 or 1 / _ORDINARY <= size <= _ORDINARY:
+            return cls(X, metric)
+        unit = float(power_of_two(size))
+        return cls(X / X.dtype.type(unit), metric, unit=unit)
+
+    @property
+    def length(self) -> float:
+        """What a distance of one is in the unit that X came in; infinite or zero where that is no number."""
+        if self.metric == "precomputed":
+            return self.unit
+        power = METRICS[str(self.metric)].power if self.metric in METRICS else None
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.float64(self.unit) ** (power or 0))
 
     @property
     def n(self) -> int:
@@ -37,9 +62,9 @@ class Side:
         return len(self.X)
 
     def among(self, kept: np.ndarray) -> Side:
-        """The marked points alone."""
+        """The marked or numbered points alone."""
         X = self.X[np.ix_(kept, kept)] if self.metric == "precomputed" else self.X[kept]
-        return Side(X, self.metric, self.params)
+        return Side(X, self.metric, self.params, self.unit)
 
     def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the k nearest points to all points, or to those at ``rows``, nearest first, (m, k); exactly."""
@@ -49,12 +74,11 @@ class Side:
         """Return the distances of some points to all, (m, n) float64."""
         return np.asarray(self._compare._lengths(self._powers(rows)), dtype=np.float64)
 
-    def distances_among(self, rows: np.ndarray) -> np.ndarray:
-        """Return the distances of some points to each other, (m, m) float64."""
-        if self.metric in METRICS and METRICS[str(self.metric)].learn is not None:  # from all points
-            return self.distances(rows)[:, rows]
-        X = self.X[np.ix_(rows, rows)] if self.metric == "precomputed" else self.X[rows]
-        return Side(X, self.metric, self.params).distances(np.arange(len(rows)))
+    def alone(self, rows: np.ndarray) -> Side | None:
+        """The points at ``rows``, at the same distances from each other; None where those depend on all points."""
+        if len(rows) == self.n:
+            return self
+        return None if self.metric in METRICS and METRICS[str(self.metric)].learn is not None else self.among(rows)
 
     # --- ranks ---
 

@@ -10,14 +10,16 @@ import click
 
 from lowland.cli import options
 
+OF_PAIRS = ("normalized stress", "Sammon stress", "Spearman correlation", "Pearson correlation", "residual variance")
+
 
 def run(
-    data: Path, file: Path, columns: Any, drop: Any, label: str | None, model: Path | None, n_neighbors: int,
-    sample: int | None, random_state: int, memory: Any, threads: Any, progress: Any, as_json: bool,
+    data: Path, file: Path, columns: Any, drop: Any, label: str | None, coordinates: Any, model: Path | None,
+    n_neighbors: int, sample: int | None, random_state: int, memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
     """Open both, measure, tell."""
     from lowland.cli import show
-    from lowland.data.open import open_rows, read_column
+    from lowland.data.open import read_column
     from lowland.methods.store import load
     from lowland.quality import HighSide
     from lowland.quality import judge as judged
@@ -28,12 +30,23 @@ def run(
         y = None if label is None else read_column(data, label)
         high = HighSide.of(rows, labels=y, sample=sample or "auto", random_state=random_state)
         est = None if model is None else load(model)
-        found = judged(high, open_rows(file), y, model=est, n_neighbors=n_neighbors)
+        found = judged(high, _opened(file, coordinates), y, model=est, n_neighbors=n_neighbors)
     facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started)
     if as_json:
         show.print_json(facts)
     else:
         _print(facts)
+
+
+def _opened(file: Path, columns: list[str] | None) -> Any:
+    """The coordinates; what is said of their columns is said with the flag that chooses them."""
+    from lowland.data.open import open_rows
+    from lowland.errors import DataError, DataTypeError
+
+    try:
+        return open_rows(file, columns=columns).to_array()
+    except (DataError, DataTypeError) as error:
+        raise type(error)(f"{error} Columns of COORDINATES are chosen with --coordinates.") from error
 
 
 def _facts(data: Path, file: Path, size: tuple[int, int], found: Any, seconds: float) -> dict[str, Any]:
@@ -57,11 +70,24 @@ def _print(facts: dict[str, Any]) -> None:
         (m["name"], f"{m['value']:.4g}", *([_interval(m)] if drawn else []), m["better"], m["about"]) for m in measures
     ]
     show.print_columns(("Measure", "Value", *(["95 % interval"] if drawn else []), "Better", "What it says"), lines)
-    left_out, sample = measures[0]["left_out"], measures[0]["sample"]
-    if sample is not None:
-        click.echo(f"\n{sample:,} rows were compared with all others; --sample takes more or fewer.")
+    for line in _drawn(measures):
+        click.echo(f"\n{line}")
+    left_out = measures[0]["left_out"]
     if left_out:
         click.echo(f"\n{left_out:,} row{'s' * (left_out != 1)} without coordinates left out.")
+
+
+def _drawn(measures: list[dict[str, Any]]) -> list[str]:
+    """How many rows were drawn, for what; distances are those among fewer rows than are asked for neighbours."""
+    of_pairs = {m["sample"] for m in measures if m["name"] in OF_PAIRS} - {None}
+    of_rows = {m["sample"] for m in measures if m["name"] not in OF_PAIRS} - {None}
+    lines = [f"{sample:,} rows were compared with all others; --sample takes more or fewer." for sample in of_rows]
+    lines += [
+        f"Stresses and correlations come from the distances among {sample:,} rows that were drawn"
+        f"{'.' if of_rows else '; --sample takes more or fewer.'}"
+        for sample in of_pairs
+    ]
+    return lines
 
 
 def _interval(measure: dict[str, Any]) -> str:
@@ -81,13 +107,17 @@ judge = options.Command(
         options.file_argument("file", "COORDINATES"),
         *options.data_options("A column of DATA with labels: whether classes stay apart is measured too."),
         options.Option(
+            ["--coordinates"], section=options.DATA, type=options.Names(), metavar="a,b", multiple=True,
+            callback=options.joined, help="Use only these columns of COORDINATES.",
+        ),
+        options.Option(
             ["--model"], section="Measures", type=click.Path(path_type=Path), metavar="FILE",
             help="The fitted model that made the coordinates: its way back to rows is measured too.",
         ),
         _number("--n-neighbors --neighbors n_neighbors", 5, click.IntRange(min=1),
                 "Neighbours that make a neighbourhood. [default: 5]"),
         _number("--sample", None, click.IntRange(min=20),
-                "Rows that are compared with all others. [default: all of up to 4096]"),
+                "Rows that are compared with all others. [default: all of up to 4096, and of 1448 for distances]"),
         _number("--random-state --seed random_state", 0, click.IntRange(min=0),
                 "Seed of what is drawn. [default: 0]"),
         *options.work_options(),
@@ -95,6 +125,6 @@ judge = options.Command(
         options.debug_option(),
     ],
     help="Measure how far an embedding can be trusted.\n\nDATA is a table of numbers, COORDINATES what lowland fit "
-    "--to or lowland transform wrote for it, row for row.",
+    "--to, lowland transform or any other program wrote for it, row for row.",
     short_help="Measure how far an embedding can be trusted.",
 )  # fmt: skip

@@ -6,7 +6,9 @@ perfect. Unless told otherwise the stresses multiply the distances of Z by the f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,10 @@ from lowland.blocks.ranks import Side
 from lowland.errors import DataError
 from lowland.quality.high_side import HighSide
 from lowland.quality.measure import Measure
-from lowland.quality.pairs import Pairs
+from lowland.quality.pairs import Pairs, Table
 from lowland.quality.sides import Sample
+
+_ROUNDING = 1e-12  # deviation, relative to the mean, below which distances are equal but for rounding
 
 
 def raw_stress(
@@ -94,7 +98,7 @@ def residual_variance(
 
     Reference: Tenenbaum, de Silva and Langford 2000, doi:10.1126/science.290.5500.2319.
     """
-    return _Compared.of(X, Z, metric, sample, random_state).residual()
+    return _Compared.of(X, Z, metric, sample, random_state).correlating().residual()
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,142 +134,249 @@ def shepard(
     >>> round(found.spearman.value, 3), round(found.pearson.value, 3)
     (0.996, 0.998)
     """
-    return _Compared.of(X, Z, metric, sample, random_state).shepard()
+    return _Compared.of(X, Z, metric, sample, random_state).correlating().shepard()
 
 
-def distance_measures(high: HighSide, Z: Side) -> tuple[tuple[Measure, ...], Shepard]:
-    """Every measure of distances, in any unit of Z, and their diagram, from one table of them."""
-    compared = _Compared(high.pairs, high.pairs.of(Z))
-    diagram = compared.shepard()
-    return (
-        compared.normalized(rescale=True),
-        compared.sammon(rescale=True),
-        diagram.spearman,
-        diagram.pearson,
-        compared.residual(),
-    ), diagram
+@dataclass(frozen=True, eq=False)
+class OfDistances:
+    """Every measure of distances that can be told, and their diagram."""
+
+    measures: tuple[Measure, ...]
+    diagram: Shepard  # its correlations are NaN where all distances are equal on one side
+    differ: tuple[bool, bool]  # whether distances differ in the data and in the embedding
+
+    @classmethod
+    def of(cls, high: HighSide, Z: Side) -> OfDistances:
+        """In any unit of Z, from one table of them."""
+        compared = _Compared(high.pairs, Z)
+        diagram, differ = compared.shepard(), compared.differ
+        correlations = (diagram.spearman, diagram.pearson, compared.residual()) if all(differ) else ()
+        stresses = compared.normalized(rescale=True), compared.sammon(rescale=True)
+        return cls((*stresses, *correlations), diagram, differ)
 
 
 @dataclass(frozen=True, eq=False)
 class _Compared:
-    """Distances of the same pairs on both sides."""
+    """Distances δ and d of the same pairs on both sides, each in the unit of its side, and sums over them."""
 
     pairs: Pairs
-    d: np.ndarray  # (p,) in the embedding
+    Z: Side
 
     @classmethod
     def of(cls, X: Any, Z: Any, metric: Metric, sample: Sample, random_state: Any) -> _Compared:
         high, side = HighSide.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
-        found = cls(high.pairs, high.pairs.of(side))
-        if not found.delta.any() or not found.d.any():
-            where = "X" if not found.delta.any() else "Z"
-            raise DataError(f"All rows of {where} that were drawn are equal. Look at more rows, or check the data.")
-        return found
+        return cls(high.pairs, side)
 
     @property
-    def delta(self) -> np.ndarray:
+    def delta(self) -> Table:
         return self.pairs.original
 
+    @cached_property
+    def d(self) -> Table:
+        return self.pairs.of(self.Z)
+
+    # --- stresses ---
+
     def raw(self, rescale: bool, per_row: bool = False) -> Measure:
-        s = self._scale() if rescale else 1.0
-        errors = (self.delta - s * self.d) ** 2
-        m, n = self.pairs.m, self.pairs.side.n
+        fit, m, n, unit = self._fit(rescale), self.pairs.m, self.pairs.side.n, self.pairs.side.length
+        total, most = fit.errors.sum() / 2, fit.squares.sum() / 2
         whole = n * (n - 1) / (m * (m - 1))  # pairs for each that was looked at
+        with np.errstate(over="ignore", under="ignore"):
+            value, top = (float(whole * each * unit * unit) for each in (total, most))
+        if not np.isfinite(top) or (total > 0 and value < np.finfo(np.float64).tiny):
+            raise DataError(
+                "The distances are so long or short that the sum of their squares is no number any more. Ask for the "
+                "normalized stress, or rescale the columns."
+            )
 
-        def of_sums(xx: Any, xz: Any, zz: Any) -> Any:
-            left = (n * (n - 1)) / ((m - 1) * (m - 2))  # one row fewer
-            return left * _squared(xx, xz, zz, rescale)
+        def left() -> np.ndarray:
+            return n * (n - 1) / ((m - 1) * (m - 2)) * (total - fit.errors) * unit * unit
 
-        about = f"Sum of squared differences of the distances, {_unit(s, rescale)}."
+        about = f"Sum of squared differences of the distances, {fit.unit}."
         return self.pairs.measure(
-            "raw stress", whole * float(errors.sum()), "lower", about, of_sums, *self._squares(),
-            each=(lambda: whole * self.pairs.row_sums(errors) / 2) if per_row else None,
+            "raw stress", value, "lower", about, left, ends=(0.0, top if rescale else value + max(top, value)),
+            each=(lambda: whole * fit.errors / 2 * unit * unit) if per_row else None,
         )  # fmt: skip
 
     def normalized(self, rescale: bool, per_row: bool = False) -> Measure:
-        s = self._scale() if rescale else 1.0
-        errors = (self.delta - s * self.d) ** 2
-        squares = self._squares()
-
-        def of_sums(xx: Any, xz: Any, zz: Any) -> Any:
-            return np.sqrt(_squared(xx, xz, zz, rescale) / xx)
-
-        def each() -> np.ndarray:
-            return np.sqrt(_ratio(self.pairs.row_sums(errors), self.pairs.row_sums(squares[0])))
-
-        about = f"Differences of the distances relative to those in the data, {_unit(s, rescale)}."
-        value = float(np.sqrt(errors.sum() / squares[0].sum()))
-        return self.pairs.measure(
-            "normalized stress", value, "lower", about, of_sums, *squares, each=each if per_row else None
-        )
+        fit = self._fit(rescale)
+        about = f"Differences of the distances relative to those in the data, {fit.unit}."
+        return self._share("normalized stress", fit.errors, fit.squares, about, rescale, per_row, root=True)
 
     def sammon(self, rescale: bool, per_row: bool = False) -> Measure:
-        apart = self.delta > 0
-        x = np.where(apart, self.delta, 0.0)
-        z = np.where(apart, self.d, 0.0)
-        zz = _ratio(z * z, x)
-        s = float(z.sum() / zz.sum()) if rescale and zz.any() else 1.0
-        errors = _ratio((x - s * z) ** 2, x)
+        x, z, zz = self.pairs.sums(
+            self.delta, self.d,
+            lambda x, z: x, lambda x, z: np.where(x > 0, z, 0.0), lambda x, z: _ratio(z * z, x),
+        )  # fmt: skip
+        _check_apart(x.sum(), self._squares[2].sum())
+        s = float(z.sum() / zz.sum()) if rescale and zz.any() else self._same_unit
+        (errors,) = self.pairs.sums(self.delta, self.d, lambda x, z: _ratio((x - s * z) ** 2, x))
+        about = f"Differences of the distances, small ones counting as much as large, {self._unit(s, rescale)}."
+        return self._share("Sammon stress", errors, x, about, rescale, per_row)
 
-        def of_sums(x: Any, z: Any, zz: Any) -> Any:
-            t = z / zz if rescale else 1.0
-            return (x - 2 * t * z + t * t * zz) / x
+    def _share(
+        self, name: str, errors: np.ndarray, sizes: np.ndarray, about: str, rescale: bool, per_row: bool,
+        root: bool = False,
+    ) -> Measure:  # fmt: skip
+        """The sum of errors over that of sizes, or its root; of the best factor it is 1 at most.
 
-        about = f"Differences of the distances, small ones counting as much as large, {_unit(s, rescale)}."
+        Had the factor been found without a row it would differ, but the sum, being smallest there, would not.
+        """
+        value = float(errors.sum() / sizes.sum())
+        if not np.isfinite(value):
+            raise DataError(
+                "The distances of the embedding are so much longer than those in the data that their stress is no "
+                "number. Let them be rescaled: rescale=True."
+            )
+
+        def each() -> np.ndarray:
+            return np.sqrt(_ratio(errors, sizes)) if root else _ratio(errors, sizes)
+
         return self.pairs.measure(
-            "Sammon stress", float(errors.sum() / x.sum()), "lower", about, of_sums, x, z, zz,
-            each=(lambda: _ratio(self.pairs.row_sums(errors), self.pairs.row_sums(x))) if per_row else None,
+            name, value, "lower", about, lambda: (errors.sum() / 2 - errors) / (sizes.sum() / 2 - sizes),
+            ends=(0.0, 1.0 if rescale else value + max(1.0, value)), of=math.sqrt if root else float,
+            each=each if per_row else None,
         )  # fmt: skip
 
-    def residual(self) -> Measure:
-        about = "Share of the variance of the distances in the data that those in the embedding do not explain."
-        r, parts = _correlation(self.delta, self.d)
-        return self.pairs.measure("residual variance", 1 - r * r, "lower", about, lambda *s: 1 - _r(*s) ** 2, *parts)
+    @cached_property
+    def _squares(self) -> np.ndarray:
+        """Sums of δ², δd and d² over the pairs of each row, (3, m)."""
+        return self.pairs.sums(self.delta, self.d, lambda x, z: x * x, lambda x, z: x * z, lambda x, z: z * z)
 
-    def shepard(self) -> Shepard:
-        from scipy.stats import rankdata
+    def _fit(self, rescale: bool) -> _Fit:
+        """The factor of least squares, and what it leaves; else the one that takes the units as they came."""
+        xx, _, zz = self._squares
+        _check_apart(xx.sum(), zz.sum())
+        s = self._scale if rescale else self._same_unit
+        (errors,) = self.pairs.sums(self.delta, self.d, lambda x, z: (x - s * z) ** 2)
+        return _Fit(xx, errors, self._unit(s, rescale))
 
-        kinds = {
-            "Spearman": ("Whether the order of the distances is kept.", self.pairs.original_ranks, rankdata(self.d)),
-            "Pearson": ("Whether the distances are kept, up to unit and constant.", self.delta, self.d),
-        }
-        found = []
-        for name, (about, a, b) in kinds.items():
-            r, parts = _correlation(a, b)
-            found.append(self.pairs.measure(f"{name} correlation", r, "higher", about, _r, *parts))
-        looked = self.pairs.looked
-        return Shepard(self.delta, self.d, self._scale(), found[0], found[1], looked.sample, looked.left_out)
-
+    @cached_property
     def _scale(self) -> float:
         """The factor of least squares."""
-        return float(self.delta @ self.d / (self.d @ self.d))
+        _, xz, zz = self._squares
+        return float(xz.sum() / zz.sum())
 
-    def _squares(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.delta**2, self.delta * self.d, self.d**2
+    @cached_property
+    def _same_unit(self) -> float:
+        """The factor that takes a distance in Z in the unit of X."""
+        with np.errstate(all="ignore"):
+            return float(np.float64(self.Z.length) / self.pairs.side.length)
+
+    def _given(self, s: float) -> float:
+        """A factor between the units of the sides as one between those that came."""
+        with np.errstate(all="ignore"):
+            return float(np.float64(s) / self._same_unit)
+
+    def _unit(self, s: float, rescale: bool) -> str:
+        best = f"those of the embedding times {self._given(s):.4g}, which is best"
+        return best if rescale else "in the unit of the embedding"
+
+    # --- correlations ---
+
+    def residual(self) -> Measure:
+        """1 - r², and the same of the ends between which r lies."""
+        about = "Share of the variance of the distances in the data that those in the embedding do not explain."
+        r = self.pearson
+        found = Measure("residual variance", 1 - r.value**2, None, "lower", about, None, None, r.sample, r.left_out)
+        if r.low is None or r.high is None:
+            return found
+        ends = 1 - r.low**2, 1 - r.high**2
+        return replace(found, low=min(ends), high=1.0 if r.low < 0 < r.high else max(ends))
+
+    @cached_property
+    def pearson(self) -> Measure:
+        about = "Whether the distances are kept, up to unit and constant."
+        return self._correlation("Pearson correlation", about, self._moments)
+
+    def shepard(self) -> Shepard:
+        ranks = _Moments.of(self.pairs, self.pairs.original_ranks, self.pairs.ranks(self.d))
+        spearman = self._correlation("Spearman correlation", "Whether the order of the distances is kept.", ranks)
+        looked, unit = self.pairs.looked, self.pairs.side.length
+        with np.errstate(all="ignore"):  # squared distances may be no numbers in the unit that came
+            x, z = self.pairs.once(self.delta) * unit, self.pairs.once(self.d) * self.Z.length
+        return Shepard(x, z, self._given(self._scale), spearman, self.pearson, looked.sample, looked.left_out)
+
+    def _correlation(self, name: str, about: str, of: _Moments) -> Measure:
+        r = of.r if all(self.differ) else math.nan
+        # a row whose distances say nothing lowers r by no more than r in pairs of two: once the way to the end
+        return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0), shared=1)
+
+    def correlating(self) -> _Compared:
+        """Refuse distances that are all equal."""
+        if not all(self.differ):
+            where = "the data" if not self.differ[0] else "the embedding"
+            raise DataError(
+                f"All distances are equal in {where}, so that nothing can correlate. Pass more rows, or ask for a "
+                "stress."
+            )
+        return self
+
+    @property
+    def differ(self) -> tuple[bool, bool]:
+        """Whether distances differ in the data and in the embedding, by more than rounding."""
+        return self._moments.differ
+
+    @cached_property
+    def _moments(self) -> _Moments:
+        return _Moments.of(self.pairs, self.delta, self.d)
 
 
-def _squared(xx: Any, xz: Any, zz: Any, rescale: bool) -> Any:
-    """The sum of (δ - s d)² from the sums of δ², δd and d²."""
-    return np.maximum(xx - xz * xz / zz if rescale else xx - 2 * xz + zz, 0.0)
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """What a factor of the distances in Z leaves."""
+
+    squares: np.ndarray  # (m,) of the distances in X, summed over the pairs of each row
+    errors: np.ndarray  # (m,) the same of the differences
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """Sums over the pairs of each row from which correlations are found; centered, so that no digit is lost."""
+
+    means: np.ndarray  # (2,)
+    sums: np.ndarray  # (5, m) of a, b, a², b² and ab, about the means
+
+    @classmethod
+    def of(cls, pairs: Pairs, A: Table, B: Table) -> _Moments:
+        m = pairs.m
+        x, z = means = pairs.sums(A, B, lambda a, b: a, lambda a, b: b).sum(axis=1) / (m * (m - 1))
+        return cls(means, pairs.sums(
+            A, B, lambda a, b: a - x, lambda a, b: b - z, lambda a, b: (a - x) ** 2, lambda a, b: (b - z) ** 2,
+            lambda a, b: (a - x) * (b - z),
+        ))  # fmt: skip
+
+    @property
+    def differ(self) -> tuple[bool, bool]:
+        """Whether the values of either side differ by more than rounding."""
+        m = self.sums.shape[1]
+        spread = np.sqrt(self.sums[2:4].sum(axis=1) / (m * (m - 1)))
+        a, b = spread > _ROUNDING * self.means
+        return bool(a), bool(b)
+
+    @property
+    def r(self) -> float:
+        """Pearson's correlation; NaN where there is none."""
+        aa, bb, ab = self.sums[2:].sum(axis=1)
+        norm = math.sqrt(aa) * math.sqrt(bb)
+        return float(np.clip(ab / norm, -1, 1)) if norm > 0 else math.nan
+
+    def left(self) -> np.ndarray:
+        """The correlation without each row and its pairs, (m,)."""
+        m = self.sums.shape[1]
+        a, b, aa, bb, ab = self.sums.sum(axis=1)[:, None] / 2 - self.sums
+        others = (m - 1) * (m - 2) / 2
+        norms = np.sqrt(np.maximum(aa - a * a / others, 0.0)) * np.sqrt(np.maximum(bb - b * b / others, 0.0))
+        return np.divide(ab - a * b / others, norms, out=np.full(m, self.r), where=norms > 0)
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(a, b, out=np.zeros_like(a, dtype=np.float64), where=b > 0)
 
 
-def _unit(s: float, rescale: bool) -> str:
-    return f"those of the embedding times {s:.4g}, which is best" if rescale else "in the unit of the embedding"
-
-
-def _correlation(a: np.ndarray, b: np.ndarray) -> tuple[float, tuple[np.ndarray, ...]]:
-    """Pearson's correlation, and the values over whose sums it can be found again; centered, so that none is lost."""
-    a, b = a - a.mean(), b - b.mean()
-    a, b = a / (np.abs(a).max() or 1.0), b / (np.abs(b).max() or 1.0)
-    norm = float(np.sqrt((a @ a) * (b @ b)))
-    if norm == 0:
-        raise DataError("All distances are equal on one side, so that nothing can correlate. Pass more rows.")
-    return float(np.clip(a @ b / norm, -1, 1)), (np.ones_like(a), a, b, a * a, b * b, a * b)
-
-
-def _r(count: Any, a: Any, b: Any, aa: Any, bb: Any, ab: Any) -> Any:
-    return (ab - a * b / count) / np.sqrt((aa - a * a / count) * (bb - b * b / count))
+def _check_apart(x: float, z: float) -> None:
+    """Refuse rows that are all equal."""
+    if not x or not z:
+        where = "Z" if x else "X"
+        raise DataError(f"All rows of {where} that were drawn are equal. Look at more rows, or check the data.")

@@ -11,9 +11,9 @@ import numpy as np
 from lowland.blocks.metrics import Metric
 from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks, over_blocks
-from lowland.errors import DataError
+from lowland.errors import DataError, ParameterError
 from lowland.quality.pairs import Pairs
-from lowland.quality.sides import Looked, Sample, coordinates, drawn_rows, high_side
+from lowland.quality.sides import Looked, Sample, coordinates, drawn_rows, high_side, strata_of
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
@@ -58,17 +58,13 @@ class HighSide:
         Parameters
         ----------
         X : rows, as any method takes them; with metric "precomputed" their distances, (n, n).
-        labels : one a row, of which the sample takes even shares; None: no labels.
+        labels : one a row, of which the sample takes even shares, those without one too; None: no labels.
         metric : how rows are compared.
         sample : how many rows are compared with all others; "auto": all of up to 4,096; None: all.
         random_state : seed of what is drawn; None draws the same each time.
         """
         side = high_side(X, metric)
-        strata = None
-        if labels is not None:
-            from lowland.quality.sides import labels_of
-
-            strata = labels_of(labels, np.ones(side.n, dtype=bool))[1]
+        strata = None if labels is None else strata_of(labels, side.n)
         return cls._drawn(X, side, np.ones(side.n, dtype=bool), sample, random_state, strata)
 
     @classmethod
@@ -83,13 +79,26 @@ class HighSide:
         cls, X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
     ) -> tuple[Self, Side]:
         """Open rows, or take those prepared, with the coordinates of the same; rows without are left out of both."""
+        if isinstance(X, cls):
+            X._check_the_same(metric, sample, random_state)
         high = X if isinstance(X, cls) else cls.of(X, metric=metric, sample=sample, random_state=random_state)
         C, kept = coordinates(Z)
         if high.n != len(kept):
             raise DataError(
                 f"X has {high.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
             )
-        return (high if kept.all() else high.among(kept)), Side(C)
+        return (high if kept.all() else high.among(kept)), Side.of(C)
+
+    def _check_the_same(self, metric: Metric, sample: Sample, random_state: Any) -> None:
+        """Refuse choices that contradict those with which the rows were prepared; what is left as it is agrees."""
+        made = {"metric": self.side.metric, "sample": self.sample, "random_state": self.random_state}
+        asked = {"metric": metric, "sample": sample, "random_state": random_state}
+        left = {"metric": "euclidean", "sample": "auto", "random_state": None}
+        for name, value in asked.items():
+            if value is not left[name] and value != left[name] and value is not made[name] and value != made[name]:
+                raise ParameterError(
+                    f"{name}={value!r}: this HighSide was made with {name}={made[name]!r}. Say it to HighSide.of alone."
+                )
 
     def among(self, kept: np.ndarray) -> Self:
         """Prepare the marked rows alone: ranks among them are other ones."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lowland.blocks.metrics import Metric
-from lowland.quality.distances import Shepard, distance_measures
+from lowland.errors import warn
+from lowland.quality.distances import OfDistances, Shepard
 from lowland.quality.high_side import HighSide
 from lowland.quality.labels import label_measures
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods import CoRanking, neighborhood_measures
-from lowland.quality.reconstruction import explained_share, has_way_back, reconstruction_error
+from lowland.quality.reconstruction import explained_share, has_way_back, no_way_back, reconstruction_error
 from lowland.quality.sides import Sample, coordinates, labels_of
 
 
@@ -28,11 +31,14 @@ def judge(
 ) -> tuple[Measure, ...]:
     """Return every measure that applies: of neighbourhoods and distances, of labels where given, of the way back.
 
+    Z may come from anywhere, other libraries included. What cannot be told, as neighbours where all distances are
+    equal, is left out with a warning.
+
     Parameters
     ----------
     X : rows, or a ``HighSide`` made of them once to judge many embeddings.
     Z : (n, k) coordinates; rows of NaN are left out, and counted.
-    y : a label for each row; None: no measures of labels.
+    y : a label for each row that has coordinates; None: no measures of labels.
     model : the fitted method that made Z, where the way back to rows is to be measured too.
     n_neighbors : how many neighbours make a neighbourhood.
     metric : how rows of X are compared, unless it is a ``HighSide``.
@@ -52,7 +58,9 @@ def judge(
     """
     found = judged(X, Z, y, n_neighbors=n_neighbors, metric=metric, sample=sample, random_state=random_state)
     measures = list(found.measures)
-    if model is not None and has_way_back(model):
+    if model is not None and not has_way_back(model):
+        warn(f"What is lost on the way down and back is not measured. {no_way_back(model)}")
+    elif model is not None:
         source = X.source if isinstance(X, HighSide) else X
         measures += [reconstruction_error(model, source), explained_share(model, source)]
     return tuple(measures)
@@ -63,7 +71,7 @@ class Judged:
     """Measures, and what they were found from."""
 
     measures: tuple[Measure, ...]
-    ranks: CoRanking
+    ranks: CoRanking  # of chance, where all distances are equal
     distances: Shepard
 
 
@@ -80,6 +88,13 @@ def judged(
             X = HighSide.of(X, labels=y, metric=metric, sample=sample, random_state=random_state)
     high, side = HighSide.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
     of_ranks, ranks = neighborhood_measures(high, side, n_neighbors, per_row=per_row)
-    of_distances, diagram = distance_measures(high, side)
-    of_labels = () if codes is None else label_measures(high, side, codes, n_neighbors)
-    return Judged((*of_ranks, *of_distances, *of_labels), ranks, diagram)
+    distances = OfDistances.of(high, side)
+    of_labels = () if codes is None else label_measures(high, side, codes, n_neighbors, distances.differ)
+    if not all(distances.differ):
+        where = " and in ".join(np.array(["the data", "the embedding"])[~np.array(distances.differ)])
+        warn(
+            f"All distances are equal in {where}: no row is nearer than another, and nothing can correlate. What needs "
+            "that, as trustworthiness does, is left out."
+        )
+        of_ranks = ()
+    return Judged((*of_ranks, *distances.measures, *of_labels), ranks, distances.diagram)

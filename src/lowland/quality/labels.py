@@ -13,10 +13,12 @@ from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks, over_blocks
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.high_side import ORDERED, HighSide
-from lowland.quality.measure import Measure
+from lowland.quality.measure import Measure, student, wilson
 from lowland.quality.neighborhoods import COUNTED
-from lowland.quality.sides import Looked, Sample, check_neighbors, coordinates, drawn_rows, labels_of
+from lowland.quality.sides import Looked, Sample, check_neighbors, coordinates, drawn_rows, labels_of, points
 from lowland.run.local import LocalRun
+
+_BLOCK = 1 << 20  # distances that a thread has in hand
 
 
 def neighborhood_hit(
@@ -64,7 +66,7 @@ def nearest_neighbor_accuracy(
     Parameters
     ----------
     Z, y, n_neighbors, per_row, sample, random_state : as of ``neighborhood_hit``; Z may also be the rows.
-    metric : how rows are compared.
+    metric : how rows are compared; "precomputed": Z are their distances, (n, n).
 
     Examples
     --------
@@ -99,9 +101,8 @@ def silhouette(
 
     Reference: Rousseeuw 1987, doi:10.1016/0377-0427(87)90125-7; agrees with scikit-learn's.
     """
-    C, kept = coordinates(Z)
+    side, kept = points(Z, metric)
     classes, codes = labels_of(y, kept)
-    side = Side(C, metric)
     looked = Looked(kept, drawn_rows(side, sample, ORDERED, random_state, codes))
     return silhouette_of(side, codes, len(classes), looked, per_row=per_row)
 
@@ -109,25 +110,25 @@ def silhouette(
 def silhouette_of(side: Side, codes: np.ndarray, classes: int, looked: Looked, *, per_row: bool = False) -> Measure:
     """The silhouette of points that have been opened."""
     rows = np.arange(side.n) if looked.rows is None else looked.rows
-    sizes = np.bincount(codes, minlength=classes)
-    members = np.zeros((side.n, classes))
-    members[np.arange(side.n), codes] = 1.0
+    sizes = np.bincount(codes, minlength=classes)  # none is empty
+    by_class, starts = np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes
     values = np.empty(len(rows))
 
     def work(block: slice) -> None:
         own = codes[rows[block]]
-        sums = side.distances(rows[block]) @ members  # (b, classes)
+        sums = np.add.reduceat(side.distances(rows[block])[:, by_class], starts, axis=1)  # (b, classes)
         place = np.arange(len(own))
         a = sums[place, own] / np.maximum(sizes[own] - 1, 1)
-        means = sums / np.maximum(sizes, 1)
+        means = sums / sizes
         means[place, own] = np.inf
         b = means.min(axis=1)
         top = np.maximum(a, b)
         values[block] = np.where((sizes[own] > 1) & (top > 0), (b - a) / np.where(top > 0, top, 1.0), 0.0)
 
-    over_blocks(LocalRun(), "comparing classes", blocks(len(rows), max(1, (1 << 21) // side.n)), work)
+    run = side.threads(LocalRun())
+    over_blocks(run, "comparing classes", blocks(len(rows), max(1, _BLOCK // side.n)), work)
     about = f"How much nearer the {classes} classes lie to themselves than to the next one."
-    return looked.mean("silhouette", values, "higher", about, per_row=per_row)
+    return looked.mean("silhouette", values, "higher", about, ends=(-1.0, 1.0), per_row=per_row)
 
 
 def downstream(
@@ -143,7 +144,9 @@ def downstream(
     per_row : whether to say for each row if it was named rightly, 1 or 0.
     random_state : seed of the folds; None takes the same each time.
 
-    The interval is that of Nadeau and Bengio 2003, doi:10.1023/A:1024068626366: folds share what they learn from.
+    The value is the share of all rows that were named rightly when held out; ``folds`` has that of each fold. The
+    interval is that of Nadeau and Bengio 2003, doi:10.1023/A:1024068626366: folds share what they learn from; it is no
+    narrower than chance in so many rows makes it.
 
     Examples
     --------
@@ -155,7 +158,6 @@ def downstream(
     """
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
-    from sklearn.neighbors import KNeighborsClassifier
 
     C, kept = coordinates(Z)
     classes, codes = labels_of(y, kept)
@@ -168,31 +170,61 @@ def downstream(
             "Leave it out, or join it to another class."
         )
     folds = min(int(folds), int(np.bincount(codes)[smallest]))
-    model = KNeighborsClassifier(min(5, len(C) // 2)) if classifier is None else classifier
-    if not hasattr(model, "predict"):
-        raise DataTypeError(
-            f"A {type(model).__name__} does not predict. Pass a classifier, such as LogisticRegression()."
-        )
-    right = np.empty(len(C))
-    scores, seed = [], 0 if random_state is None else random_state
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(C, codes):
-        right[test] = clone(model).fit(C[train], codes[train]).predict(C[test]) == codes[test]
+    model = _classifier(classifier, len(C))
+    if classifier is None:
+        C = Side.of(C).X  # for the nearest the unit does not matter, and squares of astronomic numbers would
+    labels, right, scores = classes[codes], np.empty(len(C)), []
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=_seed(random_state)).split(C, codes):
+        named = np.asarray(clone(model).fit(C[train], labels[train]).predict(C[test]))
+        right[test] = named.reshape(len(test)) == labels[test]
         scores.append(right[test].mean())
-    value, spread = float(np.mean(scores)), float(np.std(scores, ddof=1))
-    half = _student(folds - 1) * spread * math.sqrt(1 / folds + 1 / (folds - 1))
+    value = float(right.mean())
+    low, high = _held_out_interval(value, np.array(scores), len(C))
     about = f"Accuracy of {type(model).__name__} by cross-validation in {folds} folds."
     looked = Looked(kept)
     each = looked.spread(right) if per_row else None
     return Measure(
-        "downstream accuracy", value, each, "higher", about, max(0.0, value - half), min(1.0, value + half),
-        left_out=looked.left_out, folds=np.array(scores),
+        "downstream accuracy", value, each, "higher", about, low, high, left_out=looked.left_out,
+        folds=np.array(scores),
     )  # fmt: skip
 
 
-def _student(degrees: int) -> float:
-    from scipy.stats import t
+def _classifier(classifier: Any, n: int) -> Any:
+    """What is asked, or refuse what cannot name classes."""
+    from sklearn.base import is_clusterer, is_outlier_detector, is_regressor
+    from sklearn.neighbors import KNeighborsClassifier
 
-    return float(t.ppf(0.975, degrees))
+    if classifier is None:
+        return KNeighborsClassifier(min(5, n // 2))
+    if isinstance(classifier, type):
+        raise DataTypeError(f"{classifier.__name__} is a class. Pass a classifier made of it: {classifier.__name__}().")
+    name = type(classifier).__name__
+    if not hasattr(classifier, "predict"):
+        raise DataTypeError(f"A {name} does not predict. Pass a classifier, such as LogisticRegression().")
+    if not hasattr(classifier, "get_params"):
+        raise DataTypeError(f"A {name} cannot be copied for every fold: it has no get_params, as scikit-learn's have.")
+    kinds = {"numbers": is_regressor, "clusters": is_clusterer, "outliers": is_outlier_detector}
+    for what, holds in kinds.items():
+        if hasattr(classifier, "__sklearn_tags__") and holds(classifier):
+            raise DataTypeError(
+                f"A {name} predicts {what}, not classes. Pass a classifier, such as LogisticRegression()."
+            )
+    return classifier
+
+
+def _seed(random_state: Any) -> Any:
+    """A seed as scikit-learn takes it, which knows no Generator; None takes the same each time."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return 0 if random_state is None else random_state
+
+
+def _held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, float]:
+    """The interval of an accuracy in folds, no narrower than chance in n rows makes it: folds may happen to agree."""
+    f = len(scores)
+    half = student(f - 1) * float(scores.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
+    low, high = wilson(value, n)
+    return max(0.0, min(value - half, low)), min(1.0, max(value + half, high))
 
 
 class _Near:
@@ -202,13 +234,11 @@ class _Near:
         self.looked, self.k = looked, near.shape[1]
         self.own = codes if looked.rows is None else codes[looked.rows]  # (m,)
         self.near = codes[near]  # (m, k)
-        self.classes = int(codes.max()) + 1
 
     @classmethod
     def of(cls, Z: Any, y: Any, k: int, metric: Metric, sample: Sample, random_state: Any) -> _Near:
-        C, kept = coordinates(Z)
+        side, kept = points(Z, metric)
         _, codes = labels_of(y, kept)
-        side = Side(C, metric)
         check_neighbors(k, side.n, half=False)
         looked = Looked(kept, drawn_rows(side, sample, COUNTED, random_state, codes))
         return cls(side.nearest(k, LocalRun(), looked.rows), codes, looked)
@@ -224,22 +254,37 @@ class _Near:
         return self.looked.mean(f"nearest-neighbour accuracy{where}", right, "higher", about, per_row=per_row)
 
     def _named(self) -> np.ndarray:
-        """The label most of the nearest have; of a tie, that of the nearest among them."""
-        m, place = len(self.own), np.arange(len(self.own))
-        votes, first = np.zeros((m, self.classes)), np.zeros((m, self.classes))
-        for a in range(self.k - 1, -1, -1):
-            votes[place, self.near[:, a]] += 1
-            first[place, self.near[:, a]] = (self.k - a) / (self.k + 1)
-        return np.argmax(votes + first, axis=1)
+        """The label most of the nearest have; of a tie, that of the nearest among them.
+
+        Equal labels of a row are brought together: there may be more classes than could be counted side by side.
+        """
+        m, k = self.near.shape
+        order = np.argsort(self.near, axis=1, kind="stable")
+        labels = np.take_along_axis(self.near, order, axis=1)
+        begins = np.ones((m, k), dtype=bool)
+        begins[:, 1:] = labels[:, 1:] != labels[:, :-1]
+        runs = np.flatnonzero(begins)  # the nearest of each label
+        votes = np.diff(runs, append=m * k)
+        rank = votes * k - order.ravel()[runs]
+        first = np.searchsorted(runs, np.arange(m) * k)  # of the runs of each row
+        best = np.repeat(np.maximum.reduceat(rank, first), np.diff(first, append=len(runs)))
+        named: np.ndarray = labels.ravel()[
+            runs[rank == best]
+        ]  # of no two runs are both the votes and the nearest equal
+        return named
 
 
-def label_measures(high: HighSide, Z: Side, codes: np.ndarray, k: int) -> tuple[Measure, ...]:
-    """Every measure of labels of a few rows among all, and the accuracy there was in the data."""
-    looked = high.looked
-    near = _Near(Z.nearest(k, high.run, looked.rows), codes, looked)
-    return (
-        near.hit(),
-        near.accuracy(),
-        _Near(high.nearest(k), codes, looked).accuracy(" in the data"),
-        silhouette_of(Z, codes, int(codes.max()) + 1, looked),
-    )
+def label_measures(
+    high: HighSide, Z: Side, codes: np.ndarray, k: int, differ: tuple[bool, bool] = (True, True)
+) -> tuple[Measure, ...]:
+    """Every measure of labels of a few rows among all, and the accuracy there was in the data.
+
+    Where distances do not differ, in the data or in the embedding, no row has nearest ones to be asked.
+    """
+    looked, found = high.looked, []
+    if differ[1]:
+        near = _Near(Z.nearest(k, high.run, looked.rows), codes, looked)
+        found += [near.hit(), near.accuracy()]
+    if differ[0]:
+        found.append(_Near(high.nearest(k), codes, looked).accuracy(" in the data"))
+    return (*found, silhouette_of(Z, codes, int(codes.max()) + 1, looked))

@@ -5,6 +5,7 @@ Ranks are found in blocks of rows. For k neighbours nothing is sorted: the point
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks, over_blocks
 from lowland.errors import ParameterError
 from lowland.quality.high_side import HighSide
-from lowland.quality.measure import NORMAL, Measure
+from lowland.quality.measure import Measure, interval_about
 from lowland.quality.sides import Looked, Sample, Sides, check_neighbors, drawn_rows, open_sides
 
 COUNTED = 1 << 30  # pairs of rows that "auto" compares for the ranks of a few neighbours
@@ -250,8 +251,8 @@ def co_ranking(
 class Orders:
     """What two orders of neighbours have in common, and the errors of rank among k, from one walk over both."""
 
-    totals: np.ndarray  # (n - 1,) common neighbours within each size, summed over the rows
-    squares: np.ndarray  # (n - 1,) and their squares
+    totals: np.ndarray  # (n - 1,) int64 common neighbours within each size, summed over the rows
+    squares: np.ndarray  # (n - 1,) int64 and their squares
     areas: np.ndarray  # (m,) under R_NX of each row
     errors: np.ndarray  # (m, 5) as the kernel sums them
 
@@ -263,16 +264,19 @@ class Orders:
         n, m = high.n, high.prepared().m
         _, weights, chance = _area_weights(n)
         areas, errors = np.empty(m), np.empty((m, 5))
+        totals, squares = (np.zeros(n - 1, dtype=np.int64) for _ in range(2))  # exact, in whichever order they come
+        lock = threading.Lock()
 
-        def work(block: slice) -> tuple[np.ndarray, np.ndarray]:
-            totals, squares = np.zeros(n - 1, dtype=np.int64), np.zeros(n - 1)
+        def work(block: slice) -> None:
+            here, there = np.zeros_like(totals), np.zeros_like(squares)
             ranks, order = high.ranks(block), Z.order(high.places[block])
-            kernels.add_shared(ranks, order, weights, totals, squares, areas[block])
+            kernels.add_shared(ranks, order, weights, here, there, areas[block])
             kernels.sum_rank_errors(ranks, order, k, errors[block])
-            return totals, squares
+            with lock:
+                np.add(totals, here, out=totals)
+                np.add(squares, there, out=squares)
 
-        parts = over_blocks(high.side.threads(high.run), "comparing orders", blocks(m, high.step), work)
-        totals, squares = (np.sum([part[c] for part in parts], axis=0) for c in (0, 1))
+        over_blocks(high.side.threads(high.run), "comparing orders", blocks(m, high.step), work)
         return cls(totals, squares, areas - chance, errors)
 
     def curves(self, high: HighSide, *, per_row: bool = False) -> CoRanking:
@@ -283,11 +287,12 @@ class Orders:
         r = ((n - 1) * q - k) / (n - 1 - k)
         low = top = None
         if high.looked.rows is not None:
-            spread = np.sqrt(np.maximum(0, self.squares[:-1] / m - shared**2) * m / (m - 1))
-            half = NORMAL * spread / k * (n - 1) / (n - 1 - k) * np.sqrt(1 / m - 1 / n)
-            low, top = r - half, r + half
+            spread = np.sqrt(np.maximum(0, self.squares[:-1] / m - shared**2) * m / (m - 1)) / k
+            ends = interval_about(q, spread, m, n, ends=(np.maximum(0, 2 * k - n + 1) / k, 1.0))
+            low, top = (((n - 1) * end - k) / (n - 1 - k) for end in ends)
         about = f"Share of common neighbours beyond chance over all {n - 2:,} sizes, small ones counting most."
-        area = high.looked.mean("area under R_NX", self.areas, "higher", about, per_row=per_row)
+        ends = (-_area_weights(n)[2], 1.0)
+        area = high.looked.mean("area under R_NX", self.areas, "higher", about, ends=ends, per_row=per_row)
         return CoRanking(k, q, r, q - k / (n - 1), area, low, top, area.sample, area.left_out)
 
 
@@ -301,6 +306,8 @@ def _area_weights(n: int) -> tuple[np.ndarray, np.ndarray, float]:
 
 def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.ndarray:
     """Return how many pairs have rank k in X and rank l in Z, at [k - 1, l - 1]: (n - 1, n - 1), for few rows.
+
+    X may be a ``HighSide`` of all rows.
 
     Reference: Lee and Verleysen 2009, doi:10.1016/j.neucom.2008.12.017.
 
@@ -316,7 +323,14 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
     """
     from lowland.kernels import ranks as kernels
 
-    high, side = HighSide.beside(X, Z, metric=metric, sample=None)
+    if not isinstance(X, HighSide):
+        X = HighSide.of(X, metric=metric, sample=None)
+    high, side = HighSide.beside(X, Z, metric=metric)
+    if high.looked.rows is not None:
+        raise ParameterError(
+            f"This HighSide looks at {high.m:,} of {high.n:,} rows, and the co-ranking matrix counts the pairs of all. "
+            "Make it with sample=None."
+        )
     n = high.n
     high.run.require(8 * n**2, f"The co-ranking matrix of {n:,} rows", "Ask co_ranking for its curves")
     Q = np.zeros((n - 1, n - 1), dtype=np.int64)
@@ -410,4 +424,6 @@ def _relative(
 
 def _lcmc(looked: Looked, shared: np.ndarray, k: int, *, per_row: bool = False) -> Measure:
     about = f"Share of the {k} nearest that data and embedding have in common, less what chance gives."
-    return looked.mean("LCMC", shared / k - k / (looked.n - 1), "higher", about, per_row=per_row)
+    chance = k / (looked.n - 1)
+    ends = (-chance, 1 - chance)
+    return looked.mean("LCMC", shared / k - chance, "higher", about, ends=ends, per_row=per_row)

@@ -9,14 +9,20 @@ from functools import cached_property
 import numpy as np
 
 from lowland.blocks.ranks import Side
-from lowland.quality.measure import NORMAL, Better, Measure
+from lowland.blocks.searching import blocks, over_blocks
+from lowland.quality.measure import Better, Ends, Measure, interval_about
 from lowland.quality.sides import Looked
 from lowland.run.run import Run
+
+KEPT_BYTES = 1 << 25  # distances that are kept; more are measured again for every sum
+_BLOCK = 1 << 19  # distances that a thread has in hand
+
+Table = Callable[[slice], np.ndarray]  # of stretches of the rows: their values with all, (b, m)
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs i < j of the rows looked at, and their distances in the data."""
+    """The pairs of the rows looked at, and their distances in the data; each pair stands in the rows of both."""
 
     side: Side
     looked: Looked
@@ -33,47 +39,83 @@ class Pairs:
         return len(self.rows)
 
     @cached_property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """The two rows of each pair, as places among ``rows``, (p,) each."""
-        self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows", "Choose a sample of fewer rows")
-        return np.triu_indices(self.m, 1)
-
-    @cached_property
-    def original(self) -> np.ndarray:
-        """The distances in the data, (p,) float64."""
+    def original(self) -> Table:
+        """The distances in the data, in the unit of the side."""
         return self.of(self.side)
 
     @cached_property
-    def original_ranks(self) -> np.ndarray:
-        """The ranks of these distances, equal ones sharing theirs, (p,) float64."""
+    def original_ranks(self) -> Table:
+        """The ranks of these distances among all, equal ones sharing theirs."""
+        return self.ranks(self.original)
+
+    def of(self, side: Side) -> Table:
+        """The distances on a side, in its unit."""
+        few = side.alone(self.rows)
+
+        def measured(block: slice) -> np.ndarray:
+            return (
+                side.distances(self.rows[block])[:, self.rows]
+                if few is None
+                else few.distances(np.arange(self.m)[block])
+            )
+
+        if 8 * self.m**2 > KEPT_BYTES:
+            return measured
+        return self._whole(measured, side.threads(self.run)).__getitem__
+
+    def ranks(self, table: Table) -> Table:
+        """The ranks of the values of all pairs, equal ones sharing theirs."""
+        from scipy.spatial.distance import squareform
         from scipy.stats import rankdata
 
-        return rankdata(self.original)
+        return squareform(rankdata(self.once(table)), checks=False).__getitem__
 
-    def of(self, side: Side) -> np.ndarray:
-        """The distances of the pairs on a side, (p,) float64."""
-        ends = self.ends
-        return side.distances_among(self.rows)[ends]
+    def once(self, table: Table) -> np.ndarray:
+        """The values of all pairs i < j, each once, (p,)."""
+        self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a sample of fewer rows")
+        return self._whole(table, None)[np.triu_indices(self.m, 1)]
 
-    def row_sums(self, values: np.ndarray) -> np.ndarray:
-        """The sum over the pairs of each row, (m,)."""
-        i, j = self.ends
-        return np.bincount(i, values, self.m) + np.bincount(j, values, self.m)
+    def _whole(self, table: Table, run: Run | None) -> np.ndarray:
+        out = np.empty((self.m, self.m))
+
+        def work(block: slice) -> None:
+            out[block] = table(block)
+
+        over_blocks(run, "measuring distances", self._blocks, work)
+        return out
+
+    @property
+    def _blocks(self) -> list[slice]:
+        return blocks(self.m, max(1, _BLOCK // self.m))
+
+    def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """The sums over the pairs of each row of functions of two tables, (f, m); the row itself is no pair."""
+        out = np.empty((len(of), self.m))
+
+        def work(block: slice) -> None:
+            a, b = A(block), B(block)
+            own = np.arange(len(a))
+            with np.errstate(over="ignore"):  # what is infinite is told by who asks
+                for f, sums in zip(of, out, strict=True):
+                    values = f(a, b)
+                    values[own, own + block.start] = 0.0
+                    sums[block] = values.sum(axis=1)
+
+        over_blocks(self.side.threads(self.run), "comparing distances", self._blocks, work)
+        return out
 
     def measure(
-        self, name: str, value: float, better: Better, about: str, of_sums: Callable[..., np.ndarray],
-        *parts: np.ndarray, each: Callable[[], np.ndarray] | None = None,
+        self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Ends,
+        shared: int = 2, of: Callable[[float], float] = float, each: Callable[[], np.ndarray] | None = None,
     ) -> Measure:  # fmt: skip
-        """A measure that ``of_sums`` makes of sums over pairs, with its interval where rows were drawn.
+        """A measure, ``of`` a value between two ends, with its interval where rows were drawn.
 
-        The interval is a jackknife over the rows: each is left out in turn with all its pairs, which share it.
+        The interval is a jackknife over the rows: ``left`` are the values with each left out in turn and all its pairs.
         """
         low = high = None
         if self.looked.rows is not None:
-            sums = [float(part.sum()) - self.row_sums(part) for part in parts]
-            left = of_sums(*sums)
-            m, n = self.m, self.side.n
-            error = np.sqrt((m - 1) / m * np.sum((left - left.mean()) ** 2) * (1 - m / n))
-            low, high = value - NORMAL * float(error), value + NORMAL * float(error)
+            without, m = left(), self.m
+            spread = (m - 1) * float(np.sqrt(np.mean((without - without.mean()) ** 2) * m / (m - 1)))
+            low, high = (of(float(e)) for e in interval_about(value, spread, m, self.side.n, ends=ends, shared=shared))
         per_row = None if each is None else self.looked.spread(each())
-        return Measure(name, value, per_row, better, about, low, high, self.looked.sample, self.looked.left_out)
+        return Measure(name, of(value), per_row, better, about, low, high, self.looked.sample, self.looked.left_out)

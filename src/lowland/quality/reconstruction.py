@@ -20,6 +20,8 @@ from lowland.errors import DataError, DataTypeError
 from lowland.methods.maps import Affine, PointMap
 from lowland.quality.measure import Measure
 
+_LEAST = 1e-290  # sums of squares below have lost digits
+
 
 def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     """Return the mean over the rows of |x - x̂|², x̂ being the row that comes back from its coordinates.
@@ -63,8 +65,11 @@ def explained_share(model: Any, X: Any) -> Measure:
     rows, run, errors = _opened(model, X)
     total = run.fold(rows, errors, name="measuring rows")
     spread = float(xp_of(total.columns.squares).sum(total.columns.squares))
-    if spread <= 0:
-        raise DataError(f"All rows of {rows.source} are the same: there is no variance to explain. Pass other rows.")
+    if spread <= _LEAST:
+        raise DataError(
+            f"All rows of {rows.source} are the same, or vary too little to be squared: there is no variance to "
+            "explain. Pass other rows, or rescale the columns."
+        )
     about = f"Share of the variance of {rows.source} that {errors.width} coordinates keep."
     return Measure("explained share", 1 - total.squares / spread, None, "higher", about)
 
@@ -74,14 +79,17 @@ def has_way_back(model: Any) -> bool:
     return hasattr(model, "inverse_transform") and hasattr(model, "_decoding") and hasattr(model, "_encoding")
 
 
+def no_way_back(model: Any) -> str:
+    """Return what to say of a method that does not lead back."""
+    remedy = "Pass a fitted method with inverse_transform, such as PCA."
+    if getattr(model, "fit_inverse_transform", None) is False:
+        remedy = f"Fit {type(model).__name__}(fit_inverse_transform=True)."
+    return f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. {remedy}"
+
+
 def _opened(model: Any, X: Any) -> tuple[Any, Any, RowErrors]:
     if not has_way_back(model):
-        remedy = "Pass a fitted method with inverse_transform, such as PCA."
-        if getattr(model, "fit_inverse_transform", None) is False:
-            remedy = f"Fit {type(model).__name__}(fit_inverse_transform=True)."
-        raise DataTypeError(
-            f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. {remedy}"
-        )
+        raise DataTypeError(no_way_back(model))
     rows, run = model._rows_to_map(X)
     if isinstance(model, PointMap):  # as many numbers a row as points were kept
         rows = in_slabs(rows, model._kept_points())

@@ -11,12 +11,13 @@ import numpy as np
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
 from lowland.arrays.random import generator
 from lowland.blocks.distances import check_distances
+from lowland.blocks.labels import classes_of, without_label
 from lowland.blocks.metrics import Metric, check_metric
 from lowland.blocks.ranks import Side
 from lowland.blocks.searching import blocks
-from lowland.data.open import open_rows
+from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.quality.measure import Better, Measure, interval_about
+from lowland.quality.measure import Better, Ends, Measure, interval_about
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite, run_for
 
@@ -49,12 +50,16 @@ class Looked:
         """How many rows were drawn; None: none were."""
         return None if self.rows is None else len(self.rows)
 
-    def mean(self, name: str, values: np.ndarray, better: Better, about: str, *, per_row: bool = False) -> Measure:
+    def mean(
+        self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Ends = (0.0, 1.0),
+        per_row: bool = False,
+    ) -> Measure:  # fmt: skip
         """The mean of a value of each row looked at, with its interval where they were drawn."""
         value = float(values.mean())
-        low, high = (None, None)
+        low = high = None
         if self.rows is not None:
-            low, high = interval_about(value, float(values.std(ddof=1)), len(values), self.n)
+            found = interval_about(value, float(values.std(ddof=1)), len(values), self.n, ends=ends)
+            low, high = (float(end) for end in found)
         each = self.spread(values) if per_row else None
         return Measure(name, value, each, better, about, low, high, self.sample, self.left_out)
 
@@ -90,7 +95,7 @@ def open_sides(X: Any, Z: Any, metric: Metric = "euclidean") -> Sides:
         )
     if not kept.all():
         side = side.among(kept)
-    return Sides(side, Side(C), kept, LocalRun())
+    return Sides(side, Side.of(C), kept, LocalRun())
 
 
 def high_side(X: Any, metric: Metric) -> Side:
@@ -104,7 +109,7 @@ def high_side(X: Any, metric: Metric) -> Side:
         table = check_distances(table)
     elif bool((table == table[:1]).all()):
         raise DataError("All rows of X are equal: none is nearer than another. Check the columns that were chosen.")
-    return Side(table, metric)
+    return Side.of(table, metric)
 
 
 def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -129,15 +134,34 @@ def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     return C, kept
 
 
-def labels_of(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes, and the number of the class of each row that has coordinates."""
-    from lowland.blocks.labels import classes_of
-    from lowland.data.open import as_vector
+def points(Z: Any, metric: Metric) -> tuple[Side, np.ndarray]:
+    """Open coordinates to be compared in a metric, or distances that were given, and which rows have some."""
+    check_metric(metric, {})
+    if metric == "precomputed":
+        side = high_side(Z, metric)
+        return side, np.ones(side.n, dtype=bool)
+    C, kept = coordinates(Z)
+    return Side.of(C, metric), kept
 
+
+def labels_of(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, and the number of the class of each row that has coordinates; others need no label."""
+    return classes_of(_one_a_row(y, len(kept))[kept])
+
+
+def strata_of(y: Any, n: int) -> np.ndarray:
+    """Return the number of the class of each row, (n,), of which a sample takes even shares; -1 without a label."""
+    labels = _one_a_row(y, n)
+    named, strata = ~without_label(labels), np.full(n, -1)
+    if named.any():
+        strata[named] = classes_of(labels[named], least=1)[1]
+    return strata
+
+
+def _one_a_row(y: Any, n: int) -> np.ndarray:
     if is_sparse(y):
         raise DataTypeError("The labels y are sparse. Pass y.toarray().")
-    labels = as_vector(to_numpy(y) if is_array(y) else y, len(kept), "y")
-    return classes_of(labels[kept])
+    return as_vector(to_numpy(y) if is_array(y) else y, n, "y")
 
 
 def check_neighbors(k: int, n: int, *, half: bool = True) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ def accuracy(Z: np.ndarray, y: np.ndarray, seed: int) -> Score | None:
     """Return the share of held-out rows that are named rightly; None where it cannot be found, as of classes of one."""
     rows = _rows(y, seed)
     try:
-        return _score(downstream(Z[rows], y[rows], folds=FOLDS, random_state=seed), len(rows), _of_rare(y))
+        return _score(downstream(Z[rows], y[rows], folds=FOLDS, random_state=seed), _of_rare(y))
     except Stopped:
         raise
     except LowlandError:
@@ -37,7 +36,7 @@ def accuracy_when_refitted(est: Any, X: np.ndarray, y: np.ndarray, seed: int) ->
     rows = _rows(y, seed)
     model = make_pipeline(clone(est), KNeighborsClassifier(NEIGHBORS))
     found = downstream(X[rows], y[rows], model, folds=FOLDS, random_state=seed)
-    return _score(found, len(rows), ", the method being fitted without them" + _of_rare(y))
+    return _score(found, ", the method being fitted without them" + _of_rare(y))
 
 
 def _rows(y: np.ndarray, seed: int) -> np.ndarray:
@@ -63,18 +62,7 @@ def _of_rare(y: np.ndarray) -> str:
     return f"; {left} row{'s' * (left > 1)} of classes too small for that left out" if left else ""
 
 
-def _score(m: Measure, n: int, more: str) -> Score:
-    """The score of n rows. Folds that happen to agree would have no interval: chance in so many rows is the least."""
+def _score(m: Measure, more: str) -> Score:
     about = f"Share of held-out rows that the {NEIGHBORS} nearest neighbours name rightly, in folds{more}."
-    low, high = wilson(m.value, n)
-    ends = (low if m.low is None else min(m.low, low), high if m.high is None else max(m.high, high))
     folds = () if m.folds is None else tuple(map(float, m.folds))
-    return Score(m.value, "higher", about, max(0.0, ends[0]), min(1.0, ends[1]), folds)
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return the ends between which 95 % of such shares of n rows lie (Wilson 1927, doi:10.2307/2276774)."""
-    z2 = 1.959964**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = math.sqrt(z2 * share * (1 - share) / n + (z2 / (2 * n)) ** 2) / (1 + z2 / n)
-    return middle - half, middle + half
+    return Score(m.value, "higher", about, m.low, m.high, folds)
