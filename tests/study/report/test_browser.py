@@ -479,7 +479,8 @@ def test_twenty_panels_are_drawn_when_they_come_into_view(page):
     page = page(results.study(1000, 20, classes=10, without=False))
     show_panels(page)
     drawn = "[...document.querySelectorAll('.panel')].filter((p) => p.dataset.drawn).length"
-    assert 4 <= page.run(drawn) < 20
+    page.until(f"{drawn} >= 4")
+    assert page.run(drawn) < 20
     page.run("document.querySelectorAll('.panel')[19].scrollIntoView()")
     page.until("document.querySelectorAll('.panel')[19].dataset.drawn")
 
