@@ -112,3 +112,19 @@ def test_tables_that_do_not_belong_together(lowland, files):
     result = lowland("judge", "iris.csv", "few.npy", "--drop", "kind")
     assert result.exit_code == 1
     assert "X has 150 rows and Z has 149" in result.stderr
+
+
+def test_a_model_says_which_columns_and_whether_they_are_scaled(lowland):
+    wine = load("wine")
+    names = [f"c{j}" for j in range(13)]
+    write_chunks([np.column_stack([[f"row {i}" for i in range(178)], wine.X.astype(object)])], "w.csv", ["id", *names])
+    lowland("fit", "pca", "w.csv", "--drop", "id", "--scale", "-k", 2, "--to", "z.csv", "--model", "m.lowland")
+    scaled = (wine.X - wine.X.mean(0)) / wine.X.std(0)
+    found = quality.trustworthiness(scaled, PCA(2).fit_transform(scaled)).value
+    for words in (("--model", "m.lowland"), ("--drop", "id", "--scale")):
+        facts = json.loads(lowland("judge", "w.csv", "z.csv", *words, "--json").stdout)
+        assert facts["scaled"] is True
+        assert facts["measures"][0]["value"] == pytest.approx(found)
+    assert "columns standardised" in lowland("judge", "w.csv", "z.csv", "--model", "m.lowland").stdout
+    plain = json.loads(lowland("judge", "w.csv", "z.csv", "--drop", "id", "--json").stdout)
+    assert plain["measures"][0]["value"] < found - 0.05

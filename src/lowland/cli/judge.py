@@ -15,7 +15,8 @@ OF_PAIRS = ("normalized stress", "Sammon stress", "Spearman correlation", "Pears
 
 def run(
     data: Path, file: Path, columns: Any, drop: Any, label: str | None, coordinates: Any, model: Path | None,
-    n_neighbors: int, sample: int | None, random_state: int, memory: Any, threads: Any, progress: Any, as_json: bool,
+    scale: bool, n_neighbors: int, sample: int | None, random_state: int, memory: Any, threads: Any, progress: Any,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Open both, measure, tell."""
     from lowland.cli import show
@@ -26,12 +27,14 @@ def run(
 
     started = time.perf_counter()
     with options.working(memory, threads, progress):
-        rows = options.open_file(data, columns, drop, label)
-        y = None if label is None else read_column(data, label)
-        high = HighSide.of(rows, labels=y, sample=sample or "auto", random_state=random_state)
         est = None if model is None else load(model)
+        rows = options.open_for(est, data, columns, drop, label)
+        y = None if label is None else read_column(data, label)
+        scaled = scale or bool(getattr(est, "scale", False))
+        metric: Any = "seuclidean" if scaled else "euclidean"
+        high = HighSide.of(rows, labels=y, metric=metric, sample=sample or "auto", random_state=random_state)
         found = judged(high, _opened(file, coordinates), y, model=est, n_neighbors=n_neighbors)
-    facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started)
+    facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started) | {"scaled": scaled}
     if as_json:
         show.print_json(facts)
     else:
@@ -62,7 +65,8 @@ def _print(facts: dict[str, Any]) -> None:
     from lowland.cli import show
 
     size = show.table_size(facts["rows"], facts["columns"])
-    click.echo(show.printable(f"{facts['coordinates']} as an embedding of {facts['file']}, {size}"))
+    scaled = ", its columns standardised" if facts["scaled"] else ""
+    click.echo(show.printable(f"{facts['coordinates']} as an embedding of {facts['file']}, {size}{scaled}"))
     click.echo()
     measures = facts["measures"]
     drawn = any(each["low"] is not None for each in measures)
@@ -112,7 +116,12 @@ judge = options.Command(
         ),
         options.Option(
             ["--model"], section="Measures", type=click.Path(path_type=Path), metavar="FILE",
-            help="The fitted model that made the coordinates: its way back to rows is measured too.",
+            help="The fitted model that made the coordinates: it says which columns, whether standardised; "
+            "its way back to rows is measured too.",
+        ),
+        options.Option(
+            ["--scale"], section="Measures", is_flag=True, default=False,
+            help="Divide the columns of DATA by their deviations first, as fit --scale does.",
         ),
         _number("--n-neighbors --neighbors n_neighbors", 5, click.IntRange(min=1),
                 "Neighbours that make a neighbourhood. [default: 5]"),
