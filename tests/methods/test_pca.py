@@ -455,3 +455,13 @@ def test_weights_on_a_labelled_set_through_a_pipeline():
     iris = load("iris")
     Z = PCA(2).fit_transform(iris.X, sample_weight=np.ones(150))
     np.testing.assert_allclose(Z, PCA(2).fit_transform(iris.X))
+
+
+def test_columns_that_repeat_others_leave_a_likelihood_that_rounding_does_not_decide(rng):
+    X = rng.standard_normal((60, 4))
+    X = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2]])
+    scores = [
+        PCA().fit(X[:, order]).score(X[:, order]) for order in (np.arange(6), np.arange(6)[::-1], [3, 1, 5, 0, 2, 4])
+    ]
+    assert np.isfinite(scores).all()
+    assert np.ptp(scores) < 2  # of about 50: the rows lie off the plane by rounding only

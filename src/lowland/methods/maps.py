@@ -320,14 +320,20 @@ class PrincipalMap(MomentsMap):
         return S if self.scale_ is None else S * like(self.scale_[:, None] * self.scale_[None, :], S)
 
     def get_precision(self) -> Array:
-        """Return the inverse of the model's covariance, by the matrix inversion lemma: only k x k is inverted."""
+        """Return the inverse of the model's covariance, by the matrix inversion lemma: only k x k is inverted.
+
+        Where all components are kept, those that do not vary count as varying by rounding.
+        """
         U, extra = self._loadings()
         xp = xp_of(U)
         noise = self.noise_variance_
-        if self.n_components_ == self.n_features_in_ or noise == 0:
+        least = float(xp.max(extra)) * float(xp.finfo(extra.dtype).eps)
+        if self.n_components_ == self.n_features_in_ and least > 0:  # P = U' diag(1/e) U
+            P = (U.T / xp.where(extra > least, extra, xp.zeros_like(extra) + least)[None, :]) @ U
+        elif noise == 0:
             return self._inverse(self.get_covariance())
-        # P = (I - U' diag(e / (e + σ²)) U) / σ²
-        P = (like(xp.eye(U.shape[1]), U) - (U.T * (extra / (extra + noise))[None, :]) @ U) / noise
+        else:  # P = (I - U' diag(e / (e + σ²)) U) / σ²
+            P = (like(xp.eye(U.shape[1]), U) - (U.T * (extra / (extra + noise))[None, :]) @ U) / noise
         return P if self.scale_ is None else P / like(self.scale_[:, None] * self.scale_[None, :], P)
 
     def _inverse(self, S: Array) -> Array:
