@@ -2,10 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
 
+from lowland.quality.measure import wilson
 from lowland.study.advice import advise, enough_components
-from lowland.study.differences import above, ties, worse
+from lowland.study.differences import above, apart, only_one, packed, ties, worse
 from lowland.study.measuring import TableFacts
 from lowland.study.plan import Size
 from lowland.study.result import Score, Trial
@@ -20,6 +25,7 @@ FACTS = TableFacts(
     Score(0.9, "higher", "All.", 0.86, 0.94),
     (),
     0.4,
+    0,
     3.0,
 )
 
@@ -65,7 +71,7 @@ def test_pca_has_the_benefit_of_the_doubt():
 
 def test_intervals_that_meet_are_no_difference_and_those_apart_are():
     pca = trial("PCA", area=(0.55, 0.5, 0.6))
-    meets = advice("see", pca, trial("Isomap", area=(0.63, 0.59, 0.67)))
+    meets = advice("see", pca, trial("Isomap", area=(0.59, 0.56, 0.62)))
     apart = advice("see", pca, trial("Isomap", area=(0.66, 0.62, 0.70)))
     assert (meets.trial, apart.trial) == ("PCA", "Isomap")
     assert "intervals meet" in meets.words
@@ -103,7 +109,7 @@ def test_dimensions_that_do_not_fit_are_told():
 
 
 def test_units_are_told():
-    uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, (), 0.4, 250.0)
+    uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, (), 0.4, 0, 250.0)
     assert any("250 times" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven).evidence)
     assert any("deviation 1" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence)
 
@@ -133,7 +139,7 @@ def test_a_curved_method_must_halve_the_error_and_keep_the_share():
     assert "less than half of the 1 of PCA" in found.words
     assert "keeps 96.0%" in found.words
     assert "PCA needs 3 components" in found.words
-    coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, (), 0.4, 1.0)
+    coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, (), 0.4, 0, 1.0)
     found = advice("compress", trial("PCA", error=4.0), trial("SelfOrganizingMap", error=1.0), facts=coarse)
     assert (found.trial, found.n_components) == ("PCA", 3)
     assert any("less than half of the 4 of PCA" in s and "keeps 90.0%" in s for s in found.evidence)
@@ -144,11 +150,11 @@ def test_a_linear_method_cannot_beat_pca():
 
 
 def test_nothing_to_compress_and_too_little_looked_at():
-    flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, (), 0.4, 1.0)
+    flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, (), 0.4, 0, 1.0)
     found = advice("compress", trial("PCA"), facts=flat)
     assert "all 4 columns" in found.words
     assert found.trial is found.n_components is None
-    cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, (), 0.4, 1.0)
+    cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, (), 0.4, 0, 1.0)
     found = advice("compress", trial("PCA"), facts=cut)
     assert "more than 2 components" in found.words
     assert found.method is found.n_components is None
@@ -158,31 +164,83 @@ def test_nothing_to_compress_and_too_little_looked_at():
 # --- to classify ---
 
 
+def told(right, only=0, n=200):
+    """An accuracy of n rows held out: the first are named rightly, and some more at the end, only here."""
+    rows = np.zeros(n)
+    rows[:right], rows[n - only :] = 1, 1
+    low, high = wilson(rows.mean(), n)
+    return Score(float(rows.mean()), "higher", "About it.", low, high, n, packed(rows))
+
+
+def judged(name, right, only=0, seconds=1.0, n=200):
+    return replace(trial(name, seconds), scores={ACCURACY: told(right, only, n)})
+
+
+FULL = replace(FACTS, accuracy=told(180))
+
+
 def test_reducing_may_not_help():
-    found = advice("classify", trial("PCA", accuracy=(0.6, 0.55, 0.65)), trial("Isomap", accuracy=(0.8, 0.75, 0.85)))
-    assert found.trial is None
-    assert found.n_components is None
-    assert found.words.startswith("Reducing does not help here")
-    assert "0.90 (0.86 to 0.94)" in found.words
-    assert "it is 0.80 (0.75 to 0.85) at best (Isomap)" in found.words
+    found = advice("classify", judged("PCA", 120), judged("Isomap", 160), facts=FULL)
+    assert found.trial is found.n_components is found.method is None
+    assert found.words.startswith("Reducing does not help here: from all 4 columns 0.90")
+    assert "it is 0.80 (0.74 to 0.85) at best (Isomap)" in found.words
 
 
 def test_what_is_as_good_as_all_columns_is_advised_the_simplest_of_it():
     found = advice(
-        "classify",
-        trial("PCA", accuracy=(0.8, 0.77, 0.83)),
-        trial("LinearDiscriminantAnalysis", accuracy=(0.88, 0.84, 0.92)),
-        trial("Isomap", accuracy=(0.89, 0.85, 0.93)),
+        "classify", judged("PCA", 160), judged("LinearDiscriminantAnalysis", 176), judged("Isomap", 178), facts=FULL
     )
-    assert found.trial == "LinearDiscriminantAnalysis"
-    assert "0.88 (0.84 to 0.92)" in found.words
-    assert "cannot be told from Isomap with 0.89 (0.85 to 0.93) as their intervals meet" in found.words
-    assert "not surely different from all 4 columns, 0.90 (0.86 to 0.94)" in found.words
-    assert "commonest class would be right for 0.40" in found.words
+    assert found.trial == found.method == "LinearDiscriminantAnalysis"
+    assert "0.88 (0.83 to 0.92)" in found.words
+    assert "Isomap has 0.89" in found.words
+    assert "2 rows are classified correctly only there, 0 only here" in found.words
+    assert (
+        "From all 4 columns it is 0.90 (0.85 to 0.93); naming the commonest class would be right for 0.40."
+        in found.words
+    )
+
+
+def test_a_loss_that_is_sure_or_large_is_no_tie():
+    assert advice("classify", judged("PCA", 172), judged("Isomap", 180), facts=FULL).trial == "Isomap"  # 8 to 0: sure
+    few = replace(FACTS, accuracy=told(18, n=20))
+    large = advice("classify", judged("PCA", 16, n=20), judged("Isomap", 18, n=20), facts=few)
+    assert large.trial == "Isomap"  # 2 of 20 rows may be chance, and are too many to give away
 
 
 def test_reducing_may_help():
-    assert "more than from all 4 columns" in advice("classify", trial("PCA", accuracy=(0.99, 0.98, 1.0))).words
+    assert "0.90 (0.85 to 0.93), surely fewer" in advice("classify", judged("PCA", 198), facts=FULL).words
+
+
+def test_what_is_advised_is_above_guessing():
+    half = replace(FACTS, commonest=0.5, accuracy=told(70, n=100))
+    found = advice("classify", judged("PCA", 55, n=100), facts=half)
+    assert found.trial is None  # below all columns, and no better than guessing
+    many = [judged(f"PCA random_state={i}", 62, n=100) for i in range(18)]
+    assert (
+        "not sure that these columns tell"
+        in advice("classify", *many, facts=replace(half, accuracy=told(60, n=100))).words
+    )  # the best of many is easily so good
+    assert advice("classify", many[0], facts=replace(half, accuracy=told(62, n=100))).trial == many[0].name
+
+
+def test_columns_that_do_not_tell_the_classes_name_the_best_there_was():
+    guess = replace(FACTS, accuracy=told(84), by_components=((1, told(88)),))
+    found = advice("classify", judged("PCA", 80), facts=guess)
+    assert found.trial is found.n_components is found.method is None
+    assert "at best 0.44 (0.37 to 0.51)" in found.words
+    assert "(PCA with 1 component)" in found.words
+    assert "0.40" in found.words
+
+
+def test_rows_that_repeat_are_told():
+    sentences = advice("classify", judged("PCA", 180), facts=replace(FULL, repeats=40)).evidence
+    assert any(s.startswith("40 of the 100 rows repeat another") for s in sentences)
+
+
+def test_what_leaves_rows_out_is_advised_only_where_there_is_no_other():
+    half = replace(trial("Isomap disconnected=largest", area=0.9), left_out=50)
+    assert advice("see", half, trial("PCA", area=0.5)).trial == "PCA"
+    assert advice("see", half).trial == half.name
 
 
 def test_nothing_was_judged():
@@ -201,16 +259,12 @@ def test_every_purpose_that_the_data_allow_has_its_advice():
 
 
 def test_more_components_are_advised_where_few_are_not_enough():
-    facts = replace(
-        FACTS, by_components=((1, score(0.5, 0.45, 0.55)), (2, score(0.6, 0.55, 0.65)), (3, score(0.89, 0.85, 0.93)))
-    )
-    found = advice("classify", trial("PCA", accuracy=(0.6, 0.55, 0.65)), facts=facts)
-    assert (found.trial, found.n_components) == ("PCA", 3)
-    assert "PCA with 3 components: 0.89 (0.85 to 0.93)" in found.words
+    facts = replace(FULL, by_components=((1, told(100)), (2, told(120)), (3, told(178))))
+    found = advice("classify", judged("PCA", 120), facts=facts)
+    assert (found.trial, found.n_components, found.method) == ("PCA", 3, "PCA")
+    assert "PCA with 3 components: 0.89 (0.84 to 0.93)" in found.words
     assert "With 2 dimensions it is 0.60" in found.words
     assert "From so many components of PCA: 1: 0.50, 2: 0.60, 3: 0.89." in found.evidence
-    none = replace(FACTS, by_components=((1, score(0.5, 0.45, 0.55)),))
-    assert "Reducing does not help" in advice("classify", trial("PCA", accuracy=(0.6, 0.55, 0.65)), facts=none).words
 
 
 def test_advice_of_a_study_that_was_stopped_says_so():
@@ -221,34 +275,35 @@ def test_advice_of_a_study_that_was_stopped_says_so():
 # --- what differs by more than chance ---
 
 
-def folded(*folds, about="About it."):
-    mean = sum(folds) / len(folds)
-    return Score(mean, "higher", about, max(0.0, mean - 0.2), min(1.0, mean + 0.2), folds)
+def test_rows_that_only_one_names_rightly_decide():
+    a, b = told(150, 2), told(160)
+    assert only_one(a, b) == (2, 10)
+    assert apart(a, b)  # exactly 0.039
+    assert worse(a, b)
+    assert not worse(b, a)
+    assert apart(told(150, 3), told(160)) is False  # 0.09
+    assert ties(told(150, 3), told(160))
+    assert not ties(told(150, 5), told(170))  # 0.075 apart
+    assert ties(a, a)
 
 
-def test_folds_that_differ_the_same_way_are_told_apart_though_intervals_meet():
-    low, high = folded(0.80, 0.70, 0.90, 0.75, 0.85), folded(0.86, 0.75, 0.96, 0.80, 0.91)
-    assert worse(low, high)
-    assert not worse(high, low)
-    assert ties(low, replace(low, folds=()))
-    mixed = folded(0.90, 0.60, 0.99, 0.70, 0.95)
-    assert ties(low, mixed)
-    assert ties(low, low)
+def test_others_differ_by_their_intervals_or_by_the_margin():
+    assert apart(score(0.5, 0.4, 0.6), score(0.65, 0.61, 0.7))
+    assert apart(score(0.5, 0.4, 0.6), score(0.55, 0.5, 0.6)) is False
+    assert apart(score(0.5), score(0.55)) is None
+    assert worse(score(0.5), score(0.55))
+    assert ties(score(0.5), score(0.51))
+    assert not worse(score(0.5), score(0.51))
 
 
-def test_what_is_surely_above_guessing():
-    assert above(folded(0.80, 0.70, 0.90, 0.75, 0.85), 0.6)
-    assert not above(folded(0.80, 0.70, 0.90, 0.75, 0.85), 0.75)
-    assert above(score(0.8, 0.7, 0.9), 0.6)
-    assert not above(score(0.8, 0.7, 0.9), 0.75)
-
-
-def test_columns_that_say_nothing_of_the_classes():
-    guess = replace(FACTS, accuracy=score(0.42, 0.38, 0.46))
-    found = advice("classify", trial("PCA", accuracy=(0.43, 0.39, 0.47)), facts=guess)
-    assert (found.trial, found.n_components, found.method) == (None, None, None)
-    assert found.words.startswith("These columns do not tell the classes")
-    assert "0.40" in found.words
+@given(st.integers(1, 60), st.data())
+def test_counts_agree_with_the_rows(n, data):
+    a, b = (np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n))) for _ in range(2))
+    scores = [Score(float(r.mean()), "higher", "", None, None, n, packed(r)) for r in (a, b)]
+    assert only_one(*scores) == (int(np.sum(a & ~b)), int(np.sum(b & ~a)))
+    exact = binomtest(int(np.sum(a & ~b)), max(1, int(np.sum(a ^ b))), 0.5).pvalue < 0.05 if (a ^ b).any() else False
+    assert apart(*scores) == exact
+    assert above(scores[0], 0.3) == (binomtest(int(a.sum()), n, 0.3, alternative="greater").pvalue < 0.025)
 
 
 # --- sweeps ---

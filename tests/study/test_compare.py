@@ -565,3 +565,104 @@ def test_a_method_that_gives_fewer_dimensions_gives_those(rng):
     study = lowland.compare(rng.standard_normal((60, 5)), None, ["projection-pursuit"], 4, cache=False)
     assert study.trials[0].n_components == 3
     assert "3 dimensions at most" in study.trials[0].warnings[0]
+
+
+# --- labels, repeats, units: what advice must not rest on ---
+
+
+def test_a_few_rows_of_a_rare_class_do_not_keep_lda_from_being_judged(rng):
+    X = rng.standard_normal((133, 5))
+    X[:, :2] *= 5
+    X[:, 4] *= 0.5
+    X[70:130, 4] += 2.5
+    y = np.array(["a"] * 70 + ["b"] * 60 + ["rare"] * 2 + ["rarer"])
+    study = lowland.compare(X, y, ["pca", "lda"], purpose="classify", cache=False)
+    assert study["lda"].scores["downstream accuracy"].value > 0.95
+    assert study["lda"].n_components == 2
+    assert study.advice[0].method == "LinearDiscriminantAnalysis"
+
+
+def test_guessing_is_counted_among_the_rows_asked_about(rng):
+    y = np.array(["a"] * 60 + ["b"] * 12 + [f"r{i // 2}" for i in range(58)])
+    study = lowland.compare(rng.standard_normal((130, 5)), y, ["pca", "lda"], purpose="classify", cache=False)
+    assert study.advice[0].method is None
+    assert "right for 0.83" in study.advice[0].words  # 60 of 72
+
+
+def test_noise_is_advised_no_more_often_than_chance_allows():
+    found = 0
+    for seed in range(20):
+        r = np.random.default_rng(seed)
+        study = lowland.compare(
+            r.normal(size=(30, 6)), r.permutation(np.arange(30) % 2), ["pca", "lda", "fast-ica", "whitening"],
+            purpose="classify", cache=False,
+        )  # fmt: skip
+        found += study.advice[0].method is not None
+    assert found <= 2
+
+
+def test_rows_without_coordinates_are_told_and_not_advised(rng):
+    near = np.column_stack([rng.uniform(0, 10, (70, 2)), 0.01 * rng.standard_normal((70, 4))])
+    X = np.concatenate([near, 2 * rng.standard_normal((60, 6)) + 60])
+    study = lowland.compare(X, None, ["pca", "mds"], sweep={"isomap.disconnected": ["largest"]}, cache=False)
+    half = study["Isomap disconnected=largest"]
+    assert half.left_out == 60
+    assert any("60 of 130 rows have no coordinates" in words for words in half.warnings)
+    assert study.advice[0].method != "Isomap"
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_units_in_which_squares_are_no_numbers_are_refused_or_evened_out(iris, kind):
+    for factor in (1e-30, 1e30) if kind is np.float32 else (1e-200, 1e200):
+        X = (iris.X * factor).astype(kind)
+        with pytest.raises(DataError, match="scale='standard'"):
+            lowland.compare(X, None, ["pca"])
+        even = lowland.compare(X, None, ["pca"], scale="standard", cache=False)
+        alike = lowland.compare(iris.X, None, ["pca"], scale="standard", cache=False)
+        np.testing.assert_allclose(np.abs(even["PCA"].Z), np.abs(alike["PCA"].Z), atol=1e-4)
+
+
+def test_labels_of_another_order_are_other_labels(rng):
+    X, y = rng.standard_normal((120, 3)), np.arange(120) % 12
+    lowland.compare(X, y, ["pca"])
+    assert not lowland.compare(X, y.astype(str), ["pca"]).trials[0].cached
+
+
+def test_labels_that_are_no_classes_are_said_to_be_none(iris):
+    study = lowland.compare(iris.X, np.arange(150), ["pca"], cache=False)
+    assert any("Nothing is advised to classify, since 150 different labels" in s for s in study.advice[0].evidence)
+
+
+def test_the_estimator_is_the_pca_that_was_measured():
+    wine = lowland.data.load("wine")
+    study = lowland.compare(wine.X, wine.y, ["pca"], 1, sweep={"pca.whiten": [True]}, scale="standard", cache=False)
+    est = study.estimator("compress")[-1]
+    assert (est.n_components, est.whiten) == (10, False)
+
+
+def test_parameters_that_json_does_not_know_come_back_or_say_so(iris, tmp_path):
+    from lowland.study.report import report_html
+
+    sweep = {"isomap.p": [np.inf], "kernel-pca.kernel": [lambda a, b: float(a @ b)]}
+    study = lowland.compare(iris.X, None, ["pca"], sweep=sweep, cache=False)
+    assert [t.status for t in study.trials] == ["done"] * 3
+    assert "lambda" in report_html(study)
+    again = load(study.save(tmp_path))
+    names = [t.name for t in again.trials]
+    assert again.estimator(names[1]).p == np.inf
+    with pytest.raises(ParameterError, match="only a description of kernel"):
+        again.estimator(names[2]).fit(iris.X)
+
+
+def test_what_cannot_be_sent_to_the_worker_is_a_failure_of_its_trial(iris):
+    sweep = {"isomap.metric": [lambda a, b: float(np.abs(a - b).sum())]}
+    study = lowland.compare(iris.X, None, ["pca"], sweep=sweep, worker=True, cache=False)
+    assert [t.status for t in study.trials] == ["done", "failed"]
+    assert "worker=False" in study.trials[1].error
+
+
+def test_names_to_drop_may_come_in_any_sequence(iris):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(iris.X, columns=list("abcd"))
+    for drop in ("a", ["a"], frame.columns[:1], np.array(["a"])):
+        assert lowland.compare(frame, None, ["pca"], drop=drop, cache=False).table.names == tuple("bcd")

@@ -183,10 +183,7 @@ def downstream(
     about = f"Accuracy of {type(model).__name__} by cross-validation in {folds} folds."
     looked = Looked(kept)
     each = looked.spread(right) if per_row else None
-    return Measure(
-        "downstream accuracy", value, each, "higher", about, low, high, left_out=looked.left_out,
-        folds=np.array(scores),
-    )  # fmt: skip
+    return Measure("downstream accuracy", value, each, "higher", about, low, high, left_out=looked.left_out)
 
 
 def _classifier(classifier: Any, n: int) -> Any:

@@ -26,7 +26,6 @@ class Measure:
     high: float | None = None
     sample: int | None = None  # rows that were looked at; None: every row
     left_out: int = 0  # rows without coordinates
-    folds: np.ndarray | None = None  # (f,) of held-out rows: the value of each fold
 
     def __float__(self) -> float:
         return self.value

@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import get_args
 
 from lowland.methods.registry import load_method
-from lowland.study.differences import above, because, ties, worse
+from lowland.study.differences import above, because, only_one, ties, worse
 from lowland.study.downstream import NAME as ACCURACY
 from lowland.study.measuring import AREA, TRUST, TableFacts
 from lowland.study.plan import Size
 from lowland.study.result import Advice, Purpose, Score, Trial
 
 ERROR = "reconstruction error"
+PLAIN = {"n_components", "random_state"}  # parameters that leave PCA what it is
 KEEP = 0.95  # of the variance, to compress
 HALF = 0.5  # of PCA's error: what a curved method must reach, and keep the share, to be worth its trouble
 UNEVEN = 10.0
@@ -39,7 +40,7 @@ def advise(
         words = "The study was stopped before anything was measured, so that there is nothing to advise."
         return tuple(Advice(p, None, None, words, ()) for p in (size.purpose, *others))
     done = [trial for trial in trials if trial.status == "done"]
-    remarks = (*_of_counting(counting), *_of_units(facts, scaled))
+    remarks = (*_of_counting(counting), *_of_units(facts, scaled), *_of_no_classes(size))
     found = tuple(rules[p](done, facts, size) for p in (size.purpose, *others))
     found = tuple(replace(each, evidence=(*remarks, *each.evidence)) for each in found)
     return found if complete else tuple(replace(each, words=f"{STOPPED} {each.words}") for each in found)
@@ -49,7 +50,7 @@ def advise(
 
 
 def _see(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
-    drawn = _of_size([t for t in done if AREA in t.scores and not _keeps_columns(t)], size.k)
+    drawn = _of_size([t for t in _placed(done) if AREA in t.scores and not _keeps_columns(t)], size.k)
     if not drawn:
         return Advice("see", None, None, "No trial gave an embedding that could be measured: nothing is advised.", ())
     best = max(drawn, key=lambda t: t.scores[AREA].value)
@@ -120,8 +121,8 @@ def _compress(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
 
 
 def _pca_of(done: list[Trial], m: int, k: int) -> str | None:
-    """The trial of PCA with so many components, else with as many as were asked for, if there is one."""
-    found = {t.n_components: t.name for t in done if t.method == "PCA"}
+    """The trial of plain PCA with so many components, else with as many as were asked for, if there is one."""
+    found = {t.n_components: t.name for t in done if t.method == "PCA" and t.parameters.keys() <= PLAIN}
     return found.get(m, found.get(k))
 
 
@@ -176,35 +177,52 @@ def _better_than_pca(done: list[Trial], facts: TableFacts) -> tuple[Trial, float
 
 
 def _classify(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
-    judged = _of_size([t for t in done if ACCURACY in t.scores], size.k)
+    judged = _of_size([t for t in _placed(done) if ACCURACY in t.scores], size.k)
     if not judged:
         words = "No trial could be judged by its labels: a class has too few rows, or nothing was fitted."
         return Advice("classify", None, None, words, ())
     best = max(judged, key=lambda t: t.scores[ACCURACY].value)
     top, whole = best.scores[ACCURACY], facts.accuracy
-    evidence = tuple(_of_accuracy(judged, best, facts, size))
-    if not above(top, facts.commonest) and (whole is None or not above(whole, facts.commonest)):
+    evidence = tuple(_of_accuracy(judged, facts, size))
+    asked = [(t.scores[ACCURACY], t.name) for t in judged]
+    asked += [(score, f"PCA with {_components(m)}") for m, score in facts.by_components]
+    asked += [] if whole is None else [(whole, f"all {size.d} columns")]
+    if not any(above(score, facts.commonest, len(asked)) for score, _ in asked):
+        most, who = max(asked, key=lambda each: each[0].value)
         words = (
-            f"These columns do not tell the classes: at best {_number(top)} of the held-out rows are classified "
-            f"correctly ({best.name}), and naming the commonest class would be right for {facts.commonest:.2f}."
+            f"It is not sure that these columns tell the classes: at best {_number(most)} of the held-out rows are "
+            f"classified correctly ({who}), and {_guessing(facts)}."
         )
         return Advice("classify", None, None, words, evidence)
-    if whole is not None and worse(top, whole):
+    good = [t for t in judged if ties(t.scores[ACCURACY], top) and _tells(t.scores[ACCURACY], facts, len(asked))]
+    if not good:
         return _with_more_components(done, best, facts, size, evidence)
-    good = [t for t in judged if ties(t.scores[ACCURACY], top)]
-    chosen = _simplest([t for t in good if whole is None or not worse(t.scores[ACCURACY], whole)], ACCURACY)
+    chosen = _simplest(good, ACCURACY)
     score = chosen.scores[ACCURACY]
-    best = chosen if _alike(chosen, best, ACCURACY) else best
     words = (
         f"To classify, use {chosen.name} with {_dimensions(chosen.n_components)}: {_number(score)} of the held-out "
-        "rows are classified correctly"
+        "rows are classified correctly. "
     )
-    if chosen is not best:
-        words += f", which cannot be told from {best.name} with {_number(top)} {because(score, top)}"
+    if not _alike(chosen, best, ACCURACY):
+        here, there = only_one(score, top)
+        words += (
+            f"{best.name} has {_number(top)}, and chance may have made the difference: {there} rows are classified "
+            f"correctly only there, {here} only here. "
+        )
     if whole is not None:
-        words += f"; {_beside(score, whole)} all {size.d} columns, {_number(whole)}"
-    words += f". Naming the commonest class would be right for {facts.commonest:.2f}."
-    return Advice("classify", chosen.name, chosen.n_components, words, evidence, chosen.method)
+        words += f"From all {size.d} columns it is {_number(whole)}{', surely fewer' * worse(whole, score)}; "
+    return Advice("classify", chosen.name, chosen.n_components, f"{words}{_guessing(facts)}.", evidence, chosen.method)
+
+
+def _tells(score: Score, facts: TableFacts, tried: int) -> bool:
+    """Whether a score is above guessing, and not below that of all columns."""
+    whole = facts.accuracy
+    as_much = whole is None or score.value >= whole.value or ties(score, whole)
+    return as_much and above(score, facts.commonest, tried)
+
+
+def _guessing(facts: TableFacts) -> str:
+    return f"naming the commonest class would be right for {facts.commonest:.2f}"
 
 
 def _with_more_components(
@@ -212,40 +230,46 @@ def _with_more_components(
 ) -> Advice:
     """Where the dimensions asked for are too few: the components of PCA that tell as much as all columns, if any do."""
     top, whole = best.scores[ACCURACY], facts.accuracy
-    assert whole is not None
     few = f"With {_dimensions(best.n_components)} it is {_number(top)} at best ({best.name})"
-    enough = next(((m, score) for m, score in facts.by_components if m > size.k and not worse(score, whole)), None)
+    more = [(m, score) for m, score in facts.by_components if m > size.k]
+    enough = next(((m, score) for m, score in more if _tells(score, facts, len(more))), None)
+    told = "" if whole is None else f"from all {size.d} columns {_number(whole)} of the held-out rows are classified "
     if enough is None:
-        words = (
-            f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are "
-            f"classified correctly. {few}. Keep the columns."
-        )
+        words = f"Reducing does not help here: {told}correctly. {few}; {_guessing(facts)}. Keep the columns."
         return Advice("classify", None, None, words, evidence)
     m, score = enough
     words = (
-        f"To classify, use PCA with {_components(m)}: {_number(score)} of the held-out rows are classified correctly; "
-        f"{_beside(score, whole)} all {size.d} columns, {_number(whole)}. {few}."
+        f"To classify, use PCA with {_components(m)}: {_number(score)} of the held-out rows are classified correctly, "
+        f"from all {size.d} columns {'' if whole is None else _number(whole)}. {few}; {_guessing(facts)}."
     )
     return Advice("classify", _pca_of(done, m, size.k), m, words, evidence, "PCA")
 
 
-def _beside(score: Score, whole: Score) -> str:
-    if not ties(score, whole):
-        return "more than from"
-    return "as many as from" if f"{score.value:.2f}" == f"{whole.value:.2f}" else "not surely different from"
-
-
-def _of_accuracy(judged: list[Trial], best: Trial, facts: TableFacts, size: Size) -> list[str]:
-    said = [_ranking(judged, ACCURACY), f"{best.name}: {best.scores[ACCURACY].about}"]
+def _of_accuracy(judged: list[Trial], facts: TableFacts, size: Size) -> list[str]:
+    said = [_ranking(judged, ACCURACY)]
     if facts.accuracy is not None:
-        said.append(f"From all {size.d} columns: {_number(facts.accuracy)}. {facts.accuracy.about}")
+        said.append(f"From all {size.d} columns: {_number(facts.accuracy)}.")
     if facts.by_components:
         told = ", ".join(f"{m}: {score.value:.2f}" for m, score in facts.by_components)
         said.append(f"From so many components of PCA: {told}.")
+    said.append(
+        "Accuracy is the share of held-out rows whose class their 5 nearest neighbours name; methods that learn from "
+        "labels are fitted without those rows."
+    )
+    if facts.repeats > size.n / 20:
+        said.append(
+            f"{facts.repeats:,} of the {size.n:,} rows repeat another: some were learnt from before they were asked "
+            "about. If such rows are one thing twice, leave the repeats out."
+        )
     return said
 
 
 # --- what the rules share ---
+
+
+def _placed(trials: list[Trial]) -> list[Trial]:
+    """Those that gave every row its coordinates; all where none did."""
+    return [t for t in trials if not t.left_out] or trials
 
 
 def _of_size(trials: list[Trial], k: int) -> list[Trial]:
@@ -313,6 +337,10 @@ def _of_counting(names: Sequence[str]) -> list[str]:
         f"The column {name!r} only counts the rows, and counts here as a measurement. Leave it out: drop=[{name!r}]."
         for name in names
     ]
+
+
+def _of_no_classes(size: Size) -> list[str]:
+    return [f"Nothing is advised to classify, since {size.no_classes}."] if size.no_classes else []
 
 
 def _of_units(facts: TableFacts, scaled: bool) -> list[str]:

@@ -87,6 +87,7 @@ def compare(
     >>> study.advice[0].trial
     'PCA'
     """
+    drop = (drop,) if isinstance(drop, str) else tuple(map(str, drop))
     _check(k, purpose, scale, limit, seed, worker)
     check_names(methods, sweep)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
@@ -99,7 +100,7 @@ def compare(
             f"{data.no_classes or 'none were given'}."
         )
     trials = plan(size, methods, sweep)
-    given = {"methods": methods, "k": k, "drop": drop, "purpose": purpose}
+    given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
     given |= {"sweep": sweep, "scale": scale, "limit": limit, "seed": seed}
     call = command or _call(X, y, given)
     study = _Study(data, size, trials, limit, worker, Cache() if cache else NoCache())

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowland.errors import LowlandError, Stopped
 from lowland.quality import Measure, downstream
+from lowland.study.differences import packed
 from lowland.study.result import Score
 
 NAME = "downstream accuracy"
@@ -20,7 +21,7 @@ def accuracy(Z: np.ndarray, y: np.ndarray, seed: int) -> Score | None:
     """Return the share of held-out rows that are named rightly; None where it cannot be found, as of classes of one."""
     rows = _rows(y, seed)
     try:
-        return _score(downstream(Z[rows], y[rows], folds=FOLDS, random_state=seed), _of_rare(y))
+        return _score(downstream(Z[rows], y[rows], folds=FOLDS, per_row=True, random_state=seed), _of_rare(y))
     except Stopped:
         raise
     except LowlandError:
@@ -34,9 +35,18 @@ def accuracy_when_refitted(est: Any, X: np.ndarray, y: np.ndarray, seed: int) ->
     from sklearn.pipeline import make_pipeline
 
     rows = _rows(y, seed)
-    model = make_pipeline(clone(est), KNeighborsClassifier(NEIGHBORS))
-    found = downstream(X[rows], y[rows], model, folds=FOLDS, random_state=seed)
+    est = clone(est)
+    if type(est).__name__ == "LinearDiscriminantAnalysis":  # as many axes as the classes that take part allow
+        est.set_params(n_components=min(est.n_components, len(np.unique(y[rows])) - 1))
+    model = make_pipeline(est, KNeighborsClassifier(NEIGHBORS))
+    found = downstream(X[rows], y[rows], model, folds=FOLDS, per_row=True, random_state=seed)
     return _score(found, ", the method being fitted without them" + _of_rare(y))
+
+
+def guessing(y: np.ndarray, seed: int) -> float:
+    """Return the share of the rows asked about that naming the commonest class gets right."""
+    rows = _rows(y, seed)
+    return float(np.bincount(y[rows]).max() / len(rows)) if len(rows) else 0.0
 
 
 def _rows(y: np.ndarray, seed: int) -> np.ndarray:
@@ -64,5 +74,6 @@ def _of_rare(y: np.ndarray) -> str:
 
 def _score(m: Measure, more: str) -> Score:
     about = f"Share of held-out rows that the {NEIGHBORS} nearest neighbours name rightly, in folds{more}."
-    folds = () if m.folds is None else tuple(map(float, m.folds))
-    return Score(m.value, "higher", about, m.low, m.high, folds)
+    assert m.per_row is not None
+    asked = int(np.isfinite(m.per_row).sum())
+    return Score(m.value, "higher", about, m.low, m.high, asked, packed(np.nan_to_num(m.per_row)))

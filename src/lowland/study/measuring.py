@@ -22,7 +22,7 @@ from lowland.study.plain import score_from_plain
 from lowland.study.result import Curve, Score, Trial
 from lowland.study.trials import in_a_sentence
 
-VERSION = 7  # of what is measured: a change makes cached trials stale
+VERSION = 8  # of what is measured: a change makes cached trials stale
 NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
 KEPT = "neighbours kept"
 OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
@@ -148,7 +148,8 @@ class TableFacts:
     dimension_high: float | None
     accuracy: Score | None  # from all columns, where there are labels
     by_components: tuple[tuple[int, Score], ...]  # the same from 1, 2, 4 … principal components
-    commonest: float  # share of the commonest class, which guessing would name rightly
+    commonest: float  # share of the commonest class among the rows asked about, which guessing would name rightly
+    repeats: int  # rows that are equal to an earlier one
     uneven: float  # largest deviation of a column over the smallest
 
     def to_plain(self) -> dict[str, Any]:
@@ -183,10 +184,10 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
             dimension = (min(float(own.value), d), min(float(own.low), d), min(float(own.high), d))  # noise says more
         accuracy = None if y is None else downstream.accuracy(X, y, seed)
         several = () if y is None or accuracy is None else _by_components(pca, X, y, seed)
-        commonest = 0.0 if y is None else float(np.bincount(y).max() / len(y))
-        uneven = unevenness(X)
+        commonest = 0.0 if y is None else downstream.guessing(y, seed)
+        uneven, repeats = unevenness(X), n - len({hash(row.tobytes()) for row in X})
     shares = tuple(float(v) for v in values / max(total, 1e-300))
-    return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, several, commonest, uneven)
+    return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, several, commonest, repeats, uneven)
 
 
 def _by_components(pca: Any, X: np.ndarray, y: np.ndarray, seed: int) -> tuple[tuple[int, Score], ...]:

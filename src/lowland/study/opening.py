@@ -61,7 +61,8 @@ class StudyTable:
         columns = np.arange(d)
         if d > COLOURS:  # those that vary most
             columns = np.sort(np.argsort(-self.original.std(axis=0), kind="stable")[:COLOURS])
-        values = np.ascontiguousarray(self.original[np.ix_(shown, columns)], dtype=np.float32)
+        most = np.finfo(np.float32).max
+        values = np.ascontiguousarray(self.original[np.ix_(shown, columns)].clip(-most, most), dtype=np.float32)
         names = tuple(self.names[j] for j in columns)
         labels = None if self.labels is None else self.labels[shown]
         return Table(
@@ -102,10 +103,13 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
     marks += [] if told is None else [fingerprint([np.asarray(told)])]
+    marks += [] if codes is None else [fingerprint([codes])]  # 2 comes before 10, and "10" before "2"
     scaled = scale == "standard" or (scale == "auto" and unevenness(table) > UNEVEN)
+    seen = _standardised(table) if scaled else table
+    _refuse_extremes(seen)
     names = rows.names or tuple(f"column {j}" for j in range(d))
     return StudyTable(
-        _standardised(table) if scaled else table, codes, classes, why, told, tuple(map(str, names)),
+        seen, codes, classes, why, told, tuple(map(str, names)),
         str(rows.source).strip("'"),
         None if told is None else str(label_name or "label"), key_of({"parts": marks}), table, scaled,
         rows.names is not None,
@@ -143,17 +147,34 @@ def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, np.nd
 
 def unevenness(X: np.ndarray) -> float:
     """Return the largest deviation of a column over the smallest; columns without any are left out."""
-    spread = _deviations(X)
-    spread = spread[spread > 0]
+    top, spread = _deviations(X)
+    spread = (top * spread)[spread > 0]
     return float(spread.max() / spread.min()) if len(spread) else 1.0
 
 
-def _deviations(X: np.ndarray) -> np.ndarray:
-    """The deviation of each column, (d,); 0 where all its values are the same, whatever their mean is rounded to."""
-    return np.where(X.min(axis=0) == X.max(axis=0), 0.0, X.std(axis=0, dtype=np.float64))
+def _deviations(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest size of each column, (d,) in float64, and its deviation in this unit, whose square is a number.
+
+    The deviation is 0 where all values are the same, whatever their mean is rounded to.
+    """
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    top = np.maximum(np.abs(low), np.abs(high))
+    top[top == 0] = 1.0
+    return top, np.where(low == high, 0.0, (X / top).std(axis=0))
 
 
 def _standardised(X: np.ndarray) -> np.ndarray:
-    spread = _deviations(X)
-    scaled = (X - X.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1.0)
-    return np.ascontiguousarray(scaled, dtype=X.dtype)
+    top, spread = _deviations(X)
+    U = X / top
+    return np.ascontiguousarray((U - U.mean(axis=0)) / np.where(spread > 0, spread, 1.0), dtype=X.dtype)
+
+
+def _refuse_extremes(X: np.ndarray) -> None:
+    """Refuse units in which squares are no numbers any more."""
+    least, most = (1e-15, 1e15) if X.dtype == np.float32 else (1e-120, 1e120)
+    top = float(max(abs(X.min()), abs(X.max())))
+    if top and not least < top < most:
+        raise DataError(
+            f"The largest value is {top:.1g}: its square is no number in {X.dtype}. Choose another unit, or give "
+            "each column the deviation 1: scale='standard'."
+        )

@@ -14,6 +14,7 @@ import numpy as np
 from lowland.data.files import read_columns
 from lowland.data.write import whole_or_nothing, write_columns
 from lowland.errors import FileProblem, MissingFile
+from lowland.methods.parameters import Described
 from lowland.study.result import Advice, Curve, Score, StudyResult, Table, Trial
 
 JSON, POINTS = "study.json", "points.parquet"
@@ -23,7 +24,7 @@ FORMAT = 1  # of the two files
 def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return a trial as what JSON can hold, and its arrays of rows: "z" (m, k) and "row:NAME" (m,)."""
     told = {f.name: getattr(trial, f.name) for f in fields(Trial) if f.name not in ("Z", "per_row", "scores", "curves")}
-    told["parameters"] = {name: _plain(value) for name, value in trial.parameters.items()}
+    told["parameters"] = plain_parameters(trial)
     told["warnings"] = list(trial.warnings)
     told["scores"] = {name: asdict(score) for name, score in trial.scores.items()}
     told["curves"] = {name: _curve_to_plain(curve) for name, curve in trial.curves.items()}
@@ -34,6 +35,7 @@ def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]
 def trial_from_plain(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trial:
     """Return the trial that ``trial_to_plain`` took apart."""
     told = dict(told)
+    told["parameters"] = {name: _parameter(value) for name, value in told["parameters"].items()}
     told["warnings"] = tuple(told["warnings"])
     told["scores"] = {name: score_from_plain(score) for name, score in told["scores"].items()}
     told["curves"] = {name: _curve(curve) for name, curve in told["curves"].items()}
@@ -44,18 +46,36 @@ def trial_from_plain(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Tri
 def score_from_plain(told: dict[str, Any]) -> Score:
     """Return the score that JSON holds."""
     value = math.nan if told["value"] is None else told["value"]
-    return Score(**{**told, "value": value, "folds": tuple(told["folds"])})
+    return Score(**{**told, "value": value})
+
+
+def plain_parameters(trial: Trial) -> dict[str, Any]:
+    """Return the parameters of a trial as JSON can hold them."""
+    return {name: _plain(value) for name, value in trial.parameters.items()}
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON can hold it: an object as its description."""
+    """A parameter as JSON can hold it: infinity as a text, an object as its description."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": str(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return _plain(value.tolist()) if hasattr(value, "tolist") else repr(value)
+    return _plain(value.tolist()) if hasattr(value, "tolist") else {"object": repr(value)}
+
+
+def _parameter(told: Any) -> Any:
+    """What ``_plain`` made; of an object there is only the description, with which nothing can be fitted."""
+    if isinstance(told, dict) and told.keys() == {"number"}:
+        return float(told["number"])
+    if isinstance(told, dict) and told.keys() == {"object"}:
+        return Described(str(told["object"]))
+    if isinstance(told, dict):
+        return {key: _parameter(item) for key, item in told.items()}
+    return [_parameter(item) for item in told] if isinstance(told, list) else told
 
 
 def _curve_to_plain(curve: Curve) -> dict[str, Any]:

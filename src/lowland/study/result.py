@@ -22,7 +22,8 @@ class Score:
     about: str  # one sentence
     low: float | None = None
     high: float | None = None
-    folds: tuple[float, ...] = ()  # of held-out rows: the value of each fold, the same folds for every trial
+    asked: int = 0  # rows held out, the same ones for every trial, and
+    right: str = ""  # which of them were named rightly, as bits in hex
     seen: bool = False  # whether the method was fitted with the labels that this counts: a lead, not a proof
 
 
@@ -50,6 +51,7 @@ class Trial:
     seconds: float | None = None  # of the fit
     memory: int | None = None  # bytes at its peak, beyond what was there before
     cached: bool = False  # read from disk: seconds and memory are those of the time when it was fitted
+    left_out: int = 0  # rows without coordinates
     n_components: int | None = None
     scores: dict[str, Score] = field(default_factory=dict)  # by the measure's name
     curves: dict[str, Curve] = field(

@@ -95,10 +95,13 @@ def fit_trial(
     with warnings.catch_warnings(), config(progress=False, output="default"):
         warnings.simplefilter("ignore")  # the fit has told its own; folds would say the same again
         scores, curves, missing = _of_the_model(est, planned, shared)
+    gone = int(np.isnan(Z).any(axis=1).sum())
+    if gone:
+        missing = (f"{gone:,} of {len(Z):,} rows have no coordinates: the measures speak of the others.", *missing)
     told = (*planned.notes, *_texts(caught), *missing)
     return Trial(
         planned.name, planned.method, planned.parameters, "done", None, told, seconds, memory.bytes,
-        n_components=Z.shape[1], scores=scores, curves=curves, Z=Z,
+        left_out=gone, n_components=Z.shape[1], scores=scores, curves=curves, Z=Z,
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
 from lowland.study.plan import Planned
 from lowland.study.result import Trial
-from lowland.study.trials import Shared, failed, fit_trial, timed_out
+from lowland.study.trials import Shared, failed, fit_trial, in_a_sentence, timed_out
 
 ARRAYS = ("X", "y", "classes", "names", "D", "start", "to", "length")
 JOB, ANSWER, PATH = "job.pickle", "answer.pickle", "path.json"
@@ -46,6 +46,10 @@ ASKED = 6  # times the limit that the model may then be asked for its measures, 
 COMPILE = 60.0  # seconds that a loop may be compiled for, which do not count
 START = 120.0  # seconds in which a process must have loaded its libraries
 POLL = 0.1
+ONE_PLACE = (
+    "A parameter cannot be sent to the process that fits the trials. Define the function in a module of its own, or "
+    "say worker=False."
+)
 
 
 class Worker:
@@ -72,7 +76,10 @@ class Worker:
         assert self._process.stdin is not None
         chosen = settings()
         job = (planned, limit, {"memory": chosen.memory, "threads": chosen.threads})
-        (self.place / JOB).write_bytes(pickle.dumps(job))
+        try:
+            (self.place / JOB).write_bytes(pickle.dumps(job))
+        except Exception as error:  # objects refuse in ways of their own
+            return failed(planned, f"{ONE_PLACE} ({in_a_sentence(error)})")
         with contextlib.suppress(BrokenPipeError):  # it is gone, which the next line tells
             self._process.stdin.write("fit\n")
             self._process.stdin.flush()
@@ -83,8 +90,8 @@ class Worker:
             return timed_out(planned, limit)
         if end == "gone":
             return failed(planned, self._last_words())
-        answer: Trial = pickle.loads((self.place / ANSWER).read_bytes())  # what our own process wrote
-        return answer
+        answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # what our own process wrote
+        return failed(planned, answer) if isinstance(answer, str) else answer
 
     def _start(self, tick: Callable[[float], Any]) -> str | None:
         """Start a process and wait for it to be ready; return what went wrong, if anything did."""
@@ -227,8 +234,13 @@ def main() -> None:
     shared = _opened(folder)
     say(READY)
     for _ in sys.stdin:
-        planned, limit, chosen = pickle.loads((folder / JOB).read_bytes())
-        with config(progress=_Teller(say), **chosen):
-            trial = fit_trial(planned, shared, limit, lambda: say(FITTED))
+        trial: Trial | str
+        try:
+            planned, limit, chosen = pickle.loads((folder / JOB).read_bytes())
+        except Exception as error:  # what was defined in a notebook or a script is not found here
+            trial = f"{ONE_PLACE} ({in_a_sentence(error)})"
+        else:
+            with config(progress=_Teller(say), **chosen):
+                trial = fit_trial(planned, shared, limit, lambda: say(FITTED))
         (folder / ANSWER).write_bytes(pickle.dumps(trial))
         say(DONE)

@@ -71,7 +71,9 @@ def page(browser, tmp_path):
 def show_panels(page):
     page.run("document.getElementById('panels').scrollIntoView()")
     page.until("document.querySelectorAll('.panel')[0].dataset.drawn")
-    page.settle()
+    box = None
+    while box != (box := seen(page, 0)["box"]):  # a busy machine is still laying out the page
+        page.settle()
 
 
 def seen(page, panel, layer="points"):

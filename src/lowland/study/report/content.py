@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from lowland.study.differences import apart
 from lowland.study.measuring import neighbors_for
+from lowland.study.plain import plain_parameters
 from lowland.study.report.blocks import SHADES, STEPS, Blocks, codes_of, column, rounded, value_range
 from lowland.study.report.meanings import meaning_of
-from lowland.study.result import Curve, StudyResult, Table, Trial
+from lowland.study.result import Curve, Score, StudyResult, Table, Trial
 
 MOST_BYTES = 24_000_000  # of coordinates: where all components take more, the first two are drawn alone
 MOST_EXACT = 2_000_000  # values of columns: where there are more, they are rounded to steps of their range
@@ -24,6 +26,7 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     table, trials = result.table, result.trials
     measures = {name: _measure(name, trials) for trial in trials for name in trial.per_row}
     names = dict.fromkeys(name for trial in trials for name in trial.scores)
+    best = {name: _best(name, trials) for name in names}
     sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
     most = None if sizes <= MOST_BYTES else 2
     said = {
@@ -31,7 +34,7 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
         "measures": list(measures.values()),
         "meanings": {name: meaning_of(name, trials) for name in names},
         "neighbors": neighbors_for(table.rows),
-        "trials": [_trial(trial, measures, most, blocks) for trial in trials],
+        "trials": [_trial(trial, measures, best, most, blocks) for trial in trials],
         "advice": [asdict(advice) for advice in result.advice],
         "k": result.k,
         "purpose": result.purpose,
@@ -121,11 +124,31 @@ def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:
     return {"name": name, "better": better, "low": min(r[0] for r in ranges), "high": max(r[1] for r in ranges)}
 
 
-def _trial(trial: Trial, measures: dict[str, Any], most: int | None, blocks: Blocks) -> dict[str, Any]:
+def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:
+    """The best score of a measure; one that counts labels which the method has seen proves nothing."""
+    known = [t.scores[name] for t in trials if name in t.scores and not t.scores[name].seen]
+    known = [score for score in known if np.isfinite(score.value)]
+    return max(known, key=lambda s: s.value if s.better == "higher" else -s.value, default=None)
+
+
+def _score(score: Score, best: Score | None) -> dict[str, Any]:
+    """A score, and whether chance may have set it apart from the best."""
+    told = {name: value for name, value in asdict(score).items() if name not in ("asked", "right")}
+    return {**told, "near": best is not None and not score.seen and apart(score, best) is False}
+
+
+def _setting(value: Any) -> Any:
+    """A parameter as it is told: infinity and objects by their words alone."""
+    return next(iter(value.values())) if isinstance(value, dict) and value.keys() <= {"number", "object"} else value
+
+
+def _trial(
+    trial: Trial, measures: dict[str, Any], best: dict[str, Score | None], most: int | None, blocks: Blocks
+) -> dict[str, Any]:
     return {
         "name": trial.name,
         "method": trial.method,
-        "parameters": trial.parameters,
+        "parameters": {name: _setting(value) for name, value in plain_parameters(trial).items()},
         "status": trial.status,
         "error": trial.error,
         "warnings": trial.warnings,
@@ -133,7 +156,7 @@ def _trial(trial: Trial, measures: dict[str, Any], most: int | None, blocks: Blo
         "memory": trial.memory,
         "cached": trial.cached,
         "components": trial.n_components,
-        "scores": {name: asdict(score) for name, score in trial.scores.items()},
+        "scores": {name: _score(score, best.get(name)) for name, score in trial.scores.items()},
         "curves": {name: _curve(curve, blocks) for name, curve in trial.curves.items()},
         "per_row": {
             name: blocks.add(rounded(values, measures[name]["low"], measures[name]["high"], SHADES))

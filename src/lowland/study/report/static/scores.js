@@ -62,22 +62,14 @@ function scoreCell(said, digits) {
   ];
 }
 
-// Whether the interval of a score reaches that of the best, so that chance may have decided.
-function mayBeBest(trial, column) {
-  const own = trial.scores[column.name],
-    best = trials.map((t) => t.scores[column.name]).find((s) => s && !s.seen && s.value === column.best);
-  if (!own || !best || own.low === null || best.low === null || own.high === null || best.high === null) return false;
-  return own.low <= best.high && own.high >= best.low;
-}
-
 function cellOf(trial, column) {
   const value = column.seen?.(trial) ? null : column.value(trial);
   const best = value !== null && value === column.best,
-    near = !best && value !== null && column.best !== null && mayBeBest(trial, column);
+    near = !best && value !== null && column.best !== null && trial.scores[column.name]?.near;
   const sign = best
     ? [el("span", { class: "sign", "aria-hidden": "true" }, "★"), unseen("best: ")]
     : near
-      ? [el("span", { class: "sign", "aria-hidden": "true" }, "≈"), unseen("about as good as the best: ")]
+      ? [el("span", { class: "sign", "aria-hidden": "true" }, "≈"), unseen("perhaps as good as the best: ")]
       : [];
   return el("td", { class: best ? "best" : near ? "near" : null }, sign, column.cell(trial));
 }
@@ -225,7 +217,7 @@ function scoresSection(section) {
       "p",
       { class: "note" },
       columns.some((column) => column.best !== null) &&
-        "★ the best of a column. ≈ its 95 % interval reaches that of the best: chance may have decided. ",
+        "★ the best of a column. ≈ chance may have decided between it and the best. ",
       "↑ higher is better, ↓ lower is better. ",
       el("span", { class: "screen" }, "A click on a heading sorts by it; pointing at it tells what it says."),
     ),
