@@ -138,7 +138,7 @@ def write_page(outcomes: Iterable[Outcome]) -> Path:
         print('<meta name="viewport" content="width=device-width">')
         print("<style>body{font:16px/1.5 system-ui,sans-serif;color:#3a3f47}")
         print("body{max-width:1100px;margin:2rem auto;padding:0 1rem}img{max-width:100%}figure{margin:2rem 0 3rem}")
-        print("code{color:#717581}.failed{color:#bd1f01}</style>")
+        print("body{overflow-wrap:anywhere}code{color:#717581}.failed{color:#bd1f01}</style>")
         print("<h1>The gallery of Lowland</h1>")
         for chapter, names in CHAPTERS.items():
             print(f"<h2>{html.escape(chapter)}</h2>")

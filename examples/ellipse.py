@@ -1,8 +1,8 @@
 """PCA finds the long axis of an ellipse of points, and one number a point brings each back to it.
 
 Left, the axes that PCA finds, each two deviations long. Right, what is left of the points when only the first
-coordinate is kept: each goes to the nearest place on the long axis. The squares of those small steps have the second
-eigenvalue for their mean.
+coordinate is kept: each goes to the nearest place on the long axis. The squares of those small steps add up to the
+second eigenvalue times n - 1: it is their mean, but for the divisor.
 """
 
 import numpy as np
@@ -47,6 +47,7 @@ for ax in (left, right):
 show(
     figure,
     f"PCA's long axis stands at {angle:.1f} degrees, where the cloud was drawn at 30. Keeping one number a point costs "
-    f"a mean squared error of {error:.3f}: the dropped eigenvalue of the covariance, to rounding. "
+    f"a mean squared error of {error:.3f}: the dropped eigenvalue, {pca.explained_variance_[1]:.3f}, which divides by "
+    f"n - 1 = {n - 1} where the error divides by n. "
     f"{one.explained_variance_ratio_[0]:.0%} of the variance stays.",
 )

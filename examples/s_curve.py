@@ -1,8 +1,9 @@
-"""The S-curve by every manifold method: a gentler sheet, which no number of neighbours folds.
+"""The S-curve by every manifold method: a gentler sheet, which 8 to 40 neighbours flatten.
 
 A thousand points on a sheet bent into an S, 9.4 long and 2 wide, coloured by the length along it. Below each map, R²
 of length and of width by the best affine map: 1.00 and 1.00 is the flat sheet. Red: one of the two is lost.
-Its arms lie far apart, so that even with 40 neighbours no link jumps. Who loses the width does so for every k.
+Its arms lie far apart, so that even with 40 neighbours no link jumps; with 80 some do. Who loses the width does so
+for each k that is shown.
 """
 
 from gallery import show, title

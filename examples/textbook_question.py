@@ -70,11 +70,11 @@ assert change[2:].max(initial=0) < 0.04, "something may help on yeast"
 assert np.all(fisher > [-0.02, 0.01]), "Fisher's two columns lose something on iris or wine"
 assert real[1, ROWS.index("ProjectionPursuit")].all(), "pursuit does not lose the classes of wine"
 order = [0, *(1 + np.argsort(-change[:, 1:].sum(axis=(0, 2))))]
-told = table.Table("", *(f"{name}, {by}" for name in samples for by in ("network", "map")), box=box.SIMPLE)
+told = table.Table("Rows as", *(f"{name}, {by}" for name in samples for by in ("network", "map")), box=box.MARKDOWN)
 for m in order:
     cells = zip(*(a[:, m].flat for a in (mean, half, real)), strict=True)
     told.add_row(ROWS[m], *(f"{share:.2f} ± {more:.2f}{' ▼' if sure else '  '}" for share, more, sure in cells))
-console.Console(width=128).print(told)
+console.Console(width=140).print(told)
 figure, (axes,) = panels(1, len(samples), (3 * len(samples) + 1.8, 7.4), sharey=True)
 for (i, name), (j, by) in ((a, b) for a in enumerate(samples) for b in enumerate(("network", "map"))):
     x, y, ax, color = mean[i, order, j], 0.2 - 0.4 * j - np.arange(len(ROWS)), axes[i], COLORS[2 * j]

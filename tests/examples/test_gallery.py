@@ -7,7 +7,10 @@ import runpy
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from lowland.methods.registry import entries
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -73,3 +76,14 @@ def test_a_fact_that_does_not_hold_is_a_failure(runner, monkeypatch, tmp_path):
     outcome = runner.run("wrong")
     assert outcome.status == "failed"
     assert "it is not" in outcome.words
+
+
+def test_the_page_of_the_textbooks_question_agrees_with_itself():
+    page = (ROOT / "docs" / "textbook-question.md").read_text(encoding="utf-8")
+    lines = [line.strip("|").split("|") for line in page.splitlines() if " ± " in line]
+    assert sorted(name.strip() for name, *_ in lines[1:]) == sorted(entries())
+    shares = np.array([[float(cell.split()[0]) for cell in cells] for _, *cells in lines])
+    gains = (shares[1:] - shares[0]).sum(axis=1)
+    assert np.all(np.diff(gains) < 0.061), "the best stand first, to the rounding of six numbers and six"
+    results, worse = shares[1:].size, page.partition("## The table")[2].count("▼")
+    assert f"Of {results} results none is surely better than from all columns, and {worse} are surely worse" in page

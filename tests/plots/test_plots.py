@@ -1,6 +1,7 @@
 """Truths of the figures: what is drawn equals what was given, the words are there, nothing global changes."""
 
 import itertools
+import re
 import sys
 
 import matplotlib
@@ -17,8 +18,8 @@ import lowland
 from lowland import plots, quality
 from lowland.blocks.selection import Step
 from lowland.data import load
-from lowland.errors import DataError, MissingExtra, ParameterError
-from lowland.plots.canvas import COLORS, STRONG, WEAK
+from lowland.errors import DataError, DataTypeError, MissingExtra, ParameterError
+from lowland.plots.canvas import COLORS, STRONG, WEAK, WITH_COMPONENTS
 
 
 @pytest.fixture(scope="module")
@@ -753,28 +754,122 @@ def test_coefficient_paths_draw_the_columns_that_enter(tmp_path):
         plots.coefficient_paths(alphas, coefs, names=["a"])
 
 
+FITTED = {
+    "Isomap": lambda: lowland.Isomap(2),
+    "PCA": lambda: lowland.PCA(2),
+    "TruncatedSVD": lambda: lowland.TruncatedSVD(2),
+    "DiffusionMap": lambda: lowland.DiffusionMap(3),
+    "SelfOrganizingMap": lambda: lowland.SelfOrganizingMap((3, 4)),
+    "FeatureAgglomeration": lambda: lowland.FeatureAgglomeration(2),
+    "L1Selector": lambda: lowland.L1Selector(2),
+    "VectorQuantizer": lambda: lowland.VectorQuantizer(3),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    iris = load("iris")
+    X, y = iris.X[50:], iris.y[50:]  # without the species that lies apart, the graphs hang together
+    return {name: make().fit(X, y) for name, make in FITTED.items()}
+
+
 @pytest.mark.parametrize(
-    ("draw", "said"),
+    ("name", "owner", "said"),
     [
-        (plots.u_matrix, "plots.u_matrix(model.u_matrix_, model.topology)"),
-        (plots.hit_map, "plots.hit_map(model.hits_, model.topology)"),
-        (lambda model: plots.component_planes(model, (2, 2)), "plots.component_planes(model.units_, model.grid_"),
-        (plots.dendrogram, "plots.dendrogram(model.children_, model.distances_, model.labels_)"),
-        (plots.selection_path, "plots.selection_path(model.path_)"),
+        ("u_matrix", "SelfOrganizingMap", "plots.u_matrix(model.u_matrix_, model.topology)"),
+        ("hit_map", "SelfOrganizingMap", "plots.hit_map(model.hits_, model.topology)"),
+        ("component_planes", "SelfOrganizingMap", "plots.component_planes(model.units_, model.grid_, model.topology)"),
         (
-            lambda model: plots.coefficient_paths(model, None),
-            "plots.coefficient_paths(model.alphas_, model.coef_path_)",
+            "dendrogram",
+            "FeatureAgglomeration",
+            "plots.dendrogram(model.children_, model.distances_, model.labels_)",
         ),
-        (plots.scree, "plots.scree(model.explained_variance_)"),
-        (plots.distortion_curve, "plots.distortion_curve([model.distortion(M) for M"),
-        (plots.decay, "plots.decay(model.eigenvalues_)"),
-        (plots.residual_variances, "plots.residual_variances(model.residual_variances_)"),
-        (plots.loadings, "plots.loadings(model.components_)"),
-        (lambda model: plots.components_as_images(model, (2, 2)), "plots.components_as_images(model.components_"),
-        (lambda model: plots.thumbnails(model, None, (2, 2)), "plots.thumbnails(model.transform(X), X"),
+        ("selection_path", "L1Selector", "plots.selection_path(model.path_)"),
+        ("coefficient_paths", "L1Selector", "plots.coefficient_paths(model.alphas_, model.coef_path_)"),
+        ("scree", "PCA", "plots.scree(model.explained_variance_, model.total_variance_)"),
+        ("scree", "TruncatedSVD", "plots.scree(model.explained_variance_)"),
+        (
+            "distortion_curve",
+            "PCA",
+            "plots.distortion_curve([model.distortion(M) for M in range(model.n_components_ + 1)])",
+        ),
+        ("decay", "DiffusionMap", "plots.decay(model.eigenvalues_, [1, model.diffusion_time_])"),
+        ("residual_variances", "Isomap", "plots.residual_variances(model.residual_variances_)"),
+        ("loadings", "PCA", "plots.loadings(model.components_)"),
+        ("biplot", "PCA", "plots.biplot(model.transform(X), model.components_)"),
+        ("components_as_images", "PCA", "plots.components_as_images(model.components_, image_shape)"),
+        ("thumbnails", "Isomap", "plots.thumbnails(model.transform(X), X, image_shape)"),
+        ("embedding", "Isomap", "plots.embedding(model.transform(X))"),
+        ("images", "PCA", "plots.images(X, image_shape)"),
     ],
 )
-def test_a_figure_of_numbers_says_which_numbers_of_a_model_it_draws(draw, said):
-    with pytest.raises(DataError, match="SelfOrganizingMap is a model") as caught:
-        draw(lowland.SelfOrganizingMap())
-    assert said in str(caught.value)
+def test_what_a_figure_of_numbers_says_of_a_model_can_be_drawn(fitted, name, owner, said):
+    model, X = fitted[owner], load("iris").X[50:]
+    with pytest.raises(DataError, match=f"{owner} is a model, and numbers") as caught:
+        getattr(plots, name)(model)
+    assert str(caught.value).endswith(f"write {said}.")
+    assert isinstance(eval(said, {"plots": plots, "model": model, "X": X, "image_shape": (2, 2)}), Figure)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("scree", "Isomap", "Isomap is a model without explained_variance_, which you find in IncrementalPCA, PCA and"),
+        ("loadings", "Isomap", "Isomap is a model without components_, which you find in FactorAnalysis, FastICA"),
+        ("residual_variances", "PCA", "PCA is a model without residual_variances_, which you find in Isomap: fit"),
+        ("u_matrix", "PCA", "PCA is a model without u_matrix_, which you find in SelfOrganizingMap: fit"),
+        ("decay", "Isomap", "Isomap is a model without diffusion_time_, which you find in DiffusionMap: fit"),
+        ("distortion_curve", "VectorQuantizer", "VectorQuantizer is a model without n_components_, which you find in"),
+    ],
+)
+def test_a_model_without_the_numbers_is_told_who_has_them(fitted, name, given, said):
+    with pytest.raises(DataError) as caught:
+        getattr(plots, name)(fitted[given])
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("model", [lowland.PCA(), lowland.PCA])
+def test_a_model_that_is_not_fitted_is_told_so(model):
+    with pytest.raises(DataError, match=r"PCA is a model that is not fitted, and .*: fit it and write plots.loadings"):
+        plots.loadings(model)
+
+
+def test_the_methods_that_are_named_have_components():
+    X = load("wine").X
+    for name in re.findall(r"[A-Z]\w+", WITH_COMPONENTS):
+        assert getattr(lowland, name)(2).fit(X).components_.shape == (2, 13)
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_arguments_that_do_not_fit_are_told_how_the_figure_is_called(name):
+    with pytest.raises(DataTypeError, match=rf"^plots\.{name}: .*\. Write plots\.{name}\("):
+        getattr(plots, name)()
+
+
+def test_rows_and_coordinates_are_no_shepard_diagram():
+    X = load("iris").X
+    with pytest.raises(
+        DataTypeError, match=r"too many positional arguments. Write plots.shepard\(quality.shepard\(X, Z"
+    ):
+        plots.shepard(X, X[:, :2])
+    with pytest.raises(
+        DataTypeError, match=r"missing a required argument: 'image_shape'. Write plots.images\(X, image"
+    ):
+        plots.images(X)
+    with pytest.raises(DataTypeError, match=r"'image_shape'. Write plots.thumbnails\(model.transform\(X\), X, image"):
+        plots.thumbnails(X[:, :2], X)
+
+
+def test_a_class_without_a_name_is_refused(tmp_path):
+    Z = np.eye(3, 2)
+    with pytest.raises(DataError, match=r"There are 1 label_names, and labels up to 2. Give a name to each"):
+        plots.embedding(Z, [0, 1, 2], label_names=["a"])
+    ax = drawn(plots.embedding(Z, [-1, 0, 2], label_names=["a", "b", "c", "d"]), tmp_path)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["-1", "a", "c"]
+
+
+def test_eigenvalues_of_no_walk_do_not_decay(tmp_path):
+    for values in ([2, -1], [0.5, -1.1]):
+        with pytest.raises(DataError, match="none of a random walk"):
+            plots.decay(values)
+    drawn(plots.decay([np.float32(1) + np.float32(2e-7), -1]), tmp_path)

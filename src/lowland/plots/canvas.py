@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from lowland.arrays.namespace import is_array, to_numpy
-from lowland.errors import DataError, MissingExtra, ParameterError
+from lowland.errors import DataError, DataTypeError, MissingExtra, ParameterError
+
+Given = ParamSpec("Given")
+Drawn = TypeVar("Drawn")
 
 # Ten colours chosen for all kinds of colour vision (Petroff 2021, arXiv:2107.02270), reordered so that the first few
 # also differ in lightness. Shapes repeat what the colours say.
@@ -18,6 +25,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h")
 STRONG, WEAK, MARK = "#3f90da", "#c9ced6", "#bd1f01"  # what is meant, what stands beside it, what is pointed at
 INK = "#3a3f47"
 SEQUENTIAL, DIVERGING = "viridis", "PuOr"  # both even in lightness and safe for colour-blind readers
+WITH_COMPONENTS = "FactorAnalysis, FastICA, IncrementalPCA, PCA, ProjectionPursuit and TruncatedSVD"
 
 
 def axes_for(ax: Any, size: tuple[float, float]) -> Any:
@@ -65,11 +73,53 @@ def legend_of(ax: Any, marks: list[Any], names: list[str], **options: Any) -> No
         text.set_text(plain(name))
 
 
-def refuse_model(value: Any, call: str) -> None:
-    """Refuse a model where numbers are drawn, and say which of its numbers to pass."""
-    if hasattr(value, "get_params"):
-        name = type(value).__name__
-        raise DataError(f"{name} is a model, and numbers of it are drawn: write plots.{call} for your model.")
+def called_as(
+    *calls: str, of: str = "", model: bool = False
+) -> Callable[[Callable[Given, Drawn]], Callable[Given, Drawn]]:
+    """Let a figure say how it is called, where it is given a model or arguments that do not fit.
+
+    calls : ways to call it; a model is told the first whose numbers it has. of : the methods that have those of the
+    first. model : whether the figure takes a model itself.
+    """
+
+    def told(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
+        signature = inspect.signature(draw)
+
+        @functools.wraps(draw)
+        def figure(*args: Given.args, **kwargs: Given.kwargs) -> Drawn:
+            if not model:
+                for value in (*args, *kwargs.values()):
+                    refuse_model(value, *calls, of=of)
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise DataTypeError(f"plots.{draw.__name__}: {error}. Write plots.{calls[0]}.") from None
+            return draw(*args, **kwargs)
+
+        return figure
+
+    return told
+
+
+def refuse_model(value: Any, *calls: str, of: str = "") -> None:
+    """Refuse a model where numbers are drawn, and say which of its numbers to pass, or which methods have them."""
+    if not hasattr(value, "get_params"):
+        return
+    kind = value if isinstance(value, type) else type(value)
+    lacking = [[word for word in re.findall(r"model\.(\w+)", call) if not _has(value, word)] for call in calls]
+    call = next((call for call, lacks in zip(calls, lacking, strict=True) if not lacks), None)
+    if call is None and of and not {one.__name__ for one in kind.__mro__} & set(re.findall(r"\w+", of)):
+        said = f"{kind.__name__} is a model without {lacking[0][0]}, which you find in {of}: fit one of these and"
+    elif call is None:
+        said = f"{kind.__name__} is a model that is not fitted, and numbers of it are drawn: fit it and"
+    else:
+        said = f"{kind.__name__} is a model, and numbers of it are drawn: for your model"
+    raise DataError(f"{said} write plots.{call or calls[0]}.")
+
+
+def _has(model: Any, word: str) -> bool:
+    """Whether a model has such a number; what is computed when it is read is not read for that."""
+    return hasattr(type(model), word) or getattr(model, word, None) is not None
 
 
 def on_host(values: Any) -> np.ndarray:

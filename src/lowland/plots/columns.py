@@ -13,13 +13,14 @@ from lowland.plots.canvas import (
     INK,
     MARK,
     WEAK,
+    WITH_COMPONENTS,
     axes_for,
+    called_as,
     figure_of,
     names_of,
     numbers,
     plain,
     quiet,
-    refuse_model,
     title_above,
     whole,
 )
@@ -31,6 +32,7 @@ _MOST_NAMED = 40
 _BEHIND = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # names on points
 
 
+@called_as("loadings(model.components_)", of=WITH_COMPONENTS)
 def loadings(
     components: Any, names: Sequence[str] | None = None, *, most: int = 3, title: str | None = None, ax: Any = None
 ) -> Any:
@@ -51,7 +53,6 @@ def loadings(
     >>> wine = load("wine")
     >>> figure = plots.loadings(PCA(2, scale=True).fit(wine.X).components_, wine.names)
     """
-    refuse_model(components, "loadings(model.components_)")
     table = _table(components)[: whole(most, "most")]
     k, d = table.shape
     words = [plain(word) for word in names_of(names, d, "columns of the components", first=1)]
@@ -74,6 +75,7 @@ def loadings(
     return figure_of(ax)
 
 
+@called_as("biplot(model.transform(X), model.components_)", of=WITH_COMPONENTS)
 def biplot(
     Z: Any,
     components: Any,
@@ -112,8 +114,6 @@ def biplot(
     >>> pca = PCA(2, scale=True).fit(wine.X)
     >>> figure = plots.biplot(pca.transform(wine.X), pca.components_, wine.names, wine.y)
     """
-    for given in (Z, components):
-        refuse_model(given, "biplot(model.transform(X), model.components_)")
     table, points = _table(components), plane_of(Z)
     k, d = table.shape
     if k < 2:

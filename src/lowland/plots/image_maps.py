@@ -15,11 +15,11 @@ from lowland.plots.canvas import (
     MARK,
     WEAK,
     axes_for,
+    called_as,
     figure_of,
     height_and_width,
     numbers,
     on_host,
-    refuse_model,
     whole,
 )
 from lowland.plots.points import embedding, plane_of
@@ -29,6 +29,7 @@ _SPARE = 1.4  # places around the cloud for each image, so that most find one ne
 _LEAST_SIDE = 0.4  # of the longer side: a thin cloud gets room above and below
 
 
+@called_as("thumbnails(model.transform(X), X, image_shape)", "thumbnails(model.fit_transform(X), X, image_shape)")
 def thumbnails(
     Z: Any,
     images: Any,
@@ -75,7 +76,6 @@ def thumbnails(
     >>> patch = moved_patch(100)
     >>> figure = plots.thumbnails(Isomap(2, n_neighbors=4).fit_transform(patch.X), patch.X, patch.image_shape)
     """
-    refuse_model(Z, "thumbnails(model.transform(X), X, image_shape)")
     plane, images = plane_of(Z), on_host(images)
     image_shape = height_and_width(image_shape)
     _check(len(plane), images, image_shape)

@@ -16,12 +16,12 @@ from lowland.plots.canvas import (
     STRONG,
     WEAK,
     axes_for,
+    called_as,
     figure_of,
     legend_of,
     numbers,
     on_host,
     quiet,
-    refuse_model,
     title_above,
     whole,
 )
@@ -31,6 +31,7 @@ _CELLS = 60  # along each side
 _STYLES = ("-", "--", "-.", ":")
 
 
+@called_as("shepard(quality.shepard(X, Z))")
 def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the distances of pairs in the embedding over those in the data, and the line of the best scale.
 
@@ -75,6 +76,7 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
     return figure_of(ax)
 
 
+@called_as("rnx_curve(quality.co_ranking(X, Z))")
 def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw R_NX over the size of the neighbourhood, on a logarithmic axis: 1 is perfect, 0 is chance.
 
@@ -118,6 +120,7 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
     return figure_of(ax)
 
 
+@called_as("residual_variances(model.residual_variances_)", of="Isomap")
 def residual_variances(variances: Any, choice: int | None = None, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the residual variance of embeddings of 1, 2, 3, … dimensions: where the line bends they are enough.
 
@@ -135,7 +138,6 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
     >>> isomap = Isomap(6).fit(load("swiss_roll", n=300, seed=1).X)
     >>> figure = plots.residual_variances(isomap.residual_variances_, choice=2)
     """
-    refuse_model(variances, "residual_variances(model.residual_variances_)")
     line = numbers(variances, "variances")
     if line.ndim != 1 or not line.size:
         raise DataError(f"variances has shape {line.shape}. Pass one number for each number of dimensions.")

@@ -13,7 +13,9 @@ from lowland.plots.canvas import (
     DIVERGING,
     INK,
     WEAK,
+    WITH_COMPONENTS,
     axes_for,
+    called_as,
     figure_of,
     height_and_width,
     numbers,
@@ -24,6 +26,7 @@ from lowland.plots.canvas import (
 )
 
 
+@called_as("images(X, image_shape)")
 def images(
     rows: Any,
     image_shape: tuple[int, int],
@@ -46,7 +49,6 @@ def images(
     colors : a matplotlib colour map; "gray_r" is ink on paper.
     ax : matplotlib axes to draw in; None: a new figure.
     """
-    refuse_model(rows, "images(X, image_shape)")
     table = numbers(rows, "rows", finite=False)
     height, width = height_and_width(image_shape)
     if table.ndim != 2 or table.shape[1] != height * width:
@@ -83,6 +85,7 @@ def images(
     return figure_of(ax)
 
 
+@called_as("components_as_images(model.components_, image_shape)", of=WITH_COMPONENTS)
 def components_as_images(
     components: Any,
     image_shape: tuple[int, int],
@@ -108,7 +111,6 @@ def components_as_images(
     >>> digits = load("digits")
     >>> figure = plots.components_as_images(PCA(10).fit(digits.X).components_, digits.image_shape)
     """
-    refuse_model(components, "components_as_images(model.components_, image_shape)")
     table = numbers(components, "components")
     largest = np.abs(table).max(axis=1, keepdims=True) if table.ndim == 2 and table.size else 1.0
     scaled = table / np.where(largest > 0, largest, 1.0)
@@ -118,6 +120,7 @@ def components_as_images(
     )  # fmt: skip
 
 
+@called_as("reconstructions(model, X[:4], image_shape)", model=True)
 def reconstructions(
     model: Any,
     rows: Any,

@@ -15,18 +15,19 @@ from lowland.plots.canvas import (
     STRONG,
     WEAK,
     axes_for,
+    called_as,
     figure_of,
     names_of,
     numbers,
     plain,
     quiet,
-    refuse_model,
 )
 
 _MOST_NAMED = 40  # steps whose columns can be written beside each other
 _MOST_COLORED = 8  # columns with a colour and a name of their own
 
 
+@called_as("selection_path(model.path_)", of="L1Selector, SequentialFeatureSelector and TreeSelector")
 def selection_path(path: Any, *, ax: Any = None) -> Any:
     """Draw the score after each step of a feature selection, with the column that came or went; return the Figure.
 
@@ -42,7 +43,6 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
     >>> wine = load("wine")
     >>> figure = plots.selection_path(SequentialFeatureSelector().fit(wine.X, wine.y).path_)
     """
-    refuse_model(path, "selection_path(model.path_)")
     steps = list(path)
     if not steps:
         raise DataError("selection_path: the path has no steps, so there is nothing to draw.")
@@ -69,6 +69,7 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
     return figure_of(ax)
 
 
+@called_as("coefficient_paths(model.alphas_, model.coef_path_)", of="L1Selector")
 def coefficient_paths(
     alphas: Any, coefs: Any, *, names: Any = None, chosen: float | None = None, ax: Any = None
 ) -> Any:
@@ -90,7 +91,6 @@ def coefficient_paths(
     >>> selector = L1Selector(3).fit(wine.X, wine.y)
     >>> figure = plots.coefficient_paths(selector.alphas_, selector.coef_path_, names=wine.names)
     """
-    refuse_model(alphas, "coefficient_paths(model.alphas_, model.coef_path_)")
     alphas, coefs = numbers(alphas, "alphas"), numbers(coefs, "coefs")
     if coefs.ndim == 3:
         coefs = np.linalg.norm(coefs, axis=1)  # (m, d)

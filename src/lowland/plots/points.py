@@ -18,19 +18,20 @@ from lowland.plots.canvas import (
     STRONG,
     WEAK,
     axes_for,
+    called_as,
     figure_of,
     legend_of,
     numbers,
     on_host,
     plain,
     quiet,
-    refuse_model,
     title_above,
 )
 
 MOST_CLASSES = 30  # more than this no legend can tell apart
 
 
+@called_as("embedding(model.transform(X))", "embedding(model.fit_transform(X))")
 def embedding(
     Z: Any,
     labels: Any = None,
@@ -72,6 +73,11 @@ def embedding(
     words, labels = getattr(labels, "name", None), _values_of(labels)
     marks, known = (None, None) if labels is None else _one_a_row(labels, len(Z))
     classes = [] if marks is None or marks.dtype.kind == "f" else _classes(marks)
+    if label_names is not None and any(isinstance(one, int) and one >= len(label_names) for one in classes):
+        raise DataError(
+            f"There are {len(label_names)} label_names, and labels up to {int(classes[-1])}. "
+            f"Give a name to each of the classes 0 to {int(classes[-1])}."
+        )
     ax = axes_for(ax, (5.5, 4.6))
     if marks is None or known is None:
         ax.scatter(*Z.T, s=size, color=STRONG, alpha=0.7, linewidths=0)
@@ -96,7 +102,6 @@ def embedding(
 
 def plane_of(Z: Any) -> np.ndarray:
     """Return the first two columns of an embedding, float64; rows without coordinates may be NaN, but not all."""
-    refuse_model(Z, "embedding(model.transform(X))")
     Z = on_host(Z)
     if Z.ndim != 2 or Z.shape[1] < 2:
         raise DataError(f"Z has shape {Z.shape}. A picture in the plane needs two columns: reduce with n_components=2.")
@@ -163,6 +168,6 @@ def _classes(marks: np.ndarray) -> list[Any]:
 
 
 def _name(one: Any, label_names: Sequence[str] | None) -> str:
-    if label_names is not None and isinstance(one, int) and 0 <= one < len(label_names):
+    if label_names is not None and isinstance(one, int) and one >= 0:  # below 0 is no class, such as -1 of noise
         return str(label_names[one])
     return str(one)

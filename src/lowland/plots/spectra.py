@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, figure_of, numbers, quiet, refuse_model
+from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, called_as, figure_of, numbers, quiet
 
 
+@called_as(
+    "scree(model.explained_variance_, model.total_variance_)", "scree(model.explained_variance_)",
+    of="IncrementalPCA, PCA and TruncatedSVD",
+)  # fmt: skip
 def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: Any = None) -> Any:
     """Draw the eigenvalues as shares of the variance, one bar each; return the Figure.
 
@@ -27,7 +31,6 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     >>> pca = PCA().fit(load("iris").X)
     >>> figure = plots.scree(pca.explained_variance_, pca.total_variance_, choice=2)
     """
-    refuse_model(values, "scree(model.explained_variance_)")
     values = _line(values, "values")
     sum_of_all = float(values.sum()) if total is None else float(numbers(total, "total"))
     if not sum_of_all > 0:
@@ -51,6 +54,7 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     return figure_of(ax)
 
 
+@called_as("distortion_curve([model.distortion(M) for M in range(model.n_components_ + 1)])", of="PCA")
 def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) -> Any:
     """Draw the mean squared error J(M) of keeping M components, M = 0, 1, 2, …; return the Figure.
 
@@ -67,7 +71,6 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     >>> pca = PCA().fit(load("iris").X)
     >>> figure = plots.distortion_curve([pca.distortion(M) for M in range(5)], choice=2)
     """
-    refuse_model(distortions, "distortion_curve([model.distortion(M) for M in range(10)])")
     J = _line(distortions, "distortions")
     kept, _ = _kept(choice, len(J) - 1)
     ax = axes_for(ax, (5.5, 3.6))
@@ -85,6 +88,7 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     return figure_of(ax)
 
 
+@called_as("decay(model.eigenvalues_, [1, model.diffusion_time_])", of="DiffusionMap")
 def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) -> Any:
     """Draw the powers λ^t of a walk's eigenvalues, a line for each time t: what each coordinate counts by then.
 
@@ -100,8 +104,12 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
     >>> from lowland.data import load
     >>> figure = plots.decay(DiffusionMap(10).fit(load("iris").X).eigenvalues_)
     """
-    refuse_model(eigenvalues, "decay(model.eigenvalues_)")
     values, times = _line(eigenvalues, "eigenvalues"), _line(times, "times")
+    if (worst := float(np.abs(values).max())) > 1 + 1e-6:  # float32 rounds that much
+        raise DataError(
+            f"decay: an eigenvalue of size {worst:.3g} is none of a random walk, whose lie from -1 to 1. "
+            "Pass eigenvalues_ of a DiffusionMap."
+        )
     ax = axes_for(ax, (5.5, 3.6))
     places = np.arange(1, len(values) + 1)
     for i, t in enumerate(times):

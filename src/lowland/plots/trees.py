@@ -14,19 +14,20 @@ from lowland.plots.canvas import (
     INK,
     WEAK,
     axes_for,
+    called_as,
     figure_of,
     names_of,
     numbers,
     on_host,
     plain,
     quiet,
-    refuse_model,
     title_above,
 )
 
 _MOST_NAMED = 80  # leaves whose names can be written beside each other
 
 
+@called_as("dendrogram(model.children_, model.distances_, model.labels_)", of="FeatureAgglomeration")
 def dendrogram(
     children: Any,
     distances: Any = None,
@@ -56,7 +57,6 @@ def dendrogram(
     >>> groups = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
     >>> figure = plots.dendrogram(groups.children_, groups.distances_, groups.labels_, names=wine.names)
     """
-    refuse_model(children, "dendrogram(model.children_, model.distances_, model.labels_)")
     tree, heights, groups = _checked(children, distances, labels)
     d = len(tree) + 1
     words = names_of(names, d, "leaves")

@@ -15,11 +15,11 @@ from lowland.plots.canvas import (
     STRONG,
     WEAK,
     axes_for,
+    called_as,
     figure_of,
     names_of,
     numbers,
     plain,
-    refuse_model,
     title_above,
     whole,
 )
@@ -27,6 +27,7 @@ from lowland.plots.canvas import (
 Topology = Literal["hexagonal", "rectangular"]
 
 
+@called_as("u_matrix(model.u_matrix_, model.topology)", of="SelfOrganizingMap")
 def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the mean distance of each unit to its neighbours; dark ridges part regions of like rows; return the Figure.
 
@@ -44,7 +45,6 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     >>> som = SelfOrganizingMap((6, 10)).fit(load("iris").X)
     >>> figure = plots.u_matrix(som.u_matrix_, som.topology)
     """
-    refuse_model(distances, "u_matrix(model.u_matrix_, model.topology)")
     table = _table(distances, "distances", topology)
     ax = _axes(ax, table)
     cells = _draw_cells(ax, table, topology, "gray_r")
@@ -52,6 +52,7 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     return _finished(ax, title)
 
 
+@called_as("component_planes(model.units_, model.grid_, model.topology)", of="SelfOrganizingMap")
 def component_planes(
     units: Any,
     grid: tuple[int, int],
@@ -80,7 +81,6 @@ def component_planes(
     >>> som = SelfOrganizingMap((6, 10)).fit(iris.X)
     >>> figure = plots.component_planes(som.units_, som.grid_, som.topology)
     """
-    refuse_model(units, "component_planes(model.units_, model.grid_, model.topology)")
     table = numbers(units, "units", finite=False)
     if not isinstance(grid, Sequence | np.ndarray) or len(grid) != 2:
         raise ParameterError(f"grid={grid!r}: give rows and columns, such as model.grid_.")
@@ -101,6 +101,7 @@ def component_planes(
     return _finished(ax, None)
 
 
+@called_as("hit_map(model.hits_, model.topology)", of="SelfOrganizingMap")
 def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
     """Draw how many rows each unit has won, by the area of the mark in its cell; return the Figure.
 
@@ -118,7 +119,6 @@ def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = 
     >>> som = SelfOrganizingMap((6, 10)).fit(load("iris").X)
     >>> figure = plots.hit_map(som.hits_, som.topology)
     """
-    refuse_model(hits, "hit_map(model.hits_, model.topology)")
     table = _table(hits, "hits", topology, finite=True)
     ax = _axes(ax, table)
     _draw_cells(ax, np.zeros_like(table), topology, None)
