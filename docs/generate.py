@@ -69,7 +69,7 @@ def methods_table() -> str:
     lines = ["| Method | Verb | What it does | Larger than memory | Sparse |", "|---|---|---|---|---|"]
     for entry in entries().values():
         page = f"docs/methods/{entry.module.rpartition('.')[2]}.md"
-        takes = (_yes(entry.streams), _yes(entry.takes_sparse))
+        takes = (_large(entry), _yes(entry.takes_sparse))
         lines.append(f"| [{entry.name}]({page}) | `{entry.verb}` | {entry.summary} | {' | '.join(takes)} |")
     return "\n".join(lines)
 
@@ -84,8 +84,7 @@ def facts_table() -> str:
         cls = load_method(entry.name)
         labels = "needs" if entry.needs_y else "takes" if cls.reads_y else "no"
         back = "if asked" if hasattr(cls, "fit_inverse_transform") else _yes(hasattr(cls, "inverse_transform"))
-        large = "with landmarks" if entry.streams_with_landmarks else _yes(entry.streams)
-        can = (labels, _yes(hasattr(cls, "transform")), back, large, _yes(entry.takes_sparse))
+        can = (labels, _yes(hasattr(cls, "transform")), back, _large(entry), _yes(entry.takes_sparse))
         lines.append(f"| [{entry.name}](methods/{entry.module.rpartition('.')[2]}.md) | {' | '.join(can)} |")
     return "\n".join(lines)
 
@@ -160,6 +159,11 @@ def _limits(limits: dict[str, float]) -> str:
 def _first_line(value: Any) -> str:
     line = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
     return line.replace("|", "\\|").replace("``", "`")  # of a table, and Markdown's code
+
+
+def _large(entry: Any) -> str:
+    """Whether a method takes files larger than memory."""
+    return "with landmarks" if entry.streams_with_landmarks else _yes(entry.streams)
 
 
 def _yes(fact: bool) -> str:

@@ -76,7 +76,10 @@ def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatc
     result = lowland(*words)
     assert result.exit_code == 0, result.stderr
     assert "Written  page.html" in result.stdout
-    assert "LinearDiscriminantAnalysis: left out. It learns from classes: give labels, one a row." in result.stdout
+    assert (
+        "LinearDiscriminantAnalysis: left out. Classes are needed to learn from: give labels, one a row."
+        in result.stdout
+    )
     assert "<!doctype html>" in Path("page.html").read_text(encoding="utf-8").lower()
     assert not opened
     assert lowland(*words, "--open", "--force").exit_code == 0
@@ -139,11 +142,23 @@ def test_names_are_checked_before_the_rows_are_read(lowland, labelled):
     assert "--label" in said
 
 
+def test_rows_labelled_na_have_no_label_for_any_verb(lowland, labelled):
+    text = Path(labelled).read_text()
+    Path(labelled).write_text(text.replace("up", "NA", 3).replace("down", "None", 20))
+    for words in (("compare", labelled, *FEW), ("fit", "lda", labelled), ("fit", "select-tree", labelled)):
+        result = lowland(*words, "--label", "way")
+        assert result.exit_code == 1
+        assert "3 rows without a label" in result.stderr
+
+
 def test_methods_may_be_named_more_than_once(lowland, table):
     result = lowland("compare", table, "--methods", "pca", "--methods", "isomap,lda")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("2 trials on table.csv")
-    assert "LinearDiscriminantAnalysis: left out. It learns from classes: give labels, one a row." in result.stdout
+    assert (
+        "LinearDiscriminantAnalysis: left out. Classes are needed to learn from: give labels, one a row."
+        in result.stdout
+    )
 
 
 def test_labels_that_are_no_classes_are_told_as_such(lowland, table):
@@ -151,7 +166,7 @@ def test_labels_that_are_no_classes_are_told_as_such(lowland, table):
     result = lowland("compare", table, "--label", names[0], "--methods", "pca,lda")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("1 trial on table.csv")
-    assert "It learns from classes, and the labels are numbers with fractions." in result.stdout
+    assert "Classes are needed to learn from, and the labels are numbers with fractions." in result.stdout
     refused = lowland("compare", table, "--label", names[0], "--purpose", "classify")
     assert refused.exit_code == 1
     assert "the labels are numbers with fractions" in refused.stderr

@@ -56,6 +56,15 @@ def test_names_of_points_of_a_kernel(lowland, airports, monkeypatch):
     np.testing.assert_allclose(again["kernelpca1"].to_numpy(), first["kernelpca1"].to_numpy(), atol=1e-6)
 
 
+def test_points_named_na_keep_their_name(lowland, airports):
+    D, names = load("airports").X, ["NA", "null", *airports[2:]]
+    write_matrix("countries.csv", D, names, names)
+    assert (
+        lowland("fit", "classical-mds", "countries.csv", "--metric", "precomputed", "--to", "z.parquet").exit_code == 0
+    )
+    assert pyarrow.parquet.read_table("z.parquet")["point"].to_pylist() == names
+
+
 def test_numpy_files_hold_the_numbers_alone(lowland, airports):
     assert lowland("fit", "mds", "distances.csv", "--metric", "precomputed", "--to", "z.npy").exit_code == 0
     assert np.load("z.npy").shape == (10, 2)

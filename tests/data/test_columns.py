@@ -28,3 +28,11 @@ def test_of_many_columns_those_that_may_be_meant_come_first(wanted, said):
 def test_few_columns_stand_in_their_order():
     with pytest.raises(ParameterError, match=r"^'x' has no column 'zebra'\. Its columns: 'a', 'b', 'c'\.$"):
         selected(["a", "b", "c"], None, ["zebra"], "'x'")
+
+
+@pytest.mark.parametrize(
+    ("columns", "drop"), [(["size", "cm"], []), (None, ["b", "size", "cm"]), (["size", "b"], ["cm"])]
+)
+def test_a_name_cut_at_its_comma_goes_into_quotes(columns, drop):
+    with pytest.raises(ParameterError, match=r"has no column 'size', 'cm'.*quotes of its own: '.size, cm.'"):
+        selected(["size, cm", "b"], columns, drop, "'x'")

@@ -352,6 +352,10 @@ def test_a_csv_that_ends_too_soon(tmp_path, monkeypatch):
         (b"1,2\n3,4\n", "header"),
         (b"a;b\n1;2\n", "separated by ';'"),
         (b"a;b\n1,5;2,5\n", "separated by ';'"),
+        (b"a;b, cm;c\n1;2,5;3,5\n1;2,5;3,5\n", r"separated by ';'.*decimal=','"),  # a comma in a name: ragged
+        (b"a;b, cm;c\n1;2;3,5\n1;2;3,5\n", r"separated by ';'.*decimal=','"),  # not ragged, but text
+        (b"a\tb, cm\tc\n1\t2,5\t3,5\n", r"separated by '\\t'.*\.tsv"),
+        (b'"a;b;c",d\n1,2,3\n', "ragged"),  # a name, which is no separator
         ("é,b\n1,2\n".encode("latin-1"), "UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-8"),
     ],
@@ -360,6 +364,28 @@ def test_headers_that_mislead(tmp_path, text, words):
     (tmp_path / "x.csv").write_bytes(text)
     with pytest.raises(DataError, match=words):
         open_rows(tmp_path / "x.csv")
+
+
+def test_a_separator_in_a_name_is_none(tmp_path):
+    (tmp_path / "x.csv").write_text("a;b;c,d\n1,2\n3,4\n")
+    assert open_rows(tmp_path / "x.csv").names == ("a;b;c", "d")
+    (tmp_path / "x.csv").write_text('"a;b"\n1\n3\n')
+    assert open_rows(tmp_path / "x.csv").names == ("a;b",)
+    (tmp_path / "x.tsv").write_text("a,b\n1\n3\n")
+    assert open_rows(tmp_path / "x.tsv").names == ("a,b",)
+
+
+def test_commas_in_a_file_of_tabs(tmp_path):
+    (tmp_path / "x.tsv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match=r"separated by ','.*\.csv"):
+        open_rows(tmp_path / "x.tsv")
+
+
+@pytest.mark.parametrize("blank", ["", "NA", "N/A", "nan", "NaN", "null"])
+def test_what_is_a_missing_number_is_a_missing_label(tmp_path, blank):
+    (tmp_path / "x.csv").write_text(f"a,b,y\n1,2,x\n2,{blank},{blank}\n3,4,None\n4,5,N\n")
+    assert np.isnan(open_rows(tmp_path / "x.csv", columns=["b"]).to_array()[1, 0])
+    assert list(read_column(tmp_path / "x.csv", "y")) == ["x", None, "None", "N"]
 
 
 def test_labels_in_another_encoding(tmp_path):

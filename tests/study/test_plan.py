@@ -1,5 +1,7 @@
 """The plan: every method of the registry is a trial, or is left out with a reason."""
 
+import re
+
 import pytest
 
 from lowland.errors import ParameterError
@@ -112,3 +114,11 @@ def test_every_trial_has_a_name_of_its_own():
     trials = plan(Size(200, 5, 2), ["kernel-pca"], {"kernel-pca.kernel": [lambda a, b: 1.0, lambda a, b: 2.0]})
     assert len({t.name for t in trials}) == 2
     assert all(len(t.name) < 60 for t in trials)
+
+
+@pytest.mark.parametrize("classes", [None, 3])
+def test_a_reason_that_several_share_speaks_of_no_single_one(classes):
+    reasons = [trial.left_out for trial in plan(Size(200, 10, 2, classes=classes)) if trial.left_out]
+    shared = {reason for reason in reasons if reasons.count(reason) > 1}
+    assert shared
+    assert not any(re.search(r"\b[Ii]ts?\b", reason) for reason in shared)

@@ -28,7 +28,7 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     missing = int(without_label(y).sum())
     if missing:
         raise DataError(
-            f"Input y contains NaN or blanks: {missing} row{'s' * (missing != 1)} without a label. "
+            f"Input y contains NaN, NA or blanks: {missing} row{'s' * (missing != 1)} without a label. "
             "Give every row a class, or leave those rows out."
         )
     if y.dtype.kind == "f" and np.isinf(y).any():

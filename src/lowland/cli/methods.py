@@ -14,8 +14,12 @@ def run(as_json: bool) -> None:
     if as_json:
         print_json({"methods": [_facts(entry) for entry in found]})
         return
-    rows = [(e.verb, e.name, _mark(e.streams), _mark(e.takes_sparse), e.summary) for e in found]
+    rows = [(e.verb, e.name, _streams(e), _mark(e.takes_sparse), e.summary) for e in found]
     print_columns(("Method", "Class", "Streams", "Sparse", "Summary"), rows)
+
+
+def _streams(entry: Entry) -> str:
+    return "with landmarks" if entry.streams_with_landmarks else _mark(entry.streams)
 
 
 def _mark(value: bool) -> str:
@@ -28,6 +32,7 @@ def _facts(entry: Entry) -> dict[str, object]:
         "class": entry.name,
         "summary": entry.summary,
         "streams": entry.streams,
+        "streams_with_landmarks": entry.streams_with_landmarks,
         "sparse": entry.takes_sparse,
         "needs_label": entry.needs_y,
         "parameters": [

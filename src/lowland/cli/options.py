@@ -134,8 +134,8 @@ def data_options(label: str | None = None) -> list[click.Parameter]:
     found: list[click.Parameter] = [
         Option([flag], section=DATA, type=Names(), metavar=names, help=text, multiple=True, callback=joined)
         for flag, names, text in (
-            ("--columns", "a,b,c", "Use only these columns, in this order."),
-            ("--drop", "a,b", "Leave these columns out."),
+            ("--columns", "a,b,c", 'Use only these columns, in this order; a name with a comma as "x, y".'),
+            ("--drop", "a,b", 'Leave these columns out; a name with a comma as "x, y".'),
         )
     ]
     if label is not None:

@@ -33,11 +33,11 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
 
 def write_table(chunks: Any, path: Path, names: list[str], points: tuple[Path, str] | None = None) -> dict[str, Any]:
     """Write chunks as they come; return what was written. ``points``: the file and its column that name the rows."""
-    from lowland.data.open import read_column
+    from lowland.data.files import read_column
     from lowland.data.write import write_chunks
 
     if points is not None and path.suffix.lower() != ".npy":  # which holds only numbers
-        chunks, names = named_rows(chunks, read_column(*points)), [points[1], *names]
+        chunks, names = named_rows(chunks, read_column(*points, gaps=False)), [points[1], *names]
     rows = write_chunks(_some(chunks), path, names)
     return {"file": str(path), "rows": rows, "columns": len(names)}
 

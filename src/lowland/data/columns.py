@@ -10,15 +10,25 @@ from lowland.errors import DataError, DataTypeError, ParameterError
 
 def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str], source: str) -> list[int]:
     """Return the positions of the columns to keep: those named, or all, less those dropped."""
-    unknown = [name for name in (*(columns or ()), *drop) if name not in names]
+    asked = (*(columns or ()), *drop)
+    unknown = [name for name in asked if name not in names]
     if unknown:
-        raise ParameterError(
-            f"{source} has no column {', '.join(map(repr, unknown))}. {_what_there_is(unknown[0], names)}"
+        cut = next(
+            (name for name in names if "," in name and {part.strip() for part in name.split(",")} <= {*asked}), None
         )
+        remedy = _what_there_is(unknown[0], names) if cut is None else _in_quotes(cut)
+        raise ParameterError(f"{source} has no column {', '.join(map(repr, unknown))}. {remedy}")
     if columns is None:
         return [j for j, name in enumerate(names) if name not in drop]
     places = {name: j for j, name in enumerate(names)}
     return [places[name] for name in columns if name not in drop]
+
+
+def _in_quotes(name: str) -> str:
+    """How to name a column whose name was cut at its comma."""
+    return (
+        f"If {name!r} is meant, which holds a comma, on the command line put it into quotes of its own: '\"{name}\"'."
+    )
 
 
 def _what_there_is(wanted: str, names: Sequence[str], most: int = 12) -> str:

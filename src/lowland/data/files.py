@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,12 +145,10 @@ class CsvTable:
             names = line.decode("utf-8-sig").strip().split(self.delimiter)
         except UnicodeDecodeError as error:
             raise self._not_utf8("header") from error
-        other = next((other for other in ";\t" if len(names) == 1 and other in names[0]), None)
-        if other is not None:
-            raise DataError(
-                f"{self.source} is separated by {other!r}. Lowland reads commas in .csv and tabs in .tsv files: "
-                "write or name it so."
-            )
+        unquoted = re.sub(rb'"[^"]*"', b"", line).decode(errors="replace")
+        self.likely = max(self.delimiter + ";\t,", key=unquoted.count)  # the first of those that are as many
+        if self.likely in ";\t" and self.delimiter not in unquoted and self.likely != self.delimiter:
+            raise self._separated()
         bare = [name.strip().strip('"') for name in names]
         if len(bare) > 1 and "" in bare:
             raise DataError(
@@ -200,8 +199,20 @@ class CsvTable:
         if "Empty CSV" in words:
             return DataError(f"{self.source} is empty: Found array with 0 sample(s). Write rows into it.")
         if "columns, got" in words:
+            if self.likely != self.delimiter:
+                return self._separated()
             return DataError(f"{self.source} is ragged: {words}. Mend that line (the header is row 1).")
         return DataError(f"{self.source} cannot be read as numbers: {words}. Mend that value, or leave its column out.")
+
+    def _separated(self) -> DataError:
+        """What is said of a file whose values have another separator between them."""
+        remedy = {
+            "\t": "Name it .tsv.",
+            ",": "Name it .csv.",
+            ";": "Write it with commas and decimal points, in pandas: "
+            "read_csv(file, sep=';', decimal=',').to_csv(file, index=False).",
+        }[self.likely]
+        return DataError(f"{self.source} looks separated by {self.likely!r}, not by {self.delimiter!r}. {remedy}")
 
     def _not_utf8(self, what: str) -> DataError:
         return DataError(f"The {what} of {self.source} is not UTF-8. Save the file in that encoding.")
@@ -211,6 +222,8 @@ class CsvTable:
         import pyarrow as pa
 
         fields = [self.schema.field(name) for name in names]
+        if self.likely != self.delimiter and any(self.likely in name for name in _texts(fields)):
+            raise self._separated()
         # An empty column has no type; a later block may bring decimals where the first had whole numbers.
         kinds = {f.name: f.type if pa.types.is_boolean(f.type) else pa.float64() for f in fields if not _texts([f])}
         fields = [f.with_type(kinds.get(f.name, f.type)) for f in fields]
@@ -234,14 +247,21 @@ def text_at_the_start(path: Path) -> str | None:
     return None if _holds_numbers(kinds[0]) else table.names[0]
 
 
-def read_column(path: Path, name: str) -> np.ndarray:
-    """Return one named column of a file, as it is: labels may be text."""
+def read_column(path: Path, name: str, *, gaps: bool = True) -> np.ndarray:
+    """Return one named column of a file: labels may be text.
+
+    ``gaps``: what stands for a missing number in a text file, such as NA, stands for a missing text too. Names of rows
+    have none.
+    """
     table = table_at(path)
     selected(table.names, [name], (), table.source)
-    batches = table.batches([name], 2**16) if isinstance(table, ParquetTable) else table.batches([name])
+    if isinstance(table, ParquetTable):
+        batches = table.batches([name], 2**16)
+    else:
+        batches = table.batches([name], strings_can_be_null=gaps)
     columns = [column for batch in batches for column in _arrow_columns(batch)]
     values = np.concatenate(columns) if columns else np.empty(0)
-    if values.dtype.kind in "OU" and "" in values:  # text files write a missing text as nothing
+    if values.dtype.kind in "OU" and "" in values:  # some write a missing text as nothing
         values = values.astype(object)
         values[values == ""] = None
     return values

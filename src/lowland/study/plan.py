@@ -145,7 +145,7 @@ def _trials_of(e: Entry, size: Size, values: dict[str, list[Any]], named: bool) 
     counts = {cls.counts: parameters[cls.counts]} if cls.counts in parameters else {}
     if counts and size.k != next(iter(counts.values())):
         most = next(iter(counts.values()))
-        notes = (*notes, f"It gives {most} dimension{'s' * (most > 1)} at most, where {size.k} were asked for.")
+        notes = (*notes, f"There can be {most} dimension{'s' * (most > 1)} at most, where {size.k} were asked for.")
     found: list[Planned] = []
     for swept in combinations(values):
         name = " ".join([e.name, *(f"{key}={told(value)}" for key, value in swept.items())])
@@ -169,13 +169,14 @@ def _given_up(swept: dict[str, Any]) -> dict[str, Any]:
 
 
 def _why_not(e: Entry, cls: Any, size: Size, named: bool) -> str | None:
-    """Why a method does not take part, in a sentence; None where it does."""
+    """Why a method does not take part, in a sentence that reads well of several at once; None where it does."""
     if e.name in DOUBLES and not named:
         return DOUBLES[e.name]
     if (cls.needs_y or (cls.keeps_columns and not named)) and size.classes is None:
-        return f"It learns from classes{f', and {size.no_classes}' if size.no_classes else ': give labels, one a row'}."
+        unmet = f", and {size.no_classes}" if size.no_classes else ": give labels, one a row"
+        return f"Classes are needed to learn from{unmet}."
     if cls.keeps_columns and size.purpose != "classify" and not named:
-        return "It keeps columns as they are, to predict labels: it takes part where the purpose is to classify."
+        return "Columns are kept as they are, to predict labels: this is tried where the purpose is to classify."
     if size.n < cls.least_rows:
         return f"{e.name} needs at least {cls.least_rows} rows, and there are {size.n}."
     if cls.counts is None and size.k != 2:

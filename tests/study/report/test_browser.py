@@ -216,6 +216,41 @@ def test_colours_by_rank_show_what_a_few_far_values_hide(page):
     assert len(seen(page, 0)["colors"]) > 4 * by_value
 
 
+def test_the_legend_of_a_scale_names_missing_values_only_where_a_point_has_none(page):
+    legend = "document.getElementById('legend').innerText"
+    whole = page(results.study())
+    for text in ("petal width", "trustworthiness"):
+        choose(whole, "Colour by", text)
+        assert "no value" not in whole.run(legend)
+    result = results.gaps()
+    holed = page(replace(result, trials=result.trials[:3]))
+    choose(holed, "Colour by", "sepal width")  # every third is missing
+    assert "no value" in holed.run(legend)
+    choose(holed, "Colour by", "petal length")
+    assert "no value" not in holed.run(legend)
+    choose(holed, "Colour by", "trustworthiness")  # missing for rows that have no place
+    assert "no value" not in holed.run(legend)
+    choose(page(result), "Colour by", "trustworthiness")  # one trial has none at all, but no point either
+    assert "no value" not in holed.run(legend)
+
+
+@pytest.mark.parametrize("width", [360, 700])
+def test_why_a_trial_is_left_out_stays_in_view_when_scores_are_scrolled(page, browser, width):
+    browser.size(width, 900)
+    page = page(results.study())
+    page.run("document.getElementById('scores-table').scrollLeft = 1000")
+    page.settle()
+    assert page.run("document.getElementById('scores-table').scrollLeft") > 50
+    edges = page.run("""[...document.querySelectorAll('.without')].map((row) => [
+      row.querySelector('th').getBoundingClientRect().right,
+      row.querySelector('td > span').getBoundingClientRect().left,
+      row.querySelector('td > span').getBoundingClientRect().right,
+      document.getElementById('scores-table').getBoundingClientRect().right])""")
+    assert len(edges) == 3
+    for name, start, end, table in edges:
+        assert name <= start < end <= table
+
+
 def test_columns_of_the_table_can_be_chosen(page):
     page = page(results.study())
     headings = "[...document.querySelectorAll('.scores thead button')].map((b) => b.textContent)"
@@ -496,6 +531,16 @@ def test_on_paper_all_panels_are_drawn_on_white(page, browser, tmp_path):
     page.run("dispatchEvent(new Event('afterprint'))")
     page.paper(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").read_bytes().count(b"/Subtype /Image") >= 20
+
+
+def test_long_trials_fill_the_pages_of_paper(page, tmp_path):
+    said = "A method that has much to say about the rows, their neighbours and the graph that joins them. " * 12
+    result, pages = results.study(60, 12, without=False), []
+    for warnings in ((), (said, said)):  # with two, a trial is longer than half a page and shorter than a whole one
+        trials = tuple(replace(trial, warnings=warnings) for trial in result.trials)
+        page(replace(result, trials=trials)).paper(tmp_path / "report.pdf")
+        pages.append((tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n"))
+    assert 4 <= pages[1] - pages[0] <= 8  # 12 trials, two side by side
 
 
 def test_a_narrow_screen_needs_no_scrolling_sideways(page, browser):

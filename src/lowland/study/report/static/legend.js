@@ -37,8 +37,18 @@ function scaleLegend(choice) {
     el("span", null, number(choice.ends[1])),
     state.evenColors && el("span", { class: "note" }, `by rank: half lie below ${number(choice.even().middle)}`),
     choice.better && el("span", { class: "note" }, WAY[choice.better][1]),
-    el("span", { class: "note" }, missing, " no value"),
+    someMissing() && el("span", { class: "note" }, missing, " no value"),
   ].filter(Boolean);
+}
+
+// Whether a point of any panel has no value to be coloured by; a row without coordinates is no point.
+function someMissing() {
+  return drawnTrials.some((trial) => {
+    const shades = shadesOf(trial);
+    if (shades && !shades.includes(MISSING)) return false;
+    const X = array(trial.Z).subarray(0, M);
+    return X.some((code, row) => code !== 65535 && (!shades || shades[row] === MISSING));
+  });
 }
 
 function classLegend() {

@@ -75,6 +75,8 @@ function scoreInWords(name, { value, low, high, about }) {
   return `${number(value, 4)}${interval}${own ? `. ${about}` : ""}`;
 }
 
+const fact = (name, said) => el("div", null, el("dt", null, name), el("dd", null, said));
+
 function detailsSection(section) {
   section.append(el("h2", { id: "details-title" }, "Trials in detail"));
   for (const trial of trials) {
@@ -94,38 +96,26 @@ function detailsSection(section) {
         el(
           "dl",
           null,
-          trial.error !== null && [el("dt", null, "What happened"), el("dd", null, trial.error)],
-          el("dt", null, "Method"),
-          el("dd", null, trial.method),
-          el("dt", null, "Settings"),
-          el(
-            "dd",
-            null,
+          trial.error !== null && fact("What happened", trial.error),
+          fact("Method", trial.method),
+          fact(
+            "Settings",
             settings.length
               ? settings.map(([name, value]) => [el("code", null, `${name}=${JSON.stringify(value)}`), " "])
               : "all as they are by default",
           ),
-          (trial.seconds !== null || trial.memory !== null) && [
-            el("dt", null, "Cost"),
-            el("dd", null, `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
-          ],
-          Object.entries(trial.scores).map(([name, said]) => [
-            el("dt", null, name),
-            el("dd", null, scoreInWords(name, said)),
-          ]),
+          (trial.seconds !== null || trial.memory !== null) &&
+            fact("Cost", `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
+          Object.entries(trial.scores).map(([name, said]) => fact(name, scoreInWords(name, said))),
           warned
-            ? [
-                el("dt", null, "Warnings"),
+            ? fact(
+                "Warnings",
                 el(
-                  "dd",
+                  "ul",
                   null,
-                  el(
-                    "ul",
-                    null,
-                    trial.warnings.map((text) => el("li", null, text)),
-                  ),
+                  trial.warnings.map((text) => el("li", null, text)),
                 ),
-              ]
+              )
             : null,
         ),
       ),

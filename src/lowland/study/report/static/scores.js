@@ -167,6 +167,15 @@ function drawScores(columns) {
       [...ordered, ...others].map((trial) => rowOf(trial, shown)),
     ),
   );
+  placeSentences();
+}
+
+// Sentences stay in view beside the names, however far the table is scrolled.
+function placeSentences() {
+  const region = find("scores-table"),
+    names = region.querySelector("th").offsetWidth;
+  region.style.setProperty("--names", `${names}px`);
+  region.style.setProperty("--room", `${region.clientWidth - names}px`);
 }
 
 // Boxes to choose the columns by. What is the same for all trials is told in a sentence instead of a column.
@@ -239,6 +248,7 @@ function scoresSection(section) {
     more.hidden = region.scrollWidth <= region.clientWidth + 1;
   }).observe(region);
   region.before(more);
+  addEventListener("resize", placeSentences);
   section.append(columnBoxes(columns));
   if (measureNames.length)
     section.append(
