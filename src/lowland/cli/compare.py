@@ -175,11 +175,17 @@ def _print(facts: dict[str, Any]) -> None:
         click.echo(f"\n{show.printable(advice['words'])}")
         for sentence in (each for each in advice["evidence"] if each not in told):
             told.add(sentence)  # units and dimensions hold for all purposes, and are told once
-            here = re.sub(r"drop=\['(.*)'\]", r"--drop \1", sentence.replace("scale='standard'", "--scale standard"))
+            here = re.sub(r"drop=\['(.*)'\]", _as_flag, sentence.replace("scale='standard'", "--scale standard"))
             click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
     for written in facts["files"]:
         click.echo(f"Written  {show.printable(written)}")
+
+
+def _as_flag(drop: re.Match[str]) -> str:
+    """The name of a column as --drop takes it: in double quotes where it holds a comma."""
+    name = f'"{drop[1]}"' if "," in drop[1] else drop[1]
+    return f"--drop {shlex.quote(name)}"
 
 
 def _score(trial: dict[str, Any], name: str) -> float | None:
