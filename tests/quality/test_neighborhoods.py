@@ -270,7 +270,7 @@ def at_chance(X, Z, k):
 
 @pytest.mark.parametrize("rows_in_order", [False, True])
 def test_unrelated_sides_full_of_ties_are_at_chance(rows_in_order):
-    """Both sides have few values, so that order of the ties decides nearly all: it must have nothing in common."""
+    """Both sides have few values, so that the order of ties decides nearly all: the two must have nothing in common."""
     found = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -285,7 +285,7 @@ def test_unrelated_sides_full_of_ties_are_at_chance(rows_in_order):
 @given(clouds, st.integers(1, 5))
 @settings(max_examples=30, deadline=None)
 def test_a_perfect_embedding_is_perfect_but_for_ties(X, k):
-    """Each point is alone: then distances of rows have no ties beyond those that are shaken off."""
+    """Points are shaken, so that no two distances are equal."""
     X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
     assert quality.trustworthiness(X, 4 * X, k).value == 1
     assert quality.continuity(X, X / 2, k).value == 1

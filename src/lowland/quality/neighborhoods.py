@@ -48,7 +48,7 @@ def trustworthiness(
     sample : how many rows are asked for their neighbours among all; "auto": all of up to 30,000; None: all.
     random_state : seed of what is drawn; None draws the same each time.
 
-    Reference: Venna and Kaski 2001, doi:10.1007/3-540-44668-0_68; agrees with scikit-learn's.
+    Reference: Venna and Kaski 2001, doi:10.1007/3-540-44668-0_68; agrees with scikit-learn's but for ties.
 
     Examples
     --------
