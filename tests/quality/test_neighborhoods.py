@@ -11,7 +11,7 @@ from sklearn.manifold import trustworthiness as theirs
 import lowland
 from lowland import quality
 from lowland.blocks import ranks as blocks
-from lowland.blocks.ranks import Side
+from lowland.blocks.ranks import Shuffled, Side
 from lowland.blocks.searching import over_blocks
 from lowland.data import load
 from lowland.errors import DataError, DataTypeError, ParameterError
@@ -29,25 +29,31 @@ def exact_powers(X):
     return D
 
 
-def rank_twin(X):
-    """Which neighbour of row i point j is; ties by index, the row itself 0."""
+def rank_twin(X, around=False):
+    """Which neighbour of row i point j is, the row itself 0; ties by index, or by who follows sooner on the row."""
     D, n = exact_powers(X), len(X)
     ranks = np.zeros((n, n), dtype=int)
     for i in range(n):
-        others = [j for j in np.lexsort((np.arange(n), D[i])) if j != i]
+        others = [j for j in np.lexsort(((np.arange(n) - i * around) % n, D[i])) if j != i]
         ranks[i, others] = np.arange(1, n)
     return ranks
 
 
-def trust_twin(X, Z, k):
-    rho, r, n = rank_twin(X), rank_twin(Z), len(X)
-    near = (r <= k) & (r > 0)
+def shuffled_twin(Z):
+    """The same of an embedding, of which the points are shuffled first."""
+    points = Shuffled.of(Side(Z)).points
+    ranks = np.empty((len(Z), len(Z)), dtype=int)
+    ranks[np.ix_(points, points)] = rank_twin(Z[points], around=True)
+    return ranks
+
+
+def trust_twin(rho, r, k):
+    near, n = (r <= k) & (r > 0), len(r)
     return 1 - 2 / (n * k * (2 * n - 3 * k - 1)) * np.maximum(rho - k, 0)[near].sum()
 
 
-def rank_error_twin(X, Z, k):
-    rho, r, n = rank_twin(X), rank_twin(Z), len(X)
-    near = (r <= k) & (r > 0)
+def rank_error_twin(rho, r, k):
+    near, n = (r <= k) & (r > 0), len(r)
     worst = n * sum(abs(n - 2 * j) / j for j in range(1, k + 1))
     return (np.abs(rho - r)[near] / r[near]).sum() / worst
 
@@ -71,14 +77,15 @@ def test_ranks_by_counting_are_those_of_sorting(kind, d, lattice, monkeypatch):
     X[100:110] = X[:10]  # twins
     targets = rng.integers(0, 149, (150, 6))
     targets += targets >= np.arange(150)[:, None]  # not the row itself
-    side, run = Side(X), LocalRun()
-    expected = np.take_along_axis(rank_twin(X), targets, axis=1)
-    np.testing.assert_array_equal(side.ranks(targets, run), expected)
-    rows = np.array([3, 149, 40, 105])
-    np.testing.assert_array_equal(side.ranks(targets[rows], run, rows), expected[rows])
-    np.testing.assert_array_equal(side.all_ranks(rows), rank_twin(X)[rows])
-    with lowland.config(threads=1):
-        np.testing.assert_array_equal(side.ranks(targets, LocalRun()), expected)
+    run, rows = LocalRun(), np.array([3, 149, 40, 105])
+    for around in (False, True):
+        side, ranks = Side(X, around=around), rank_twin(X, around)
+        expected = np.take_along_axis(ranks, targets, axis=1)
+        np.testing.assert_array_equal(side.ranks(targets, run), expected)
+        np.testing.assert_array_equal(side.ranks(targets[rows], run, rows), expected[rows])
+        np.testing.assert_array_equal(side.all_ranks(rows), ranks[rows])
+        with lowland.config(threads=1):
+            np.testing.assert_array_equal(side.ranks(targets, LocalRun()), expected)
 
 
 @pytest.mark.parametrize("d", [3, 30])
@@ -91,13 +98,30 @@ def test_ranks_and_nearest_from_the_same_products_are_those_of_sorting(d, kind, 
     X = (rng.integers(0, 2, (150, d)) if lattice else rng.standard_normal((150, d)) - 7).astype(kind)
     X[:, 1], X[100:130] = 0.1, X[50]
     targets = (np.arange(150)[:, None] + [1, 50, 75]) % 150
-    ranks = rank_twin(X)
-    near = np.argsort(np.where(ranks == 0, 1000, ranks), axis=1)[:, :5]
-    for rows in (None, np.array([149, 3, 105])):
-        chosen = slice(None) if rows is None else rows
-        found = Side(X).ranks_and_nearest(targets[chosen], 5, LocalRun(), rows)
-        np.testing.assert_array_equal(found[0], np.take_along_axis(ranks, targets, axis=1)[chosen])
-        np.testing.assert_array_equal(found[1], near[chosen])
+    for around in (False, True):
+        ranks = rank_twin(X, around)
+        near = np.argsort(np.where(ranks == 0, 1000, ranks), axis=1)[:, :5]
+        for rows in (None, np.array([149, 3, 105])):
+            chosen = slice(None) if rows is None else rows
+            found = Side(X, around=around).ranks_and_nearest(targets[chosen], 5, LocalRun(), rows)
+            np.testing.assert_array_equal(found[0], np.take_along_axis(ranks, targets, axis=1)[chosen])
+            np.testing.assert_array_equal(found[1], near[chosen])
+
+
+@pytest.mark.parametrize("k", [1, 6, 59])
+def test_a_shuffled_side_breaks_ties_in_an_order_of_its_own(k, rng, monkeypatch):
+    X = rng.integers(0, 3, (60, 2)).astype(float)
+    expected, run, rows = shuffled_twin(X), LocalRun(), np.array([50, 2, 31])
+    near = np.argsort(np.where(expected == 0, 1000, expected), axis=1)[:, :k]
+    for threads in (1, 3):
+        with lowland.config(threads=threads):
+            side = Shuffled.of(Side(X))
+            np.testing.assert_array_equal(side.nearest(k, run), near)
+            np.testing.assert_array_equal(side.nearest(k, run, rows), near[rows])
+            np.testing.assert_array_equal(side.ranks(near, run), np.tile(np.arange(1, k + 1), (60, 1)))
+            np.testing.assert_array_equal(side.ranks(near[rows], run, rows), np.tile(np.arange(1, k + 1), (3, 1)))
+            np.testing.assert_array_equal(side.order(rows)[:, :k], near[rows])
+        monkeypatch.setattr(blocks, "_PAIRS", 180)  # three rows at a time
 
 
 def test_products_that_tell_nothing_apart_give_way_to_comparing():
@@ -128,10 +152,11 @@ def test_kernels_of_orders_against_numpy(rng):
     D = rng.integers(0, 5, (6, 30)).astype(float)
     own = np.arange(6)
     out = np.empty((6, 29), dtype=np.int32)
-    kernels.settle_orders(D, own, np.argsort(D, axis=1), out)
-    for i in range(6):
-        sorted_ = np.lexsort((np.arange(30), D[i]))
-        np.testing.assert_array_equal(out[i], sorted_[sorted_ != i])
+    for around in (True, False):
+        kernels.settle_orders(D, own, around, np.argsort(D, axis=1), out)
+        for i in range(6):
+            sorted_ = np.lexsort(((np.arange(30) - around * i) % 30, D[i]))
+            np.testing.assert_array_equal(out[i], sorted_[sorted_ != i])
     ranks = np.empty((6, 30), dtype=np.int32)
     kernels.ranks_of_orders(out, ranks)
     np.testing.assert_array_equal(np.take_along_axis(ranks, out.astype(int), axis=1), np.tile(np.arange(1, 30), (6, 1)))
@@ -144,14 +169,14 @@ def test_kernels_of_orders_against_numpy(rng):
 @pytest.mark.parametrize("k", [1, 5, 20, 149])
 def test_definitions(cloud, k):
     X, Z = cloud
-    assert quality.trustworthiness(X, Z, k).value == pytest.approx(trust_twin(X, Z, k), abs=1e-14)
-    assert quality.continuity(X, Z, k).value == pytest.approx(trust_twin(Z, X, k), abs=1e-14)
+    rho, r, n = rank_twin(X), rank_twin(Z), len(X)
+    assert quality.trustworthiness(X, Z, k).value == pytest.approx(trust_twin(rho, r, k), abs=1e-14)
+    assert quality.continuity(X, Z, k).value == pytest.approx(trust_twin(r, rho, k), abs=1e-14)
     both = quality.trustworthiness_and_continuity(X, Z, k)
     assert [m.value for m in both] == [quality.trustworthiness(X, Z, k).value, quality.continuity(X, Z, k).value]
     false, missed = quality.mean_relative_rank_errors(X, Z, k)
-    assert false.value == pytest.approx(rank_error_twin(X, Z, k), abs=1e-14)
-    assert missed.value == pytest.approx(rank_error_twin(Z, X, k), abs=1e-14)
-    rho, r, n = rank_twin(X), rank_twin(Z), len(X)
+    assert false.value == pytest.approx(rank_error_twin(rho, r, k), abs=1e-14)
+    assert missed.value == pytest.approx(rank_error_twin(r, rho, k), abs=1e-14)
     shared = ((rho <= k) & (r <= k) & (r > 0)).sum() / (n * k)
     assert quality.lcmc(X, Z, k).value == pytest.approx(shared - k / (n - 1), abs=1e-14)
     curves = quality.co_ranking(X, Z)
@@ -213,26 +238,80 @@ clouds = arrays.arrays(
 ).filter(lambda A: len(np.unique(A, axis=0)) > 1)
 
 
-@given(clouds, st.integers(1, 5))
-@settings(max_examples=30, deadline=None)
-def test_a_perfect_embedding_is_perfect_also_with_twins(X, k):
-    assert quality.trustworthiness(X, 3 * X, k).value == 1
-    assert quality.continuity(X, X + 1, k).value == 1
-    assert [m.value for m in quality.mean_relative_rank_errors(X, X / 2, k)] == [0, 0]
-    curves = quality.co_ranking(X, X)
-    np.testing.assert_array_equal(curves.q_nx, 1)
-    assert curves.area.value == pytest.approx(1, abs=1e-12)
-
-
 @given(clouds, st.integers(1, 5), st.integers(0, 99))
 @settings(max_examples=30, deadline=None)
 def test_definitions_hold_with_ties(X, k, seed):
     Z = np.random.default_rng(seed).integers(0, 4, (len(X), 2)).astype(float)
     if (Z[0] == Z).all():
         return
-    assert quality.trustworthiness(X, Z, k).value == pytest.approx(trust_twin(X, Z, k), abs=1e-14)
-    assert quality.continuity(X, Z, k).value == quality.trustworthiness(Z, X, k).value
-    assert 0 <= quality.trustworthiness(X, Z, k).value <= 1
+    rho, r, n = rank_twin(X), shuffled_twin(Z), len(X)
+    trust, cont = quality.trustworthiness(X, Z, k), quality.continuity(X, Z, k)
+    assert trust.value == pytest.approx(trust_twin(rho, r, k), abs=1e-14)
+    assert cont.value == pytest.approx(trust_twin(r, rho, k), abs=1e-14)
+    assert [m.value for m in quality.trustworthiness_and_continuity(X, Z, k)] == [trust.value, cont.value]
+    assert 0 <= trust.value <= 1
+    for found, expected in zip(quality.mean_relative_rank_errors(X, Z, k), [(rho, r), (r, rho)], strict=True):
+        assert found.value == pytest.approx(rank_error_twin(*expected, k), abs=1e-14)
+    Q = np.zeros((n, n), dtype=int)
+    np.add.at(Q, (rho, r), 1)
+    np.testing.assert_array_equal(quality.co_ranking_matrix(X, Z), Q[1:, 1:])
+    assert quality.lcmc(X, Z, k).value == pytest.approx(Q[1 : k + 1, 1 : k + 1].sum() / (n * k) - k / (n - 1))
+    assert quality.co_ranking(X, Z).q_nx[k - 1] == pytest.approx(Q[1 : k + 1, 1 : k + 1].sum() / (n * k))
+
+
+def at_chance(X, Z, k):
+    """Trustworthiness and continuity less what random ranks have, LCMC and the area: all 0 by chance."""
+    n = len(X)
+    beyond = (n - 1 - k) * (n - k) / 2 / (n - 1)  # the excess of a random rank
+    both = quality.trustworthiness_and_continuity(X, Z, k)
+    expected = 1 - 2 * beyond / (2 * n - 3 * k - 1)
+    return [*(m.value - expected for m in both), quality.lcmc(X, Z, k).value, quality.r_nx_area(X, Z).value]
+
+
+@pytest.mark.parametrize("rows_in_order", [False, True])
+def test_unrelated_sides_full_of_ties_are_at_chance(rows_in_order):
+    """Both sides have few values, so that the order of ties decides nearly all: the two must have nothing in common."""
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, Z = rng.integers(0, 2, (300, 3)) * 1.0, rng.integers(0, 2, (300, 2)) * 1.0
+        if rows_in_order:  # rows that follow on each other are alike
+            X = X[np.lexsort(X.T)]
+        found.append(at_chance(X, Z, 10))
+    assert np.abs(np.mean(found, axis=0)).max() < 0.005
+    assert np.abs(found).max() < 0.03
+
+
+@given(clouds, st.integers(1, 5))
+@settings(max_examples=30, deadline=None)
+def test_a_perfect_embedding_is_perfect_but_for_ties(X, k):
+    """Points are shaken, so that no two distances are equal."""
+    X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+    assert quality.trustworthiness(X, 4 * X, k).value == 1
+    assert quality.continuity(X, X / 2, k).value == 1
+    assert [m.value for m in quality.mean_relative_rank_errors(X, X / 2, k)] == [0, 0]
+    curves = quality.co_ranking(X, X)
+    np.testing.assert_array_equal(curves.q_nx, 1)
+    assert curves.area.value == pytest.approx(1, abs=1e-12)
+
+
+def test_twins_that_are_all_among_the_nearest_cost_nothing():
+    """Groups of four equal rows: the three others are the nearest in whichever order, and the next 4 as well."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((40, 3)), 4, axis=0)
+    for k in (3, 7, 11):
+        assert [m.value for m in quality.trustworthiness_and_continuity(X, 2 * X, k)] == [1, 1]
+        assert quality.lcmc(X, X, k).value == pytest.approx(1 - k / 159)
+    assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is not told
+
+
+def test_equal_sides_score_what_ties_leave_to_be_known():
+    """Cells of c equal rows share k/(c - 1) of k neighbours by chance, and no embedding can be told to do better."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((12, 3)), 41, axis=0)
+    n, k = len(X), 10
+    assert quality.lcmc(X, X, k).value + k / (n - 1) == pytest.approx(k / 40, abs=0.01)
+    beyond = sum(max(0, rank - k) for rank in range(1, 41)) / 40
+    both = quality.trustworthiness_and_continuity(X, X, k)
+    assert [m.value for m in both] == pytest.approx([1 - 2 * beyond / (2 * n - 3 * k - 1)] * 2, abs=0.001)
 
 
 @pytest.mark.parametrize("k", [3, 10])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from lowland.arrays.random import generator
 from lowland.blocks.metrics import METRICS, Metric
 from lowland.blocks.neighbors import searcher_of
 from lowland.blocks.products import Products, candidates
@@ -23,6 +24,7 @@ _TILE = 1008  # rows and columns of a product; a power of two would turn badly i
 _PAIRS = 1 << 21  # distances that a thread has in hand
 _TRIED = 64  # rows on which products in single precision are tried
 _TOLD_APART = 0.01  # share of the pairs that may be measured again
+_SHUFFLE = 71_539  # the seed by which points are shuffled: any number, but always the same
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Side:
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
     unit: float = 1.0  # what X was divided by
+    around: bool = False  # whether ties are broken by who follows sooner on the row, not by the lower index
 
     @classmethod
     def of(cls, X: np.ndarray, metric: Metric = "euclidean") -> Side:
@@ -64,11 +67,29 @@ class Side:
     def among(self, kept: np.ndarray) -> Side:
         """The marked or numbered points alone."""
         X = self.X[np.ix_(kept, kept)] if self.metric == "precomputed" else self.X[kept]
-        return Side(X, self.metric, self.params, self.unit)
+        return Side(X, self.metric, self.params, self.unit, self.around)
 
     def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the k nearest points to all points, or to those at ``rows``, nearest first, (m, k); exactly."""
-        return searcher_of(self.X, self.metric, self.params, "auto", k).nearest(k, run, rows=rows)[0]
+        if not self.around:
+            return self._searched(k, run, rows)[0]
+        near, lengths = self._searched(min(k + 1, self.n - 1), run, rows)  # one more tells whether the last is tied
+        near, tied = near[:, :k], np.flatnonzero((lengths[:, 1:] == lengths[:, :-1]).any(axis=1))
+        own = np.arange(self.n) if rows is None else rows
+
+        def work(block: slice) -> None:
+            from lowland.kernels import ranks as kernels
+
+            here = tied[block]
+            settled = near[here]
+            kernels.settle_nearest(self._powers(own[here]), own[here], settled)
+            near[here] = settled
+
+        over_blocks(self.threads(run), "comparing near ties", blocks(len(tied), self._step), work)
+        return near
+
+    def _searched(self, k: int, run: Run, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        return searcher_of(self.X, self.metric, self.params, "auto", k).nearest(k, run, rows=rows)
 
     def distances(self, rows: np.ndarray) -> np.ndarray:
         """Return the distances of some points to all, (m, n) float64."""
@@ -92,8 +113,8 @@ class Side:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return ``ranks`` of the targets, and the k ``nearest``: where products are made, both from the same ones."""
         counting = self._counting(targets, rows)
-        if counting is None:
-            return self._by_comparing(targets, run, rows), self.nearest(k, run, rows)
+        if counting is None or self.around:
+            return self.ranks(targets, run, rows), self.nearest(k, run, rows)
         return counting.ranks_and_nearest(k, run)
 
     def _counting(self, targets: np.ndarray, rows: np.ndarray | None) -> _Counting | None:
@@ -105,7 +126,7 @@ class Side:
         products = Products(self.X, space)
         own, targets = np.arange(self.n) if rows is None else rows, targets.astype(np.int64)
         for dtype in (np.float32, np.float64):
-            counting = _Counting(products, own, targets, dtype, whole=rows is None)
+            counting = _Counting(products, own, targets, dtype, self.around, whole=rows is None)
             if counting.tells_apart():
                 return counting
         return None
@@ -122,10 +143,10 @@ class Side:
         def work(block: slice) -> None:
             if T is not None and space is not None:
                 Q = np.ascontiguousarray(points[own[block]], dtype=np.float64)
-                kernels.rank_by_measuring(Q, T, space.p, own[block], targets[block], found[block])
+                kernels.rank_by_measuring(Q, T, space.p, own[block], self.around, targets[block], found[block])
             else:
                 D = self._powers(own[block])
-                kernels.rank_by_counting(D, own[block], targets[block], found[block])
+                kernels.rank_by_counting(D, own[block], self.around, targets[block], found[block])
 
         over_blocks(self.threads(run), "ranking neighbours", blocks(len(own), self._step), work)
         return found
@@ -136,7 +157,7 @@ class Side:
 
         D = self._powers(rows)
         out = np.empty((len(rows), self.n - 1), dtype=np.int32)
-        kernels.settle_orders(D, rows, np.argsort(D, axis=1), out)
+        kernels.settle_orders(D, rows, self.around, np.argsort(D, axis=1), out)
         return out
 
     def all_ranks(self, rows: np.ndarray) -> np.ndarray:
@@ -169,6 +190,47 @@ class Side:
 
 
 @dataclass(frozen=True)
+class Shuffled:
+    """A side on which equally near points come in an order that has nothing to do with their indices.
+
+    Were both sides to go by the index, they would agree wherever both have ties, however unrelated. So one of them is
+    shuffled, always in the same way for the same number of points, and each row prefers those that follow on it there.
+    """
+
+    side: Side  # the points, shuffled
+    points: np.ndarray  # (n,) int32 which point stands at each place
+    places: np.ndarray  # (n,) where each point stands
+
+    @classmethod
+    def of(cls, side: Side) -> Shuffled:
+        """Shuffle the points of a side."""
+        points = generator(_SHUFFLE).permutation(side.n)
+        places = np.empty_like(points)
+        places[points] = np.arange(side.n)
+        return cls(replace(side.among(points), around=True), points.astype(np.int32), places)
+
+    def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
+        """As of a side."""
+        if rows is None:
+            return self.points[self.side.nearest(k, run)[self.places]]
+        return self.points[self.side.nearest(k, run, self.places[rows])]
+
+    def ranks(self, targets: np.ndarray, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
+        """As of a side."""
+        if rows is None:
+            return self.side.ranks(self.places[targets[self.points]], run)[self.places]
+        return self.side.ranks(self.places[targets], run, self.places[rows])
+
+    def order(self, rows: np.ndarray) -> np.ndarray:
+        """As of a side."""
+        from lowland.kernels import ranks as kernels
+
+        order = self.side.order(self.places[rows])
+        kernels.rename(order, self.points)
+        return order
+
+
+@dataclass(frozen=True)
 class _Counting:
     """Ranks by products of blocks: what rounding cannot tell apart is measured."""
 
@@ -176,6 +238,7 @@ class _Counting:
     own: np.ndarray  # (m,)
     targets: np.ndarray  # (m, k)
     dtype: type  # of the products
+    around: bool  # how ties are broken
     whole: bool  # all points are asked about: each product of two blocks of points serves both
 
     @property
@@ -186,7 +249,7 @@ class _Counting:
     def tells_apart(self) -> bool:
         """Whether products in this precision leave few pairs to be measured, tried on some rows."""
         tried = np.linspace(0, len(self.own) - 1, min(len(self.own), _TRIED)).astype(np.int64)
-        part = _Counting(self.products, self.own[tried], self.targets[tried], self.dtype, whole=False)
+        part = _Counting(self.products, self.own[tried], self.targets[tried], self.dtype, self.around, whole=False)
         counts = np.zeros(part.targets.shape, dtype=np.int64)
         space: np.ndarray = np.empty(_TILE * _TILE, dtype=self.dtype)
         rows, measured = slice(0, len(tried)), 0
@@ -262,7 +325,7 @@ class _Counting:
         own, limits = self.own[rows], self._limits
         low, high = limits.between(rows, own, columns)
         return kernels.count_by_products(
-            V, limits.add[columns], columns.start, own, self.targets[rows], limits.powers[rows], low, high,
+            V, limits.add[columns], columns.start, own, self.around, self.targets[rows], limits.powers[rows], low, high,
             self.products._points, counts,
         )  # fmt: skip
 

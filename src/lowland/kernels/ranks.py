@@ -1,6 +1,8 @@
 """Ranks of neighbours by counting how many points are nearer, and what two orders of neighbours share.
 
-Of equally near points the one of the lower index is nearer; a point has no rank among its own neighbours.
+Of equally near points the one of the lower index is nearer, or with ``around`` the one that follows sooner on the row
+itself, the first point following on the last: no point is then preferred by many rows. A point has no rank among its
+own neighbours.
 """
 
 import numpy as np
@@ -30,34 +32,44 @@ def _not_above(row, limit):
 
 
 @kernel
-def _ranks_in_row(row, me, targets, ranks):
-    """Write the ranks of some points by the distances of all from ``me``, one pass for each: nothing is sorted."""
-    for a in range(targets.size):
-        j = targets[a]
-        limit = row[j]
-        count = np.int64(_not_above(row[:j], limit) + _below(row[j:], limit))
-        if _before(row[me], me, limit, j):
-            count -= 1
-        ranks[a] = 1 + count
+def _turned(j, start, n):
+    """The place of point j among n that are counted round from ``start``."""
+    return j - start if j >= start else j - start + n
 
 
 @kernel
-def rank_by_counting(D, own, targets, ranks):
+def _ranks_in_row(row, me, around, targets, ranks):
+    """Write the ranks of some points by the distances of all from ``me``, one pass for each: nothing is sorted."""
+    start, n = me if around else 0, row.size
+    for a in range(targets.size):
+        j = targets[a]
+        limit = row[j]
+        if j >= start:
+            found = _below(row[:start], limit) + _not_above(row[start:j], limit) + _below(row[j:], limit)
+        else:
+            found = _not_above(row[:j], limit) + _below(row[j:start], limit) + _not_above(row[start:], limit)
+        if _before(row[me], _turned(me, start, n), limit, _turned(j, start, n)):
+            found -= 1
+        ranks[a] = 1 + np.int64(found)
+
+
+@kernel
+def rank_by_counting(D, own, around, targets, ranks):
     """Write the rank of the points ``targets[i]`` among the neighbours of point ``own[i]``, of distances D[i], (m, n).
 
     The nearest has rank 1.
     """
     for i in range(D.shape[0]):
-        _ranks_in_row(D[i], own[i], targets[i], ranks[i])
+        _ranks_in_row(D[i], own[i], around, targets[i], ranks[i])
 
 
 @kernel
-def rank_by_measuring(Q, T, p, own, targets, ranks):
+def rank_by_measuring(Q, T, p, own, around, targets, ranks):
     """The same from rows Q, (m, d), and all points T, (d, n): distances are counted while they are in the cache."""
     row = np.empty(T.shape[1])
     for i in range(Q.shape[0]):
         _to_points(Q[i], T, 0, T.shape[1], p, row)
-        _ranks_in_row(row, own[i], targets[i], ranks[i])
+        _ranks_in_row(row, own[i], around, targets[i], ranks[i])
 
 
 @vector_kernel
@@ -90,8 +102,8 @@ def _square_between(x, y):
 
 
 @kernel
-def _is_nearer(x, y, point, power, j):
-    """Whether y, the given point, is nearer to x than point j at the squared distance ``power``.
+def _is_nearer(x, y, place, power, other):
+    """Whether y is nearer to x than a point at the squared distance ``power``, or equally near and before it.
 
     A sum in any order tells nearly always; only what is nearly equal is summed in the order of the columns.
     """
@@ -101,28 +113,30 @@ def _is_nearer(x, y, point, power, j):
         return True
     if quick > power + slack:
         return False
-    return _before(_power_between(x, y, 2.0), point, power, j)
+    return _before(_power_between(x, y, 2.0), place, power, other)
 
 
 @kernel
-def count_by_products(V, add, first, own, targets, powers, low, high, X, counts):
+def count_by_products(V, add, first, own, around, targets, powers, low, high, X, counts):
     """Add to ``counts`` how many of the points from ``first`` on are nearer to row i than its targets are.
 
     V[i, j] + add[j] is the squared distance to point ``first`` + j up to a constant of the row and to rounding: below
     ``low`` it is surely nearer, above ``high`` surely not. Those between are measured and compared with
     ``powers``, the squared distances of the targets. Returns how many were.
     """
-    width = V.shape[1]
+    width, n = V.shape[1], len(X)
     values, places = np.empty_like(V[0]), np.empty(width + 1, dtype=np.int64)
     measured = 0
     for i in range(V.shape[0]):
         row, me = V[i], own[i]
+        start = me if around else 0
         for b in range(width):
             values[b] = row[b] + add[b]
         if first <= me < first + width:
             values[me - first] = np.inf  # no neighbour of itself
         for a in range(targets.shape[1]):
             j, least, most = targets[i, a], low[i, a], high[i, a]
+            place = _turned(j, start, n)
             below, within = _counts_about(values, least, most)
             count = np.int64(below)
             if within > below:
@@ -130,13 +144,13 @@ def count_by_products(V, add, first, own, targets, powers, low, high, X, counts)
                     point = first + places[b]
                     if point != j:
                         measured += 1
-                        count += _is_nearer(X[me], X[point], point, powers[i, a], j)
+                        count += _is_nearer(X[me], X[point], _turned(point, start, n), powers[i, a], place)
             counts[i, a] += count
     return measured
 
 
 @kernel
-def settle_orders(D, own, order, out):
+def settle_orders(D, own, around, order, out):
     """Write to ``out``, (m, n - 1), the other points in the order of their distances D, (m, n), from point ``own[i]``.
 
     ``order`` sorts D, equal values in any order.
@@ -144,17 +158,51 @@ def settle_orders(D, own, order, out):
     m, n = D.shape
     for i in range(m):
         row, line, me = D[i], order[i], own[i]
-        start = 0
+        start, place = 0, 0
         for stop in range(1, n + 1):
             if stop == n or row[line[stop]] != row[line[start]]:
+                first = start
                 if stop - start > 1:
                     _sort_links(line[start:stop], line[start:stop])  # as its own companion: numba's sort compiles long
+                    while around and first < stop and line[first] < me:
+                        first += 1
+                for a in range(stop - start):
+                    point = line[first + a if first + a < stop else first + a - stop + start]
+                    if point != me:
+                        out[i, place] = point
+                        place += 1
                 start = stop
-        place = 0
-        for a in range(n):
-            if line[a] != me:
-                out[i, place] = line[a]
-                place += 1
+
+
+@kernel
+def settle_nearest(D, own, near):
+    """Put equally near points among the nearest, (m, k), in their order around the row, also which of them are near.
+
+    D, (m, n), are the distances of all from points ``own[i]``; ``near`` has the nearest in the order of these, equal
+    values in any order.
+    """
+    m, k = near.shape
+    for i in range(m):
+        row, me, start = D[i], own[i], 0
+        for stop in range(1, k + 1):
+            value = row[near[i, start]]
+            if stop == k or row[near[i, stop]] != value:
+                if stop == k or stop - start > 1:
+                    point, place = me, start
+                    while place < stop:
+                        point = point + 1 if point + 1 < row.size else 0
+                        if row[point] == value:
+                            near[i, place] = point
+                            place += 1
+                start = stop
+
+
+@kernel
+def rename(order, names):
+    """Put the name of each point in its place."""
+    for i in range(order.shape[0]):
+        for a in range(order.shape[1]):
+            order[i, a] = names[order[i, a]]
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Whether neighbours stay neighbours: trustworthiness, continuity, relative rank errors, and what curves of them say.
 
-Ranks are found in blocks of rows. For k neighbours nothing is sorted: the points nearer than each are counted.
+Ranks are found in blocks of rows. For k neighbours nothing is sorted: the points nearer than each are counted. Ties are
+broken by the index in X and by an unrelated order in Z: where both have ties, these agree no more than by chance.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from lowland.blocks.metrics import Metric
-from lowland.blocks.ranks import Side
+from lowland.blocks.ranks import Shuffled, Side
 from lowland.blocks.searching import blocks, over_blocks
 from lowland.errors import ParameterError
 from lowland.quality.high_side import HighSide
 from lowland.quality.measure import Measure, interval_about
 from lowland.quality.sides import Looked, Sample, Sides, check_neighbors, drawn_rows, open_sides
+from lowland.run.run import Run
 
 COUNTED = 1 << 30  # pairs of rows that "auto" compares for the ranks of a few neighbours
 
@@ -46,7 +48,7 @@ def trustworthiness(
     sample : how many rows are asked for their neighbours among all; "auto": all of up to 30,000; None: all.
     random_state : seed of what is drawn; None draws the same each time.
 
-    Reference: Venna and Kaski 2001, doi:10.1007/3-540-44668-0_68; agrees with scikit-learn's.
+    Reference: Venna and Kaski 2001, doi:10.1007/3-540-44668-0_68; agrees with scikit-learn's but for ties.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def trustworthiness(
     0.979
     """
     sides, looked = _looked(X, Z, n_neighbors, metric, sample, random_state)
-    excess = _excess(sides, looked, n_neighbors)
+    excess = _excess(sides.X, sides.Z, sides.run, looked, n_neighbors)
     return _trust(looked, excess, n_neighbors, per_row=per_row)
 
 
@@ -88,7 +90,7 @@ def continuity(
     0.99
     """
     sides, looked = _looked(X, Z, n_neighbors, metric, sample, random_state)
-    excess = _excess(Sides(sides.Z, sides.X, sides.kept, sides.run), looked, n_neighbors)
+    excess = _excess(sides.Z, sides.X, sides.run, looked, n_neighbors)
     return _continuity(looked, excess, n_neighbors, per_row=per_row)
 
 
@@ -265,11 +267,11 @@ class Orders:
         _, weights, chance = _area_weights(n)
         areas, errors = np.empty(m), np.empty((m, 5))
         totals, squares = (np.zeros(n - 1, dtype=np.int64) for _ in range(2))  # exact, in whichever order they come
-        lock = threading.Lock()
+        lock, low = threading.Lock(), Shuffled.of(Z)
 
         def work(block: slice) -> None:
             here, there = np.zeros_like(totals), np.zeros_like(squares)
-            ranks, order = high.ranks(block), Z.order(high.places[block])
+            ranks, order = high.ranks(block), low.order(high.places[block])
             kernels.add_shared(ranks, order, weights, here, there, areas[block])
             kernels.sum_rank_errors(ranks, order, k, errors[block])
             with lock:
@@ -333,10 +335,10 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
         )
     n = high.n
     high.run.require(8 * n**2, f"The co-ranking matrix of {n:,} rows", "Ask co_ranking for its curves")
-    Q = np.zeros((n - 1, n - 1), dtype=np.int64)
+    Q, low = np.zeros((n - 1, n - 1), dtype=np.int64), Shuffled.of(side)
     high.prepared()
     for block in blocks(n, high.step):
-        kernels.add_coranks(high.ranks(block), side.order(high.places[block]), Q)
+        kernels.add_coranks(high.ranks(block), low.order(high.places[block]), Q)
     return Q
 
 
@@ -373,10 +375,10 @@ def _looked(
     return sides, Looked(sides.kept, drawn_rows(sides.X, sample, COUNTED, random_state))
 
 
-def _excess(sides: Sides, looked: Looked, k: int) -> np.ndarray:
+def _excess(X: Side | Shuffled, Z: Side | Shuffled, run: Run, looked: Looked, k: int) -> np.ndarray:
     """By how much the ranks in X of each row's k nearest in Z exceed k, summed, (m,)."""
-    near = sides.Z.nearest(k, sides.run, looked.rows)  # (m, k)
-    return _beyond(sides.X.ranks(near, sides.run, looked.rows), k)
+    near = Z.nearest(k, run, looked.rows)  # (m, k)
+    return _beyond(X.ranks(near, run, looked.rows), k)
 
 
 def _both_ranks(sides: Sides, looked: Looked, k: int) -> tuple[np.ndarray, np.ndarray]:

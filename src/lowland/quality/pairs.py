@@ -111,6 +111,7 @@ class Pairs:
         """A measure, ``of`` a value between two ends, with its interval where rows were drawn.
 
         The interval is a jackknife over the rows: ``left`` are the values with each left out in turn and all its pairs.
+        Where few rows make up most of the value it is too narrow: a draw that misses them cannot know.
         """
         low = high = None
         if self.looked.rows is not None:

@@ -13,7 +13,7 @@ from lowland.arrays.random import generator
 from lowland.blocks.distances import check_distances
 from lowland.blocks.labels import classes_of, without_label
 from lowland.blocks.metrics import Metric, check_metric
-from lowland.blocks.ranks import Side
+from lowland.blocks.ranks import Shuffled, Side
 from lowland.blocks.searching import blocks
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
@@ -76,7 +76,7 @@ class Sides:
     """Rows and coordinates of the same points, those without coordinates left out."""
 
     X: Side
-    Z: Side
+    Z: Shuffled  # so that ties come in another order than in X
     kept: np.ndarray  # (N,) bool
     run: Run
 
@@ -95,7 +95,7 @@ def open_sides(X: Any, Z: Any, metric: Metric = "euclidean") -> Sides:
         )
     if not kept.all():
         side = side.among(kept)
-    return Sides(side, Side.of(C), kept, LocalRun())
+    return Sides(side, Shuffled.of(Side.of(C)), kept, LocalRun())
 
 
 def high_side(X: Any, metric: Metric) -> Side:
