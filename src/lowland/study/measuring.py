@@ -22,7 +22,7 @@ from lowland.study.plain import score_from_plain
 from lowland.study.result import Curve, Score, Trial
 from lowland.study.trials import in_a_sentence
 
-VERSION = 8  # of what is measured: a change makes cached trials stale
+VERSION = 9  # of what is measured: a change makes cached trials stale
 NEIGHBORS = 10  # of which trustworthiness and the like speak; fewer where rows are few
 KEPT = "neighbours kept"
 OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
