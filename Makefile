@@ -14,7 +14,7 @@ check: .venv/installed  ## format, lint, types, layers
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 test: .venv/installed  ## all tests
-	$(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto  # a process a core: threads of BLAS in each would only be in the way
 
 bench: .venv/installed  ## side by side with scikit-learn, in one run
 	$(BIN)/python -m benchmarks

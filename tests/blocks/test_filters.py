@@ -280,7 +280,7 @@ def test_p_values_of_few_rows_are_not_too_small():
         assert measure(measure.prepare(x[:n] ** 3, 0), 0)[1] >= 2 / math.factorial(n) * (1 - 1e-9)
     rng = np.random.default_rng(0)
     y = np.exp(rng.standard_normal(6))
-    columns = dependence.Columns(np.exp(rng.standard_normal((6, 60))))
+    columns = dependence.Columns(np.exp(rng.standard_normal((6, 40))))
     p = dependence.column_scores(columns, DistanceCorrelation.to(Target(y, None)), None).pvalues
     assert p is not None
     assert (p <= 0.05).mean() <= 0.08

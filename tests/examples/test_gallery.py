@@ -15,7 +15,7 @@ from lowland.methods.registry import entries
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem not in ("__main__", "gallery", "sheets"))
-LONG = {"mnist_three_ways", "textbook_question"}  # half a minute and more: make gallery runs them
+LONG = {"mnist_three_ways", "s_curve", "sphere_patch", "textbook_question"}  # make gallery runs them
 MOST_LINES = 90
 
 

@@ -591,14 +591,14 @@ def test_guessing_is_counted_among_the_rows_asked_about(rng):
 
 def test_noise_is_advised_no_more_often_than_chance_allows():
     found = 0
-    for seed in range(20):
+    for seed in range(10):
         r = np.random.default_rng(seed)
         study = lowland.compare(
             r.normal(size=(30, 6)), r.permutation(np.arange(30) % 2), ["pca", "lda", "fast-ica", "whitening"],
             purpose="classify", cache=False,
         )  # fmt: skip
         found += study.advice[0].method is not None
-    assert found <= 2
+    assert found <= 1
 
 
 def test_rows_without_coordinates_are_told_and_not_advised(rng):
