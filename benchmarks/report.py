@@ -88,21 +88,28 @@ def show(outcomes: Outcomes, *, judged: bool) -> None:
 
 
 def write_page(names: Iterable[str]) -> None:
-    """Write docs/benchmarks.md from the last results of the named jobs, in their order; others stay as they stand."""
+    """Write docs/benchmarks.md from the last results of the named jobs, in their order; others stay as they stand.
+
+    Where those were measured on another machine, the page keeps its name, and new sections tell theirs.
+    """
     found, machine = last()
     if not found:
         raise SystemExit("There are no results yet. Run python -m benchmarks first.")
     before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     sections = dict(re.findall(r"^## (\S+): (.*?)(?=^## |\Z)", before, flags=re.M | re.S))
-    sections |= {name: _section(outcome) for name, outcome in found.items()}
+    former = dict(re.findall(r"^- ([^:\n]+): (.*)$", before.partition("\n## ")[0], flags=re.M))
+    elsewhere = any(name not in found for name in sections) and former.get("processor") != machine["processor"]
+    where = f"Measured on another machine: {machine['processor']}, {machine['cores']} cores.\n\n" if elsewhere else ""
+    sections |= {name: _section(outcome, where) for name, outcome in found.items()}
     dates = [*re.findall(r"^- date: (\S+)", before, flags=re.M), *sorted({outcome.date for outcome in found.values()})]
     kept = {name: sections[name] for name in names if name in sections}
-    PAGE.write_text(_page(kept, machine, " to ".join(dict.fromkeys((dates[0], dates[-1])))), encoding="utf-8")
+    told = {what: words for what, words in former.items() if what != "date"} if elsewhere else machine
+    PAGE.write_text(_page(kept, told, " to ".join(dict.fromkeys((dates[0], dates[-1])))), encoding="utf-8")
 
 
-def _section(outcome: Outcome) -> str:
+def _section(outcome: Outcome, where: str) -> str:
     body = f"Failed: {outcome.failure}\n" if outcome.failure else _markdown(outcome.lines)
-    return f"{outcome.title}\n\n{body}"
+    return f"{outcome.title}\n\n{where}{body}"
 
 
 def _page(sections: dict[str, str], machine: dict[str, str], date: str) -> str:
