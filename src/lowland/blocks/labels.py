@@ -23,8 +23,7 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels in order, and the number of each row's."""
     if y.dtype.kind not in "biufUO":
         raise DataError(f"The labels are of type {y.dtype}. Give whole numbers or texts.")
-    if y.dtype.kind == "O" and all(isinstance(v, numbers.Number) for v in y):
-        y = np.array(y.tolist())  # numbers in a column of objects are numbers
+    y = unboxed(y)
     missing = int(without_label(y).sum())
     if missing:
         raise DataError(
@@ -50,6 +49,12 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
             "class. Pass rows of two classes or more."
         )
     return classes, codes
+
+
+def unboxed(y: np.ndarray) -> np.ndarray:
+    """Return labels as they are, numbers in a column of objects as numbers."""
+    boxed = y.dtype.kind == "O" and all(isinstance(value, numbers.Number) for value in y)
+    return np.array(y.tolist()) if boxed else y
 
 
 def without_label(y: np.ndarray) -> np.ndarray:

@@ -79,10 +79,10 @@ def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, 
     if opened and to is None:
         raise ParameterError("--open shows the report in the browser, and none is written. Name it: --to report.html.")
     if to is not None:
-        if to.suffix.lower() not in (".html", ".htm"):
-            raise ParameterError(f"{str(to)!r}: a report is a page. Choose a name that ends in .html.")
         from lowland.cli.outputs import check_outputs
+        from lowland.study.report import check_name
 
+        check_name(to)
         check_outputs(to=None, model=to, force=force, read=(file,))
     if save is not None:
         if save.exists() and not save.is_dir():

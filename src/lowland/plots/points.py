@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from lowland.blocks.labels import without_label
+from lowland.blocks.labels import unboxed, without_label
 from lowland.errors import DataError, ParameterError
 from lowland.plots.canvas import (
     COLORS,
@@ -148,10 +147,7 @@ def _one_a_row(labels: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if marks.shape != (n,):
         raise DataError(f"labels has shape {marks.shape}, Z has {n} rows. Give one label a row.")
     known = ~without_label(marks)
-    marks = marks[known]
-    if marks.dtype.kind == "O" and all(isinstance(one, Number) for one in marks):
-        marks = np.array(marks.tolist())  # numbers beside None are numbers
-    return marks, known
+    return unboxed(marks[known]), known  # numbers beside None are numbers
 
 
 def _classes(marks: np.ndarray) -> list[Any]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from lowland.arrays.namespace import like, to_numpy, xp_of
 from lowland.arrays.random import generator
-from lowland.blocks.procrustes import Procrustes, of_size_one
+from lowland.blocks.procrustes import Procrustes, in_own_unit
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.quality.measure import Measure
+from lowland.quality.measure import Measure, student
 from lowland.quality.sides import LEAST_ROWS, coordinates
 from lowland.run.run import run_for
 
@@ -62,7 +62,7 @@ def stability(
     n = table.shape[0]
     labels = None if y is None else as_vector(y, n, "y")
     whole, kept = coordinates(_fitted(method, table, labels))
-    whole, _ = of_size_one(whole)
+    whole, _ = in_own_unit(whole)
     size = math.sqrt(float(np.mean(np.sum((whole - whole.mean(axis=0)) ** 2, axis=1))))
     rng = generator(0 if random_state is None else random_state)
     shares, squares, times = [], np.zeros(n), np.zeros(n)
@@ -78,7 +78,7 @@ def stability(
         except ValueError as error:  # says how many rows there are: those drawn
             raise DataError(f"With {len(drawn)} rows, drawn from the {n}: {error}") from error
         both = kept[drawn[here]]
-        (Z, _), at = of_size_one(Z[both]), drawn[here][both]
+        (Z, _), at = in_own_unit(Z[both]), drawn[here][both]
         if len(np.unique(at)) < LEAST_ROWS:
             raise DataError(
                 f"A draw has coordinates for {here.sum()} of its {len(drawn)} rows, and all rows together leave nearly "
@@ -93,7 +93,7 @@ def stability(
         squares[at] += np.sum((laid(Z) - B)[first] ** 2, axis=1)
         times[at] += 1
     value, spread = float(np.mean(shares)), float(np.std(shares, ddof=1))
-    half = _student(resamples - 1) * spread / math.sqrt(resamples)
+    half = student(resamples - 1) * spread / math.sqrt(resamples)
     each = np.sqrt(np.divide(squares, times, out=np.full(n, np.nan), where=times > 0)) / size if per_row else None
     about = f"Share of the embedding that comes again from {resamples} draws ({resample}) of the rows."
     return Measure(
@@ -140,9 +140,3 @@ def _drawn(n: int, resample: str, rng: np.random.Generator) -> np.ndarray:
 def _as_wide(Z: np.ndarray, width: int) -> np.ndarray:
     """With columns of zeros up to a width: a method that chooses its dimensions may choose others."""
     return np.pad(Z, ((0, 0), (0, max(0, width - Z.shape[1]))))
-
-
-def _student(degrees: int) -> float:
-    from scipy.stats import t
-
-    return float(t.ppf(0.975, degrees))

@@ -14,6 +14,7 @@ from lowland.methods.registry import load_method
 from lowland.study.differences import above, because, only_one, ties, worse
 from lowland.study.downstream import NAME as ACCURACY
 from lowland.study.measuring import AREA, TRUST, TableFacts
+from lowland.study.opening import UNEVEN
 from lowland.study.plan import Size
 from lowland.study.result import Advice, Purpose, Score, Trial
 
@@ -21,7 +22,6 @@ ERROR = "reconstruction error"
 PLAIN = {"n_components", "random_state"}  # parameters that leave PCA what it is
 KEEP = 0.95  # of the variance, to compress
 HALF = 0.5  # of PCA's error: what a curved method must reach, and keep the share, to be worth its trouble
-UNEVEN = 10.0
 STOPPED = "The study was stopped; this rests on what was done by then."
 PATIENCE = 10.0  # seconds that the best of equals may take before a faster one is preferred
 
@@ -230,17 +230,20 @@ def _with_more_components(
 ) -> Advice:
     """Where the dimensions asked for are too few: the components of PCA that tell as much as all columns, if any do."""
     top, whole = best.scores[ACCURACY], facts.accuracy
+    assert whole is not None  # otherwise the best would have been good enough
     few = f"With {_dimensions(best.n_components)} it is {_number(top)} at best ({best.name})"
     more = [(m, score) for m, score in facts.by_components if m > size.k]
     enough = next(((m, score) for m, score in more if _tells(score, facts, len(more))), None)
-    told = "" if whole is None else f"from all {size.d} columns {_number(whole)} of the held-out rows are classified "
     if enough is None:
-        words = f"Reducing does not help here: {told}correctly. {few}; {_guessing(facts)}. Keep the columns."
+        words = (
+            f"Reducing does not help here: from all {size.d} columns {_number(whole)} of the held-out rows are "
+            f"classified correctly. {few}; {_guessing(facts)}. Keep the columns."
+        )
         return Advice("classify", None, None, words, evidence)
     m, score = enough
     words = (
         f"To classify, use PCA with {_components(m)}: {_number(score)} of the held-out rows are classified correctly, "
-        f"from all {size.d} columns {'' if whole is None else _number(whole)}. {few}; {_guessing(facts)}."
+        f"from all {size.d} columns {_number(whole)}. {few}; {_guessing(facts)}."
     )
     return Advice("classify", _pca_of(done, m, size.k), m, words, evidence, "PCA")
 

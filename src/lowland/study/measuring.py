@@ -149,7 +149,7 @@ class TableFacts:
     accuracy: Score | None  # from all columns, where there are labels
     by_components: tuple[tuple[int, Score], ...]  # the same from 1, 2, 4 … principal components
     commonest: float  # share of the commonest class among the rows asked about, which guessing would name rightly
-    repeats: int  # rows that are equal to an earlier one
+    repeats: int  # rows that are equal to an earlier one, where there are labels
     uneven: float  # largest deviation of a column over the smallest
 
     def to_plain(self) -> dict[str, Any]:
@@ -185,7 +185,8 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
         accuracy = None if y is None else downstream.accuracy(X, y, seed)
         several = () if y is None or accuracy is None else _by_components(pca, X, y, seed)
         commonest = 0.0 if y is None else downstream.guessing(y, seed)
-        uneven, repeats = unevenness(X), n - len({hash(row.tobytes()) for row in X})
+        repeats = 0 if y is None else n - len({hash(row.tobytes()) for row in X})
+        uneven = unevenness(X)
     shares = tuple(float(v) for v in values / max(total, 1e-300))
     return TableFacts(shares, tuple(map(float, left)), *dimension, accuracy, several, commonest, repeats, uneven)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,16 +122,14 @@ def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, np.nd
     """
     if y is None:
         return None, None, None, None
-    from lowland.blocks.labels import classes_of
+    from lowland.blocks.labels import classes_of, unboxed
 
     if isinstance(y, list | tuple) and len(y) != n and all(isinstance(each, str) for each in y):
         raise DataError(
             f"y holds {len(y)} texts for {n} rows. Give one label a row; names of methods or columns are said with "
             "methods=… and drop=…."
         )
-    values = as_vector(to_numpy(y) if is_array(y) else y, n, "y")
-    if values.dtype.kind == "O" and all(isinstance(value, numbers.Real) for value in values):
-        values = np.array(values.tolist())  # numbers in a column of objects are numbers
+    values = unboxed(as_vector(to_numpy(y) if is_array(y) else y, n, "y"))
     if values.dtype.kind == "f" and np.any(values[np.isfinite(values)] % 1):
         return values.astype(np.float64), None, None, "the labels are numbers with fractions"
     if values[0] is not None and bool(np.all(values == values[0])):

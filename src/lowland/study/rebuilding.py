@@ -32,6 +32,8 @@ def _advised(study: StudyResult, purpose: str) -> tuple[str, dict[str, Any]]:
     advice = next((each for each in study.advice if each.purpose == purpose), None)
     if advice is None or advice.method is None:
         raise ParameterError(f"The study advises nothing for {purpose!r}. Name a trial instead.")
-    parameters = {} if advice.trial is None else study[advice.trial].parameters
-    count = {"n_components": advice.n_components} if hasattr(load_method(advice.method), "n_components") else {}
-    return advice.method, {**parameters, **count}
+    trial = None if advice.trial is None else study[advice.trial]
+    if trial is not None and trial.n_components == advice.n_components:
+        return trial.method, trial.parameters
+    count = {load_method(advice.method).counts: advice.n_components}  # more components than were tried
+    return advice.method, count if trial is None else {**trial.parameters, **count}

@@ -44,7 +44,7 @@ class Trial:
 
     name: str  # no other trial of the study has it, such as "Isomap" or "Isomap n_neighbors=20"
     method: str  # the class
-    parameters: dict[str, Any]  # those not at their default, as JSON can hold them
+    parameters: dict[str, Any]  # those not at their default
     status: Status
     error: str | None = None  # a sentence, where the status is not "done"
     warnings: tuple[str, ...] = ()

@@ -164,18 +164,25 @@ def _of_the_model(
     scores: dict[str, Score] = {}
     curves: dict[str, Curve] = {}
     missing = []
-    for what, ask in (("The way back", _way_back), ("The accuracy of held-out rows", _held_out)):
+    for what, ask in (
+        ("The way back", lambda: scores.update(_way_back(est, shared))),
+        ("The accuracy of held-out rows", lambda: scores.update(_held_out(est, shared))),
+        ("The residual variance by dimensions", lambda: curves.update(_residuals(est, planned))),
+    ):
         try:
-            scores |= ask(est, shared)
+            ask()
         except Stopped:
             raise
         except Exception as error:  # the coordinates are there all the same
             missing.append(f"{what} was not measured: {in_a_sentence(error)}")
-    if planned.method == "Isomap":
-        left = est.residual_variances_
-        dimensions = np.arange(1, len(left) + 1)
-        curves["residual variance"] = Curve(dimensions, np.asarray(left), "dimensions", "residual variance")
     return scores, curves, tuple(missing)
+
+
+def _residuals(est: Any, planned: Planned) -> dict[str, Curve]:
+    if planned.method != "Isomap":
+        return {}
+    left = np.asarray(est.residual_variances_)
+    return {"residual variance": Curve(np.arange(1, len(left) + 1), left, "dimensions", "residual variance")}
 
 
 def _held_out(est: Any, shared: Shared) -> dict[str, Score]:

@@ -26,8 +26,7 @@ def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     if target.is_dir():
         raise FileProblem(f"{str(target)!r} is a folder. Name a file, such as {str(target / 'report.html')!r}.")
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"{str(target)!r}: a report is a page. Choose a name that ends in .html.")
+    check_name(target)
     if not target.parent.is_dir():
         raise MissingFile(f"The folder {target.parent} is not there. Make it first, or write the report elsewhere.")
     text = report_html(result)
@@ -40,6 +39,12 @@ def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
     finally:
         half.unlink(missing_ok=True)
     return target
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that no browser would take for a page."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"{str(path)!r}: a report is a page. Choose a name that ends in .html.")
 
 
 def report_html(result: StudyResult) -> str:
