@@ -64,17 +64,17 @@ def _likelihood(X: np.ndarray, k: int = 20) -> float:
 
 
 def _spaces(n: int) -> dict[str, tuple[int, Callable[[], np.ndarray]]]:
-    from lowland.data import load
+    from lowland.data import load_dataset
 
     rng = np.random.default_rng(1)
     return {
-        "swiss roll": (2, lambda: load("swiss_roll", n=n).X),
-        "swiss roll with noise 0.3": (2, lambda: load("swiss_roll", n=n, noise=0.3).X),
-        "shifted and turned digits": (3, lambda: load("moved_digits", n=n).X),
+        "swiss roll": (2, lambda: load_dataset("swiss_roll", n=n).X),
+        "swiss roll with noise 0.3": (2, lambda: load_dataset("swiss_roll", n=n, noise=0.3).X),
+        "shifted and turned digits": (3, lambda: load_dataset("moved_digits", n=n).X),
         "ball of 10": (10, lambda: ball(n, 10)),
         "ball of 20": (20, lambda: ball(n, 20)),
-        "sphere of 2": (2, lambda: load("sphere", n=n, d=3).X),
-        "sphere of 10": (10, lambda: load("sphere", n=n, d=11).X),
+        "sphere of 2": (2, lambda: load_dataset("sphere", n=n, d=3).X),
+        "sphere of 10": (10, lambda: load_dataset("sphere", n=n, d=11).X),
         "cube of 10": (10, lambda: rng.random((n, 10))),
         "cube of 20": (20, lambda: rng.random((n, 20))),
     }

@@ -24,8 +24,8 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("gpu.py needs a CUDA device, and torch finds none here. Run it on a machine with an NVIDIA GPU.")
     from lowland import PCA
-    from lowland.blocks.moments import Moments
-    from lowland.blocks.spectral import leading_eigenpairs
+    from lowland.blocks.spectra.leading import leading_eigenpairs
+    from lowland.blocks.statistics.moments import Moments
     from lowland.data.open import open_rows
     from lowland.run.local import LocalRun
 

@@ -24,7 +24,7 @@ def main():
             "gpu_stress.py needs a CUDA device, and torch finds none here. Run it on a machine with an NVIDIA GPU."
         )
     from lowland import MDS
-    from lowland.blocks.stress import Targets, stress_pulls
+    from lowland.blocks.scaling.stress import Targets, stress_pulls
     from lowland.run.local import LocalRun
 
     warnings.simplefilter("ignore")  # the fits are cut short on purpose

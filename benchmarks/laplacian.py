@@ -31,13 +31,13 @@ def spectral_embedding_mnist(plan: Plan) -> Iterator[Line]:
     if not os.environ.get("LOWLAND_DATA"):
         return
     from lowland import SpectralEmbedding
-    from lowland.data import load
+    from lowland.data import load_dataset
     from lowland.errors import DataWarning
 
-    X = np.asarray(load("mnist").X[: plan.size(10_000, 1_000)], dtype=np.float64)
+    X = np.asarray(load_dataset("mnist").X[: plan.size(10_000, 1_000)], dtype=np.float64)
     with warnings.catch_warnings():  # scikit-learn leaves parts as they are: the largest is what both can embed alike
         warnings.simplefilter("ignore", DataWarning)
-        X = X[SpectralEmbedding(2, n_neighbors=15, disconnected="largest").fit(X).kept_]
+        X = X[SpectralEmbedding(2, n_neighbors=15, disconnected="largest").fit(X).embedded_mask_]
     yield _beside(f"MNIST, {len(X):,}", X, 15, plan)
 
 

@@ -20,9 +20,9 @@ _NEAR = 1e-3  # sine of the angle between two embeddings: the eigenvalues are 1e
 
 
 def roll(n: int) -> np.ndarray:
-    from lowland.data import load
+    from lowland.data import load_dataset
 
-    return load("swiss_roll", n=n).X
+    return load_dataset("swiss_roll", n=n).X
 
 
 def _fit(package: str, method: str, X: np.ndarray) -> Any:
@@ -71,10 +71,10 @@ def lle_many(plan: Plan) -> Iterator[Line]:
 
 def fit_once(n: int, method: str) -> dict[str, Any]:
     """In a fresh process, after a small fit that compiles: seconds, peak memory, how well the answer holds."""
-    from lowland.data import load
+    from lowland.data import load_dataset
 
     _fit("lowland", method, roll(1_000))
-    sample = load("swiss_roll", n=n)
+    sample = load_dataset("swiss_roll", n=n)
     start = time.perf_counter()
     model = _fit("lowland", method, sample.X)
     seconds, peak = time.perf_counter() - start, resident("VmHWM")
@@ -89,8 +89,8 @@ def fit_once(n: int, method: str) -> dict[str, Any]:
 
 def _residual(X: np.ndarray, Z: np.ndarray, lam: np.ndarray) -> np.ndarray:
     """|Mz - λz| over the largest λ, with weights found anew."""
-    from lowland.blocks.neighbors import nearest_neighbors
-    from lowland.blocks.weights import weight_matrix
+    from lowland.blocks.manifolds.lle_weights import weight_matrix
+    from lowland.blocks.neighbors.graph import nearest_neighbors
     from lowland.run.local import LocalRun
 
     run = LocalRun()

@@ -15,7 +15,7 @@ from benchmarks.registry import Plan, job
 
 
 def _ours(X: np.ndarray, k: int, search: Any = "auto") -> Any:
-    from lowland.blocks.neighbors import nearest_neighbors
+    from lowland.blocks.neighbors.graph import nearest_neighbors
     from lowland.run.local import LocalRun
 
     return nearest_neighbors(X, k, LocalRun(), search=search)
@@ -55,7 +55,7 @@ def _side_by_side(plan: Plan, X: np.ndarray, k: int, search: str, algorithm: str
 
 @job("500 small parts joined to 1,000,000 × 3 by the shortest links")
 def joined_parts(plan: Plan) -> Iterator[Line]:
-    from lowland.blocks.components import ShortestLinks, connected, parts_of
+    from lowland.blocks.neighbors.connectivity import ShortestLinks, connected, parts_of
     from lowland.run.local import LocalRun
 
     n, count = plan.size(1_000_000, 5_000), plan.size(500, 20)

@@ -24,9 +24,9 @@ def autoencoder_mnist(plan: Plan) -> Iterator[Line]:
     if not os.environ.get("LOWLAND_DATA"):
         return
     from lowland import PCA, Autoencoder
-    from lowland.data import load
+    from lowland.data import load_dataset
 
-    X, new = (_pixels(load("mnist", split=split).X) for split in ("train", "test"))
+    X, new = (_pixels(load_dataset("mnist", split=split).X) for split in ("train", "test"))
     X = X[: plan.size(60_000, 1_000)]
     options: dict[str, Any] = {**MNIST, "max_iter": plan.size(MNIST["max_iter"], 2)}  # type: ignore[call-overload]
     seconds, model = stopwatch(lambda: Autoencoder(BOTTLENECK, **options).fit(X))

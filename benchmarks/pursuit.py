@@ -17,9 +17,9 @@ _LIMIT = 1.0  # degrees
 @job("ProjectionPursuit.fit of RANDU, 400 × 3, with ten random states and their p-values")
 def randu_planes(plan: Plan) -> Iterator[Line]:
     from lowland import ProjectionPursuit
-    from lowland.data import load
+    from lowland.data import load_dataset
 
-    X = load("randu").X
+    X = load_dataset("randu").X
     seeds = range(plan.size(10, 2))
     ProjectionPursuit(1, n_null=1, random_state=0).fit(X)  # imports and the like are not timed
     for k in (1, 2):

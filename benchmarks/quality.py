@@ -58,7 +58,7 @@ def _judged(X: np.ndarray, Z: np.ndarray) -> list[float]:
     from lowland import quality
 
     with lowland.config(threads=2):
-        return [measure.value for measure in quality.judge(X, Z)]
+        return [measure.value for measure in quality.evaluate(X, Z)]
 
 
 @job("Trustworthiness and continuity of 20,000 rows, five neighbours, against scikit-learn's trustworthiness alone")

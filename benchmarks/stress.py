@@ -59,9 +59,9 @@ def memory_of_scaling(whose: str, n: int) -> int | None:
 
 def _digits(n: int) -> np.ndarray:
     """Digits, and once more with noise as many as are missing."""
-    from lowland.data import load
+    from lowland.data import load_dataset
 
-    X = load("digits").X
+    X = load_dataset("digits").X
     rng = np.random.default_rng(0)
     more = X[: max(0, n - len(X))]
     return np.vstack([X, more + rng.random(more.shape)])[:n]

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import lowland
-from lowland.methods.parameters import parameters_of
+from lowland.methods.base.parameters import parameters_of
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import entries, load_method
 
 DOCS = Path(__file__).parent
@@ -82,7 +83,7 @@ def facts_table() -> str:
     ]
     for entry in entries().values():
         cls = load_method(entry.name)
-        labels = "needs" if entry.needs_y else "takes" if cls.reads_y else "no"
+        labels = "needs" if entry.needs_y else "takes" if traits_of(cls).reads_y else "no"
         back = "if asked" if hasattr(cls, "fit_inverse_transform") else _yes(hasattr(cls, "inverse_transform"))
         can = (labels, _yes(hasattr(cls, "transform")), back, _large(entry), _yes(entry.takes_sparse))
         lines.append(f"| [{entry.name}](methods/{entry.module.rpartition('.')[2]}.md) | {' | '.join(can)} |")

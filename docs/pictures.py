@@ -13,17 +13,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import plots
-from lowland.data import load
+from lowland.data import load_dataset
 
 ROOT = Path(__file__).parents[1]
-INK, STRONG, WEAK, MARK = (getattr(plots.canvas, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
-_quiet = plots.canvas.quiet
+INK, STRONG, WEAK, MARK = (getattr(plots.style, name) for name in ("INK", "STRONG", "WEAK", "MARK"))
+_quiet = plots.style.quiet
 
 
 def pca_two_views() -> Any:
     """A cloud and its first axis, seen twice: the spread of the projections, and the distances to the axis."""
     figure, (left, right) = _panels(2, (9.5, 3.5))
-    cloud = load("ellipse", n=160, axes=(2.2, 0.8), seed=3)
+    cloud = load_dataset("ellipse", n=160, axes=(2.2, 0.8), seed=3)
     pca = lowland.PCA().fit(cloud.X)
     mean, u = pca.mean_, pca.components_[0]
     back = mean + ((cloud.X - mean) @ u)[:, None] * u  # each row's nearest point on the axis
@@ -48,8 +48,8 @@ def pca_two_views() -> Any:
 def pca_how_many() -> Any:
     """The same spectrum as a scree plot and as a distortion curve."""
     figure, (left, right) = _panels(2, (9.5, 3.6))
-    pca = lowland.PCA().fit(load("digits").X)
-    choice = lowland.PCA(lowland.Knee()).fit(load("digits").X).choice_
+    pca = lowland.PCA().fit(load_dataset("digits").X)
+    choice = lowland.PCA(lowland.rules.Knee()).fit(load_dataset("digits").X).choice_
     plots.scree(pca.explained_variance_[:40], pca.total_variance_, choice, ax=left)
     plots.distortion_curve([pca.distortion(m) for m in range(41)], choice, ax=right)
     _title(right, "what is lost with m components")
@@ -58,7 +58,7 @@ def pca_how_many() -> Any:
 
 def pca_components() -> Any:
     """The first components of the digits, as images."""
-    sample = load("digits")
+    sample = load_dataset("digits")
     pca = lowland.PCA(16).fit(sample.X)
     return plots.components_as_images(pca.components_, sample.image_shape, columns=8)
 
@@ -67,7 +67,7 @@ def incremental_pca() -> Any:
     """How far the axes of batches are from those of all rows, here and in scikit-learn."""
     from sklearn.decomposition import IncrementalPCA
 
-    X = load("digits").X
+    X = load_dataset("digits").X
     whole = np.linalg.svd(X - X.mean(0), full_matrices=False)[2][:10].T  # (d, 10)
     sizes = np.array([20, 50, 100, 200, 400, 800, 1797])
     errors: dict[str, list[float]] = {"scikit-learn's IncrementalPCA": [], "lowland's IncrementalPCA": []}
@@ -92,7 +92,7 @@ def incremental_pca() -> Any:
 def truncated_svd() -> Any:
     """A cloud away from the origin: the first singular direction points at it, the first component along it."""
     figure, (ax,) = _panels(1, (5.6, 4.0))
-    X = load("ellipse", n=160, axes=(2.0, 0.5), angle=-35.0, seed=1).X + np.array([5.0, 3.5])
+    X = load_dataset("ellipse", n=160, axes=(2.0, 0.5), angle=-35.0, seed=1).X + np.array([5.0, 3.5])
     pca, svd = lowland.PCA(1).fit(X), lowland.TruncatedSVD(1).fit(X)
     ax.axhline(0, color=WEAK, linewidth=0.8)
     ax.axvline(0, color=WEAK, linewidth=0.8)
@@ -113,7 +113,7 @@ def truncated_svd() -> Any:
 
 def whitening() -> Any:
     """The same cloud, whitened in three ways; a few points are marked, to see what was turned."""
-    X = load("ellipse", n=400, axes=(1.8, 0.5), angle=35.0, seed=2).X
+    X = load_dataset("ellipse", n=400, axes=(1.8, 0.5), angle=35.0, seed=2).X
     marked = np.argsort(X @ [1.0, 0.3])[[-1, -6, 0]]
     figure, panels = _panels(4, (10, 2.9))
     kinds = {"as it is": None, "pca": "pca", "zca": "zca", "cholesky": "cholesky"}
@@ -134,7 +134,7 @@ def whitening() -> Any:
 
 def linear_discriminant_analysis() -> Any:
     """Wine in two planes: the one of most variance, and the one that sets the growers apart."""
-    sample = load("wine")
+    sample = load_dataset("wine")
     figure, (left, right) = _panels(2, (9.5, 4.0))
     pca = lowland.PCA(2, scale=True).fit_transform(sample.X)
     lda = lowland.LinearDiscriminantAnalysis(n_components=2).fit(sample.X, sample.y).transform(sample.X)
@@ -151,7 +151,7 @@ def linear_autoencoder() -> Any:
     """Left the loss falling to that of PCA, right the learnt span on its way to that of PCA."""
     from scipy.linalg import subspace_angles
 
-    X, k = load("digits").X, 5
+    X, k = load_dataset("digits").X, 5
     pca = lowland.PCA(k).fit(X)
     figure, (left, right) = _panels(2, (9.5, 3.6))
     stops = np.arange(1, 252, 10)
@@ -185,7 +185,7 @@ def _stopped(model: Any, X: np.ndarray) -> Any:
 
 def projection_pursuit() -> Any:
     """RANDU's triples on their principal components, and in the view that was found."""
-    X = load("randu").X
+    X = load_dataset("randu").X
     pca, found = lowland.PCA(2, whiten=True).fit(X), lowland.ProjectionPursuit(random_state=0).fit(X)
     figure, (left, right) = _panels(2, (9.5, 4.7))
     noise = found.null_index_.max()
@@ -233,7 +233,7 @@ def fast_ica() -> Any:
 
 def factor_analysis() -> Any:
     """The loadings of three factors of the wines, as they come and rotated."""
-    sample = load("wine")
+    sample = load_dataset("wine")
     figure, panels = _panels(3, (10, 4.2))
     for ax, (words, kind) in zip(
         panels, {"unrotated": None, "varimax": "varimax", "oblimin": "oblimin"}.items(), strict=True
@@ -254,7 +254,7 @@ def factor_analysis() -> Any:
 
 def classical_mds() -> Any:
     """The airports, drawn from their distances alone, and the eigenvalues that say it takes two dimensions."""
-    airports = load("airports")
+    airports = load_dataset("airports")
     model = lowland.ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(airports.X)
     west, north = (airports.names.index(name) for name in ("SFO", "SEA"))
     Z = model.embedding_ * [-np.sign(model.embedding_[west, 0]), np.sign(model.embedding_[north, 1])]
@@ -291,7 +291,7 @@ def classical_mds() -> Any:
 
 def kernel_pca() -> Any:
     """Three rings as they are, with the levels of one component, and the same rows along it."""
-    rings = load("concentric_circles")
+    rings = load_dataset("concentric_circles")
     kpca = lowland.KernelPCA(3, kernel="rbf", gamma="median").fit(rings.X)
     figure, (left, right) = _panels(2, (9.5, 4.0))
     ticks = np.linspace(-3.7, 3.7, 120)
@@ -300,8 +300,8 @@ def kernel_pca() -> Any:
     z = kpca.transform(rings.X)[:, 2]
     bins = np.linspace(z.min(), z.max(), 60)
     for ring, name in enumerate(rings.label_names):
-        mine, style = rings.y == ring, {"color": plots.canvas.COLORS[ring], "label": name}
-        left.scatter(*rings.X[mine].T, s=12, marker=plots.canvas.MARKERS[ring], linewidths=0, **style)
+        mine, style = rings.y == ring, {"color": plots.style.COLORS[ring], "label": name}
+        left.scatter(*rings.X[mine].T, s=12, marker=plots.style.MARKERS[ring], linewidths=0, **style)
         right.hist(z[mine], bins, **style)
     left.set_aspect("equal")
     left.set_axis_off()
@@ -317,7 +317,7 @@ def kernel_pca() -> Any:
 def mds() -> Any:
     """Airports from their distances, how well these are kept, and how fast the stress falls."""
     figure, (left, middle, right) = _panels(3, (10.5, 3.5))
-    airports = load("airports")
+    airports = load_dataset("airports")
     model = lowland.MDS(metric="precomputed", eps=1e-12).fit(airports.X)
     Z = -model.embedding_  # west to the left, north at the top
     left.scatter(*Z.T, s=20, color=STRONG, linewidths=0)
@@ -327,7 +327,7 @@ def mds() -> Any:
     left.margins(0.15)
     left.set_axis_off()
     _title(left, "ten airports from their distances")
-    X = load("digits").X[:300]
+    X = load_dataset("digits").X[:300]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         quick, plain = (lowland.MDS(accelerate=on, eps=1e-12, max_iter=200).fit(X) for on in (True, False))
@@ -384,7 +384,7 @@ def spectral_embedding() -> Any:
     X = np.column_stack([s * np.cos(s), h, s * np.sin(s)])
     Z = lowland.SpectralEmbedding(2, n_neighbors=12).fit_transform(X)
     length = (s * np.sqrt(1 + s**2) + np.arcsinh(s)) / 2  # along the spiral
-    style = {"c": length, "cmap": plots.canvas.SEQUENTIAL, "s": 7, "linewidths": 0}
+    style = {"c": length, "cmap": plots.style.SEQUENTIAL, "s": 7, "linewidths": 0}
     left.scatter(X[:, 0], X[:, 2], **style)
     left.set_aspect("equal")
     left.set_axis_off()
@@ -407,7 +407,7 @@ def diffusion_map() -> Any:
     u = (np.arange(240) + 0.5) / 240
     angle = 2 * np.pi * u + 0.85 * np.sin(2 * np.pi * u)
     X = np.column_stack([np.cos(angle), np.sin(angle)])
-    style = {"c": np.cos(angle), "cmap": plots.canvas.SEQUENTIAL, "s": 12, "linewidths": 0}
+    style = {"c": np.cos(angle), "cmap": plots.style.SEQUENTIAL, "s": 12, "linewidths": 0}
     found = {alpha: lowland.DiffusionMap(10, alpha=alpha).fit(X) for alpha in (0, 1)}
     for ax, Z, words in (
         (left, X, "a circle, denser on one side"),
@@ -445,7 +445,7 @@ def locally_linear_embedding() -> Any:
     from lowland import LocallyLinearEmbedding
     from lowland.errors import DataWarning
 
-    iris, roll = load("iris"), load("swiss_roll", n=1000)
+    iris, roll = load_dataset("iris"), load_dataset("swiss_roll", n=1000)
     figure, axes = _panels(4, (13.0, 3.4))
     panels = (
         (iris.X, iris.y, {"disconnected": "ignore"}, "iris, left in two parts: an artefact"),
@@ -469,7 +469,7 @@ def isomap() -> Any:
     """A swiss roll unrolled, one that short-circuits, and the residual variances of both."""
     figure, axes = _panels(3, (9, 2.9))
     for ax, seed, words in zip(axes, (0, 5), ("unrolled: k = 12, seed 0", "a shortcut: k = 12, seed 5"), strict=False):
-        roll = load("swiss_roll", n=1024, seed=seed)
+        roll = load_dataset("swiss_roll", n=1024, seed=seed)
         model = lowland.Isomap(2, n_neighbors=12).fit(roll.X)
         Z = model.embedding_
         ax.scatter(Z[:, 0], Z[:, 1], c=roll.y, s=5, cmap="viridis")
@@ -517,8 +517,8 @@ def _known_dimensions(ax: Any) -> None:
 
 def _dimension_over_scales(ax: Any) -> None:
     sets = {
-        "moved digits": (load("moved_digits", size=50, shift=8).X, STRONG),
-        "noisy swiss roll": (load("swiss_roll", n=2000, noise=0.3).X, MARK),
+        "moved digits": (load_dataset("moved_digits", size=50, shift=8).X, STRONG),
+        "noisy swiss roll": (load_dataset("swiss_roll", n=2000, noise=0.3).X, MARK),
     }
     for name, (X, color) in sets.items():
         found = lowland.quality.intrinsic_dimension(X)
@@ -554,9 +554,9 @@ def sequential_feature_selector() -> Any:
     import pandas as pd
 
     from lowland import SequentialFeatureSelector, plots
-    from lowland.data import load
+    from lowland.data import load_dataset
 
-    wine = load("wine")
+    wine = load_dataset("wine")
     frame = pd.DataFrame(wine.X, columns=[name.partition("/")[0] for name in wine.names])
     figure, axes = _panels(2, (10, 4.2))
     for ax, direction, words in (
@@ -585,13 +585,13 @@ def self_organizing_map() -> Any:
     panels[0].set_aspect("equal")
     panels[0].set_axis_off()
     _title(panels[0], "a grid bent through a cloud")
-    wine = load("wine")
+    wine = load_dataset("wine")
     Z = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     som = lowland.SelfOrganizingMap((8, 10), coordinates="smooth").fit(Z)
     plots.u_matrix(som.u_matrix_, ax=panels[1], title="wine: ridges (U-matrix)")
     plots.hit_map(som.hits_, ax=panels[2], title="rows won; growers by colour")
     places = som.transform(Z)
-    for one, color in enumerate(plots.canvas.COLORS[:3]):
+    for one, color in enumerate(plots.style.COLORS[:3]):
         panels[2].scatter(*places[wine.y == one].T, s=8, color=color, linewidths=0.3, edgecolors="white", zorder=3)
     for marks in panels[2].collections[1:2]:
         marks.set_facecolor(WEAK)
@@ -604,7 +604,7 @@ def growth() -> Any:
     """Time and memory of the manifold methods against the number of points, as the job ``growth`` measured them."""
     curves = json.loads((ROOT / "benchmarks" / "growth.json").read_text())
     figure, axes = _panels(2, (9.5, 4.2))
-    for (name, points), color, mark in zip(curves.items(), plots.canvas.COLORS, plots.canvas.MARKERS, strict=False):
+    for (name, points), color, mark in zip(curves.items(), plots.style.COLORS, plots.style.MARKERS, strict=False):
         n, seconds, memory = np.array(points).T
         axes[0].loglog(n, seconds, color=color, marker=mark, markersize=4, linewidth=1.3, label=name)
         axes[1].loglog(n, memory / 1e6, color=color, marker=mark, markersize=4, linewidth=1.3)
@@ -666,15 +666,15 @@ def feature_agglomeration() -> Any:
 
     figure = Figure(figsize=(12.5, 3.9), layout="constrained")
     left, groups, before, after = figure.subplots(1, 4, width_ratios=(2, 1, 1, 1))
-    wine = load("wine")
+    wine = load_dataset("wine")
     tree = lowland.FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
     names = [name.partition("/")[0].replace("_", " ") for name in wine.names]
     plots.dendrogram(tree.children_, tree.distances_, tree.labels_, names=names, ax=left)
     left.set_ylabel("1 − correlation")
     _title(left, "wine: 13 columns, cut into 4 groups")
-    sample = load("digits")
+    sample = load_dataset("digits")
     model = lowland.FeatureAgglomeration(12, connectivity=grid_to_graph(8, 8)).fit(sample.X)
-    colors = ListedColormap([*plots.canvas.COLORS, "#2f7f4f", "#f3d3e0"])
+    colors = ListedColormap([*plots.style.COLORS, "#2f7f4f", "#f3d3e0"])
     groups.imshow(model.labels_.reshape(8, 8), cmap=colors)
     _title(groups, "64 pixels of the digits\nin 12 groups of neighbours")
     one = sample.X[[4]]
@@ -704,13 +704,15 @@ def vector_quantizer() -> Any:
     for ax in panels[:3]:
         ax.set_axis_off()
     bits = np.arange(1, 8)
-    lost = [lowland.VectorQuantizer(2**b, random_state=0).fit(pixels).explained_share_ for b in bits.tolist()]
+    lost = [
+        lowland.VectorQuantizer(2**b, random_state=0).fit(pixels).explained_variance_fraction_ for b in bits.tolist()
+    ]
     panels[3].plot(bits, 100 * (1 - np.array(lost)), color=STRONG, marker="o", markersize=4)
     panels[3].set_yscale("log")
     panels[3].set_xlabel("bits a pixel")
     _title(panels[3], "% of the variance lost")
     _quiet(panels[3])
-    sample = load("digits")
+    sample = load_dataset("digits")
     book = lowland.VectorQuantizer(16, random_state=0).fit(sample.X)
     plots.images(book.cluster_centers_, sample.image_shape, columns=4, ax=panels[4])
     _title(panels[4], "16 codes of the digits")
@@ -750,7 +752,7 @@ def autoencoder() -> Any:
     left.set_aspect("equal")
     left.set_axis_off()
     _title(left, "one number a row: PCA's line (black)\nand the autoencoder's curve (red)")
-    sample = load("digits")
+    sample = load_dataset("digits")
     order = np.random.default_rng(1).permutation(len(sample.X))
     known, new = sample.X[order[:1400]], sample.X[order[1400:]]
     widths, lost = (2, 4, 6, 8, 10, 14), []
@@ -818,7 +820,7 @@ def _sparse_table() -> tuple[list[str], np.ndarray, np.ndarray]:
 
 def tree_selector() -> Any:
     """The loss of every pruned tree; when each column leaves; what shuffling a column costs."""
-    wine = load("wine")
+    wine = load_dataset("wine")
     names = [name.partition("/")[0] for name in wine.names]
     selector = lowland.TreeSelector().fit(wine.X, wine.y)
     figure, axes = _panels(3, (11.5, 3.4))
@@ -853,7 +855,7 @@ def tree_selector() -> Any:
 
 def quality() -> Any:
     """A roll unrolled and where to trust it, common neighbours of every size, and a Shepard diagram."""
-    roll = load("swiss_roll", seed=1)
+    roll = load_dataset("swiss_roll", seed=1)
     flat, unrolled = lowland.PCA(2).fit_transform(roll.X), lowland.Isomap(2).fit_transform(roll.X)
     noise = np.random.default_rng(0).standard_normal((len(roll.X), 2))
     figure, (left, middle, right) = _panels(3, (12.5, 3.8))

@@ -7,11 +7,11 @@ nor left from right. Turned, and mirrored where need be, but not stretched, its 
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import ClassicalMDS
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK
+from lowland.plots.style import INK, MARK, STRONG, WEAK
 
-airports = load("airports")
+airports = load_dataset("airports")
 EARTH = 3959  # miles from its centre
 PLACES = {  # degrees north, degrees west of the cities
     "ATL": (33.75, 84.39), "ORD": (41.88, 87.63), "DEN": (39.74, 104.99), "HOU": (29.76, 95.37), "LAX": (34.05, 118.24),

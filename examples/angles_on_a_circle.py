@@ -9,7 +9,7 @@ import numpy as np
 
 from gallery import panels, show, title
 from lowland import PCA, Isomap
-from lowland.plots.canvas import COLORS, INK, MARKERS, WEAK, quiet
+from lowland.plots.style import COLORS, INK, MARKERS, WEAK, quiet
 
 names = "ABCD"
 angles = np.array([20, 120, 240, 340])

@@ -8,11 +8,11 @@ growers looked up.
 import numpy as np
 from matplotlib.colors import to_rgba
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import SelfOrganizingMap, VectorQuantizer, plots
-from lowland.plots.canvas import COLORS, INK, MARKERS
+from lowland.plots.style import COLORS, INK, MARKERS
 
-wine = load("wine")
+wine = load_dataset("wine")
 X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
 som = SelfOrganizingMap((8, 10)).fit(X)
 regions = VectorQuantizer(3, random_state=0).fit_predict(som.units_)  # (80,) of each unit

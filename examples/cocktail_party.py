@@ -9,7 +9,7 @@ import numpy as np
 
 from gallery import panels, show, title
 from lowland import PCA, FastICA, quality
-from lowland.plots.canvas import COLORS, INK
+from lowland.plots.style import COLORS, INK
 
 n, shown = 4000, 500
 t = np.linspace(0, 16, n)

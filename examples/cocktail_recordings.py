@@ -8,12 +8,12 @@ mixture at once, and needs other methods. In the hard recording hardly anything 
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import FastICA
-from lowland.plots.canvas import COLORS, INK, STRONG, WEAK, quiet
+from lowland.plots.style import COLORS, INK, STRONG, WEAK, quiet
 
 rooms = {"speech": "speech", "music": "music", "hard": "hard_speech"}
-heard = {room: load("cocktail", recording=recording).X for room, recording in rooms.items()}
+heard = {room: load_dataset("cocktail", recording=recording).X for room, recording in rooms.items()}
 parts = {room: FastICA(random_state=0).fit_transform(X) for room, X in heard.items()}
 
 

@@ -6,11 +6,11 @@ its first two components are the plane, bent a little, and the third grows with 
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA, KernelPCA, plots
-from lowland.plots.canvas import COLORS, MARK, quiet
+from lowland.plots.style import COLORS, MARK, quiet
 
-rings = load("concentric_circles")
+rings = load_dataset("concentric_circles")
 straight = PCA(2).fit_transform(rings.X)
 bent = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)
 

@@ -7,11 +7,11 @@ a single image is rebuilt.
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA, plots
-from lowland.plots.canvas import INK, MARK
+from lowland.plots.style import INK, MARK
 
-mnist = load("mnist")
+mnist = load_dataset("mnist")
 X = mnist.X[mnist.y == 3].astype(float)
 pca = PCA().fit(X)
 values = pca.explained_variance_ * (len(X) - 1) / len(X)  # J is a mean over n rows, eigenvalues divide by n - 1

@@ -6,11 +6,11 @@ coordinates and given the name of the nearest known one. Sixty numbers tell as m
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA, plots
-from lowland.plots.canvas import INK, MARK, STRONG, quiet
+from lowland.plots.style import INK, MARK, STRONG, quiet
 
-faces = load("olivetti")
+faces = load_dataset("olivetti")
 X, person = faces.X.astype(float), faces.y
 known = np.arange(len(X)) % 10 < 5  # the photographs come ten a person
 assert np.all(np.bincount(person[known]) == 5)

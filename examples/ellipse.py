@@ -7,12 +7,12 @@ second eigenvalue times n - 1: it is their mean, but for the divisor.
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK, quiet
+from lowland.plots.style import INK, MARK, STRONG, WEAK, quiet
 
 n = 200
-X = load("ellipse", n=n, axes=(3, 1), angle=30, seed=0).X
+X = load_dataset("ellipse", n=n, axes=(3, 1), angle=30, seed=0).X
 pca = PCA().fit(X)
 one = PCA(1).fit(X)
 back = one.inverse_transform(one.transform(X))

@@ -10,9 +10,9 @@ import numpy as np
 
 from gallery import panels, show, title
 from lowland import FactorAnalysis
-from lowland.blocks.spectral import leading_eigenpairs
+from lowland.blocks.spectra.leading import leading_eigenpairs
 from lowland.errors import DataError
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK, quiet
+from lowland.plots.style import INK, MARK, STRONG, WEAK, quiet
 from lowland.run.local import LocalRun
 
 

@@ -8,11 +8,11 @@ map: the head looks the same way as the map goes. After Tenenbaum, de Silva and 
 import numpy as np
 from matplotlib.figure import Figure
 
-from gallery import load, show, title
+from gallery import load_dataset, show, title
 from lowland import Isomap, plots
-from lowland.plots.canvas import STRONG, quiet
+from lowland.plots.style import STRONG, quiet
 
-faces = load("isomap_faces")
+faces = load_dataset("isomap_faces")
 isomap = Isomap(3, n_neighbors=6).fit(faces.X)
 names = ("pan", "tilt", "light")
 R = np.corrcoef(isomap.embedding_.T, faces.truth.T)[:3, 3:]  # (coordinate, what it might be)
@@ -21,7 +21,7 @@ Z = (
 )  # signs are free: who looks up is above, though tilt counts down
 r = np.abs(np.diag(R))
 
-assert isomap.n_parts_ == 1, "six neighbours join all faces"
+assert isomap.n_connected_components_ == 1, "six neighbours join all faces"
 assert all(r > (0.97, 0.85, 0.85)), "each coordinate is one of the three"
 assert np.abs(R - np.diag(np.diag(R))).max() < 0.25, "and none of the others"
 

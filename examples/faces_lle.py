@@ -7,11 +7,11 @@ each other on the map, though LLE was not told their order. After Roweis and Sau
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import LocallyLinearEmbedding, plots
-from lowland.plots.canvas import STRONG, WEAK, quiet
+from lowland.plots.style import STRONG, WEAK, quiet
 
-film = load("frey")
+film = load_dataset("frey")
 lle = LocallyLinearEmbedding(2, n_neighbors=12).fit(film.X)
 Z = lle.embedding_[:, ::-1]  # which of the two lies flat is free
 
@@ -19,7 +19,7 @@ following = np.linalg.norm(np.diff(Z, axis=0), axis=1)
 other = np.random.default_rng(0).permutation(len(Z))
 apart = np.linalg.norm(Z - Z[other], axis=1)
 near, far = np.median(following), np.median(apart)
-assert lle.n_parts_ == 1, "twelve neighbours join all frames"
+assert lle.n_connected_components_ == 1, "twelve neighbours join all frames"
 assert far > 5 * near, "the order of the film can be seen"
 
 figure, ((map_, pairs),) = panels(1, 2, (11, 5.6), width_ratios=(3.2, 1))

@@ -7,9 +7,9 @@ divided by its deviation, PCA's direction happens to tell the growers apart too,
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA, LinearDiscriminantAnalysis
-from lowland.plots.canvas import COLORS, INK, MARKERS, quiet
+from lowland.plots.style import COLORS, INK, MARKERS, quiet
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 150)
@@ -17,7 +17,7 @@ along, across = np.array([0.94, 0.34]), np.array([-0.34, 0.94])
 clouds = (
     3 * rng.standard_normal((300, 1)) * along + (0.45 * rng.standard_normal((300, 1)) + 2 * y[:, None] - 1) * across
 )
-wine = load("wine")
+wine = load_dataset("wine")
 two = wine.y < 2
 samples = {
     "two long clouds": (clouds, y, "cloud"),

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.signal import find_peaks
 from scipy.stats import skew
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import FastICA
-from lowland.plots.canvas import COLORS, INK, MARK
+from lowland.plots.style import COLORS, INK, MARK
 
-ecg = load("foetal_ecg")
+ecg = load_dataset("foetal_ecg")
 RATE = 250  # samples a second
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 import lowland
 from lowland.errors import MissingFile
-from lowland.plots.canvas import INK
+from lowland.plots.style import INK
 
 FOLDER = Path("gallery")
 
@@ -20,10 +20,10 @@ class Skipped(SystemExit):
     """The script needs data that is not here; run by itself it leaves with the sentence, and no traceback."""
 
 
-def load(name: str, **options: Any) -> lowland.data.Sample:
+def load_dataset(name: str, **options: Any) -> lowland.data.Dataset:
     """Return a sample; where its file is missing, leave with a sentence that says how to get it."""
     try:
-        return lowland.data.load(name, **options)
+        return lowland.data.load_dataset(name, **options)
     except MissingFile as error:
         raise Skipped(f"skipped: {error}") from None
 

@@ -14,9 +14,9 @@ from scipy.sparse.csgraph import dijkstra
 
 from gallery import show, title
 from lowland import Isomap
-from lowland.blocks.neighbors import nearest_neighbors
+from lowland.blocks.neighbors.graph import nearest_neighbors
 from lowland.data import swiss_roll
-from lowland.plots.canvas import INK, MARK, SEQUENTIAL, STRONG, WEAK, quiet
+from lowland.plots.style import INK, MARK, SEQUENTIAL, STRONG, WEAK, quiet
 from lowland.run.local import LocalRun
 
 K = 10

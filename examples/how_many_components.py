@@ -8,15 +8,16 @@ are not the same.
 
 import numpy as np
 
-from gallery import load, panels, show, title
-from lowland import PCA, Knee, ParallelAnalysis, plots
-from lowland.plots.canvas import INK, MARK, STRONG, quiet
+from gallery import load_dataset, panels, show, title
+from lowland import PCA, plots
+from lowland.plots.style import INK, MARK, STRONG, quiet
+from lowland.rules import Knee, ParallelAnalysis
 
 RANK = 5
 rules = {"share": 0.9, "knee": Knee(), "parallel": ParallelAnalysis(), "evidence": "mle"}
 chosen = {}  # by noise, and by rule
 for noise in (0.3, 1.0):
-    X = load("low_rank", n=500, d=50, rank=RANK, decay=0.9, noise=noise, seed=0).X
+    X = load_dataset("low_rank", n=500, d=50, rank=RANK, decay=0.9, noise=noise, seed=0).X
     chosen[noise] = {name: PCA(rule).fit(X).choice_ for name, rule in rules.items()}
     for name in ("knee", "parallel", "evidence"):
         assert chosen[noise][name].n_components == RANK, (noise, name, chosen[noise][name])

@@ -10,11 +10,11 @@ import warnings
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import Isomap, plots
-from lowland.plots.canvas import INK, MARK, STRONG, quiet
+from lowland.plots.style import INK, MARK, STRONG, quiet
 
-iris = load("iris")
+iris = load_dataset("iris")
 setosa = iris.y == 0
 
 with warnings.catch_warnings(record=True) as told:
@@ -23,7 +23,7 @@ with warnings.catch_warnings(record=True) as told:
     sweep = Isomap().neighbors_sweep(iris.X, (6, 12, 18, 22, 23, 24, 25, 26, 34, 42, 51))
 assert "joined by 1 link" in str(told[0].message)
 many = Isomap(2, n_neighbors=51).fit(iris.X)
-assert (few.n_parts_, many.n_parts_) == (2, 1)
+assert (few.n_connected_components_, many.n_connected_components_) == (2, 1)
 
 
 def beside_one_bridge(model: Isomap) -> float:
@@ -59,7 +59,7 @@ title(ax, "Parts of the graph")
 quiet(ax)
 show(
     figure,
-    f"With 12 neighbours the graph has {few.n_parts_} parts, and all {setosa.sum() * (~setosa).sum():,} ways between"
-    f" setosa and the others lead over {few.links_added_} added link. From {whole} on it is whole; with 51 every setosa"
+    f"With 12 neighbours the graph has {few.n_connected_components_} parts, and all {setosa.sum() * (~setosa).sum():,} ways between"
+    f" setosa and the others lead over {few.n_edges_added_} added link. From {whole} on it is whole; with 51 every setosa"
     f" has a link across, and ways differ from those over one bridge by up to {beside_one_bridge(many):.1f} cm.",
 )

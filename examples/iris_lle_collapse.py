@@ -10,13 +10,13 @@ import warnings
 import numpy as np
 from matplotlib.collections import LineCollection
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA, LocallyLinearEmbedding, plots
-from lowland.blocks.neighbors import nearest_neighbors
-from lowland.plots.canvas import WEAK
+from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.plots.style import WEAK
 from lowland.run.local import LocalRun
 
-iris = load("iris")
+iris = load_dataset("iris")
 setosa = iris.y == 0
 
 
@@ -30,7 +30,7 @@ def embed(policy: str) -> tuple[LocallyLinearEmbedding, str]:
 textbook, words = embed("ignore")
 joined, _ = embed("connect")  # the default
 assert "2 parts, of 100 and 50 points" in words
-assert np.array_equal(textbook.part_ == 1, setosa), "one part is setosa, and nothing else"
+assert np.array_equal(textbook.component_labels_ == 1, setosa), "one part is setosa, and nothing else"
 
 
 def spreads(model: LocallyLinearEmbedding) -> tuple[float, float]:
@@ -65,6 +65,6 @@ figure.legend(
 )
 show(
     figure,
-    f"The graph of 12 neighbours has {textbook.n_parts_} parts. Left so, the 50 setosa together are less than a"
-    f" millionth of the picture wide; joined by {joined.links_added_} link they are {spreads(joined)[0]:.0%} of it.",
+    f"The graph of 12 neighbours has {textbook.n_connected_components_} parts. Left so, the 50 setosa together are less than a"
+    f" millionth of the picture wide; joined by {joined.n_edges_added_} link they are {spreads(joined)[0]:.0%} of it.",
 )

@@ -7,7 +7,7 @@ factors of four columns are more than the data determine: factor analysis says s
 
 import warnings
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import (
     PCA,
     FactorAnalysis,
@@ -19,7 +19,7 @@ from lowland import (
     quality,
 )
 
-iris = load("iris")
+iris = load_dataset("iris")
 ways = {
     "Discriminant analysis": LinearDiscriminantAnalysis(n_components=2),
     "PCA": PCA(2),

@@ -8,7 +8,7 @@ import numpy as np
 
 from gallery import panels, show, title
 from lowland import PCA
-from lowland.plots.canvas import INK, MARK, STRONG
+from lowland.plots.style import INK, MARK, STRONG
 
 rng = np.random.default_rng(1)
 turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.linalg import subspace_angles
 from sklearn.exceptions import ConvergenceWarning
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA, LinearAutoencoder, plots
-from lowland.plots.canvas import COLORS, INK, quiet
+from lowland.plots.style import COLORS, INK, quiet
 
-digits = load("digits")
+digits = load_dataset("digits")
 pca = PCA(2).fit(digits.X)
 epochs = (1, 2, 5, 10, 20, 50)
 angles, excess = [], []

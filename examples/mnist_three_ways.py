@@ -10,11 +10,11 @@ import warnings
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA, Autoencoder, LinearDiscriminantAnalysis, plots
 from lowland.errors import DataWarning
 
-train, test = load("mnist"), load("mnist", split="test")
+train, test = load_dataset("mnist"), load_dataset("mnist", split="test")
 X, new = (sample.X / np.float32(255) for sample in (train, test))
 ways = {
     "PCA": PCA(2),

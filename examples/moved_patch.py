@@ -9,8 +9,8 @@ import numpy as np
 
 from gallery import panels, show
 from lowland import PCA, LocallyLinearEmbedding, plots
-from lowland.blocks.procrustes import Procrustes
 from lowland.data import moved_patch
+from lowland.quality.procrustes import Procrustes
 from sheets import explained
 
 patch = moved_patch(961)
@@ -34,7 +34,7 @@ for (name, model), ax in zip(models.items(), axes, strict=True):
     )  # fmt: skip
 
 lle, pca = models
-assert models[lle].n_parts_ == 1, "four neighbours join all places"
+assert models[lle].n_connected_components_ == 1, "four neighbours join all places"
 assert found[lle].min() > 0.95
 assert found[pca].max() < 0.85
 assert reach[lle] > 1.2, "the corners of the grid are corners of the map"

@@ -7,10 +7,10 @@ in all directions. Projection pursuit looks for the view that is least like nois
 
 import numpy as np
 
-from gallery import load, panels, show
+from gallery import load_dataset, panels, show
 from lowland import PCA, ProjectionPursuit, plots
 
-X = load("randu", n=1000).X
+X = load_dataset("randu", n=1000).X
 planes = np.unique(X @ [9, -6, 1])
 assert planes.tolist() == list(range(-5, 10)), "9x - 6y + z is whole, without rounding, and takes 15 values"
 

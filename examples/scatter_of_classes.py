@@ -9,7 +9,7 @@ import numpy as np
 
 from gallery import panels, show, title
 from lowland import LinearDiscriminantAnalysis
-from lowland.plots.canvas import COLORS, INK, MARKERS, quiet
+from lowland.plots.style import COLORS, INK, MARKERS, quiet
 
 rng = np.random.default_rng(3)
 y = np.repeat([0, 1, 2], 50)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import lowland
 from gallery import title
-from lowland.plots.canvas import INK, MARK, SEQUENTIAL, WEAK
+from lowland.plots.style import INK, MARK, SEQUENTIAL, WEAK
 
 GOOD = 0.9  # R² of a coordinate that a map has found
 _TEN_COLORS = colormaps[SEQUENTIAL].resampled(10)  # with hard edges, many small panels of points take half the bytes
@@ -37,7 +37,7 @@ def explained(Z: Any, truth: Any) -> Any:
     return 1 - left.var(axis=0) / truth.var(axis=0)
 
 
-def manifold_panels(sample: lowland.data.Sample, color: Any, rows: int, columns: int, of: str) -> tuple[Figure, Any]:
+def manifold_panels(sample: lowland.data.Dataset, color: Any, rows: int, columns: int, of: str) -> tuple[Figure, Any]:
     """Return a figure that shows a sheet, bent and flat, at its left, and axes for maps of it, (rows, columns).
 
     ``of`` names the two true coordinates: a line below says that the numbers are R² of them.

@@ -6,11 +6,11 @@ millimetres it is height. Divided by their deviations the columns count alike, a
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA
-from lowland.plots.canvas import COLORS, INK, MARK, MARKERS, quiet
+from lowland.plots.style import COLORS, INK, MARK, MARKERS, quiet
 
-sample = load("height_weight")
+sample = load_dataset("height_weight")
 inches, sex = sample.X, sample.y  # height in inches, weight in pounds
 metric = inches * [25.4, 0.45359237]  # height in millimetres, weight in kilograms
 standard = (inches - inches.mean(axis=0)) / inches.std(axis=0)

@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from gallery import panels, show, title
 from lowland import TruncatedSVD, plots, quality
-from lowland.plots.canvas import INK
+from lowland.plots.style import INK
 
 TOPICS = {
     "linear algebra": "scipy.linalg",

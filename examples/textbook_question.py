@@ -14,11 +14,11 @@ from rich import box, console, table
 from scipy import spatial, stats
 from sklearn import model_selection, neural_network, preprocessing
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import SelfOrganizingMap
 from lowland.methods.registry import entries, load_method
-from lowland.plots.canvas import COLORS, quiet
-from lowland.study.plan import Size, plan
+from lowland.plots.style import COLORS, quiet
+from lowland.study.plan import StudySize, plan
 
 SETS = {"iris": (2, 3), "wine": (2, 3), "yeast": (4, 1)}  # columns that are left, repeats of the five folds
 ROWS = ["all columns", *entries()]  # every method maps new rows, so none is left out
@@ -45,7 +45,7 @@ def accuracies(X, y, method, k, repeats):  # shares named rightly in each fold, 
         columns = preprocessing.StandardScaler().fit(X[train])
         Z, new = columns.transform(X[train]), columns.transform(X[test])
         if method != ROWS[0]:
-            chosen = plan(Size(len(train), X.shape[1], k, int(y.max()) + 1, "classify"), [method])[0].parameters
+            chosen = plan(StudySize(len(train), X.shape[1], k, int(y.max()) + 1, "classify"), [method])[0].parameters
             with warnings.catch_warnings(action="ignore"):  # of graphs in parts, of classes of four: yeast is so
                 reducer = load_method(method)(**chosen).fit(Z, y[train])
                 Z, new = reducer.transform(Z), reducer.transform(new)
@@ -59,7 +59,7 @@ def half_width(shares, level):  # of an interval: folds share what they learn fr
     return stats.t.ppf((1 + level) / 2, J - 1) * spread * np.sqrt(1 / J + 1 / 4)
 
 
-samples = {name: load(name) for name in SETS if name != "yeast" or "LOWLAND_DATA" in os.environ}
+samples = {name: load_dataset(name) for name in SETS if name != "yeast" or "LOWLAND_DATA" in os.environ}
 folds = [np.array(Parallel(-1)(delayed(accuracies)(*samples[s], m, *SETS[s]) for m in ROWS)) for s in samples]
 mean, half = np.array([a.mean(axis=1) for a in folds]), np.array([half_width(a, 0.95) for a in folds])
 change = mean - mean[:, :1]  # (sets, methods, 2), against all columns

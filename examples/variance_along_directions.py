@@ -6,11 +6,11 @@ never less than the second. The curve in the cloud is twice the deviation in eve
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA
-from lowland.plots.canvas import COLORS, INK, WEAK, quiet
+from lowland.plots.style import COLORS, INK, WEAK, quiet
 
-X = load("ellipse", n=300, axes=(2.2, 0.9), angle=25, seed=5).X
+X = load_dataset("ellipse", n=300, axes=(2.2, 0.9), angle=25, seed=5).X
 pca = PCA().fit(X)
 S, C = np.cov(X.T), X - pca.mean_
 (first, second), (v1, v2) = pca.explained_variance_, pca.components_

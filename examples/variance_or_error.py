@@ -7,11 +7,11 @@ error (Pearson 1901), name the same line.
 
 import numpy as np
 
-from gallery import load, panels, show, title
+from gallery import load_dataset, panels, show, title
 from lowland import PCA
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK, quiet
+from lowland.plots.style import INK, MARK, STRONG, WEAK, quiet
 
-X = load("ellipse", n=150, axes=(2, 0.8), angle=35, seed=2).X
+X = load_dataset("ellipse", n=150, axes=(2, 0.8), angle=35, seed=2).X
 C = X - X.mean(axis=0)
 angles = np.arange(0, 180, 0.25)
 U = np.column_stack([np.cos(np.radians(angles)), np.sin(np.radians(angles))])  # (720, 2) a direction a row

@@ -7,11 +7,11 @@ least; both are ``Whitening``. Colours follow the points.
 
 import numpy as np
 
-from gallery import load, panels, show
+from gallery import load_dataset, panels, show
 from lowland import PCA, Whitening
-from lowland.plots.canvas import INK, SEQUENTIAL, quiet
+from lowland.plots.style import INK, SEQUENTIAL, quiet
 
-cloud = load("ellipse", n=400, axes=(2.4, 0.8), angle=35, seed=4)
+cloud = load_dataset("ellipse", n=400, axes=(2.4, 0.8), angle=35, seed=4)
 X = cloud.X + np.array([3, 2])
 turned = PCA().fit_transform(X)
 white = Whitening(method="pca").fit_transform(X)

@@ -19,9 +19,9 @@ def rng():
 
 @pytest.fixture
 def iris():
-    from lowland.data import load
+    from lowland.data import load_dataset
 
-    return load("iris")
+    return load_dataset("iris")
 
 
 @pytest.fixture(scope="session")

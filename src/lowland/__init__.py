@@ -7,22 +7,15 @@ __version__ = "0.1.0.dev0"
 
 # Where each public name lives; it is imported when it is first used.
 _PLACES = {
-    "Cumulative": "blocks.rules",
-    "Downstream": "blocks.rules",
-    "EachAtLeast": "blocks.rules",
-    "EigenvalueAbove": "blocks.rules",
-    "Kaiser": "blocks.rules",
-    "Knee": "blocks.rules",
-    "ParallelAnalysis": "blocks.rules",
     "Progress": "run.progress",
     "Stopped": "errors",
-    "compare": "study.compare",
+    "compare": "study.comparison",
     "config": "run.settings",
-    "load": "methods.store",
+    "load": "methods.model_files",
     "open_rows": "data.open",
-    "save": "methods.store",
+    "save": "methods.model_files",
 }
-_ROOMS = ("arrays", "blocks", "data", "errors", "kernels", "methods", "plots", "quality", "run", "study")
+_ROOMS = ("arrays", "blocks", "data", "errors", "kernels", "methods", "plots", "quality", "rules", "run", "study")
 
 
 def _methods() -> dict[str, str]:
@@ -47,4 +40,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_PLACES, *_methods(), "data", "errors", "plots", "quality", "study", "__version__"})
+    return sorted({*_PLACES, *_methods(), "data", "errors", "plots", "quality", "rules", "study", "__version__"})

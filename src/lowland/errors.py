@@ -5,6 +5,8 @@ Each one says what happened and what to do, and also inherits the built-in that 
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class LowlandError(Exception):
@@ -60,3 +62,12 @@ def warn(text: str, category: type[Warning] = DataWarning) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowland", "sklearn"):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+@contextmanager
+def with_remedy(text: str) -> Iterator[None]:
+    """Add what to do to an error that a block raises as a bare fact: only the caller knows its parameters."""
+    try:
+        yield
+    except (DataError, ParameterError) as error:
+        raise type(error)(f"{error} {text}") from error

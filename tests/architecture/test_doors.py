@@ -21,11 +21,11 @@ DOORS = {
     "pyarrow": ("data/",),
     "torch": ("arrays/",),
     "narwhals": ("data/",),
-    "safetensors": ("methods/store.py",),
+    "safetensors": ("methods/model_files.py",),
     "threadpoolctl": ("run/local.py",),
     "matplotlib": ("plots/",),
     "plotly": ("plots/",),
-    "faiss": ("blocks/approximate.py",),
+    "faiss": ("blocks/neighbors/hnsw.py",),
     "pandas": (),
     "polars": (),
     "click": ("cli/",),
@@ -113,7 +113,7 @@ def test_kernels_are_correct_and_cached():
     import numpy as np
     import scipy.sparse
 
-    from lowland.kernels.sparse import add_gram
+    from lowland.kernels.csr import add_gram
 
     X = scipy.sparse.random_array((50, 9), density=0.4, rng=np.random.default_rng(0), format="csr")
     w, G = np.arange(50.0), np.zeros((9, 9))

@@ -13,7 +13,8 @@ import sklearn.feature_selection
 import sklearn.manifold
 
 import lowland
-from lowland.data import load
+from lowland.data import load_dataset
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import entries
 
 PAGE = Path(__file__).parents[2] / "docs" / "from-scikit-learn.md"
@@ -23,7 +24,6 @@ PLACES = (
 CLASSES = tuple(name for name in entries() if any(hasattr(place, name) for place in PLACES))
 ITERATED = ("FastICA",)  # theirs agree up to order, signs and tolerance only: compared in the tests of the method
 STATUSES = ("same", "accepted without effect", "left out", "new")
-HOOKS = {"solve", "solve_moments"}  # what a method writes, not what a user calls
 OTHER_VALUES = {
     "copy": False, "power_iteration_normalizer": "LU", "svd_method": "lapack", "iterated_power": 7, "copy_X": False,
     "n_jobs": 2, "verbose": 1, "hessian_tol": 0.1, "modified_tol": 0.1,
@@ -40,9 +40,9 @@ COURSE = ("loglike_", "n_iter_")  # of an iteration, which is another one here; 
 def rows_for(name):
     """Rows and labels; two factors need more columns than iris has, and columns of like size; a graph, one part."""
     if name in ("Isomap", "LocallyLinearEmbedding"):
-        return load("swiss_roll", n=300, seed=1).X, None
+        return load_dataset("swiss_roll", n=300, seed=1).X, None
     wine = name in ("FactorAnalysis", "SpectralEmbedding")
-    sample = load("wine" if wine else "iris")
+    sample = load_dataset("wine" if wine else "iris")
     return (sample.X / sample.X.std(axis=0) if wine else sample.X), sample.y
 
 
@@ -63,20 +63,20 @@ def table_of(name):
 
 def frame():
     pandas = pytest.importorskip("pandas")
-    iris = load("iris")
+    iris = load_dataset("iris")
     return pandas.DataFrame(iris.X, columns=list(iris.names))
 
 
 def public(cls):
     """What a class offers: parameters, fitted attributes, methods, and arguments of methods besides rows and labels."""
     needed = {"MDS": {"init": "classical_mds"}, "SequentialFeatureSelector": MODEL}
-    model = cls(**needed.get(cls.__name__, {})).fit(frame(), load("iris").y)
+    model = cls(**needed.get(cls.__name__, {})).fit(frame(), load_dataset("iris").y)
     found = {("parameter", name) for name in inspect.signature(cls).parameters}
     found |= {("attribute", name) for name in dir(model) if name.endswith("_") and not name.startswith("_")}
     for name in dir(cls):
         value = inspect.getattr_static(cls, name)
         # requests such as set_fit_request follow from the arguments; they are made by scikit-learn's routing
-        if name.startswith("_") or name in HOOKS or name.endswith("_request") or not callable(getattr(cls, name, None)):
+        if name.startswith("_") or name.endswith("_request") or not callable(getattr(cls, name, None)):
             continue
         found.add(("method", name))
         if inspect.isfunction(value) and value.__module__.startswith(("lowland", "sklearn")):
@@ -113,12 +113,12 @@ def test_what_has_no_effect_has_none(name):
         for (kind, parameter), status in table_of(name).items()
         if kind == "parameter" and status == "accepted without effect"
     ]
-    plain = cls(**{cls.counts: 2}).fit(X, y)
+    plain = cls(**{traits_of(cls).width_parameter: 2}).fit(X, y)
     for parameter in quiet:
         other = OTHER_VALUES[parameter]
         assert other != inspect.signature(cls).parameters[parameter].default
         np.testing.assert_array_equal(
-            cls(**{cls.counts: 2, parameter: other}).fit(X, y).transform(X), plain.transform(X)
+            cls(**{traits_of(cls).width_parameter: 2, parameter: other}).fit(X, y).transform(X), plain.transform(X)
         )
 
 
@@ -135,7 +135,7 @@ def test_what_is_the_same_is_the_same(name):
         options = {"algorithm": "arpack"}
     if name == "SequentialFeatureSelector":
         options = MODEL
-    options = {getattr(lowland, name).counts: 2, **options}
+    options = {traits_of(getattr(lowland, name)).width_parameter: 2, **options}
     theirs = theirs_of(name)(**options).fit(X, y)
     ours = getattr(lowland, name)(**options).fit(X, y)
     for (kind, attribute), status in table_of(name).items():

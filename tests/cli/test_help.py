@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from lowland.cli.flags import TAKEN, flag_names, is_settable
 from lowland.cli.main import cli
+from lowland.cli.shared.flags import TAKEN, flag_names, is_settable
 from lowland.methods.registry import entries
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "dask", "rich"}
-VERBS = ("fit", "transform", "inverse", "predict", "judge", "compare", "dimension", "inspect", "methods", "sample")
+VERBS = ("fit", "transform", "inverse", "predict", "evaluate", "compare", "dimension", "inspect", "methods", "sample")
 
 
 def modules_loaded_by(*words: str) -> set[str]:
@@ -32,7 +32,7 @@ def modules_loaded_by(*words: str) -> set[str]:
         ["fit", "--help"],
         ["fit", "pca", "--help"],
         ["dimension", "--help"],
-        ["judge", "--help"],
+        ["evaluate", "--help"],
         ["compare", "--help"],
         ["methods"],
         ["--version"],

@@ -104,7 +104,7 @@ def test_json_is_one_object_and_nothing_else(lowland, table):
 
 
 def test_json_has_no_nan(lowland):
-    from lowland.cli.summary import plain
+    from lowland.cli.shared.summary import plain
 
     np.save("constant.npy", np.ones((5, 3)))
     result = lowland("fit", "pca", "constant.npy", "--json")

@@ -10,7 +10,7 @@ import scipy.sparse
 from sklearn.neighbors import kneighbors_graph
 
 import lowland as ll
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.data.write import write_chunks
 
 
@@ -21,7 +21,7 @@ def write_matrix(path, M, names, columns, corner="point"):
 @pytest.fixture
 def airports() -> list[str]:
     """Ten airports: their distances, their kernel matrix, and the distances of two new points to them."""
-    data = load("airports")
+    data = load_dataset("airports")
     names = [str(name) for name in data.names]
     X = ll.ClassicalMDS(metric="precomputed").fit_transform(data.X)
     write_matrix("distances.csv", data.X, names, names)
@@ -37,7 +37,7 @@ def test_names_of_points_stand_beside_their_coordinates(lowland, airports):
     table = pyarrow.csv.read_csv("z.csv")
     assert table.column_names == ["point", "classicalmds0", "classicalmds1"]
     assert table["point"].to_pylist() == airports
-    Z = ll.ClassicalMDS(metric="precomputed").fit_transform(load("airports").X)
+    Z = ll.ClassicalMDS(metric="precomputed").fit_transform(load_dataset("airports").X)
     np.testing.assert_allclose(table["classicalmds0"].to_numpy(), Z[:, 0])
     assert lowland("transform", "m", "new.csv", "--to", "new.parquet").exit_code == 0
     placed = pyarrow.parquet.read_table("new.parquet")
@@ -57,7 +57,7 @@ def test_names_of_points_of_a_kernel(lowland, airports, monkeypatch):
 
 
 def test_points_named_na_keep_their_name(lowland, airports):
-    D, names = load("airports").X, ["NA", "null", *airports[2:]]
+    D, names = load_dataset("airports").X, ["NA", "null", *airports[2:]]
     write_matrix("countries.csv", D, names, names)
     assert (
         lowland("fit", "classical-mds", "countries.csv", "--metric", "precomputed", "--to", "z.parquet").exit_code == 0
@@ -103,7 +103,7 @@ def test_landmarks_are_told(lowland, table):
 
 
 def test_factors_of_a_covariance(lowland):
-    wine = load("wine")
+    wine = load_dataset("wine")
     names = [str(name) for name in wine.names]
     write_matrix("r.csv", np.corrcoef(wine.X, rowvar=False), names, names, corner="variable")
     result = lowland("fit", "factor-analysis", "r.csv", "-k", 3, "--covariance-of", 178, "--model", "m", "--json")
@@ -134,7 +134,7 @@ def test_names_of_points_of_affinities(lowland, airports, affinity):
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 def test_a_sparse_graph_comes_as_scipy_writes_it(lowland, form):
-    X = load("swiss_roll", n=300).X
+    X = load_dataset("swiss_roll", n=300).X
     graph = kneighbors_graph(X, 8, mode="distance").asformat(form)
     scipy.sparse.save_npz("graph.npz", graph)
     result = lowland("fit", "isomap", "graph.npz", "--metric", "precomputed", "--to", "z.npy")

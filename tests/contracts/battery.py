@@ -2,12 +2,15 @@
 
 import numpy as np
 
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import entries, load_method
 
 METHODS = sorted(entries())
 STREAMING = [name for name in METHODS if entries()[name].streams]
 ORDER_FREE = [name for name in METHODS if entries()[name].order_free]
-COUNTING = [name for name in METHODS if load_method(name).counts]  # those told how many columns to give
+COUNTING = [
+    name for name in METHODS if traits_of(load_method(name)).width_parameter
+]  # those told how many columns to give
 SPARSE = [name for name in METHODS if entries()[name].takes_sparse]
 
 
@@ -26,12 +29,12 @@ def make(name, **params):
 
 def make_for(name, k):
     """One that gives k columns."""
-    return make(name, **{load_method(name).counts: k})
+    return make(name, **{traits_of(load_method(name)).width_parameter: k})
 
 
 def agreement(name, Z, at_least=1e-10):
     """How far two engines, chunkings or libraries may differ in a method's coordinates."""
-    return max(load_method(name).agrees_to, at_least) * np.abs(Z).max()
+    return max(traits_of(load_method(name)).tolerance, at_least) * np.abs(Z).max()
 
 
 def table(n=120, d=6, seed=0, dtype=np.float64):

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import lowland
 from lowland.arrays.namespace import to_numpy
+from lowland.methods.base.traits import traits_of
 
 from .battery import (
     COUNTING,
@@ -167,7 +168,7 @@ def test_sparse_agrees_with_dense(name, kind, small_slabs):
     Z = fitted(name, X)[1]
     est = make(name).fit(kind(X), labels(150))
     got = est.transform(kind(X))
-    assert scipy.sparse.issparse(got) == load_method(name).keeps_columns
+    assert scipy.sparse.issparse(got) == traits_of(load_method(name)).selects_columns
     got = got.toarray() if scipy.sparse.issparse(got) else got
     np.testing.assert_allclose(got, Z, atol=agreement(name, Z, 1e-8))
 
@@ -189,7 +190,7 @@ def test_frames_in_and_out(name):
         assert type(result) is np.ndarray
         np.testing.assert_allclose(result, Z, atol=agreement(name, Z))
     names = list(make(name).fit(pandas_frame, labels()).get_feature_names_out())
-    if load_method(name).keeps_columns:
+    if traits_of(load_method(name)).selects_columns:
         assert set(names) <= set(columns)
     else:
         assert names[0] == f"{name.lower()}0"
@@ -233,7 +234,7 @@ def test_saved_pickled_and_cloned(name, tmp_path):
 @pytest.mark.parametrize("name", COUNTING)
 def test_in_a_pipeline_under_grid_search(name):
     X, y = table(), labels()
-    count = f"{name.lower()}__{load_method(name).counts}"
+    count = f"{name.lower()}__{traits_of(load_method(name)).width_parameter}"
     pipeline = make_pipeline(make(name), DecisionTreeClassifier(max_depth=2, random_state=0))
     search = GridSearchCV(pipeline, {count: [1, 2]}, cv=2).fit(X, y)
     assert search.best_params_[count] in (1, 2)

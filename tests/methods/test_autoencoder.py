@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import lowland
 from lowland import PCA, Autoencoder
 from lowland.arrays.engines import Engine
-from lowland.blocks import feeding
-from lowland.blocks.training import threads_for
-from lowland.data import load
+from lowland.blocks.networks import batches as feeding
+from lowland.blocks.networks.training import threads_for
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
 from lowland.run.local import LocalRun
 
@@ -29,7 +29,7 @@ def arc(n=600, seed=0, dtype=np.float64):
 
 @pytest.fixture(scope="module")
 def digits():
-    return load("digits").X
+    return load_dataset("digits").X
 
 
 # --- what it finds
@@ -38,7 +38,7 @@ def digits():
 @pytest.mark.parametrize("hidden", [(), (8,)])
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_without_bends_it_loses_what_pca_loses(name, hidden):
-    X = load(name).X
+    X = load_dataset(name).X
     X = X / X.std(axis=0)
     model = Autoencoder(2, hidden_layer_sizes=hidden, tol=1e-8, random_state=0, **LINEAR).fit(X)
     lost = PCA(2).fit(X).distortion()
@@ -130,14 +130,14 @@ def test_what_comes_out_stays_in_the_range_of_the_values(digits, bend):
 
 @pytest.mark.parametrize("name", ["iris", "wine", "wine, standardised"])
 def test_a_default_fit_loses_less_than_pca(name):
-    X = load(name.partition(",")[0]).X
+    X = load_dataset(name.partition(",")[0]).X
     X = X / X.std(axis=0) if "standardised" in name else X
     lost = [Autoencoder(2, random_state=seed).fit(X).reconstruction_error(X).mean() for seed in range(3)]
     assert np.median(lost) < PCA(2).fit(X).distortion()  # few rows held out may end one of them early
 
 
 def test_noise_does_not_end_training_while_the_learning_rate_rises():
-    X = load("wine").X
+    X = load_dataset("wine").X
     X = X / X.std(axis=0)
     model = Autoencoder(2, noise=0.3, noise_kind="masking", random_state=2).fit(X)
     assert model.reconstruction_error(X).mean() < 0.42 * X.shape[1]
@@ -176,7 +176,7 @@ def test_both_engines_learn_the_same(options):
 
 def test_both_engines_descend_to_the_same():
     pytest.importorskip("torch")
-    X = load("iris").X
+    X = load_dataset("iris").X
     a, b = (
         Autoencoder(2, solver="lbfgs", engine=engine, random_state=0, tol=1e-8, **LINEAR).fit(X)
         for engine in ("numpy", "torch")
@@ -224,7 +224,7 @@ def test_tensors_dask_and_float32_in_batches():
 
 
 def test_inspect_lists_the_weights(tmp_path, capsys):
-    from lowland.cli.inspect import run
+    from lowland.cli.verbs.inspect import run
 
     lowland.save(Autoencoder(1, hidden_layer_sizes=5, random_state=0).fit(arc(100)), tmp_path / "m.lowland")
     run(tmp_path / "m.lowland", as_json=True)
@@ -338,7 +338,7 @@ def test_too_few_iterations_are_told():
 @pytest.mark.parametrize("options", [{"learning_rate": 1e-5, "max_iter": 300}, {"max_iter": 1}])
 def test_a_network_that_has_learnt_nothing_is_told(options):
     with pytest.warns(ConvergenceWarning, match="learnt nothing"):
-        model = Autoencoder(2, solver="adam", engine="numpy", random_state=0, **options).fit(load("iris").X)
+        model = Autoencoder(2, solver="adam", engine="numpy", random_state=0, **options).fit(load_dataset("iris").X)
     assert not model.converged_
 
 

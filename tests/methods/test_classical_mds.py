@@ -12,7 +12,7 @@ from sklearn.manifold import ClassicalMDS as Theirs
 import lowland
 from lowland import PCA, ClassicalMDS
 from lowland.arrays.namespace import to_numpy
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 
 
@@ -42,7 +42,7 @@ def test_the_worked_example():
 
 
 def test_the_airports_lie_as_on_the_map():
-    airports = load("airports")
+    airports = load_dataset("airports")
     model = ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(airports.X)
     assert model.dimensionality_ == 2
     assert model.lowest_eigenvalue_ < 0
@@ -91,7 +91,7 @@ def test_scikit_learn_agrees_signs_included():
 
 
 def test_where_scikit_learn_says_nan_we_say_how_many():
-    D = load("airports").X
+    D = load_dataset("airports").X
     with np.errstate(invalid="ignore"):
         assert np.isnan(Theirs(8, metric="precomputed").fit_transform(D)).any()
     with pytest.raises(ParameterError, match=r"6 positive eigenvalues.*Choose at most 6\."):
@@ -136,7 +136,7 @@ def test_all_eigenvalues_on_request():
 
 
 def test_large_problems_say_what_they_do_not_know(monkeypatch):
-    monkeypatch.setattr("lowland.blocks.scaling.SMALL", 50)
+    monkeypatch.setattr("lowland.blocks.scaling.classical.SMALL", 50)
     D = geodesics(200)
     few = ClassicalMDS(metric="precomputed").fit(D)
     whole = ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(D)
@@ -305,7 +305,7 @@ def test_landmarks_hold_no_matrix_of_all(tmp_path):
 
 
 def test_what_is_no_distance_matrix_is_named():
-    good = load("airports").X
+    good = load_dataset("airports").X
     for words, spoil in {
         "square": lambda D: D[:, :4],
         "not symmetric": lambda D: D + np.eye(10, k=1),

@@ -187,7 +187,7 @@ def test_parts():
         DiffusionMap(2, n_neighbors=8, disconnected="error").fit(X)
     with pytest.warns(DataWarning, match="Raise epsilon"):
         model = DiffusionMap(2, epsilon=1.0).fit(X)
-    assert model.n_parts_ == 2
+    assert model.n_connected_components_ == 2
     with pytest.warns(DataWarning, match="NaN"):
         model = DiffusionMap(2, epsilon=1.0, disconnected="largest").fit(X)
     np.testing.assert_allclose(model.embedding_[:40], DiffusionMap(2, epsilon=1.0).fit(X[:40]).embedding_, atol=1e-9)
@@ -208,7 +208,7 @@ def test_kernel_values_that_vanish_in_rounding_are_no_links(rng):
         one = DiffusionMap(2).fit(X)
     with pytest.warns(DataWarning, match="beyond rounding links the 2 parts"):
         other = DiffusionMap(2).fit(X[order])
-    assert one.n_parts_ == 2
+    assert one.n_connected_components_ == 2
     np.testing.assert_allclose(np.abs(other.embedding_), np.abs(one.embedding_[order]), atol=1e-9)
 
 

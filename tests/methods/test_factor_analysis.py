@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import FactorAnalysis
-from lowland.blocks.factors import (
+from lowland.blocks.factors.maximum_likelihood import (
     _Profile,
     by_em,
     by_uniquenesses,
@@ -20,9 +20,9 @@ from lowland.blocks.factors import (
     most_factors,
     start,
 )
-from lowland.blocks.many_columns import Leading, Root
-from lowland.blocks.rotations import ROTATIONS, rotate
-from lowland.data import load
+from lowland.blocks.factors.rotations import ROTATIONS, rotate
+from lowland.blocks.factors.wide_tables import Leading, Root
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
 from lowland.run.local import LocalRun
 
@@ -35,7 +35,7 @@ def quietly(fit, *data):
 
 
 def standard_wine():
-    X = load("wine").X
+    X = load_dataset("wine").X
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
@@ -197,8 +197,8 @@ def test_many_columns_by_leading_pairs_are_as_by_all(monkeypatch):
     for n, d in ((60, 130), (90, 130), (400, 130)):  # a root of low rank, a singular R, one of full rank
         X, _ = sample(n, d, 4, seed=1)
         whole = FactorAnalysis(4).fit(X)
-        for place in ("many_columns", "adequacy"):
-            monkeypatch.setattr(f"lowland.blocks.{place}.MANY", 100)
+        for place in ("wide_tables", "adequacy"):
+            monkeypatch.setattr(f"lowland.blocks.factors.{place}.MANY", 100)
         few, em = FactorAnalysis(4).fit(X), FactorAnalysis(4, method="em", tol=1e-7, max_iter=5000).fit(X)
         monkeypatch.undo()
         assert few.converged_
@@ -236,8 +236,8 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
 
 def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
     """A regularised covariance: the number of rows does not tell its rank."""
-    for place in ("many_columns", "adequacy"):
-        monkeypatch.setattr(f"lowland.blocks.{place}.MANY", 100)
+    for place in ("wide_tables", "adequacy"):
+        monkeypatch.setattr(f"lowland.blocks.factors.{place}.MANY", 100)
     S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
     few, many = (FactorAnalysis(3).fit_covariance(S, n) for n in (40, 1000))
     np.testing.assert_allclose(few.uniquenesses_, many.uniquenesses_, atol=1e-8)
@@ -272,7 +272,7 @@ def test_a_wide_table_needs_few_matrices():
 @pytest.mark.parametrize("kaiser", [False, True])
 @pytest.mark.parametrize("rotation", ROTATIONS)
 def test_rotation_leaves_the_covariance_and_the_fit_unchanged(rotation, kaiser):
-    X = load("wine").X
+    X = load_dataset("wine").X
     plain, rotated = FactorAnalysis(3).fit(X), FactorAnalysis(3, rotation=rotation, kaiser=kaiser).fit(X)
     np.testing.assert_allclose(rotated.get_covariance(), plain.get_covariance(), rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(rotated.get_precision(), plain.get_precision(), rtol=1e-7, atol=1e-9)
@@ -286,7 +286,7 @@ def test_rotation_leaves_the_covariance_and_the_fit_unchanged(rotation, kaiser):
 
 
 def test_variances_are_split():
-    X = load("wine").X
+    X = load_dataset("wine").X
     fa = FactorAnalysis(3, rotation="oblimin").fit(X)
     np.testing.assert_allclose(fa.communalities_ + fa.uniquenesses_, 1, atol=1e-8)
     np.testing.assert_allclose(fa.noise_variance_, fa.uniquenesses_ * X.var(axis=0))
@@ -297,7 +297,7 @@ def test_variances_are_split():
 
 @pytest.mark.parametrize("rotation", [None, "varimax", "oblimin"])
 def test_sums_of_squared_loadings(rotation):
-    X = np.column_stack([load("wine").X, np.ones(178)])
+    X = np.column_stack([load_dataset("wine").X, np.ones(178)])
     fa = quietly(FactorAnalysis(3, rotation=rotation, kaiser=True).fit, X)
     np.testing.assert_allclose(fa.ss_loadings_.sum(), fa.communalities_.sum())
     np.testing.assert_allclose(fa.explained_variance_ratio_, fa.ss_loadings_ / 13)  # of the columns that vary
@@ -400,7 +400,7 @@ def test_parts_and_weights():
 
 def test_how_many_factors():
     X, _ = sample(1000, 15, 3, seed=2)
-    for rule in ("parallel", "bic", lowland.ParallelAnalysis(trials=50)):
+    for rule in ("parallel", "bic", lowland.rules.ParallelAnalysis(trials=50)):
         fa = FactorAnalysis(rule).fit(X)
         assert fa.n_components_ == fa.choice_.n_components == 3
     assert "BIC" in FactorAnalysis("bic").fit(X).choice_.reason
@@ -419,7 +419,7 @@ def test_adequacy_known_answers():
     r = 0.6
     R = np.array([[1, r], [r, 1]])
     fa = FactorAnalysis(1, min_uniqueness=0.1)
-    from lowland.blocks.adequacy import Correlations, kmo, sphericity
+    from lowland.blocks.factors.adequacy import Correlations, kmo, sphericity
 
     def of(R):
         return Correlations(R, np.ones(len(R)), 100)
@@ -449,7 +449,7 @@ def test_degrees_of_freedom(d, most):
 
 
 def test_heywood_cases_are_held_and_told():
-    X = load("iris").X
+    X = load_dataset("iris").X
     with pytest.warns(DataWarning, match=r"column 2 is without noise.*Heywood.*fewer factors"):
         fa = FactorAnalysis(1, min_uniqueness=0.005).fit(X)
     assert fa.heywood_ == (2,)
@@ -486,7 +486,7 @@ def test_collinear_columns():
 
 
 def test_more_factors_than_the_degrees_of_freedom_allow():
-    X = load("iris").X
+    X = load_dataset("iris").X
     with pytest.warns(DataWarning, match="FactorAnalysis: ") as told:
         fa = FactorAnalysis(2).fit(X)
     (words,) = [str(w.message) for w in told]  # one warning a fit, whatever there is to say
@@ -504,7 +504,7 @@ def test_more_factors_than_the_degrees_of_freedom_allow():
 
 
 def test_as_many_factors_as_columns_fit_exactly():
-    X = load("wine").X
+    X = load_dataset("wine").X
     fa = FactorAnalysis().fit(X)
     np.testing.assert_allclose(fa.get_covariance(), np.cov(X, rowvar=False, bias=True), rtol=1e-9, atol=1e-9)
     assert fa.n_components_ == 13
@@ -523,7 +523,7 @@ def test_as_many_factors_as_columns_fit_exactly():
     ],
 )
 def test_what_is_no_covariance(spoil, words):
-    S = np.cov(load("iris").X, rowvar=False)
+    S = np.cov(load_dataset("iris").X, rowvar=False)
     fa = FactorAnalysis(1)
     with pytest.raises(DataError, match=words) as caught:
         fa.fit_covariance(spoil(S), 150)
@@ -554,7 +554,7 @@ def test_noise_variance_init_must_fit():
         FactorAnalysis(2, noise_variance_init=[1.0, 2.0]).fit(X)
     given = FactorAnalysis(2, noise_variance_init=np.ones(10)).fit(X)
     np.testing.assert_allclose(given.noise_variance_, FactorAnalysis(2).fit(X).noise_variance_, rtol=1e-6)
-    iris = load("iris").X
+    iris = load_dataset("iris").X
     with pytest.raises(DataError, match=r"shape \(2,\); X has 4 columns. Give one noise variance a column\.$"):
         FactorAnalysis(1, noise_variance_init=[1, 1]).fit(iris)
     with pytest.raises(DataError, match="variances of zero or more"):
@@ -562,7 +562,7 @@ def test_noise_variance_init_must_fit():
 
 
 def test_a_covariance_given_as_rows_is_told():
-    R = np.corrcoef(load("wine").X, rowvar=False)
+    R = np.corrcoef(load_dataset("wine").X, rowvar=False)
     pandas = pytest.importorskip("pandas")
     for given_as in (R, R.astype(np.float32), pandas.DataFrame(R)):
         with pytest.warns(DataWarning, match=r"square and symmetric: .* call fit_covariance\(S, n_samples\)") as told:
@@ -577,6 +577,6 @@ def test_a_covariance_given_as_rows_is_told():
 def test_parallel_analysis_shows_its_trials():
     told = []
     with lowland.config(progress=lambda event: told.append(event)):
-        FactorAnalysis("parallel").fit(load("wine").X)
+        FactorAnalysis("parallel").fit(load_dataset("wine").X)
     trials = [event for event in told if event.stage == "parallel analysis"]
     assert trials[-1].done == trials[-1].total == 100

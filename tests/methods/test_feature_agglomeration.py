@@ -10,8 +10,8 @@ from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import FeatureAgglomeration
-from lowland.blocks.agglomeration import column_distances, cut, euclidean_distances, grown
-from lowland.data import load
+from lowland.blocks.selection.column_clustering import column_distances, cut, euclidean_distances, grown
+from lowland.data import load_dataset
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 from lowland.run.run import run_for
@@ -60,7 +60,7 @@ def test_the_tree_is_scikit_learns(linkage, metric):
 
 
 def test_digits_give_scikit_learns_groups():
-    X = load("digits").X
+    X = load_dataset("digits").X
     ours, theirs = FeatureAgglomeration(20).fit(X), peer(X, n_clusters=20)
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
     np.testing.assert_allclose(ours.distances_, theirs.distances_, rtol=1e-9)
@@ -83,7 +83,7 @@ def test_a_height_cuts_as_scikit_learn_cuts(linkage):
 def test_links_between_columns_are_followed_as_in_scikit_learn(linkage, whole):
     from sklearn.feature_extraction.image import grid_to_graph
 
-    X = load("digits").X[:300]
+    X = load_dataset("digits").X[:300]
     X = X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape)  # no ties
     links = grid_to_graph(8, 8)
     ours = FeatureAgglomeration(9, connectivity=links, linkage=linkage, compute_full_tree=whole).fit(X)
@@ -423,7 +423,7 @@ def test_the_command_line_names_the_groups(tmp_path):
 
     from lowland.cli.main import cli
 
-    iris = load("iris")
+    iris = load_dataset("iris")
     pd.DataFrame(iris.X, columns=list("abcd")).to_csv(tmp_path / "x.csv", index=False)
     words = ["fit", "agglomerate", tmp_path / "x.csv", "-k", 2, "--metric", "correlation", "--linkage", "average"]
     words += ["--memory", "1GB", "--to", tmp_path / "z.csv", "--model", tmp_path / "m.lowland"]

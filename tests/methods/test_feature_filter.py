@@ -23,7 +23,7 @@ from sklearn.feature_selection import (
 
 import lowland
 from lowland import FeatureFilter, plots
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError, Stopped
 
 ONE_PASS = ("variance", "pearson", "anova", "chi2", "mrmr")
@@ -32,7 +32,7 @@ IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
 
 @pytest.fixture(scope="module")
 def wine():
-    return load("wine")
+    return load_dataset("wine")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_mutual_information_agrees_with_scikit_learn_to_its_noise(wine, table):
     theirs = np.array([mutual_info_classif(wine.X, wine.y, random_state=s) for s in range(8)])
     off = np.abs(ours.scores_ - theirs.mean(axis=0))
     assert (off <= 6 * theirs.std(axis=0) + 1e-6).all()  # wine has many equal values
-    digits = load("digits")
+    digits = load_dataset("digits")
     X, y = digits.X[:400, 20:30], digits.y[:400]
     ours = FeatureFilter("mutual-information", discrete_features=True).fit(X, y)
     np.testing.assert_allclose(ours.scores_, mutual_info_classif(X, y, discrete_features=True), atol=1e-9)

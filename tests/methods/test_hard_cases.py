@@ -12,8 +12,9 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 
 import lowland
-from lowland import PCA, Downstream, EigenvalueAbove, IncrementalPCA, ParallelAnalysis, TruncatedSVD, Whitening
+from lowland import PCA, IncrementalPCA, TruncatedSVD, Whitening
 from lowland.errors import DataError, ParameterError
+from lowland.rules import Downstream, EigenvalueAbove, ParallelAnalysis
 
 R = np.random.default_rng
 

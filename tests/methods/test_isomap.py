@@ -9,7 +9,7 @@ from sklearn.manifold import Isomap as Theirs
 
 import lowland
 from lowland import Isomap
-from lowland.data import load, swiss_roll
+from lowland.data import load_dataset, swiss_roll
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 
 
@@ -40,7 +40,7 @@ def test_a_roll_of_1024_points_unrolls():
 
 @pytest.mark.skipif("LOWLAND_DATA" not in os.environ, reason="needs the data folder")
 def test_the_fixed_roll_unrolls():
-    roll = load("swiss_roll_fixed")
+    roll = load_dataset("swiss_roll_fixed")
     assert r2(Isomap(2, n_neighbors=10).fit_transform(roll.X), roll.truth) > 0.99
 
 
@@ -130,7 +130,7 @@ def test_landmarks_are_found_in_every_part():
     X = np.concatenate([rng.random((500, 2)), rng.random((6, 2)) + 50])
     with pytest.warns(DataWarning, match="2 parts, of"), pytest.warns(DataWarning, match="5.: 1 more were taken"):
         model = Isomap(2, n_landmarks=5, disconnected="ignore").fit(X)
-    assert len(np.unique(model.part_[model.landmarks_])) == 2
+    assert len(np.unique(model.component_labels_[model.landmarks_])) == 2
     assert np.isfinite(model.embedding_).all()
 
 
@@ -143,32 +143,32 @@ def test_too_many_landmarks_are_told(roll):
 
 
 def test_iris_with_12_neighbours_splits_and_every_policy_says_so():
-    X = load("iris").X
+    X = load_dataset("iris").X
     fits = {}
     for policy, words in (("connect", "joined by 1 link"), ("largest", "50 rows are NaN"), ("ignore", "mean nothing")):
         with pytest.warns(DataWarning, match=f"2 parts, of 100 and 50 points.*{words}"):
             fits[policy] = Isomap(2, n_neighbors=12, disconnected=policy).fit(X)
     with pytest.raises(DataError, match="2 parts, of 100 and 50 points"):
         Isomap(2, n_neighbors=12, disconnected="error").fit(X)
-    assert fits["connect"].links_added_ == 1
+    assert fits["connect"].n_edges_added_ == 1
     assert np.isfinite(fits["connect"].embedding_).all()
     lost = np.isnan(fits["largest"].embedding_).all(axis=1)
-    assert lost.sum() == fits["largest"].n_left_out_ == 50
+    assert lost.sum() == fits["largest"].n_excluded_ == 50
     assert fits["largest"].dist_matrix_.shape == (100, 100)
     assert np.isfinite(fits["largest"].transform(X)).all()
     D = fits["ignore"].dist_matrix_
-    part = fits["ignore"].part_
+    part = fits["ignore"].component_labels_
     assert (D[part[:, None] != part[None, :]] == D.max()).all()
     assert np.isfinite(fits["ignore"].embedding_).all()
 
 
 def test_iris_with_51_neighbours_is_whole():
-    model = Isomap(2, n_neighbors=51, disconnected="error").fit(load("iris").X)
-    assert model.n_parts_ == 1
+    model = Isomap(2, n_neighbors=51, disconnected="error").fit(load_dataset("iris").X)
+    assert model.n_connected_components_ == 1
 
 
 def test_the_sweep_of_iris_shows_the_split():
-    steps = Isomap(2).neighbors_sweep(load("iris").X, (12, 51))
+    steps = Isomap(2).neighbors_sweep(load_dataset("iris").X, (12, 51))
     assert [(s.split, s.sizes) for s in steps] == [(True, (100, 50)), (False, (150,))]
 
 

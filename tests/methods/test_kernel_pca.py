@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 import lowland
 from lowland import PCA, KernelPCA
 from lowland.arrays.namespace import to_numpy
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
 
 
@@ -155,12 +155,12 @@ def test_a_flat_spectrum_is_left_to_lapack():
 
 
 def test_three_circles_separate_on_one_component():
-    rings = load("concentric_circles")
+    rings = load_dataset("concentric_circles")
     Z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)
     ends = [(Z[rings.y == ring, 2].min(), Z[rings.y == ring, 2].max()) for ring in range(3)]
     assert ends[0][1] < ends[1][0]
     assert ends[1][1] < ends[2][0]
-    rings = load("concentric_circles", n=90)
+    rings = load_dataset("concentric_circles", n=90)
     squared = KernelPCA(1, kernel=lambda a, b: float(a @ a) * float(b @ b)).fit_transform(rings.X)[:, 0]
     order = np.argsort(squared * np.sign(squared[rings.y == 2].mean()))
     assert np.all(np.diff(rings.y[order]) >= 0)
@@ -203,7 +203,7 @@ def test_iterations_and_fixed_points_stay_in_the_array_library(library):
 
 
 def test_a_precomputed_kernel_is_cut_by_rows_and_columns_in_cross_validation():
-    iris = load("iris")
+    iris = load_dataset("iris")
     K = np.exp(-0.1 * np.sum((iris.X[:, None] - iris.X[None]) ** 2, axis=2))
     ours, theirs = (
         cross_val_score(make_pipeline(method(2, kernel="precomputed"), KNeighborsClassifier()), K, iris.y, cv=3)
@@ -362,7 +362,7 @@ def test_landmarks_that_do_not_differ():
 
 
 def test_landmarks_come_near_and_nearer():
-    X = load("digits").X[:400]
+    X = load_dataset("digits").X[:400]
     exact = KernelPCA(5, kernel="rbf", gamma="median").fit(X)
     errors = []
     for m in (25, 100, 350):

@@ -11,13 +11,13 @@ from sklearn.preprocessing import StandardScaler
 
 import lowland
 from lowland import L1Selector
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
 
 
 @pytest.fixture(scope="module")
 def wine():
-    return load("wine")
+    return load_dataset("wine")
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +71,10 @@ def test_coefficients_stand_in_the_units_of_the_columns(table):
 
 def test_moments_and_rows_give_the_same(table):
     """More columns than rows are worked from the rows; with enough of them, both routes can be had."""
-    from lowland.blocks.l1_paths import follow, grid_of, validated
-    from lowland.blocks.l1_samples import MomentsSample, RowsSample
-    from lowland.blocks.part_moments import Layout, MomentsByPart
-    from lowland.blocks.targets import Target
+    from lowland.blocks.selection.lasso_data import MomentsSample, RowsSample
+    from lowland.blocks.selection.lasso_path import follow, grid_of, validated
+    from lowland.blocks.statistics.fold_moments import Layout, MomentsByPart
+    from lowland.blocks.statistics.targets import Target
 
     X, y = table
     target = Target.of(y, "numbers").standardized()

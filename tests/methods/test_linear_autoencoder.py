@@ -11,9 +11,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import PCA, LinearAutoencoder
-from lowland.blocks.autoencoding import KINDS, BatchCovariance, Objective, loss_of, shuffled_batches
-from lowland.blocks.descent import Pace, descend
-from lowland.data import load
+from lowland.blocks.networks.linear_autoencoder import (
+    KINDS,
+    BatchCovariance,
+    LinearAutoencoderLoss,
+    loss_of,
+    shuffled_batches,
+)
+from lowland.blocks.optimize.gradient_descent import StepSize, descend
+from lowland.data import load_dataset
 from lowland.errors import ParameterError
 from lowland.run.local import LocalRun
 
@@ -37,7 +43,9 @@ def largest_angle(model, X):
 
 
 @pytest.mark.parametrize("codes", CODES)
-@pytest.mark.parametrize("X", [table(), load("iris").X, load("digits").X], ids=["table", "iris", "digits"])
+@pytest.mark.parametrize(
+    "X", [table(), load_dataset("iris").X, load_dataset("digits").X], ids=["table", "iris", "digits"]
+)
 def test_span_and_loss_are_those_of_pca(X, codes):
     model = LinearAutoencoder(3, codes=codes).fit(X)
     assert model.converged_
@@ -181,9 +189,9 @@ def test_a_step_too_long_is_told(size):
 
 def test_a_step_too_long_of_our_own_is_halved():
     X = table() - table().mean(axis=0)
-    loss = Objective(KINDS["tied"](), np.cov(X.T) / np.trace(np.cov(X.T)), 1.0)
+    loss = LinearAutoencoderLoss(KINDS["tied"](), np.cov(X.T) / np.trace(np.cov(X.T)), 1.0)
     start = loss.kind.start(2, loss.S, 1.0, np.random.default_rng(0))
-    found = descend(start, loss, Pace(1e3, None, 1e-9, 1.0, 5000), LocalRun())
+    found = descend(start, loss, StepSize(1e3, None, 1e-9, 1.0, 5000), LocalRun())
     assert found.converged
     assert found.step < 10
     assert np.all(np.diff(found.trace) <= 0)
@@ -222,7 +230,7 @@ def test_partial_fit_is_one_fit_to_all():
 
 
 def test_all_components_lose_nothing():
-    X = load("iris").X
+    X = load_dataset("iris").X
     for codes in CODES:
         model = LinearAutoencoder(4, codes=codes).fit(X)
         assert model.loss_ <= 1e-9 * PCA().fit(X).distortion(0)

@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as Theirs
 import lowland
 from lowland import LinearDiscriminantAnalysis
 from lowland.arrays.namespace import to_numpy
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
 
 
@@ -109,7 +109,7 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("data", ["iris", "wine", "digits"])
 def test_scikit_learn_agrees(data, options, priors):
-    X, y = load(data).X, load(data).y
+    X, y = load_dataset(data).X, load_dataset(data).y
     if data == "digits" and options.get("solver") in ("eigen", "lsqr") and "shrinkage" not in options:
         pytest.skip("scikit-learn cannot: the scatter within classes is singular")
     if priors:

@@ -9,7 +9,7 @@ import sklearn.manifold
 
 import lowland
 from lowland import LocallyLinearEmbedding
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
 
 METHODS = ["standard", "modified", "hessian", "ltsa"]
@@ -17,7 +17,7 @@ METHODS = ["standard", "modified", "hessian", "ltsa"]
 
 @pytest.fixture(scope="module")
 def roll():
-    return load("swiss_roll", n=600, seed=1)
+    return load_dataset("swiss_roll", n=600, seed=1)
 
 
 def apart(Z, Y):
@@ -54,7 +54,7 @@ def test_it_is_scikit_learns(method, solver, roll):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rolled_sheet_is_unrolled(method):
-    roll = load("swiss_roll", n=1500)
+    roll = load_dataset("swiss_roll", n=1500)
     model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(roll.X)
     shares = explained(model.embedding_, roll.truth)
     assert shares.min() > (0.5 if method == "standard" else 0.99)
@@ -62,7 +62,7 @@ def test_a_rolled_sheet_is_unrolled(method):
 
 def test_the_hole_and_the_height_are_kept_by_the_hessian():
     """Donoho and Grimes: the parameters of a sheet that is no convex set are found all the same."""
-    roll = load("swiss_roll", n=1500, hole=True)
+    roll = load_dataset("swiss_roll", n=1500, hole=True)
     model = LocallyLinearEmbedding(2, n_neighbors=12, method="hessian").fit(roll.X)
     assert explained(model.embedding_, roll.truth).min() > 0.98
 
@@ -105,12 +105,12 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
     with pytest.warns(DataWarning, match="joined by 1 link"):
         joined = fit("connect")
     assert joined.embedding_[setosa].std(axis=0).max() > 0.1 * joined.embedding_.std()
-    assert (joined.n_parts_, joined.links_added_) == (2, 1)
+    assert (joined.n_connected_components_, joined.n_edges_added_) == (2, 1)
     with pytest.warns(DataWarning, match="largest was kept"):
         largest = fit("largest")
     assert np.isnan(largest.embedding_[setosa]).all()
     assert not np.isnan(largest.embedding_[~setosa]).any()
-    assert largest.n_left_out_ == 50
+    assert largest.n_excluded_ == 50
     alone = LocallyLinearEmbedding(2, n_neighbors=12).fit(iris.X[~setosa])
     np.testing.assert_allclose(largest.embedding_[~setosa], alone.embedding_, atol=1e-5)  # two equal flowers
     np.testing.assert_allclose(largest.transform(iris.X[:3]), alone.transform(iris.X[:3]), atol=1e-5)
@@ -142,7 +142,7 @@ def test_groups_that_look_at_themselves_only_do_not_shrink(rng):
     graph = scipy.sparse.csr_array((D[rows, near.ravel()], (rows, near.ravel())), shape=(36, 36))
     with pytest.warns(DataWarning, match="2 groups of points have all their neighbours among themselves"):
         model = LocallyLinearEmbedding(2, n_neighbors=6).fit(X, graph=graph)
-    assert model.n_parts_ == 1
+    assert model.n_connected_components_ == 1
     assert model.embedding_[:20].std(axis=0).max() > 1e-3
     assert model.eigenvalues_[0] > 1e-10
     with pytest.warns(DataWarning, match="left as they are"):
@@ -197,7 +197,7 @@ def test_three_parts_that_are_joined_do_not_shrink(method):
     with pytest.warns(DataWarning, match="joined by 2 links") as told:
         model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
     assert len(told) == 1
-    spread = [np.linalg.norm(model.embedding_[model.part_ == part].std(axis=0)) for part in range(3)]
+    spread = [np.linalg.norm(model.embedding_[model.component_labels_ == part].std(axis=0)) for part in range(3)]
     in_the_data = np.linalg.norm(X[:60].std(axis=0)) / np.linalg.norm(X.std(axis=0))
     assert min(spread) > in_the_data / 4 * np.linalg.norm(model.embedding_.std(axis=0))
 
@@ -283,7 +283,7 @@ def test_quiet_where_nothing_is_wrong(roll):
 
 def test_a_coordinate_spent_on_one_row_is_told():
     model = LocallyLinearEmbedding(2)
-    model.kept_ = np.ones(50, dtype=bool)
+    model.embedded_mask_ = np.ones(50, dtype=bool)
     Z = np.full((50, 2), 0.02)
     Z[7, 1] = 0.99
     with pytest.warns(DataWarning, match="tells row 7 from all others"):

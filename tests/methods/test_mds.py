@@ -8,7 +8,7 @@ from sklearn.manifold import MDS as Theirs
 
 import lowland
 from lowland import MDS
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 
 
@@ -26,7 +26,7 @@ def test_exact_distances_are_recovered(options, init):
 
 
 def test_stress_is_what_it_says():
-    X = load("iris").X
+    X = load_dataset("iris").X
     for normalized in (False, True):
         mds = MDS(normalized_stress=normalized).fit(X)
         gaps, d = np.sum((pdist(X) - pdist(mds.embedding_)) ** 2), pdist(mds.embedding_)
@@ -35,7 +35,7 @@ def test_stress_is_what_it_says():
 
 
 def test_all_solvers_reach_the_same_minimum():
-    X = load("wine").X[::3] / load("wine").X.std(axis=0)
+    X = load_dataset("wine").X[::3] / load_dataset("wine").X.std(axis=0)
     found = [
         MDS(eps=1e-13, max_iter=5000, **options).fit(X)
         for options in ({}, {"accelerate": False}, {"solver": "gradient"})
@@ -48,7 +48,7 @@ def test_all_solvers_reach_the_same_minimum():
 
 @pytest.mark.parametrize("metric", [True, False])
 def test_at_most_the_stress_of_scikit_learn_from_the_same_start(metric):
-    X = load("iris").X[::2]
+    X = load_dataset("iris").X[::2]
     start = np.random.default_rng(3).uniform(size=(75, 2))
     theirs = Theirs(metric_mds=metric, init="random", n_init=1).fit(X, init=start)
     ours = MDS(metric_mds=metric).fit(X, init=start)
@@ -58,7 +58,7 @@ def test_at_most_the_stress_of_scikit_learn_from_the_same_start(metric):
 
 def test_the_stress_never_rises():
     for options in ({}, {"metric_mds": False}, {"accelerate": False}, {"solver": "gradient"}):
-        trace = MDS(init="random", **options).fit(load("iris").X[::3]).trace_
+        trace = MDS(init="random", **options).fit(load_dataset("iris").X[::3]).trace_
         assert (np.diff(trace) <= 0).all()
 
 
@@ -152,7 +152,7 @@ def test_new_rows_of_a_non_metric_fit_follow_its_curve():
 def test_one_matrix_is_held_in_single_precision_beyond_a_size(monkeypatch):
     X = points(120, 3)
     plain = MDS(eps=1e-12).fit(X)
-    monkeypatch.setattr("lowland.blocks.dissimilarities.SINGLE_ABOVE", 100)
+    monkeypatch.setattr("lowland.blocks.distances.dissimilarities.SINGLE_ABOVE", 100)
     single = MDS(eps=1e-12).fit(X)
     assert single.dissimilarity_matrix_.dtype == np.float32
     assert single.embedding_.dtype == np.float64

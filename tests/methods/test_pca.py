@@ -10,8 +10,16 @@ from sklearn.linear_model import LogisticRegression
 
 import lowland
 from lowland import PCA, IncrementalPCA
-from lowland.blocks.rules import Cumulative, Downstream, EachAtLeast, EigenvalueAbove, Kaiser, Knee, ParallelAnalysis
-from lowland.data import load, low_rank
+from lowland.blocks.spectra.component_rules import (
+    Cumulative,
+    Downstream,
+    EachAtLeast,
+    EigenvalueAbove,
+    Kaiser,
+    Knee,
+    ParallelAnalysis,
+)
+from lowland.data import load_dataset, low_rank
 from lowland.errors import DataError, ParameterError
 
 SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized"]
@@ -87,7 +95,7 @@ def test_rotating_the_discarded_subspace_changes_nothing(X):
 
 
 def test_power_method_converges_at_the_ratio_of_eigenvalues():
-    from lowland.blocks.spectral import leading_eigenpairs
+    from lowland.blocks.spectra.leading import leading_eigenpairs
     from lowland.run.local import LocalRun
 
     S = np.diag(np.concatenate([[10.0], 5 * np.ones(3), np.linspace(1, 0.1, 40)]))
@@ -175,7 +183,7 @@ def test_iterations_tell(X, monkeypatch):
     assert pca.n_iter_ == len(pca.solver_.trace) > 0
     assert pca.solver_.trace[-1] <= 1e-9
     flat = np.random.default_rng(0).standard_normal((400, 50))
-    monkeypatch.setattr("lowland.blocks.spectral.MOST_POWER_STEPS", 3)
+    monkeypatch.setattr("lowland.blocks.spectra.leading.MOST_POWER_STEPS", 3)
     with pytest.warns(ConvergenceWarning, match="power"):
         PCA(5, svd_solver="power", random_state=0).fit(flat)
 
@@ -185,18 +193,18 @@ def test_iterations_tell(X, monkeypatch):
 
 def test_rules_on_a_spectrum_known_by_hand():
     values = np.array([4.0, 3.0, 2.0, 1.0])
-    S = lowland.blocks.rules.Spectrum(values, 10.0, 4, 100, 4, variances=np.full(4, 2.5))
+    S = lowland.blocks.spectra.component_rules.Spectrum(values, 10.0, 4, 100, 4, variances=np.full(4, 2.5))
     assert Cumulative(0.65).decide(S).n_components == 2
     assert Cumulative(0.75).decide(S).n_components == 3
     assert EachAtLeast(0.2).decide(S).n_components == 3
     assert EigenvalueAbove(3.0).decide(S).n_components == 1
     assert Kaiser().decide(S).n_components == 2
-    bend = lowland.blocks.rules.Spectrum(np.array([10.0, 9.0, 1.0, 0.9, 0.8, 0.7]), 22.4, 6, 100, 6)
+    bend = lowland.blocks.spectra.component_rules.Spectrum(np.array([10.0, 9.0, 1.0, 0.9, 0.8, 0.7]), 22.4, 6, 100, 6)
     assert Knee().decide(bend).n_components == 2
 
 
 def test_rules_ask_for_more_of_the_spectrum_when_they_cannot_tell():
-    leading = lowland.blocks.rules.Spectrum(np.array([4.0, 3.0]), 10.0, 4, 100, 4)
+    leading = lowland.blocks.spectra.component_rules.Spectrum(np.array([4.0, 3.0]), 10.0, 4, 100, 4)
     assert Cumulative(0.65).decide(leading).n_components == 2
     assert Cumulative(0.9).decide(leading) is None
     assert EachAtLeast(0.2).decide(leading) is None
@@ -204,7 +212,7 @@ def test_rules_ask_for_more_of_the_spectrum_when_they_cannot_tell():
 
 
 def test_rules_declare_the_spectra_they_accept():
-    gram = lowland.blocks.rules.Spectrum(np.array([4.0, 3.0]), 7.0, 2, 100, 2, kind="gram")
+    gram = lowland.blocks.spectra.component_rules.Spectrum(np.array([4.0, 3.0]), 7.0, 2, 100, 2, kind="gram")
     with pytest.raises(ParameterError, match="kind"):
         Kaiser().check(gram)
     Knee().check(gram)
@@ -225,7 +233,7 @@ def test_parallel_analysis_of_pure_noise_keeps_next_to_nothing():
 
 def test_simulated_noise_spectrum_is_that_of_simulated_rows():
     """Bartlett's decomposition against plain simulation."""
-    from lowland.blocks.rules import _noise_spectrum
+    from lowland.blocks.spectra.component_rules import _noise_spectrum
 
     rng, deviations = np.random.default_rng(0), np.array([1.0, 2.0, 0.5, 1.0])
     direct = np.mean([_noise_spectrum(30, deviations, rng) for _ in range(600)], axis=0)
@@ -452,7 +460,7 @@ def test_wide_sparse_is_never_made_dense():
 
 
 def test_weights_on_a_labelled_set_through_a_pipeline():
-    iris = load("iris")
+    iris = load_dataset("iris")
     Z = PCA(2).fit_transform(iris.X, sample_weight=np.ones(150))
     np.testing.assert_allclose(Z, PCA(2).fit_transform(iris.X))
 

@@ -6,10 +6,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import ProjectionPursuit
-from lowland.blocks.indices import INDICES, Spacing
-from lowland.blocks.landmarks import evenly_spread
-from lowland.blocks.pursuit import Search, noise_indices, pursue, sphered, without_structure
-from lowland.data import load
+from lowland.blocks.nongaussian.projection_indices import INDICES, Spacing
+from lowland.blocks.nongaussian.pursuit import Search, noise_indices, pursue, sphered, without_structure
+from lowland.blocks.statistics.sampling import evenly_spread
+from lowland.data import load_dataset
 from lowland.errors import DataError, ParameterError
 from lowland.run.local import LocalRun
 
@@ -44,7 +44,7 @@ def likeness(z, source):
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("seed", range(10))
 def test_finds_the_planes_of_randu_untold(seed, k):
-    sample = load("randu")
+    sample = load_dataset("randu")
     found = ProjectionPursuit(k, n_null=0, random_state=seed).fit(sample.X)
     assert degrees(found.directions_[0], NORMAL) < 1
     z = found.transform(sample.X)[:, 0]
@@ -56,14 +56,14 @@ def test_finds_the_planes_of_randu_untold(seed, k):
 @pytest.mark.parametrize("seed", range(3))
 def test_finds_them_in_other_triples(seed):
     """Every fifth triple, as in the table that R ships; and a later stretch of the sequence."""
-    sequence = load("randu", n=2000).X.ravel()
+    sequence = load_dataset("randu", n=2000).X.ravel()
     for X in (sequence[:2000].reshape(400, 5)[:, :3], sequence[3000:4200].reshape(400, 3)):
         found = ProjectionPursuit(1, n_null=0, random_state=seed).fit(X)
         assert degrees(found.directions_[0], NORMAL) < 1
 
 
 def test_p_value_and_trace_of_randu():
-    found = ProjectionPursuit(1, random_state=3).fit(load("randu").X)
+    found = ProjectionPursuit(1, random_state=3).fit(load_dataset("randu").X)
     assert len(found.null_index_) == 19
     assert found.p_value_ == pytest.approx([1 / 20])
     assert found.index_[0] > 10 * found.null_index_.max()
@@ -128,7 +128,7 @@ def test_axes_are_white_and_in_order(index, k):
 
 
 def test_the_way_back_is_the_best_linear_prediction():
-    X = load("iris").X
+    X = load_dataset("iris").X
     found = ProjectionPursuit(2, index="kurtosis", n_null=0).fit(X)
     Z = found.transform(X)
     fitted = Z @ np.linalg.lstsq(Z, X - X.mean(axis=0), rcond=None)[0] + X.mean(axis=0)
@@ -245,7 +245,7 @@ def test_few_rows_of_many_columns():
 
 
 def test_wrong_parameters():
-    X = load("iris").X
+    X = load_dataset("iris").X
     with pytest.raises(ParameterError, match="at most 3"):
         ProjectionPursuit(4).fit(X)
     with pytest.raises(ParameterError, match="at most 2"):
@@ -257,7 +257,7 @@ def test_wrong_parameters():
 @pytest.mark.parametrize("index", ["spacing", "kurtosis"])
 def test_stopping_early_is_told(index):
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
-        found = ProjectionPursuit(1, index=index, max_iter=1, n_null=0).fit(load("randu").X)
+        found = ProjectionPursuit(1, index=index, max_iter=1, n_null=0).fit(load_dataset("randu").X)
     assert not found.converged_
     assert found.n_iter_ == 1
 
@@ -265,14 +265,14 @@ def test_stopping_early_is_told(index):
 def test_progress_is_told_and_can_stop_the_search():
     told = []
     with lowland.config(progress=told.append):
-        ProjectionPursuit(1, n_null=2, random_state=0).fit(load("randu").X)
+        ProjectionPursuit(1, n_null=2, random_state=0).fit(load_dataset("randu").X)
     assert {event.stage for event in told} >= {"looking around", "refining the view", "searching noise"}
     with lowland.config(progress=lambda event: event.stage != "searching noise"), pytest.raises(lowland.errors.Stopped):
-        ProjectionPursuit(1, n_null=2, random_state=0).fit(load("randu").X)
+        ProjectionPursuit(1, n_null=2, random_state=0).fit(load_dataset("randu").X)
 
 
 def test_float32_in_float32_out():
-    X = load("randu").X.astype(np.float32)
+    X = load_dataset("randu").X.astype(np.float32)
     found = ProjectionPursuit(1, n_null=0, random_state=0).fit(X)
     assert found.components_.dtype == found.transform(X).dtype == np.float32
     assert degrees(found.directions_[0].astype(float), NORMAL) < 1

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland import MDS, SammonMapping
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, ParameterError
 
 
@@ -18,7 +18,7 @@ def sammon_stress(D, Z):
 
 
 def test_stress_is_what_it_says_and_a_minimum():
-    X = load("iris").X[::4]
+    X = load_dataset("iris").X[::4]
     sammon = SammonMapping().fit(X)
     D = cdist(X, X)
     assert sammon.stress_ == pytest.approx(sammon_stress(D, sammon.embedding_), rel=1e-9)
@@ -27,7 +27,7 @@ def test_stress_is_what_it_says_and_a_minimum():
 
 
 def test_it_is_scaling_weighted_by_one_over_the_distance():
-    X = load("wine").X[::4] / load("wine").X.std(axis=0)
+    X = load_dataset("wine").X[::4] / load_dataset("wine").X.std(axis=0)
     D = cdist(X, X)
     W = np.where(D > 0, 1 / np.where(D > 0, D, 1), 0)
     sammon = SammonMapping(tol=1e-8).fit(X)
@@ -37,7 +37,7 @@ def test_it_is_scaling_weighted_by_one_over_the_distance():
 
 
 def test_small_distances_are_kept_better_than_by_least_squares():
-    X = load("digits").X[:150]
+    X = load_dataset("digits").X[:150]
     D = pdist(X)
     near = np.quantile(D, 0.2) > D
     gaps = [np.mean(np.abs(pdist(m.fit(X).embedding_) - D)[near]) for m in (SammonMapping(), MDS())]
@@ -69,7 +69,7 @@ def test_exact_distances_are_recovered_from_anywhere(rng):
 
 
 def test_the_stress_falls_and_newton_needs_few_steps():
-    sammon = SammonMapping().fit(load("iris").X)
+    sammon = SammonMapping().fit(load_dataset("iris").X)
     assert (np.diff(sammon.trace_) <= 0).all()
     assert sammon.converged_
     assert sammon.n_iter_ < 100

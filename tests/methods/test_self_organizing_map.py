@@ -7,9 +7,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import lowland
 from lowland import SelfOrganizingMap
-from lowland.blocks.grids import Grid, nearness
-from lowland.blocks.self_organizing import tangents
-from lowland.data import load
+from lowland.blocks.codebooks.grids import Grid, nearness
+from lowland.blocks.codebooks.som import tangents
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
 
 TOPOLOGIES = ["hexagonal", "rectangular"]
@@ -17,7 +17,7 @@ TOPOLOGIES = ["hexagonal", "rectangular"]
 
 @pytest.fixture(scope="module")
 def iris():
-    return load("iris").X
+    return load_dataset("iris").X
 
 
 def banana(n=1500, seed=0, dtype=np.float64):

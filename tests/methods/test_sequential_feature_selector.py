@@ -16,13 +16,13 @@ from sklearn.tree import DecisionTreeRegressor
 
 import lowland
 from lowland import LinearDiscriminantAnalysis, SequentialFeatureSelector
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
 
 
 @pytest.fixture(scope="module")
 def wine():
-    return load("wine")
+    return load_dataset("wine")
 
 
 @pytest.fixture(scope="module")

@@ -141,8 +141,8 @@ def test_parts_are_joined():
     X = two_clouds()
     with pytest.warns(DataWarning, match="2 parts, of 40 and 20 points.*joined by 1 link"):
         model = SpectralEmbedding(2, n_neighbors=8).fit(X)
-    assert model.n_parts_ == 2
-    assert model.links_added_ == 1
+    assert model.n_connected_components_ == 2
+    assert model.n_edges_added_ == 1
     assert model.eigenvalues_[0] > 1e-6
     first = model.embedding_[:, 0]
     assert first[:40].max() < first[40:].min() or first[:40].min() > first[40:].max()
@@ -182,7 +182,7 @@ def test_parts_of_given_affinities(kind):
     W = kind(scipy.sparse.block_diag([A, A[:10, :10]]).toarray())
     with pytest.warns(DataWarning, match="no distances to join them by"):
         model = SpectralEmbedding(2, affinity="precomputed").fit(W)
-    assert model.n_parts_ == 2
+    assert model.n_connected_components_ == 2
     assert np.ptp(model.embedding_[:30, 0]) == 0
     with pytest.warns(DataWarning, match="largest"):
         model = SpectralEmbedding(2, affinity="precomputed", disconnected="largest").fit(W)
@@ -218,7 +218,7 @@ def test_links_that_vanish_in_rounding_are_told_and_mix_nothing(laplacian, shift
         model = SpectralEmbedding(2, affinity="rbf", laplacian=laplacian)
         with pytest.warns(DataWarning, match="hardly to be told from zero" if count == 1 else "beyond rounding"):
             places.append(model.fit_transform(rows))
-        assert model.n_parts_ == count
+        assert model.n_connected_components_ == count
     agree(places[1], places[0][order])
     first = places[0][:, 0]
     assert np.ptp(first[:100]) + np.ptp(first[100:]) < 1e-6 * np.ptp(first)

@@ -7,7 +7,7 @@ from sklearn.decomposition import TruncatedSVD as TheirSVD
 
 import lowland
 from lowland import TruncatedSVD
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import ParameterError
 
 
@@ -26,7 +26,7 @@ def test_drop_in(algorithm, budget):
 
 def test_best_approximation_of_its_rank():
     """Eckart and Young: the squared error of rank k is the sum of the squares of the other singular values."""
-    X = load("iris").X
+    X = load_dataset("iris").X
     s = np.linalg.svd(X, compute_uv=False)
     svd = TruncatedSVD(2).fit(X)
     error = np.sum((X - svd.inverse_transform(svd.transform(X))) ** 2)
@@ -53,4 +53,4 @@ def test_text():
 
 def test_more_components_than_columns():
     with pytest.raises(ParameterError, match="at most 4"):
-        TruncatedSVD(5).fit(load("iris").X)
+        TruncatedSVD(5).fit(load_dataset("iris").X)

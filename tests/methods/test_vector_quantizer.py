@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import VectorQuantizer
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
 
 
 @pytest.fixture(scope="module")
 def digits():
-    return load("digits").X
+    return load_dataset("digits").X
 
 
 def clouds(n=600, d=5, k=6, seed=0, dtype=np.float64):
@@ -88,7 +88,7 @@ def test_codes_are_the_means_of_what_they_stand_for(digits):
     assert model.inertia_ == pytest.approx((D.min(axis=1) ** 2).sum())
     assert model.distortion_ == pytest.approx(model.inertia_ / len(digits))
     assert model.distortion(digits) == pytest.approx(model.distortion_)
-    assert model.explained_share_ == pytest.approx(1 - model.distortion_ / digits.var(axis=0).sum())
+    assert model.explained_variance_fraction_ == pytest.approx(1 - model.distortion_ / digits.var(axis=0).sum())
 
 
 @settings(max_examples=25, deadline=None)
@@ -107,14 +107,14 @@ def test_clouds_that_are_there_are_found():
     X = clouds(900, k=6, d=8)
     model = VectorQuantizer(6, n_init=3).fit(X)
     assert model.distortion_ < 8.5  # eight columns of unit variance
-    assert model.explained_share_ > 0.95
+    assert model.explained_variance_fraction_ > 0.95
 
 
 def test_one_code_is_the_mean(digits):
     model = VectorQuantizer(1).fit(digits)
     np.testing.assert_allclose(model.cluster_centers_[0], digits.mean(axis=0))
     assert (model.bits_per_row_, model.entropy_, model.compression_) == (0, 0, np.inf)
-    assert model.explained_share_ == pytest.approx(0)
+    assert model.explained_variance_fraction_ == pytest.approx(0)
 
 
 def test_as_many_codes_as_rows_lose_nothing():
@@ -272,7 +272,7 @@ def test_constant_rows_are_told():
     with pytest.warns(DataWarning, match="7 of 8 codes stand for no row: every column is constant"):
         model = VectorQuantizer(8).fit(np.full((20, 3), 0.1))
     np.testing.assert_allclose(model.cluster_centers_, 0.1)
-    assert model.explained_share_ == 1
+    assert model.explained_variance_fraction_ == 1
 
 
 # --- where the rows come from
@@ -320,8 +320,8 @@ def test_float32_finds_the_codes_of_float64():
 
 
 def test_many_rows_are_started_from_a_sample(monkeypatch):
-    monkeypatch.setattr("lowland.blocks.quantizing._SAMPLE", 200)
-    monkeypatch.setattr("lowland.blocks.quantizing._SAMPLE_A_CODE", 1)
+    monkeypatch.setattr("lowland.blocks.codebooks.kmeans._SAMPLE", 200)
+    monkeypatch.setattr("lowland.blocks.codebooks.kmeans._SAMPLE_A_CODE", 1)
     X = clouds(3000)
     plain, settled = VectorQuantizer(6).fit(X), VectorQuantizer(6, settle_on_sample=True).fit(X)
     weighted = VectorQuantizer(6).fit(X, sample_weight=np.where(np.arange(3000) % 2, 1.0, 0.0))

@@ -16,15 +16,15 @@ from matplotlib.transforms import Bbox
 
 import lowland
 from lowland import plots, quality
-from lowland.blocks.selection import Step
-from lowland.data import load
+from lowland.blocks.selection.subset_search import Step
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, MissingExtra, ParameterError
-from lowland.plots.canvas import COLORS, STRONG, WEAK, WITH_COMPONENTS
+from lowland.plots.style import COLORS, STRONG, WEAK, WITH_COMPONENTS
 
 
 @pytest.fixture(scope="module")
 def digits():
-    return load("digits")
+    return load_dataset("digits")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def drawn(figure, tmp_path):
 
 
 def test_scree_bars_are_the_shares(pca, tmp_path):
-    choice = lowland.PCA(0.9).fit(load("digits").X).choice_
+    choice = lowland.PCA(0.9).fit(load_dataset("digits").X).choice_
     ax = drawn(plots.scree(pca.explained_variance_[:30], pca.total_variance_, choice), tmp_path)
     bars = ax.patches
     assert len(bars) == 30
@@ -114,7 +114,7 @@ def test_embedding_draws_each_class_with_its_own_colour_shape_and_name(digits, p
 
 
 def test_embedding_names_classes(tmp_path):
-    iris = load("iris")
+    iris = load_dataset("iris")
     ax = drawn(plots.embedding(iris.X, iris.y, label_names=iris.label_names), tmp_path)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["setosa", "versicolor", "virginica"]
     ax = drawn(plots.embedding(iris.X, np.array(iris.label_names)[iris.y], axis_names=("a", "b")), tmp_path)
@@ -123,7 +123,7 @@ def test_embedding_names_classes(tmp_path):
 
 
 def test_embedding_shows_numbers_by_a_colour_bar(tmp_path):
-    roll = load("swiss_roll", n=100)
+    roll = load_dataset("swiss_roll", n=100)
     figure = plots.embedding(roll.X, roll.y)
     ax = drawn(figure, tmp_path)
     np.testing.assert_array_equal(ax.collections[0].get_array(), roll.y)
@@ -194,7 +194,7 @@ def test_rows_without_a_label_are_grey(blank, tmp_path):
 
 
 def test_embedding_shows_where_it_can_be_trusted(tmp_path):
-    roll = load("swiss_roll", n=100)
+    roll = load_dataset("swiss_roll", n=100)
     Z = roll.X[:, [0, 2]].copy()
     Z[3] = np.nan
     found = quality.trustworthiness(roll.X, Z, per_row=True)
@@ -211,7 +211,7 @@ def test_embedding_shows_where_it_can_be_trusted(tmp_path):
 
 
 def test_shepard_draws_pairs_and_the_best_scale(tmp_path):
-    X = load("iris").X[:50]
+    X = load_dataset("iris").X[:50]
     found = quality.shepard(X, X[:, :2])
     ax = drawn(plots.shepard(found), tmp_path)
     np.testing.assert_array_equal(ax.collections[0].get_offsets(), np.column_stack([found.original, found.embedded]))
@@ -221,7 +221,7 @@ def test_shepard_draws_pairs_and_the_best_scale(tmp_path):
 
 
 def test_many_pairs_are_counted(tmp_path):
-    X = load("iris").X
+    X = load_dataset("iris").X
     found = quality.shepard(X, X[:, :2])
     figure = plots.shepard(found, title="iris")
     ax = drawn(figure, tmp_path)
@@ -232,7 +232,7 @@ def test_many_pairs_are_counted(tmp_path):
 
 
 def test_rnx_curves_have_areas_and_bands(tmp_path):
-    X = load("iris").X
+    X = load_dataset("iris").X
     found = {"all": quality.co_ranking(X, X[:, :2]), "some": quality.co_ranking(X, X[:, :2], sample=50)}
     ax = drawn(plots.rnx_curve(found), tmp_path)
     for line, one in zip(ax.lines, found.values(), strict=True):
@@ -265,7 +265,7 @@ def test_residual_variances_mark_a_choice(tmp_path):
 
 
 def test_loadings_are_bars(tmp_path):
-    wine = load("wine")
+    wine = load_dataset("wine")
     pca = lowland.PCA(4, scale=True).fit(wine.X)
     ax = drawn(plots.loadings(pca.components_, wine.names, most=2), tmp_path)
     heights = [bar.get_height() for bar in ax.patches]
@@ -286,7 +286,7 @@ def test_the_title_of_loadings_stands_above_the_legend_in_a_narrow_panel():
 
 
 def test_biplot_has_points_and_an_arrow_for_each_column(tmp_path):
-    wine = load("wine")
+    wine = load_dataset("wine")
     pca = lowland.PCA(2, scale=True).fit(wine.X)
     Z = pca.transform(wine.X)
     ax = drawn(plots.biplot(Z, pca.components_, wine.names, wine.y, label_names=wine.label_names), tmp_path)
@@ -302,7 +302,7 @@ def test_biplot_has_points_and_an_arrow_for_each_column(tmp_path):
 
 @pytest.mark.parametrize(("panels", "data"), [(1, "wine"), (3, "wine"), (1, "iris"), (1, "digits")])
 def test_names_of_a_biplot_do_not_overlap_and_stay_in_the_panel(panels, data):
-    sample = load(data)
+    sample = load_dataset(data)
     pca = lowland.PCA(2, scale=data == "wine").fit(sample.X)
     figure = Figure(figsize=(10, 3.3) if panels == 3 else (6.2, 5.2), layout="constrained")
     axes = figure.subplots(1, panels, squeeze=False)[0]
@@ -331,8 +331,8 @@ def test_a_biplot_says_that_short_arrows_are_left_out(tmp_path):
 
 
 def test_columns_refuse_what_makes_no_sense():
-    pca = lowland.PCA(2).fit(load("iris").X)
-    Z = pca.transform(load("iris").X)
+    pca = lowland.PCA(2).fit(load_dataset("iris").X)
+    Z = pca.transform(load_dataset("iris").X)
     for wrong in (lambda: plots.biplot(pca, pca.components_), lambda: plots.biplot(Z, pca)):
         with pytest.raises(DataError, match=r"plots.biplot\(model.transform\(X\), model.components_\)"):
             wrong()
@@ -505,7 +505,7 @@ def test_thumbnails_refuse_what_makes_no_sense(digits):
 
 @pytest.mark.parametrize(("topology", "corners"), [("hexagonal", 6), ("rectangular", 4)])
 def test_u_matrix_has_a_cell_for_each_unit_where_the_model_has_it(topology, corners, tmp_path):
-    som = lowland.SelfOrganizingMap((4, 6), topology=topology).fit(load("iris").X)
+    som = lowland.SelfOrganizingMap((4, 6), topology=topology).fit(load_dataset("iris").X)
     ax = drawn(plots.u_matrix(som.u_matrix_, som.topology, title="iris"), tmp_path)
     cells = ax.collections[0]
     np.testing.assert_array_equal(cells.get_array(), som.u_matrix_.ravel())
@@ -517,7 +517,7 @@ def test_u_matrix_has_a_cell_for_each_unit_where_the_model_has_it(topology, corn
 
 
 def test_component_planes_are_the_columns_of_the_units(tmp_path):
-    som = lowland.SelfOrganizingMap((4, 6)).fit(load("iris").X)
+    som = lowland.SelfOrganizingMap((4, 6)).fit(load_dataset("iris").X)
     ax = drawn(plots.component_planes(som.units_, som.grid_, names=list("abcd")), tmp_path)
     assert [text.get_text()[:2] for text in ax.texts] == ["a:", "b:", "c:", "d:"]
     assert ax.texts[0].get_text() == f"a: {som.units_[:, 0].min():.3g} to {som.units_[:, 0].max():.3g}"
@@ -658,7 +658,7 @@ def test_names_that_begin_with_an_underscore_stand_in_the_legend(tmp_path):
 
 
 def test_selection_path_shows_every_step(tmp_path):
-    wine = load("wine")
+    wine = load_dataset("wine")
     selector = lowland.SequentialFeatureSelector(n_features_to_select=4, direction="floating-backward")
     path = selector.fit(wine.X, wine.y).path_
     ax = drawn(plots.selection_path(path), tmp_path)
@@ -677,7 +677,7 @@ def test_selection_path_shows_every_step(tmp_path):
 
 
 def test_dendrogram_draws_every_join_at_its_height_and_colours_groups(tmp_path):
-    wine = load("wine")
+    wine = load_dataset("wine")
     model = lowland.FeatureAgglomeration(3, metric="correlation", linkage="average").fit(wine.X)
     figure = plots.dendrogram(model.children_, model.distances_, model.labels_, names=wine.names, title="wine")
     ax = drawn(figure, tmp_path)
@@ -768,7 +768,7 @@ FITTED = {
 
 @pytest.fixture(scope="module")
 def fitted():
-    iris = load("iris")
+    iris = load_dataset("iris")
     X, y = iris.X[50:], iris.y[50:]  # without the species that lies apart, the graphs hang together
     return {name: make().fit(X, y) for name, make in FITTED.items()}
 
@@ -804,7 +804,7 @@ def fitted():
     ],
 )
 def test_what_a_figure_of_numbers_says_of_a_model_can_be_drawn(fitted, name, owner, said):
-    model, X = fitted[owner], load("iris").X[50:]
+    model, X = fitted[owner], load_dataset("iris").X[50:]
     with pytest.raises(DataError, match=f"{owner} is a model, and numbers") as caught:
         getattr(plots, name)(model)
     assert str(caught.value).endswith(f"write {said}.")
@@ -835,7 +835,7 @@ def test_a_model_that_is_not_fitted_is_told_so(model):
 
 
 def test_the_methods_that_are_named_have_components():
-    X = load("wine").X
+    X = load_dataset("wine").X
     for name in re.findall(r"[A-Z]\w+", WITH_COMPONENTS):
         assert getattr(lowland, name)(2).fit(X).components_.shape == (2, 13)
 
@@ -847,7 +847,7 @@ def test_arguments_that_do_not_fit_are_told_how_the_figure_is_called(name):
 
 
 def test_rows_and_coordinates_are_no_shepard_diagram():
-    X = load("iris").X
+    X = load_dataset("iris").X
     with pytest.raises(
         DataTypeError, match=r"too many positional arguments. Write plots.shepard\(quality.shepard\(X, Z"
     ):

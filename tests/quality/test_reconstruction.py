@@ -8,13 +8,13 @@ import scipy.sparse
 
 import lowland
 from lowland import quality
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError
 
 
 @pytest.fixture(scope="module")
 def X():
-    return load("digits").X
+    return load_dataset("digits").X
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_float32_far_from_the_origin_measures_the_map_and_not_the_rounding():
 
 
 def test_explained_share_is_the_sum_of_the_ratios(X, pca):
-    found = quality.explained_share(pca, X)
+    found = quality.explained_variance_fraction(pca, X)
     assert found.value == pytest.approx(pca.explained_variance_ratio_.sum(), rel=1e-12)
     assert found.better == "higher"
 
@@ -136,7 +136,7 @@ def test_what_it_refuses(X, pca):
     with pytest.raises(DataError, match="NaN"):
         quality.reconstruction_error(pca, np.where(X == 16, np.nan, X))
     with pytest.raises(DataError, match="no variance"):
-        quality.explained_share(pca, np.ones((3, 64)))
+        quality.explained_variance_fraction(pca, np.ones((3, 64)))
 
 
 def test_a_measure_is_plain_and_frozen(X, pca):

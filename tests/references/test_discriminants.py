@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland import LinearDiscriminantAnalysis
-from lowland.data import load
+from lowland.data import load_dataset
 
 from .test_references import reference
 
@@ -13,7 +13,7 @@ from .test_references import reference
 @pytest.mark.parametrize("solver", ["svd", "eigen"])
 def test_lda_iris(part, solver):
     expected = reference("lda_iris")[part]
-    iris = load("iris")
+    iris = load_dataset("iris")
     lda = LinearDiscriminantAnalysis(solver, priors=expected["prior"]).fit(iris.X, iris.y)
     np.testing.assert_allclose(lda.means_, expected["means"], rtol=1e-12)
     np.testing.assert_allclose(lda.counts_, expected["counts"])
@@ -28,7 +28,7 @@ def test_lda_iris(part, solver):
 @pytest.mark.parametrize("part", ["proportions_prior", "equal_prior"])
 def test_lda_iris_rows(part):
     expected = reference("lda_iris")[part]
-    iris = load("iris")
+    iris = load_dataset("iris")
     lda = LinearDiscriminantAnalysis(priors=expected["prior"]).fit(iris.X, iris.y)
     x = np.array(expected["x_first10"]) * np.sqrt(150 / 147)
     Z = lda.transform(iris.X[:10])

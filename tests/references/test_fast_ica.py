@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lowland import FastICA, quality
-from lowland.data import load
+from lowland.data import load_dataset
 
 REFERENCE = json.loads((Path(__file__).parent / "fastICA_mixed.json").read_text())
 MIXING = np.array(REFERENCE["inputs"]["true_mixing_X_eq_S_At"])
@@ -24,7 +24,7 @@ def fitted(algorithm, fun, X, K):
 @pytest.mark.parametrize("algorithm", ["parallel", "deflation", "picard"])
 @pytest.mark.parametrize("fun", ["logcosh", "exp"])
 def test_fastica_mixed(algorithm, fun, data_folder):
-    X = load("ica_mixed").X
+    X = load_dataset("ica_mixed").X
     expected = REFERENCE["result"][f"{'deflation' if algorithm == 'deflation' else 'parallel'}_{fun}"]
     ica = fitted(algorithm, fun, X, np.array(expected["K"]))
     KW, S, A = (np.array(expected[name]) for name in ("unmixing_KW", "S_first5", "A"))
@@ -42,7 +42,7 @@ def test_fastica_mixed(algorithm, fun, data_folder):
 @pytest.mark.parametrize("fun", ["logcosh", "exp", "cube"])
 def test_the_true_mixing_is_found(algorithm, fun, data_folder):
     """Warnings are errors here: no false alarm of normal sources either."""
-    sample = load("ica_mixed")
+    sample = load_dataset("ica_mixed")
     ica = FastICA(algorithm=algorithm, fun=fun, random_state=0).fit(sample.X)
     assert quality.amari_distance(ica.components_, MIXING).value < 0.03
     assert quality.amari_distance(ica.components_, MIXING * sample.truth.std(axis=0)).value < 0.03

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowland import KernelPCA
-from lowland.blocks.affinities import KernelWith
-from lowland.data import load
+from lowland.blocks.distances.kernel_functions import KernelWith
+from lowland.data import load_dataset
 
 from .test_references import reference
 
@@ -26,7 +26,7 @@ KERNELS = {
 
 @pytest.mark.parametrize("part", KERNELS)
 def test_kpca_iris(part):
-    expected, X = reference("kernlab_kpca_iris")[part], load("iris").X
+    expected, X = reference("kernlab_kpca_iris")[part], load_dataset("iris").X
     first = KernelWith(X[:5], **KERNELS[part])(X[:1])[0]
     np.testing.assert_allclose(first, expected["kernel_row1_first5"], rtol=1e-12)
     kpca = KernelPCA(4, **KERNELS[part])
@@ -41,7 +41,7 @@ def test_kpca_iris(part):
 
 @pytest.mark.parametrize("part", KERNELS)
 def test_kpca_iris_all_eigenvalues(part):
-    expected, X = reference("kernlab_kpca_iris")[part], load("iris").X
+    expected, X = reference("kernlab_kpca_iris")[part], load_dataset("iris").X
     values = KernelPCA(10, remove_zero_eig=True, **KERNELS[part]).fit(X).eigenvalues_
     truth = np.array(expected["centred_kernel_eigenvalues_first10"])[: len(values)]
     np.testing.assert_allclose(values, truth, rtol=1e-9, atol=1e-11 * truth[0])
@@ -49,7 +49,7 @@ def test_kpca_iris_all_eigenvalues(part):
 
 @pytest.mark.parametrize("part", KERNELS)
 def test_kpca_iris_new_rows(part):
-    expected, X = reference("kernlab_kpca_iris")[part], load("iris").X
+    expected, X = reference("kernlab_kpca_iris")[part], load_dataset("iris").X
     kpca = KernelPCA(2, **KERNELS[part]).fit(X[:120])
     Z = kpca.transform(X[120:])
     scores = np.array(expected["train120_test30_predict"]) / np.sqrt(120)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lowland import SpectralEmbedding
-from lowland.blocks.laplacian import Laplacian, link_weights, slowest_modes
-from lowland.blocks.neighbors import nearest_neighbors
+from lowland.blocks.manifolds.laplacian import Laplacian, link_weights, slowest_modes
+from lowland.blocks.neighbors.graph import nearest_neighbors
 from lowland.run.local import LocalRun
 
 HERE = Path(__file__).parent

@@ -8,10 +8,10 @@ import pytest
 import sklearn.manifold
 
 from lowland import LocallyLinearEmbedding
-from lowland.blocks.alignment import graph_with_points, tangent_alignment
-from lowland.blocks.neighbors import nearest_neighbors
-from lowland.blocks.trailing import trailing_eigenpairs
-from lowland.blocks.weights import weight_matrix
+from lowland.blocks.manifolds.alignment import graph_with_points, tangent_alignment
+from lowland.blocks.manifolds.lle_weights import weight_matrix
+from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.blocks.spectra.trailing import trailing_eigenpairs
 from lowland.run.local import LocalRun
 
 RESULT = json.loads((Path(__file__).parent / "lle_swissroll300.json").read_text())["result"]

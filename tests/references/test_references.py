@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lowland import PCA, Whitening
-from lowland.data import load
+from lowland.data import load_dataset
 
 HERE = Path(__file__).parent
 SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized"]
@@ -34,19 +34,19 @@ def prcomp_agrees(X, expected, scale, solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("part", "scale"), [("centered", False), ("scaled", True)])
 def test_prcomp_iris(part, scale, solver):
-    prcomp_agrees(load("iris").X, reference("prcomp_iris")[part], scale, solver)
+    prcomp_agrees(load_dataset("iris").X, reference("prcomp_iris")[part], scale, solver)
 
 
 @pytest.mark.parametrize(("part", "scale"), [("centered", False), ("scaled", True)])
 def test_prcomp_yeast(part, scale, data_folder):
-    prcomp_agrees(load("yeast").X, reference("prcomp_yeast")[part], scale, "auto")
+    prcomp_agrees(load_dataset("yeast").X, reference("prcomp_yeast")[part], scale, "auto")
 
 
 @pytest.mark.parametrize("kind", ["ZCA", "ZCA-cor", "PCA", "PCA-cor", "Cholesky"])
 @pytest.mark.parametrize("data", ["iris", "wine"])
 def test_whitening(data, kind):
     expected = reference("whitening")[data][kind]
-    X = load(data).X
+    X = load_dataset(data).X
     white = Whitening(method=kind.lower()).fit(X)
     W = np.array(expected["W"])
     if kind.startswith("PCA"):  # the package fixes signs by the diagonal, we by the largest entry

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland import ClassicalMDS
-from lowland.data import load
+from lowland.data import load_dataset
 
 from .test_references import reference
 
@@ -50,4 +50,4 @@ def test_cmdscale_with_the_additive_constant(name):
 
 
 def test_the_airports_are_those_of_r():
-    np.testing.assert_array_equal(load("airports").X, reference("cmdscale_UScitiesD")["D"])
+    np.testing.assert_array_equal(load_dataset("airports").X, reference("cmdscale_UScitiesD")["D"])

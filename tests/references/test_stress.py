@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from lowland import MDS, SammonMapping
-from lowland.data import load
+from lowland.data import load_dataset
 
 HERE = Path(__file__).parent
 DATA = {"UScitiesD": "airports", "eurodist": "eurodist"}
@@ -22,7 +22,7 @@ def reference(name):
 def cities(request):
     if request.param == "eurodist":
         request.getfixturevalue("data_folder")
-    return request.param, load(DATA[request.param]).X
+    return request.param, load_dataset(DATA[request.param]).X
 
 
 @pytest.mark.parametrize("options", [{}, {"accelerate": False}, {"solver": "gradient"}], ids=str)

@@ -13,7 +13,7 @@ import pytest
 import scipy.linalg  # noqa: F401  its BLAS is counted too, from the start
 
 import lowland
-from lowland.blocks.moments import Total
+from lowland.blocks.statistics.moments import Total
 from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.run.local import LocalRun, blas_on_one_thread

@@ -10,10 +10,10 @@ from scipy.stats import binomtest
 
 from lowland.quality.measure import wilson
 from lowland.study.advice import advise, enough_components
-from lowland.study.differences import above, apart, only_one, packed, ties, worse
-from lowland.study.measuring import TableFacts
-from lowland.study.plan import Size
+from lowland.study.plan import StudySize
 from lowland.study.result import Score, Trial
+from lowland.study.scoring.measures import TableFacts
+from lowland.study.scoring.significance import above, apart, only_one, packed, ties, worse
 
 AREA, TRUST, ACCURACY, ERROR = "area under R_NX", "trustworthiness", "downstream accuracy", "reconstruction error"
 FACTS = TableFacts(
@@ -41,7 +41,7 @@ def trial(name, seconds=1.0, **scores):
 
 
 def advice(purpose, *trials, facts=FACTS, classes=3, k=2, scaled=False):
-    found = advise(trials, facts, Size(100, 4, k, classes, purpose), scaled=scaled)
+    found = advise(trials, facts, StudySize(100, 4, k, classes, purpose), scaled=scaled)
     assert found[0].purpose == purpose
     return found[0]
 
@@ -251,9 +251,9 @@ def test_nothing_was_judged():
 
 
 def test_every_purpose_that_the_data_allow_has_its_advice():
-    found = advise([trial("PCA", area=0.5)], FACTS, Size(100, 4, 2, None, "compress"), scaled=False)
+    found = advise([trial("PCA", area=0.5)], FACTS, StudySize(100, 4, 2, None, "compress"), scaled=False)
     assert [each.purpose for each in found] == ["compress", "see"]
-    found = advise([], None, Size(100, 4, 2, 3, "see"), scaled=False)
+    found = advise([], None, StudySize(100, 4, 2, 3, "see"), scaled=False)
     assert [each.purpose for each in found] == ["see", "compress", "classify"]
     assert all("stopped" in each.words for each in found)
 
@@ -268,7 +268,7 @@ def test_more_components_are_advised_where_few_are_not_enough():
 
 
 def test_advice_of_a_study_that_was_stopped_says_so():
-    found = advise((trial("PCA", area=0.3),), FACTS, Size(100, 4, 2, None, "see"), scaled=False, complete=False)
+    found = advise((trial("PCA", area=0.3),), FACTS, StudySize(100, 4, 2, None, "see"), scaled=False, complete=False)
     assert all(each.words.startswith("The study was stopped") for each in found)
 
 
@@ -331,5 +331,5 @@ def test_what_is_no_faster_is_not_called_so():
 
 
 def test_columns_that_count_the_rows_are_told():
-    found = advise([trial("PCA", area=0.5)], FACTS, Size(100, 4, 2, None), scaled=False, counting=("id",))
+    found = advise([trial("PCA", area=0.5)], FACTS, StudySize(100, 4, 2, None), scaled=False, counting=("id",))
     assert all("'id' only counts the rows" in each.evidence[0] for each in found)

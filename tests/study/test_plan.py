@@ -6,16 +6,18 @@ import pytest
 
 from lowland.errors import ParameterError
 from lowland.methods.registry import entries, load_method
-from lowland.study.plan import LANDMARKS, Planned, Size, most_neighbors, plan, shared_neighbors
+from lowland.study.plan import LANDMARKS, Planned, StudySize, most_neighbors, plan, shared_neighbors
 
-SMALL = Size(150, 4, 2, 3)
+SMALL = StudySize(150, 4, 2, 3)
 
 
 def by_method(trials):
     return {trial.method: trial for trial in trials}
 
 
-@pytest.mark.parametrize("size", [SMALL, Size(150, 4, 3), Size(10, 2, 1, 2), Size(100_000, 50, 2, 10, "classify")])
+@pytest.mark.parametrize(
+    "size", [SMALL, StudySize(150, 4, 3), StudySize(10, 2, 1, 2), StudySize(100_000, 50, 2, 10, "classify")]
+)
 def test_every_method_is_planned_once_and_can_be_made(size):
     trials = plan(size)
     assert [t.method for t in trials] == list(entries())
@@ -28,17 +30,17 @@ def test_every_method_is_planned_once_and_can_be_made(size):
 
 
 def test_labels_and_purpose_decide_who_takes_part():
-    without = by_method(plan(Size(150, 4, 2)))
+    without = by_method(plan(StudySize(150, 4, 2)))
     assert "labels" in without["LinearDiscriminantAnalysis"].left_out
     assert "labels" in without["SequentialFeatureSelector"].left_out
-    to_see, to_classify = by_method(plan(SMALL)), by_method(plan(Size(150, 4, 2, 3, "classify")))
+    to_see, to_classify = by_method(plan(SMALL)), by_method(plan(StudySize(150, 4, 2, 3, "classify")))
     assert to_see["LinearDiscriminantAnalysis"].left_out is None
     assert "classify" in to_see["SequentialFeatureSelector"].left_out
     assert to_classify["SequentialFeatureSelector"].parameters == {"n_features_to_select": 2}
 
 
 def test_discriminants_are_one_fewer_than_classes_and_say_so():
-    (trial,) = plan(Size(150, 4, 2, 2), ["lda"])
+    (trial,) = plan(StudySize(150, 4, 2, 2), ["lda"])
     assert trial.parameters == {"n_components": 1}
     assert "1 dimension at most" in trial.notes[0]
 
@@ -51,7 +53,7 @@ def test_what_doubles_pca_takes_part_only_when_named():
 
 
 def test_many_rows_are_stood_for_by_some():
-    many = by_method(plan(Size(50_000, 20, 2)))
+    many = by_method(plan(StudySize(50_000, 20, 2)))
     for name in ("Isomap", "KernelPCA", "ClassicalMDS"):
         assert many[name].parameters["n_landmarks"] == LANDMARKS
         assert "landmarks" in many[name].notes[0]
@@ -63,7 +65,7 @@ def test_many_rows_are_stood_for_by_some():
 
 
 def test_a_map_has_two_dimensions():
-    assert "two dimensions" in by_method(plan(Size(150, 4, 3)))["SelfOrganizingMap"].left_out
+    assert "two dimensions" in by_method(plan(StudySize(150, 4, 3)))["SelfOrganizingMap"].left_out
 
 
 def test_sweeps_name_their_trials_and_join_the_methods_asked_for():
@@ -77,7 +79,7 @@ def test_sweeps_name_their_trials_and_join_the_methods_asked_for():
 
 def test_the_seed_is_passed_on_unless_it_is_what_methods_take_by_themselves():
     assert "random_state" not in by_method(plan(SMALL))["FastICA"].parameters
-    assert by_method(plan(Size(150, 4, 2, seed=7)))["FastICA"].parameters["random_state"] == 7
+    assert by_method(plan(StudySize(150, 4, 2, seed=7)))["FastICA"].parameters["random_state"] == 7
 
 
 def test_who_shares_the_graph():
@@ -101,7 +103,7 @@ def test_an_unknown_method_is_told_with_the_known_ones():
 
 
 def test_values_swept_over_displace_what_the_study_would_choose():
-    size = Size(200, 5, 2, 3)
+    size = StudySize(200, 5, 2, 3)
     by_radius = plan(size, ["isomap"], {"isomap.radius": [0.5, None]})
     assert [t.parameters.get("n_neighbors", 5) for t in by_radius] == [None, 10]
     kernels = plan(size, ["kernel-pca"], {"kernel-pca.kernel": ["laplacian", "poly"]})
@@ -111,14 +113,14 @@ def test_values_swept_over_displace_what_the_study_would_choose():
 
 
 def test_every_trial_has_a_name_of_its_own():
-    trials = plan(Size(200, 5, 2), ["kernel-pca"], {"kernel-pca.kernel": [lambda a, b: 1.0, lambda a, b: 2.0]})
+    trials = plan(StudySize(200, 5, 2), ["kernel-pca"], {"kernel-pca.kernel": [lambda a, b: 1.0, lambda a, b: 2.0]})
     assert len({t.name for t in trials}) == 2
     assert all(len(t.name) < 60 for t in trials)
 
 
 @pytest.mark.parametrize("classes", [None, 3])
 def test_a_reason_that_several_share_speaks_of_no_single_one(classes):
-    reasons = [trial.left_out for trial in plan(Size(200, 10, 2, classes=classes)) if trial.left_out]
+    reasons = [trial.left_out for trial in plan(StudySize(200, 10, 2, classes=classes)) if trial.left_out]
     shared = {reason for reason in reasons if reasons.count(reason) > 1}
     assert shared
     assert not any(re.search(r"\b[Ii]ts?\b", reason) for reason in shared)

@@ -13,19 +13,19 @@ from typing import Any, NoReturn
 
 import click
 
-from lowland.cli import options
-from lowland.cli.compare import compare
-from lowland.cli.dimension import dimension
-from lowland.cli.fit import fit
-from lowland.cli.flags import in_flags
-from lowland.cli.inspect import inspect
-from lowland.cli.inverse import inverse
-from lowland.cli.judge import judge
-from lowland.cli.methods import methods
-from lowland.cli.predict import predict
-from lowland.cli.sample import sample
-from lowland.cli.show import print_json, printable
-from lowland.cli.transform import transform
+from lowland.cli.shared import options
+from lowland.cli.shared.flags import in_flags
+from lowland.cli.shared.show import print_json, printable
+from lowland.cli.verbs.compare import compare
+from lowland.cli.verbs.dimension import dimension
+from lowland.cli.verbs.evaluate import evaluate
+from lowland.cli.verbs.fit import fit
+from lowland.cli.verbs.inspect import inspect
+from lowland.cli.verbs.inverse import inverse
+from lowland.cli.verbs.methods import methods
+from lowland.cli.verbs.predict import predict
+from lowland.cli.verbs.sample import sample
+from lowland.cli.verbs.transform import transform
 from lowland.errors import LowlandError
 
 GOOD, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
@@ -161,7 +161,7 @@ def _version_option() -> click.Option:
 
 cli = Lowland(
     "lowland",
-    commands=[fit, transform, inverse, predict, judge, compare, dimension, inspect, methods, sample],
+    commands=[fit, transform, inverse, predict, evaluate, compare, dimension, inspect, methods, sample],
     params=[_version_option(), options.debug_option()],
     help="Bring high-dimensional data down to a few dimensions.\n\n\b\nlowland sample iris --to iris.csv\n"
     "lowland fit pca iris.csv -k 0.95 --to z.parquet --model m.lowland\n"

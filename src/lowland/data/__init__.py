@@ -1,11 +1,11 @@
 """Rows in, rows out: everything a user can pass becomes Rows; outputs are written whole or not at all."""
 
-from lowland.data.samples import (
-    Sample,
+from lowland.data.datasets.generators import (
+    Dataset,
     available,
     concentric_circles,
     ellipse,
-    load,
+    load_dataset,
     low_rank,
     moved_digits,
     moved_patch,
@@ -16,11 +16,11 @@ from lowland.data.samples import (
 )
 
 __all__ = [
-    "Sample",
+    "Dataset",
     "available",
     "concentric_circles",
     "ellipse",
-    "load",
+    "load_dataset",
     "low_rank",
     "moved_digits",
     "moved_patch",

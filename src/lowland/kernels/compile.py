@@ -10,7 +10,7 @@ from numba.core import event
 from lowland import kernels
 
 
-class _Watch(event.Listener):
+class _CompileListener(event.Listener):
     """Tells the watcher: a first call takes seconds, and nothing else would say why."""
 
     depth = 0  # loops that call loops compile within each other, all under numba's own lock
@@ -34,7 +34,7 @@ class _Watch(event.Listener):
             kernels.watchers[-1](begins)
 
 
-event.register("numba:compile", _Watch())
+event.register("numba:compile", _CompileListener())
 
 
 def kernel(function: Callable[..., Any]) -> Any:

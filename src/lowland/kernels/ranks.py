@@ -8,7 +8,7 @@ own neighbours.
 import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
-from lowland.kernels.neighbors import _before, _power_between, _sort_links, _to_points
+from lowland.kernels.kd_tree import _before, _power_between, _sort_links, _to_points
 
 _ROUNDING = 1e-15  # a few roundings of double precision
 _NONE, _ONE = np.float32(0), np.float32(1)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.engines import Engine, choose_engine
 from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
-from lowland.blocks.distances import in_slabs
-from lowland.blocks.feeding import Extremes, Feed, Frame, Noise, choose_held, double_moments
-from lowland.blocks.moments import ColumnMoments
-from lowland.blocks.networks import Net, Objective, Passage, RowErrors, Sparsity, widths_of
-from lowland.blocks.training import LITTLE, Pace, Training, threads_for, train_by_batches, train_whole
+from lowland.blocks.distances.to_points import in_slabs
+from lowland.blocks.networks.batches import Extremes, Feed, InputScaling, Noise, choose_held, double_moments
+from lowland.blocks.networks.layers import Net, NetworkErrors, NetworkLoss, Passage, Sparsity, widths_of
+from lowland.blocks.networks.training import (
+    LITTLE,
+    TrainingResult,
+    TrainingSchedule,
+    threads_for,
+    train_by_batches,
+    train_whole,
+)
+from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import RowMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import RowMap
 from lowland.run.run import Run
 
 _SMALL = 2**15  # values in a table that is trained with all rows at once
@@ -28,15 +35,15 @@ _PAUSE = 100  # iterations with all rows: the same
 _SHAPE = "a whole number, several such as (512, 256), or None"
 
 
-class Autoencoder(RowMap):
+class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
     """Autoencoder: a network that gives its input back through a narrow layer; what passes there is the code of a row.
 
     Problem: over an encoder f to k numbers and a decoder g, each a few layers h -> bend(hW + b), minimise the mean of
     |x_i - g(f(x_i))|². Without bends the best it can do is PCA's plane; with them it follows curved surfaces.
 
-    1. Center the rows and divide them by one number (``blocks.feeding``); hold some out.
-    2. Start from random weights (``blocks.networks``).
-    3. Descend: few rows by L-BFGS, all of them at every step; many by Adam, in shuffled batches (``blocks.training``).
+    1. Center the rows and divide them by one number (``blocks.networks.batches``); hold some out.
+    2. Start from random weights (``blocks.networks.layers``).
+    3. Descend: few rows by L-BFGS, all of them at every step; many by Adam, in shuffled batches (``blocks.networks.training``).
     4. Stop when the rows held out gain no more, and keep the weights that were best for them.
     5. Codes are z = f(x); the way back is g(z).
 
@@ -54,16 +61,12 @@ class Autoencoder(RowMap):
     Examples
     --------
     >>> from lowland import Autoencoder, PCA
-    >>> from lowland.data import load
-    >>> X = load("swiss_roll", n=1000, seed=0).X
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("swiss_roll", n=1000, seed=0).X
     >>> model = Autoencoder(2, hidden_layer_sizes=(40, 20), random_state=0).fit(X)
     >>> bool(model.reconstruction_error(X).mean() < PCA(2).fit(X).distortion() / 2)
     True
     """
-
-    verb: ClassVar[str] = "autoencoder"
-    streams: ClassVar[bool] = True
-    order_free: ClassVar[bool] = False  # which rows are held out, and which make a batch, is drawn by their number
 
     n_components: int = param(2, "Numbers in a code: the width of the narrow layer.", at_least=1, positional=True)
     hidden_layer_sizes: int | Sequence[float] | np.ndarray | None = param(
@@ -113,7 +116,7 @@ class Autoencoder(RowMap):
     sparsity_target: float = param(0.05, "kl: share of the rows a unit should answer.", above=0, at_most=0.99)
     random_state: RandomState = param(None, "Seed of the weights, the rows held out, batches and noise.", at_least=0)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments of the columns, the network, the rows held out, and the descent."""
         self._check_choices(rows.d)
         columns = run.fold(rows, double_moments, name="summing columns")
@@ -123,7 +126,7 @@ class Autoencoder(RowMap):
                 "learnt. Check the data, or multiply it by a large number.",
                 DataWarning,
             )
-        frame, n, rng = Frame.of(columns), columns.rows, self._generator()
+        frame, n, rng = InputScaling.of(columns), columns.rows, self._generator()
         solver = self._choose_solver(n, rows.d)
         loss = self._objective(rows, run, frame)
         start = loss.net.start(rng)
@@ -168,11 +171,11 @@ class Autoencoder(RowMap):
             return self.solver
         return "lbfgs" if n * d <= _SMALL and not self.noise else "adam"
 
-    def _pace(self, solver: str, steps: int) -> Pace:
+    def _pace(self, solver: str, steps: int) -> TrainingSchedule:
         whole = solver == "lbfgs"
         usual = _ITERATIONS if whole else max(_EPOCHS, _STEPS // steps)
         patience = self.n_iter_no_change or (_PAUSE if whole else int(_PATIENCE * usual))
-        return Pace(self.max_iter or usual, patience, self.tol, self.learning_rate, self.schedule)
+        return TrainingSchedule(self.max_iter or usual, patience, self.tol, self.learning_rate, self.schedule)
 
     def _choose_engine(self, solver: str, home: Array, work: int) -> Engine:
         """Numpy for what is soon done, unless the rows lie on a device, or one is asked for."""
@@ -180,7 +183,7 @@ class Autoencoder(RowMap):
         asked = "numpy" if self.engine == "auto" and soon and self.device is None else self.engine
         return choose_engine(asked, self.device, home, "float64" if solver == "lbfgs" else "float32")
 
-    def _objective(self, rows: Rows, run: Run, frame: Frame) -> Objective:
+    def _objective(self, rows: Rows, run: Run, frame: InputScaling) -> NetworkLoss:
         """The network and what it is asked for; a last layer that bends is stretched to the range of the values."""
         name, d, bend = type(self).__name__, rows.d, self.output_activation
         coding = widths_of(self.hidden_layer_sizes, d, name, "hidden_layer_sizes")
@@ -189,7 +192,7 @@ class Autoencoder(RowMap):
             decoding = widths_of(self.decoder_layer_sizes, d, name, "decoder_layer_sizes")
         net = Net.of(d, coding, self.n_components, decoding, (self.activation, self.code_activation, bend))
         price = Sparsity(self.sparsity_kind, self.sparsity, self.sparsity_target) if self.sparsity else None
-        loss = Objective(net, sparsity=price)
+        loss = NetworkLoss(net, sparsity=price)
         if bend == "identity":
             return loss
         seen = run.fold(rows, Extremes.of, name="finding the range")
@@ -197,7 +200,9 @@ class Autoencoder(RowMap):
 
     # --- what is kept ---
 
-    def _keep(self, found: Training, loss: Objective, frame: Frame, rows: Rows, columns: ColumnMoments) -> None:
+    def _keep(
+        self, found: TrainingResult, loss: NetworkLoss, frame: InputScaling, rows: Rows, columns: ColumnMoments
+    ) -> None:
         """Set the fitted attributes, the weights in the precision and the library of the rows."""
         home = columns.mean
         xp = xp_of(home)
@@ -257,7 +262,7 @@ class Autoencoder(RowMap):
         """Return |x - x̂|² for each row of X, (n,): rows far above the mean do not look like those fitted."""
         rows, run = self._rows_to_map(X)
         rows = in_slabs(rows, self._decoding().widest)
-        return run.gather(RowErrors(self._encoding(), self._decoding()), rows, 1, name="measuring rows")[:, 0]
+        return run.gather(NetworkErrors(self._encoding(), self._decoding()), rows, 1, name="measuring rows")[:, 0]
 
     def _facts(self) -> dict[str, Any]:
         widths = [self.n_features_in_, *(int(b.shape[0]) for _, b in (*self.encoder_, *self.decoder_))]

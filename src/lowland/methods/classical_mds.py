@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
-from lowland.blocks.axes import SolverChoice
-from lowland.blocks.distances import (
+from lowland.blocks.distances.metrics import check_metric
+from lowland.blocks.distances.to_points import (
     check_distances,
     distance_matrix,
     in_slabs,
@@ -19,10 +19,8 @@ from lowland.blocks.distances import (
     warn_of_a_matrix,
     warn_of_one_point,
 )
-from lowland.blocks.landmarks import Picked, count_rows, evenly_spread
-from lowland.blocks.metrics import check_metric
-from lowland.blocks.rules import Fixed
-from lowland.blocks.scaling import (
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.scaling.classical import (
     Eigenvalues,
     Placement,
     additive_constant,
@@ -32,28 +30,30 @@ from lowland.blocks.scaling import (
     eigenvalues_of_axes,
     squared_units,
 )
-from lowland.blocks.spectral import fix_signs
-from lowland.blocks.units import unit_of
+from lowland.blocks.spectra.component_rules import Fixed
+from lowland.blocks.spectra.leading import fix_signs
+from lowland.blocks.statistics.rescaling import unit_of
+from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import Affine, PointMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import Affine, PointMap
 from lowland.run.run import Run, run_for
 
 _FEW_COLUMNS = 500  # up to this many, all eigenvalues of their scatter cost nothing worth saving
 
 
-class ClassicalMDS(PointMap):
+class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
     """Classical multidimensional scaling: a map of points of which only the distances are known.
 
     Problem: points z_1 … z_n in k dimensions, centered, whose scalar products come closest to B = -½ J(D∘D)J, the
     ones that Euclidean distances D would have; J = I - 11'/n takes means away. The answer: Z = V Λ^½, from the k
     largest eigenvalues B v_i = λ_i v_i. Distances that are not Euclidean have negative eigenvalues, too.
 
-    1. Measure the distances of all pairs of rows, or check those given (``blocks.distances``). Euclidean distances
-       need no matrix: B = CC' has the principal axes of the rows for its eigenpairs (``blocks.axes``).
-    2. If asked, find the additive constant that makes the distances Euclidean (``blocks.scaling``).
-    3. Find the leading eigenpairs of B, which is centered without being formed (``blocks.operators``, ``spectral``).
+    1. Measure the distances of all pairs of rows, or check those given (``blocks.distances.to_points``). Euclidean distances
+       need no matrix: B = CC' has the principal axes of the rows for its eigenpairs (``blocks.spectra.principal_axes``).
+    2. If asked, find the additive constant that makes the distances Euclidean (``blocks.scaling.classical``).
+    3. Find the leading eigenpairs of B, which is centered without being formed (``blocks.spectra.operators``, ``spectral``).
     4. Coordinates are Z = V Λ^½. A new point at squared distances δ from the others lies at ½ Λ^-1 Z'(means - δ), with
        the mean squared distance of each point to the others (Gower 1968).
 
@@ -80,14 +80,11 @@ class ClassicalMDS(PointMap):
     Examples
     --------
     >>> from lowland import ClassicalMDS
-    >>> from lowland.data import load
-    >>> cmds = ClassicalMDS(metric="precomputed").fit(load("airports").X)
+    >>> from lowland.data import load_dataset
+    >>> cmds = ClassicalMDS(metric="precomputed").fit(load_dataset("airports").X)
     >>> cmds.dimensionality_, [round(g, 4) for g in cmds.goodness_of_fit_]
     (2, [0.9954, 0.9991])
     """
-
-    verb: ClassVar[str] = "classical-mds"
-    streams: ClassVar[bool] = True
 
     n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
     metric: str | Callable[..., Any] = param(
@@ -103,7 +100,7 @@ class ClassicalMDS(PointMap):
     )
     random_state: RandomState = param(None, "Seed of the choice of landmarks.", at_least=0)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Distances or principal axes, the constant, eigenpairs, coordinates."""
         self._given = None  # what dissimilarity_matrix_ is measured from
         self._check_metric(rows)
@@ -223,7 +220,7 @@ class ClassicalMDS(PointMap):
 
     # --- what a fit leaves ---
 
-    def _keep(self, Z: Array, found: Eigenvalues, solver: SolverChoice, unit: float) -> None:
+    def _keep(self, Z: Array, found: Eigenvalues, solver: Outcome, unit: float) -> None:
         if found.one_point:
             warn_of_one_point("ClassicalMDS")
         values = found.leading

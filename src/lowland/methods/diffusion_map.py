@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.diffusion import (
-    HeatTo,
-    Nystrom,
-    NystromNearest,
-    kernel_sum_width,
-    powers,
-    sampled_distances,
-    time_to_tell,
-)
-from lowland.blocks.distances import check_distances, distance_matrix
-from lowland.blocks.laplacian import (
+from lowland.blocks.distances.metrics import check_metric
+from lowland.blocks.distances.to_points import check_distances, distance_matrix
+from lowland.blocks.manifolds.laplacian import (
     Laplacian,
     affinity_parts,
     among,
@@ -31,35 +23,43 @@ from lowland.blocks.laplacian import (
     require_graph,
     slowest_modes,
 )
-from lowland.blocks.metrics import check_metric
-from lowland.blocks.operators import times_rows
+from lowland.blocks.manifolds.nystrom import (
+    HeatTo,
+    Nystrom,
+    NystromNearest,
+    kernel_sum_width,
+    powers,
+    sampled_distances,
+    time_to_tell,
+)
+from lowland.blocks.spectra.operators import times_rows
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base import RandomState, param
-from lowland.methods.graphs import GraphMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.graph_map import GraphMap
 from lowland.run.run import Run, run_for
 
 
-class DiffusionMap(GraphMap):
+class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9):
     """Diffusion map: coordinates in which straight distances say how far apart a random walk finds two points.
 
     Problem: z with |z_i - z_j|² = sum_k (P^t_ik - P^t_jk)²/π_k, the distance after t steps of the walk P = D^(-1)K on
     the rows, with π its stationary distribution. The answer: z = (λ_1^t ψ_1, λ_2^t ψ_2, …) with Pψ = λψ, of which the
     first few are kept.
 
-    1. Measure distances d, of all pairs or of neighbours (``blocks.distances``, ``blocks.neighbors``).
-    2. Choose the width ε and take K = exp(-d²/ε) (``blocks.diffusion``).
-    3. Divide out the density q = K1: K_ij / (q_i q_j)^α (``blocks.laplacian``).
-    4. Find the slowest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``blocks.laplacian``).
-    5. New rows: ψ(x) = sum_i p(x, x_i) ψ_i / λ (Nystrom, ``blocks.diffusion``), exact on the rows fitted.
+    1. Measure distances d, of all pairs or of neighbours (``blocks.distances.to_points``, ``blocks.neighbors.graph``).
+    2. Choose the width ε and take K = exp(-d²/ε) (``blocks.manifolds.nystrom``).
+    3. Divide out the density q = K1: K_ij / (q_i q_j)^α (``blocks.manifolds.laplacian``).
+    4. Find the slowest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``blocks.manifolds.laplacian``).
+    5. New rows: ψ(x) = sum_i p(x, x_i) ψ_i / λ (Nystrom, ``blocks.manifolds.nystrom``), exact on the rows fitted.
 
     Cost: n² (d + 20 k) operations and 8 n² bytes; with n_neighbors the search, then some hundreds of products with a
     sparse matrix. Prefer ``SpectralEmbedding`` where only the links count, ``Isomap`` where lengths should be kept.
 
     Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (k,) λ of P after the first, which is 1, ``diffusion_time_``,
     ``epsilon_``, ``dimension_`` (that the kernel's sum tells of; epsilon='auto' only), ``stationary_`` (n,) π,
-    ``density_`` (n,) q^-α, ``reach_``, ``points_``, ``n_parts_``, ``part_``, ``kept_``, ``n_left_out_``,
-    ``links_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``.
+    ``density_`` (n,) q^-α, ``reach_``, ``points_``, ``n_connected_components_``, ``component_labels_``, ``embedded_mask_``, ``n_excluded_``,
+    ``n_edges_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``.
 
     Reference: Coifman and Lafon 2006, doi:10.1016/j.acha.2006.04.006; the width: Berry and Harlim 2016,
     doi:10.1016/j.acha.2015.01.001.
@@ -74,9 +74,6 @@ class DiffusionMap(GraphMap):
     >>> bool(radius.std() < 0.05 * radius.mean())  # found as a circle all the same
     True
     """
-
-    verb: ClassVar[str] = "diffusion-map"
-    agrees_to: ClassVar[float] = 1e-9
 
     n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
     n_neighbors: int | None = param(
@@ -104,7 +101,7 @@ class DiffusionMap(GraphMap):
     )
     random_state: RandomState = param(None, "Seed of the solver's start and of an approximate search.", at_least=0)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Kernel, density, walk, slowest eigenvectors, coordinates."""
         check_metric(self.metric, self.metric_params)
         X = run.to_array(rows, "DiffusionMap")
@@ -146,7 +143,7 @@ class DiffusionMap(GraphMap):
         self.reach_ = like(found.table()[1][self._kept_mask, -1], X) if searched else None
         self.points_ = self._kept_rows(X) if searched and self.metric != "precomputed" else None
         self._choose_width(np.concatenate([graph.length, np.zeros(graph.n, graph.length.dtype)]))
-        K = link_weights(graph, "heat", t=self.epsilon_, label=to_numpy(self.part_)[self._kept_mask])
+        K = link_weights(graph, "heat", t=self.epsilon_, label=to_numpy(self.component_labels_)[self._kept_mask])
         K = scipy.sparse.csr_array(K + scipy.sparse.eye_array(K.shape[0]))
         return K, affinity_parts(K, loops=True)
 
@@ -161,7 +158,7 @@ class DiffusionMap(GraphMap):
         label = affinity_parts(K, loops=True)
         kept = kept_parts(label, self.disconnected, "DiffusionMap", "Raise epsilon")
         self._keep_parts(label, kept, X)
-        self.links_added_, self.recall_, self.reach_ = 0, 1.0, None
+        self.n_edges_added_, self.recall_, self.reach_ = 0, 1.0, None
         self.points_ = None if given else self._kept_rows(X)
         return (K if kept.all() else among(K, kept)), label[kept]
 

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.adequacy import (
+from lowland.blocks.factors.adequacy import (
     Correlations,
     concerns,
     fit_test,
@@ -25,8 +25,7 @@ from lowland.blocks.adequacy import (
     sphericity,
     too_many_factors,
 )
-from lowland.blocks.factor_model import NO_NOISE, FactorModel, in_units
-from lowland.blocks.factors import (
+from lowland.blocks.factors.maximum_likelihood import (
     Estimate,
     degrees_of_freedom,
     estimate,
@@ -34,16 +33,17 @@ from lowland.blocks.factors import (
     free_parameters,
     small_products,
 )
-from lowland.blocks.many_columns import MANY
-from lowland.blocks.moments import Moments
-from lowland.blocks.rotations import Kind, Rotation, rotate, unrotated
-from lowland.blocks.rules import Choice, ParallelAnalysis, Rule, as_rule
+from lowland.blocks.factors.model import NO_NOISE, FactorModel, in_units
+from lowland.blocks.factors.rotations import Kind, Rotation, rotate, unrotated
+from lowland.blocks.factors.wide_tables import MANY
+from lowland.blocks.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
+from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import Affine, MomentsMap
-from lowland.methods.parameters import check_parameters
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import Affine, MomentsMap
+from lowland.methods.base.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
 _IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, unless Kaiser's lengths take those out
@@ -52,20 +52,20 @@ _SQUARE = "X is square and symmetric: a covariance or correlation matrix? Then c
 _FEW_COLUMNS, _STARTS = 50, 5  # up to so many columns further starts cost milliseconds
 
 
-class FactorAnalysis(MomentsMap):
+class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_sparse=True, tolerance=1e-6):
     """Factor analysis: a few hidden factors that explain the correlations, and noise of each column's own.
 
     Problem: x = Wy + mean + noise, y of k independent normal factors, the noise of variance ψ_j in column j: over W and
     ψ maximise the likelihood of the rows, whose covariance is then WW' + Ψ. W is known up to a rotation.
 
-    1. Sum the moments of the rows (``blocks.moments``) and standardise: the likelihood does not care for units.
+    1. Sum the moments of the rows (``blocks.statistics.moments``) and standardise: the likelihood does not care for units.
     2. Find uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation and maximisation
-       (``blocks.factors``).
-    3. Rotate to loadings that are easy to read (``blocks.rotations``).
-    4. Test fit and adequacy (``blocks.adequacy``); weigh the columns for scores (``blocks.factor_model``).
+       (``blocks.factors.maximum_likelihood``).
+    3. Rotate to loadings that are easy to read (``blocks.factors.rotations``).
+    4. Test fit and adequacy (``blocks.factors.adequacy``); weigh the columns for scores (``blocks.factors.model``).
 
     Cost: one pass, n d², then some ten eigenproblems of d x d, whatever the number of rows; from 400 columns on some
-    twenty times k eigenpairs, n² d each where rows are few (``blocks.many_columns``); memory d². Prefer ``PCA`` to
+    twenty times k eigenpairs, n² d each where rows are few (``blocks.factors.wide_tables``); memory d². Prefer ``PCA`` to
     describe variance rather than correlation, and where the noise is the same in all columns.
     ``n_components=None`` means as many factors as columns, as in scikit-learn: then any small noise fits exactly.
 
@@ -84,16 +84,11 @@ class FactorAnalysis(MomentsMap):
     Examples
     --------
     >>> from lowland import FactorAnalysis
-    >>> from lowland.data import load
-    >>> fa = FactorAnalysis(3, rotation="varimax").fit(load("wine").X)
+    >>> from lowland.data import load_dataset
+    >>> fa = FactorAnalysis(3, rotation="varimax").fit(load_dataset("wine").X)
     >>> fa.loadings_.shape, fa.dof_, round(fa.kmo_.overall, 2)
     ((13, 3), 42, 0.78)
     """
-
-    verb: ClassVar[str] = "factor-analysis"
-    streams: ClassVar[bool] = True
-    takes_sparse: ClassVar[bool] = True
-    agrees_to: ClassVar[float] = 1e-6  # a rotation may lie in a flat valley; without one 1e-8
 
     n_components: int | Literal["parallel", "bic"] | Rule | None = param(
         None,
@@ -157,19 +152,19 @@ class FactorAnalysis(MomentsMap):
         self._check_rows(rows, reset=True, least=1)
         self._forget()
         self._moments, self._dtype = moments, np.dtype(np.float64)
-        self.solve_moments(self._moments, run_for(rows))
+        self._solve_moments(self._moments, run_for(rows))
         self._solved = True
         return self
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments, then all else from them."""
         copies = _COPIES_WIDE if rows.n is not None and MANY <= rows.d >= 2 * rows.n else _COPIES
         run.require(8 * copies * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
         square = rows.in_memory and rows.n == rows.d and looks_like_covariance(rows.to_array())
-        self.solve_moments(self._moments, run, (_SQUARE,) if square else ())
+        self._solve_moments(self._moments, run, (_SQUARE,) if square else ())
 
-    def solve_moments(self, moments: Moments, run: Run, hints: Sequence[str] = ()) -> None:
+    def _solve_moments(self, moments: Moments, run: Run, hints: Sequence[str] = ()) -> None:
         """Correlations, the number of factors, the maximum of the likelihood, the rotation."""
         if moments.lost_digits:
             raise DataError("The sparse rows lie too far from the origin to sum their squares. Pass X.toarray().")
@@ -185,15 +180,15 @@ class FactorAnalysis(MomentsMap):
 
     # --- steps ---
 
-    def _choose(self, correlations: Correlations, run: Run) -> tuple[Choice, Estimate]:
+    def _choose(self, correlations: Correlations, run: Run) -> tuple[ComponentChoice, Estimate]:
         """How many factors, and the fit with as many."""
         d, asked = len(correlations.variances), self.n_components
         if asked == "bic":
             return fewest_by_bic(correlations.R, correlations.n, lambda k: self._estimate(correlations, k, run))
         if asked is None:
-            choice = Choice(d, "None", "as many factors as columns")
+            choice = ComponentChoice(d, "None", "as many factors as columns")
         elif isinstance(asked, numbers.Integral):
-            choice = Choice(int(asked), str(asked), "asked for")  # no eigenvalues are needed
+            choice = ComponentChoice(int(asked), str(asked), "asked for")  # no eigenvalues are needed
         else:
             choice = correlations.decide(ParallelAnalysis() if asked == "parallel" else as_rule(asked), run)
         if choice.n_components > d:

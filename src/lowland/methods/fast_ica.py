@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import like, to_numpy, xp_of
-from lowland.blocks.contrasts import as_contrast
-from lowland.blocks.negentropy import ShapeOf, count_gaussian, dependence, negentropies
-from lowland.blocks.spectral import fix_signs
-from lowland.blocks.unmixing import Unmixing, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
-from lowland.blocks.white_rows import Whitened, already_white, whitened
+from lowland.blocks.nongaussian.contrasts import as_contrast
+from lowland.blocks.nongaussian.ica import Unmixing, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
+from lowland.blocks.nongaussian.negentropy import ShapeOf, count_gaussian, dependence, negentropies
+from lowland.blocks.nongaussian.whitened_rows import Whitened, already_white, whitened
+from lowland.blocks.spectra.leading import fix_signs
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import Affine, LinearMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import Affine, LinearMap
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _ALGORITHMS = {"parallel": unmix_in_parallel, "deflation": unmix_by_deflation, "picard": unmix_by_quasi_newton}
 
 
-class FastICA(LinearMap):
+class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
     """Independent component analysis: sources as independent as can be, of which the columns are mixtures.
 
     Problem: x = A s with independent, not normal sources s and unknown A. Find W with y = W K(x - mean), K whitening,
     W orthogonal, that maximises the sum of the negentropies J(y_i), which is to minimise the mutual information of y.
 
-    1. Whiten: the principal axes of the rows at unit variance (``blocks.axes``); directions without variance are left.
-    2. Turn the white rows until a contrast E G(y_i) is at its extreme (``blocks.contrasts``, ``blocks.unmixing``):
+    1. Whiten: the principal axes of the rows at unit variance (``blocks.spectra.principal_axes``); directions without variance are left.
+    2. Turn the white rows until a contrast E G(y_i) is at its extreme (``blocks.nongaussian.contrasts``, ``blocks.nongaussian.ica``):
        all components at once (parallel), one by one (deflation), or by a guarded quasi-Newton method (picard).
-    3. Estimate the negentropy of each component and what it still shares with the others (``blocks.negentropy``).
+    3. Estimate the negentropy of each component and what it still shares with the others (``blocks.nongaussian.negentropy``).
     4. Largest negentropy first; each source is positive in the column where it is loudest. Sources are y, the way back
        is x = mean + A y.
 
@@ -61,10 +61,6 @@ class FastICA(LinearMap):
     True
     """
 
-    verb: ClassVar[str] = "fast-ica"
-    streams: ClassVar[bool] = True
-    agrees_to: ClassVar[float] = 1e-6  # large tables are begun in float32; small ones agree to 1e-10
-
     n_components: int | None = param(
         None, "How many sources; None: as many as there are directions that vary.", at_least=1, positional=True
     )
@@ -89,7 +85,7 @@ class FastICA(LinearMap):
     )
     random_state: RandomState = param(None, "Seed of the first W.", at_least=0)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """White rows, the rotation that unmixes them, and what its components are like."""
         contrast = as_contrast(self.fun, self.fun_args)
         found = self._white_rows(rows, run)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_memory
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.agglomeration import (
+from lowland.blocks.selection.column_clustering import (
     EUCLIDEAN,
     METRIC_NAMES,
-    Cache,
+    ClusterTree,
     Graph,
+    JoblibMemory,
     Linkage,
     PoolColumns,
     SpreadGroups,
-    Tree,
     column_distances,
     cut,
     grown,
@@ -29,20 +29,20 @@ from lowland.blocks.agglomeration import (
 )
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base import param
-from lowland.methods.maps import RowMap
-from lowland.methods.parameters import Described
+from lowland.methods.base.estimator import param
+from lowland.methods.base.maps import RowMap
+from lowland.methods.base.parameters import Described
 from lowland.run.run import Run
 
 
-class FeatureAgglomeration(RowMap):
+class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_parameter="n_clusters", min_rows=1):
     """Feature agglomeration: columns that are alike are joined, two groups at a time, and each group becomes one.
 
     Problem: a tree of the columns; at each join the two groups that are nearest, by the variance that joining them
     adds (Ward) or by the mean, largest or smallest distance of their columns. A cut leaves k groups.
 
     1. Find the distances of all pairs of columns: straight ones, cosines and correlations from the moments, summed in
-       one pass; pairs so near that digits are lost, from their differences in a second (``blocks.agglomeration``).
+       one pass; pairs so near that digits are lost, from their differences in a second (``blocks.selection.column_clustering``).
     2. Join groups by the chain of nearest neighbours; along given links by scikit-learn's own trees.
     3. Cut the tree at a number of groups or at a height.
     4. Coordinates are the mean of each group's columns; the way back gives every column its group's.
@@ -58,16 +58,11 @@ class FeatureAgglomeration(RowMap):
     Examples
     --------
     >>> from lowland import FeatureAgglomeration
-    >>> from lowland.data import load
-    >>> groups = FeatureAgglomeration(2, metric="correlation", linkage="average").fit(load("iris").X)
-    >>> groups.labels_.tolist(), groups.transform(load("iris").X).shape
+    >>> from lowland.data import load_dataset
+    >>> groups = FeatureAgglomeration(2, metric="correlation", linkage="average").fit(load_dataset("iris").X)
+    >>> groups.labels_.tolist(), groups.transform(load_dataset("iris").X).shape
     ([0, 1, 0, 0], (150, 2))
     """
-
-    verb: ClassVar[str] = "agglomerate"
-    streams: ClassVar[bool] = True
-    counts: ClassVar[str | None] = "n_clusters"
-    least_rows: ClassVar[int] = 1  # correlations alone need two
 
     n_clusters: int | None = param(
         2, "Groups to cut the tree into; None with distance_threshold.", at_least=1, positional=True
@@ -77,7 +72,7 @@ class FeatureAgglomeration(RowMap):
         "How columns are apart: euclidean, manhattan, cosine, correlation, absolute-correlation and others, or a "
         "function that makes distances of all columns; 'precomputed': X holds the distances.",
     )
-    memory: str | Cache | None = param(
+    memory: str | JoblibMemory | None = param(
         None,
         "Folder or joblib.Memory that keeps the tree for another cut.",
         wanted="the path of a folder, an object such as joblib.Memory, or None",
@@ -101,7 +96,7 @@ class FeatureAgglomeration(RowMap):
     )
     compute_distances: bool = param(False, "Accepted as in scikit-learn; distances are always kept.")
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Distances of the columns, a tree, a cut."""
         self._check(rows.d)
         tree = self._tree(rows, run)
@@ -113,7 +108,7 @@ class FeatureAgglomeration(RowMap):
         self.children_, self.distances_ = tree.children, tree.heights
         self.n_leaves_, self.n_connected_components_ = rows.d, tree.parts
 
-    def _tree(self, rows: Rows, run: Run) -> Tree:
+    def _tree(self, rows: Rows, run: Run) -> ClusterTree:
         keep = check_memory(self.memory).cache
         on_angles = self.linkage == "ward" and self.metric == "correlation"
         if self.connectivity is None:

@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.blocks import filters, relevance
-from lowland.blocks.dependence import (
-    Columns,
+from lowland.blocks.selection import filters
+from lowland.blocks.selection import mrmr as relevance
+from lowland.blocks.selection.dependence import (
+    ColumnReader,
     column_scores,
     discrete_columns,
     function_scores,
     measure_for,
 )
-from lowland.blocks.filters import Scores
-from lowland.blocks.moments import ColumnMoments
-from lowland.blocks.selection import Step, path_table
-from lowland.blocks.targets import Target, statistic_and_target
+from lowland.blocks.selection.filters import Scores
+from lowland.blocks.selection.subset_search import Step, path_table
+from lowland.blocks.statistics.moments import ColumnMoments
+from lowland.blocks.statistics.targets import Target, statistic_and_target
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.selections import ColumnMap
+from lowland.methods.base.column_map import ColumnMap
+from lowland.methods.base.estimator import RandomState, param
 from lowland.run.run import Run
 
 _IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
 _FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another that is summed in one pass, use fewer rows"
 
 
-class FeatureFilter(ColumnMap):
+class FeatureFilter(
+    ColumnMap,
+    verb="select-filter",
+    streams=True,
+    takes_sparse=True,
+    reads_y=True,
+    width_parameter="n_features_to_select",
+):
     """Feature filter: every column gets a score by itself, from the rows or from their target, and the best are kept.
 
     Problem: choose the columns j with the largest s(x_j, y), a statistic of one column and the target that costs no
     model; for mRMR those with the largest s(x_j, y) - mean of s(x_j, x_i) over the columns i chosen before.
 
     1. Sum the statistic in one pass: variance, Pearson's r, the F of an analysis of variance, chi-square
-       (``blocks.filters``); or score columns in memory: Spearman's ranks, distance correlation, mutual information
-       (``blocks.dependence``).
-    2. mRMR: add the column that is relevant and not redundant, one after the other (``blocks.relevance``).
+       (``blocks.selection.filters``); or score columns in memory: Spearman's ranks, distance correlation, mutual information
+       (``blocks.selection.dependence``).
+    2. mRMR: add the column that is relevant and not redundant, one after the other (``blocks.selection.mrmr``).
     3. Keep the best k, a share, those above a threshold, or those that pass a false discovery rate.
     4. Rows keep the chosen columns.
 
@@ -59,18 +67,12 @@ class FeatureFilter(ColumnMap):
     Examples
     --------
     >>> from lowland import FeatureFilter
-    >>> from lowland.data import load
-    >>> wine = load("wine")
+    >>> from lowland.data import load_dataset
+    >>> wine = load_dataset("wine")
     >>> best = FeatureFilter(n_features_to_select=3).fit(wine.X, wine.y)
     >>> best.get_support(indices=True).tolist(), best.statistic_, best.scores_[6].round(1).item()
     ([6, 11, 12], 'anova', 233.9)
     """
-
-    verb: ClassVar[str] = "select-filter"
-    streams: ClassVar[bool] = True
-    takes_sparse: ClassVar[bool] = True
-    reads_y: ClassVar[bool] = True
-    counts: ClassVar[str | None] = "n_features_to_select"
 
     statistic: (
         Literal[
@@ -126,7 +128,7 @@ class FeatureFilter(ColumnMap):
 
     # --- fit ---
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Score the columns, rank them, keep some."""
         self.statistic_, target = statistic_and_target(self.statistic, y, self.target)
         self._check_choices(self.statistic_)
@@ -165,7 +167,7 @@ class FeatureFilter(ColumnMap):
         if name == "chi2":
             sums = run.fold(rows, filters.SumsByClass(C), values, name="summing classes")
             return filters.chi2_scores(sums, self._names(rows))
-        table = Columns(self._in_memory(rows, run, y))
+        table = ColumnReader(self._in_memory(rows, run, y))
         measure = measure_for(name, target, self._discrete(rows), self.n_neighbors, self._seed())
         return column_scores(table, measure, run, self.n_permutations, self._seed(), signed=name == "spearman")
 
@@ -178,11 +180,11 @@ class FeatureFilter(ColumnMap):
             both = run.fold(rows, of, target.values, name="summing correlations")
             relevant, redundancy, constant, n = relevance.by_correlation(both)
         else:
-            columns = Columns(self._in_memory(rows, run, target.values))
+            columns = ColumnReader(self._in_memory(rows, run, target.values))
             relevant, redundancy, constant, n = relevance.by_information(
                 columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run
             )
-        search = relevance.Choice(relevant, redundancy, constant, quotient=self.mrmr_form == "quotient")
+        search = relevance.GreedyChoice(relevant, redundancy, constant, quotient=self.mrmr_form == "quotient")
         names, path = self._names(rows), list[Step]()
         for _, move in zip(run.iterate("adding columns", k), search.moves(k), strict=True):
             path.append(Step.of(len(path) + 1, move, names))

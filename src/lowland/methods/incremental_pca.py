@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from lowland.blocks.axes import SolverChoice, Wanted, axes_of_moments
-from lowland.blocks.moments import Moments
-from lowland.blocks.rules import as_rule
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.spectra.component_rules import as_rule
+from lowland.blocks.spectra.principal_axes import AxesRequest, axes_of_moments
+from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import ArrayRows, Rows
-from lowland.methods.base import param
-from lowland.methods.maps import PrincipalMap
+from lowland.methods.base.estimator import param
+from lowland.methods.base.maps import PrincipalMap
 from lowland.run.run import Run
 
 
-class IncrementalPCA(PrincipalMap):
+class IncrementalPCA(PrincipalMap, verb="incremental-pca", streams=True, takes_sparse=True):
     """Principal component analysis of batches: the exact answer, not an approximation that forgets.
 
     Problem: that of PCA, S u = λ u, with S the covariance of all rows seen so far.
 
-    1. Merge the moments of every batch (``blocks.moments``): count, mean, scatter.
-    2. When a result is read, find the leading eigenpairs of the covariance (``blocks.spectral``).
+    1. Merge the moments of every batch (``blocks.statistics.moments``): count, mean, scatter.
+    2. When a result is read, find the leading eigenpairs of the covariance (``blocks.spectra.leading``).
 
     Cost: b d² a batch of b rows, d³ once at the end, memory d². A batch may hold fewer rows than components.
     Prefer ``PCA`` where the data come at once, also from a file: it chooses among solvers.
@@ -34,16 +35,12 @@ class IncrementalPCA(PrincipalMap):
     Examples
     --------
     >>> from lowland import IncrementalPCA
-    >>> from lowland.data import load
-    >>> X = load("iris").X
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
     >>> ipca = IncrementalPCA(n_components=2).partial_fit(X[:100]).partial_fit(X[100:])
     >>> ipca.n_samples_seen_
     150
     """
-
-    verb: ClassVar[str] = "incremental-pca"
-    streams: ClassVar[bool] = True
-    takes_sparse: ClassVar[bool] = True
 
     n_components: int | None = param(None, "How many to keep; None for all.", at_least=1, positional=True)
     whiten: bool = param(False, "Divide each coordinate by its standard deviation.")
@@ -56,18 +53,18 @@ class IncrementalPCA(PrincipalMap):
         """Fit to the rows of X; ``sample_weight`` counts repetitions."""
         return self._fit(X, y, sample_weight)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum the moments batch by batch, then read the result."""
         run.require(3 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Use PCA(svd_solver='randomized')")
         if self.batch_size is not None and isinstance(rows, ArrayRows):
             rows = dataclasses.replace(rows, most_rows=self.batch_size)
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
-        self.solve_moments(self._moments, run)
+        self._solve_moments(self._moments, run)
         self.batch_size_ = rows.slab
 
-    def solve_moments(self, moments: Moments, run: Run) -> None:
+    def _solve_moments(self, moments: Moments, run: Run) -> None:
         """The leading eigenpairs of the merged covariance."""
-        chosen = SolverChoice("covariance_eigh", "the covariance merges exactly, batch by batch")
-        self._keep(axes_of_moments(moments, run, Wanted(as_rule(self.n_components), chosen)), self._dtype)
+        chosen = Outcome("covariance_eigh", "the covariance merges exactly, batch by batch")
+        self._keep(axes_of_moments(moments, run, AxesRequest(as_rule(self.n_components), chosen)), self._dtype)
         self.var_ = moments.variances * ((moments.n - 1) / moments.n)
         self.n_samples_seen_ = moments.rows

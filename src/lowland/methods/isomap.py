@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.blocks.geodesics import (
+from lowland.blocks.manifolds.neighbor_sweep import SweepStep, sweep_neighbors
+from lowland.blocks.manifolds.shortest_paths import (
     IN_DOUBLE,
     ByWayOfNeighbors,
     PathMethod,
@@ -21,31 +22,30 @@ from lowland.blocks.geodesics import (
     strain,
     symmetric_part,
 )
-from lowland.blocks.landmarks import evenly_spread
-from lowland.blocks.neighbors import NeighborGraph
-from lowland.blocks.rules import ANY, Knee, Spectrum
-from lowland.blocks.scaling import Placement, Scaling, bytes_to_solve, classical_scaling
-from lowland.blocks.sweeps import SweepStep, sweep_neighbors
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
+from lowland.blocks.spectra.component_rules import ANY, Knee, Spectrum
+from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.graphs import GraphMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.graph_map import GraphMap
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
 _STRAIGHT = 1e-3  # residual variance below which one dimension leaves nothing to explain
 
 
-class Isomap(GraphMap):
+class Isomap(GraphMap, verb="isomap", tolerance=1e-7):
     """Isomap: a map that keeps distances along the surface on which the rows lie.
 
     Problem: points z_1 … z_n in k dimensions whose straight distances come closest, as in classical scaling, to the
     geodesic distances of the rows: the lengths of the shortest paths through neighbouring rows.
 
-    1. Join each row to its neighbours, and join or leave out parts that hang apart (``blocks.neighbors``,
+    1. Join each row to its neighbours, and join or leave out parts that hang apart (``blocks.neighbors.graph``,
        ``components``).
-    2. Find the shortest paths between all rows, or from landmarks to all (``blocks.geodesics``).
-    3. Scale the geodesic distances classically: Z = V Λ^½ of -½ J(D∘D)J (``blocks.scaling``).
+    2. Find the shortest paths between all rows, or from landmarks to all (``blocks.manifolds.shortest_paths``).
+    3. Scale the geodesic distances classically: Z = V Λ^½ of -½ J(D∘D)J (``blocks.scaling.classical``).
     4. With landmarks, and for new rows: reach a row by way of its neighbours, and place it by Gower's formula.
 
     Cost: with l links, some n l operations for the paths of all pairs, n² numbers of memory (float32 beyond 4,096 rows)
@@ -55,8 +55,8 @@ class Isomap(GraphMap):
     Attributes: ``embedding_`` (n, k), ``dist_matrix_`` (n, n) (with landmarks (m, n), from them), ``eigenvalues_``
     (k,), ``lowest_eigenvalue_``, ``residual_variances_`` (1 - r² of geodesic and straight distances in 1, 2, … 10
     dimensions, of at most 1,000 rows; computed when read), ``elbow_`` (the dimension at which they bend),
-    ``landmarks_`` (row numbers, or None), ``n_parts_``, ``part_`` (n,), ``kept_`` (n,), ``n_left_out_``,
-    ``links_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``; for new rows ``points_``, ``weights_``
+    ``landmarks_`` (row numbers, or None), ``n_connected_components_``, ``component_labels_`` (n,), ``embedded_mask_`` (n,), ``n_excluded_``,
+    ``n_edges_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``; for new rows ``points_``, ``weights_``
     and ``mean_squares_``.
 
     Reference: Tenenbaum, de Silva and Langford 2000, doi:10.1126/science.290.5500.2319; de Silva and Tenenbaum 2004,
@@ -67,12 +67,9 @@ class Isomap(GraphMap):
     >>> from lowland import Isomap
     >>> from lowland.data import swiss_roll
     >>> isomap = Isomap(2, n_neighbors=8).fit(swiss_roll(800, seed=0).X)
-    >>> isomap.embedding_.shape, isomap.n_parts_, isomap.elbow_
+    >>> isomap.embedding_.shape, isomap.n_connected_components_, isomap.elbow_
     ((800, 2), 1, 2)
     """
-
-    verb: ClassVar[str] = "isomap"
-    agrees_to: ClassVar[float] = 1e-7
 
     n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
     n_neighbors: int | None = param(5, "Neighbours joined to each row; None with a radius.", at_least=1)
@@ -101,7 +98,7 @@ class Isomap(GraphMap):
     )
     random_state: RandomState = param(None, "Seed of the choice of landmarks.", at_least=0)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Neighbours, geodesics, classical scaling, placement."""
         if self.n_neighbors is not None and self.radius is not None and self._given is None:
             raise ParameterError(
@@ -117,7 +114,7 @@ class Isomap(GraphMap):
         D = geodesic_distances(
             graph, here, sources=marks, method=self.path_method, dtype=np.float64 if double else np.float32
         )  # (n, n) or (m, n)
-        if self.disconnected == "ignore" and self.n_parts_ > 1:
+        if self.disconnected == "ignore" and self.n_connected_components_ > 1:
             close_gaps(D)
         scaling = classical_scaling(
             D if marks is None else symmetric_part(D, marks), self.n_components, here,
@@ -145,10 +142,10 @@ class Isomap(GraphMap):
             )
             return None
         mark = evenly_spread(n, m, self._generator())
-        part = to_numpy(self.part_)[self._kept_mask]
+        part = to_numpy(self.component_labels_)[self._kept_mask]
         without = np.setdiff1d(part, part[mark])
         if len(without):
-            more = f"{len(without)} more were taken, so that each of {self.n_parts_} parts has one"
+            more = f"{len(without)} more were taken, so that each of {self.n_connected_components_} parts has one"
             warn(f"Isomap(n_landmarks={m}): {more}. Choose more landmarks, or more neighbours.", DataWarning)
         mark[[int(np.argmax(part == p)) for p in without]] = True
         return np.flatnonzero(mark)

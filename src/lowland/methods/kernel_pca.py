@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import MethodType
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -12,25 +12,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.affinities import KernelMatrix, KernelWith, check_kernel_matrix, median_gamma, rows_of
-from lowland.blocks.distances import in_slabs
-from lowland.blocks.kernel_axes import (
+from lowland.blocks.distances.kernel_functions import (
+    KernelMatrix,
+    KernelWith,
+    check_kernel_matrix,
+    median_gamma,
+    rows_of,
+)
+from lowland.blocks.distances.to_points import in_slabs
+from lowland.blocks.kernel_pca.feature_space_axes import (
+    FeatureSpaceRequest,
     KernelAxes,
     Placing,
-    Wanted,
     exact_axes,
     holds_matrix,
     landmark_axes,
     linear_axes,
 )
-from lowland.blocks.landmarks import Picked, count_rows, evenly_spread
-from lowland.blocks.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
+from lowland.blocks.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
+from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
 from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows, SparseRows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import PointMap
-from lowland.methods.parameters import Described
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import PointMap
+from lowland.methods.base.parameters import Described
 from lowland.run.run import Run, run_for
 
 
@@ -51,7 +57,7 @@ class _WayBack:
         return MethodType(self.method, model)
 
 
-class KernelPCA(PointMap):
+class KernelPCA(PointMap, verb="kernel-pca", takes_sparse=True, streams_with_landmarks=True):
     """Kernel principal component analysis: the components of features that a kernel compares without computing them.
 
     Problem: over orthonormal u_1 … u_k in the feature space of the kernel k(x, y) = φ(x)'φ(y), maximise the variance
@@ -59,11 +65,11 @@ class KernelPCA(PointMap):
     K_ij = k(x_i, x_j) and J = I - 11'/n.
 
     1. Compute the kernel matrix of the rows, held if it fits the memory budget, else slab by slab whenever it is
-       multiplied (``blocks.affinities``). The linear kernel needs none; landmarks need only theirs.
-    2. Find the leading eigenpairs of the matrix, centered without being formed (``blocks.kernel_axes``). Landmarks: of
+       multiplied (``blocks.distances.kernel_functions``). The linear kernel needs none; landmarks need only theirs.
+    2. Find the leading eigenpairs of the matrix, centered without being formed (``blocks.kernel_pca.feature_space_axes``). Landmarks: of
        the scatter of the features (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows.
     3. Coordinates are z = (k(x) - means)'A, with A = a/√λ; for the rows fitted, √λ a.
-    4. On request, learn the way back (``blocks.preimages``).
+    4. On request, learn the way back (``blocks.kernel_pca.preimages``).
 
     Cost: n² (d + 20 k) operations and 8 n² bytes, or none of these bytes at a few times the time; with m landmarks
     n m (d + m), 32 m² + 24 m d bytes, and two passes over rows that are never held whole. Sparse rows stay sparse.
@@ -80,16 +86,12 @@ class KernelPCA(PointMap):
     Examples
     --------
     >>> from lowland import KernelPCA
-    >>> from lowland.data import load
-    >>> rings = load("concentric_circles")
+    >>> from lowland.data import load_dataset
+    >>> rings = load_dataset("concentric_circles")
     >>> z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)[:, 2]  # the third: how far out
     >>> bool(z[rings.y == 0].max() < z[rings.y == 1].min()), bool(z[rings.y == 1].max() < z[rings.y == 2].min())
     (True, True)
     """
-
-    verb: ClassVar[str] = "kernel-pca"
-    takes_sparse: ClassVar[bool] = True
-    streams_with_landmarks: ClassVar[bool] = True
 
     n_components: int | None = param(
         None, "How many to keep; None keeps all of a positive eigenvalue.", at_least=1, positional=True
@@ -126,7 +128,7 @@ class KernelPCA(PointMap):
         "ridge", "The way back: ridge regression as in scikit-learn, or for rbf the nearest row by a fixed point."
     )
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """The kernel, its axes, the way back."""
         self._check_choices(rows)
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
@@ -228,11 +230,11 @@ class KernelPCA(PointMap):
             return KernelWith(None, "precomputed")
         return KernelWith(points, self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params or {})
 
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> FeatureSpaceRequest:
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
         k = None if self.n_components is None else int(self.n_components)
         solver, fewer = self.eigen_solver, self.remove_zero_eig
-        return Wanted(k, solver, fewer, self.tol, self.max_iter, steps, self._generator())
+        return FeatureSpaceRequest(k, solver, fewer, self.tol, self.max_iter, steps, self._generator())
 
     # --- maps ---
 

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks import l1_paths
-from lowland.blocks.l1_problems import Problem, Solution
-from lowland.blocks.l1_samples import (
+from lowland.blocks.selection import lasso_path as l1_paths
+from lowland.blocks.selection.lasso import LassoProblem, Solution
+from lowland.blocks.selection.lasso_data import (
+    LassoData,
     MomentsSample,
     RowsSample,
-    Sample,
     check_classes_of_folds,
     check_columns,
     in_own_units,
 )
-from lowland.blocks.model_scores import Splitter, folds_of
-from lowland.blocks.part_moments import MOST_PARTS, Layout, MomentsByPart
-from lowland.blocks.selection import path_table
-from lowland.blocks.targets import Kind, Target
-from lowland.blocks.validation_curves import Curve
+from lowland.blocks.selection.one_standard_error import ValidationCurve
+from lowland.blocks.selection.scorers import Splitter, folds_of
+from lowland.blocks.selection.subset_search import path_table
+from lowland.blocks.statistics.fold_moments import MOST_PARTS, Layout, MomentsByPart
+from lowland.blocks.statistics.targets import Kind, Target
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.selections import ColumnMap
+from lowland.methods.base.column_map import ColumnMap
+from lowland.methods.base.estimator import RandomState, param
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
@@ -37,18 +37,26 @@ _KINDS: dict[str | None, Kind] = {"linear": "numbers", "logistic": "classes", No
 _PARTS = 16  # into which rows are cut to draw halves, where their moments are all that is kept
 
 
-class L1Selector(ColumnMap):
+class L1Selector(
+    ColumnMap,
+    verb="select-l1",
+    streams=True,
+    reads_y=True,
+    needs_y=True,
+    width_parameter="n_features_to_select",
+    order_free=False,
+):
     """Selection by a sparse linear model: a penalty on absolute coefficients leaves only columns that are needed.
 
     Problem: minimise loss(β) + α Σ_j |β_j|, with |y - Zβ|²/2n as loss for numbers and the mean of -log p(class) for
     classes, Z the standardised columns. Where α is large every β_j is zero; as it falls, columns enter.
 
-    1. Sum the moments of columns and target, fold by fold, in one pass (``blocks.part_moments``); classes, and more
-       columns than rows, need the rows in memory (``blocks.l1_samples``).
+    1. Sum the moments of columns and target, fold by fold, in one pass (``blocks.statistics.fold_moments``); classes, and more
+       columns than rows, need the rows in memory (``blocks.selection.lasso_data``).
     2. Follow the path down a grid of penalties by coordinate descent on the covariances, each penalty from the one
-       before, until the duality gap is closed; classes by Newton steps of that kind (``blocks.l1_problems``).
-    3. Choose the penalty by cross-validation (``blocks.validation_curves``); or keep what random halves of the rows
-       choose again and again; or the first k columns to enter (``blocks.l1_paths``).
+       before, until the duality gap is closed; classes by Newton steps of that kind (``blocks.selection.lasso``).
+    3. Choose the penalty by cross-validation (``blocks.selection.one_standard_error``); or keep what random halves of the rows
+       choose again and again; or the first k columns to enter (``blocks.selection.lasso_path``).
     4. Rows keep the chosen columns.
 
     Cost: n d² for the moments, whatever the number of folds, then about a² a sweep for a columns that take part. Prefer
@@ -67,19 +75,12 @@ class L1Selector(ColumnMap):
     Examples
     --------
     >>> from lowland import L1Selector
-    >>> from lowland.data import load
-    >>> wine = load("wine")
+    >>> from lowland.data import load_dataset
+    >>> wine = load_dataset("wine")
     >>> selector = L1Selector(3).fit(wine.X, wine.y)
     >>> selector.get_support(indices=True).tolist()
     [0, 11, 12]
     """
-
-    verb: ClassVar[str] = "select-l1"
-    streams: ClassVar[bool] = True
-    reads_y: ClassVar[bool] = True
-    needs_y: ClassVar[bool] = True
-    counts: ClassVar[str | None] = "n_features_to_select"
-    order_free: ClassVar[bool] = False  # folds are stretches of rows
 
     n_features_to_select: int | None = param(
         None, "How many columns to keep: the first to enter, or the most stable; None: by the rule.", at_least=1,
@@ -117,7 +118,7 @@ class L1Selector(ColumnMap):
     max_iter: int = param(100_000, "Sweeps over the columns, or Newton steps for classes, at each penalty.", at_least=1)
     random_state: RandomState = param(None, "Seed of the halves.")
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Sum moments or take the rows, follow the path, choose a penalty."""
         assert y is not None
         self._check_count(rows.d)
@@ -146,7 +147,7 @@ class L1Selector(ColumnMap):
 
     # --- the sample ---
 
-    def _sample(self, rows: Rows, run: Run, target: Target, y: np.ndarray) -> Sample:
+    def _sample(self, rows: Rows, run: Run, target: Target, y: np.ndarray) -> LassoData:
         """Moments of the parts of the rows where these tell all and are fewer, else the rows themselves."""
         n, d = len(y), rows.d
         in_memory = target.classes is not None or d > n
@@ -182,13 +183,13 @@ class L1Selector(ColumnMap):
     # --- three ways to choose ---
 
     def _validated(
-        self, found: Sequence[Solution], sample: Sample, target: Target, tick: Callable[[], None]
+        self, found: Sequence[Solution], sample: LassoData, target: Target, tick: Callable[[], None]
     ) -> tuple[np.ndarray, Solution]:
         """The columns that take part at the penalty that cross-validation chooses."""
         alphas = np.array([each.alpha for each in found])
         losses = l1_paths.validated(sample, alphas, self.tol, self.max_iter, tick)
         self.cv_losses_ = losses * target.scale**2
-        best = found[Curve.of(losses).chosen(self.rule)]
+        best = found[ValidationCurve.of(losses).chosen(self.rule)]
         support = best.support
         if not support.any():
             first = int(np.argmax(self.entered_at_))
@@ -201,14 +202,14 @@ class L1Selector(ColumnMap):
             )
         return support, best
 
-    def _first(self, problem: Problem, alphas: np.ndarray) -> tuple[np.ndarray, Solution]:
+    def _first(self, problem: LassoProblem, alphas: np.ndarray) -> tuple[np.ndarray, Solution]:
         """The first k columns to enter, and the last model on the path that has no others."""
         k = int(self.n_features_to_select or 1)
         order, best = l1_paths.first_to_enter(problem, alphas, k, self.tol, self.max_iter, linger=True)
         return self._filled(order, np.abs(best.gradient).max(axis=0), k), best
 
     def _most_stable(
-        self, problem: Problem, alphas: np.ndarray, sample: Sample, tick: Callable[[], None]
+        self, problem: LassoProblem, alphas: np.ndarray, sample: LassoData, tick: Callable[[], None]
     ) -> tuple[np.ndarray, Solution]:
         """The columns that most halves of the rows choose; the model is that of all rows with as many columns."""
         d, k = int((sample.scale > 0).sum()), self.n_features_to_select
@@ -259,7 +260,7 @@ class L1Selector(ColumnMap):
     # --- what is kept ---
 
     def _keep_path(
-        self, found: Sequence[Solution], sample: Sample, target: Target, null: float, names: Sequence[str]
+        self, found: Sequence[Solution], sample: LassoData, target: Target, null: float, names: Sequence[str]
     ) -> None:
         self.alphas_ = np.array([each.alpha for each in found]) * target.scale
         path = np.stack([in_own_units(each, sample, target)[0] for each in found])  # (m, K, d)
@@ -279,7 +280,7 @@ class L1Selector(ColumnMap):
                 ConvergenceWarning,
             )
 
-    def _keep(self, chosen: tuple[np.ndarray, Solution], sample: Sample, target: Target) -> None:
+    def _keep(self, chosen: tuple[np.ndarray, Solution], sample: LassoData, target: Target) -> None:
         self.support_, best = chosen
         self.alpha_ = best.alpha * target.scale
         coef, intercept = in_own_units(best, sample, target)
@@ -310,7 +311,7 @@ class L1Selector(ColumnMap):
                 ) from error
         return l1_paths.grid_of(given, alpha_max, self.eps or (1e-3 if numbers_wanted else 1e-2))
 
-    def _n_solutions(self, alphas: np.ndarray, sample: Sample) -> int:
+    def _n_solutions(self, alphas: np.ndarray, sample: LassoData) -> int:
         """How many models there are to find, where halves count as one."""
         F = len(sample.layout.splits)
         return len(alphas) + (2 * F if self.rule == "stability" else F * len(alphas))

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.blocks.autoencoding import (
+from lowland.blocks.networks.linear_autoencoder import (
     KINDS,
-    Objective,
+    LinearAutoencoderLoss,
     Pair,
     largest_eigenvalue,
     shuffled_batches,
 )
-from lowland.blocks.descent import Descent, Pace, descend, descend_by_batches
-from lowland.blocks.moments import Moments
+from lowland.blocks.optimize.gradient_descent import Descent, StepSize, descend, descend_by_batches
+from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import Affine, MomentsMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import Affine, MomentsMap
 from lowland.run.run import Run
 
 
-class LinearAutoencoder(MomentsMap):
+class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, takes_sparse=True, tolerance=1e-9):
     """Linear autoencoder: encoder and decoder learnt by gradient descent, which finds the plane that PCA solves for.
 
     Problem: over a decoder D and codes z_i of k numbers, minimise the mean of |x_i - mean - D z_i|². The codes are
     z = D'(x - mean) (tied), z = E(x - mean) with an encoder of its own (untied), or any numbers, one code for each row
     (free). No column is asked to be orthogonal to another; the best plane is that of PCA all the same.
 
-    1. Sum the moments of the rows (``blocks.moments``): the loss of all rows is a function of their covariance.
-    2. Start from random weights (``blocks.autoencoding``).
-    3. Descend: with all rows, accelerated; with mini-batches, by gradients of reduced variance (``blocks.descent``).
+    1. Sum the moments of the rows (``blocks.statistics.moments``): the loss of all rows is a function of their covariance.
+    2. Start from random weights (``blocks.networks.linear_autoencoder``).
+    3. Descend: with all rows, accelerated; with mini-batches, by gradients of reduced variance (``blocks.optimize.gradient_descent``).
     4. Codes are z = E(x - mean); the way back is x = mean + Dz.
 
     Cost: one pass and n d² operations, then 2 d² k a step; with mini-batches 4 n d k and a pass an epoch; memory d².
@@ -49,17 +49,12 @@ class LinearAutoencoder(MomentsMap):
     Examples
     --------
     >>> from lowland import PCA, LinearAutoencoder
-    >>> from lowland.data import load
-    >>> X = load("iris").X
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
     >>> model = LinearAutoencoder(2).fit(X)
     >>> round(model.loss_, 6) == round(PCA(2).fit(X).distortion(), 6)
     True
     """
-
-    verb: ClassVar[str] = "linear-autoencoder"
-    streams: ClassVar[bool] = True
-    takes_sparse: ClassVar[bool] = True
-    agrees_to: ClassVar[float] = 1e-9
 
     n_components: int = param(2, "Numbers in a code.", at_least=1, positional=True)
     codes: Literal["tied", "untied", "free"] = param(
@@ -86,7 +81,7 @@ class LinearAutoencoder(MomentsMap):
             raise ParameterError("Mini-batches take no sample_weight. Leave batch_size=None, or repeat the rows.")
         return self._fit(X, y, sample_weight)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments of the rows, then the descent; free codes are kept where the rows lie in memory."""
         d = rows.d
         self._check_width(d)
@@ -96,7 +91,7 @@ class LinearAutoencoder(MomentsMap):
         if self.codes == "free" and rows.in_memory:
             self.codes_ = run.gather(self._encoding(), rows, self.n_components, name="coding rows")
 
-    def solve_moments(self, moments: Moments, run: Run) -> None:
+    def _solve_moments(self, moments: Moments, run: Run) -> None:
         """The same from moments that partial_fit has merged: the rows are gone, so every step is taken with all."""
         self._check_width(moments.mean.shape[0])
         self._learn(moments, run, None)
@@ -118,7 +113,7 @@ class LinearAutoencoder(MomentsMap):
             start = kind.start(k, S, 1.0, rng)
             return self._keep(kind.pair(start), _nothing_to_learn(start), moments, 1.0)
         total = float(xp.sum(xp.linalg.diagonal(S)))
-        loss = Objective(kind, S / total, total)
+        loss = LinearAutoencoderLoss(kind, S / total, total)
         largest = largest_eigenvalue(loss.S, rng)
         start = kind.start(k, loss.S, largest, rng)
         if rows is None or size is None:
@@ -130,12 +125,12 @@ class LinearAutoencoder(MomentsMap):
             found = descend_by_batches(start, loss, batches, size, pace, run)
         self._keep(kind.pair(found.theta), found, moments, total)
 
-    def _pace(self, loss: Objective, largest: float, largest_of_batch: float) -> Pace:
+    def _pace(self, loss: LinearAutoencoderLoss, largest: float, largest_of_batch: float) -> StepSize:
         """Steps of one over the largest curvature, or as asked for."""
         if self.learning_rate == "auto":
-            return Pace(1 / (loss.kind.curvature * largest_of_batch), None, self.tol, largest, self.max_iter)
+            return StepSize(1 / (loss.kind.curvature * largest_of_batch), None, self.tol, largest, self.max_iter)
         asked = float(self.learning_rate)
-        return Pace(asked * loss.total, asked, self.tol, largest, self.max_iter)
+        return StepSize(asked * loss.total, asked, self.tol, largest, self.max_iter)
 
     def _keep(self, pair: Pair, found: Descent, moments: Moments, total: float) -> None:
         """Set the fitted attributes, in the precision of the data; tell where the descent stopped too early."""

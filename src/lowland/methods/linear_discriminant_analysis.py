@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.classes import (
+from lowland.blocks.spectra.discriminants import (
+    DiscriminantAxes,
+    WithinAxes,
+    directions_of_means,
+    directions_of_ratio,
+    within_axes,
+    within_axes_of_rows,
+)
+from lowland.blocks.statistics.class_moments import (
     ClassMoments,
     Covariances,
     MomentsByClass,
@@ -19,21 +27,21 @@ from lowland.blocks.classes import (
     covariances,
     fourth_powers,
 )
-from lowland.blocks.discriminants import (
-    Discriminants,
-    WithinAxes,
-    directions_of_means,
-    directions_of_ratio,
-    within_axes,
-    within_axes_of_rows,
+from lowland.blocks.statistics.labels import (
+    NamedClass,
+    Probabilities,
+    Winner,
+    classes_of,
+    joined_classes,
+    prior_shares,
+    shown,
 )
-from lowland.blocks.labels import NamedClass, Probabilities, Winner, classes_of, joined_classes, prior_shares, shown
 from lowland.data.open import read_column
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base import param
-from lowland.methods.maps import Affine, MomentsMap, in_library_of
-from lowland.methods.parameters import check_parameters
+from lowland.methods.base.estimator import param
+from lowland.methods.base.maps import Affine, MomentsMap, in_library_of
+from lowland.methods.base.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
 _NO_MEANS = 1e-20  # variance between classes over that within, below which only rounding sets them apart
@@ -47,14 +55,16 @@ class CovarianceEstimator(Protocol):
         """Estimate the covariance of the rows."""
 
 
-class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
+class LinearDiscriminantAnalysis(
+    ClassifierMixin, MomentsMap, verb="lda", streams=True, reads_y=True, needs_y=True, tolerance=1e-9
+):
     """Fisher's linear discriminants: the directions that set labelled classes apart, and the classifier they make.
 
     Problem: maximise a' S_B a / a' S_W a, the variance of the class means over the variance within the classes. The
     answer: S_B a = λ S_W a; for two classes a ∝ S_W⁻¹(μ₁ - μ₂). At most C - 1 of the λ are above zero for C classes.
 
-    1. Sum counts, means and the scatter within classes in one pass (``blocks.classes``).
-    2. Make the spread within classes round: A' S_W A = I on the directions that vary (``blocks.discriminants``).
+    1. Sum counts, means and the scatter within classes in one pass (``blocks.statistics.class_moments``).
+    2. Make the spread within classes round: A' S_W A = I on the directions that vary (``blocks.spectra.discriminants``).
     3. Find the principal axes of the class means there; turned back, they are the discriminants.
     4. A row belongs to the class whose mean is nearest by S_W⁻¹, less twice the log of the class's prior.
 
@@ -72,18 +82,12 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
     Examples
     --------
     >>> from lowland import LinearDiscriminantAnalysis
-    >>> from lowland.data import load
-    >>> iris = load("iris")
+    >>> from lowland.data import load_dataset
+    >>> iris = load_dataset("iris")
     >>> lda = LinearDiscriminantAnalysis().fit(iris.X, iris.y)
     >>> lda.explained_variance_ratio_.round(4).tolist(), round(lda.score(iris.X, iris.y), 2)
     ([0.9912, 0.0088], 0.98)
     """
-
-    verb: ClassVar[str] = "lda"
-    streams: ClassVar[bool] = True
-    reads_y: ClassVar[bool] = True
-    needs_y: ClassVar[bool] = True
-    agrees_to: ClassVar[float] = 1e-9
 
     solver: Literal["svd", "lsqr", "eigen"] = param(
         "svd", "svd: no shrinkage; eigen: with shrinkage; lsqr: with shrinkage, a classifier only.", positional=True
@@ -120,7 +124,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
         """Fit to rows and their labels: one a row, or the name of a column of the frame or file."""
         return self._fit(X, y)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments of the classes, axes of the spread within, discriminants there."""
         assert y is not None
         self._check_choices()
@@ -171,7 +175,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
         self.classes_ = found
         return self
 
-    def solve_moments(self, moments: ClassMoments, run: Run) -> None:  # type: ignore[override]
+    def _solve_moments(self, moments: ClassMoments, run: Run) -> None:  # type: ignore[override]
         """The discriminants of merged moments."""
         self._count(moments.n, moments.mean)
         if (self._apart and not moments.apart) or self.shrinkage == "auto":
@@ -214,7 +218,7 @@ class LinearDiscriminantAnalysis(ClassifierMixin, MomentsMap):
         self.coef_ = (moments.mean @ axes.A) @ axes.A.T
         self._keep_intercept()
 
-    def _keep(self, means: Array, axes: WithinAxes, found: Discriminants | None) -> None:
+    def _keep(self, means: Array, axes: WithinAxes, found: DiscriminantAxes | None) -> None:
         """Set the fitted attributes of the directions, in the precision of the data."""
         xp = xp_of(means)
         kind = xp.float32 if self._dtype == np.float32 else xp.float64

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, like, to_numpy
-from lowland.blocks.alignment import graph_with_points, modified_alignment, tangent_alignment
-from lowland.blocks.axes import SolverChoice
-from lowland.blocks.neighbors import NeighborGraph
-from lowland.blocks.one_way import closed_groups, points_apart, with_firm_joins, with_ways_out, without_own
-from lowland.blocks.trailing import trailing_eigenpairs
-from lowland.blocks.weights import Weighing, error_matrix, weight_matrix
+from lowland.blocks.manifolds.alignment import graph_with_points, modified_alignment, tangent_alignment
+from lowland.blocks.manifolds.lle_weights import Weighing, error_matrix, weight_matrix
+from lowland.blocks.manifolds.strong_components import (
+    closed_groups,
+    points_apart,
+    with_firm_joins,
+    with_ways_out,
+    without_own,
+)
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.spectra.trailing import trailing_eigenpairs
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.graphs import GraphMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.graph_map import GraphMap
 from lowland.run.run import Run, run_for
 
 
-class LocallyLinearEmbedding(GraphMap):
+class LocallyLinearEmbedding(GraphMap, verb="locally-linear-embedding", tolerance=1e-6):
     """Locally linear embedding: coordinates in which each point lies among its neighbours as it does in the data.
 
     Problem: over Z with columns of unit length that are orthogonal to each other and to constants, minimise
@@ -29,18 +35,18 @@ class LocallyLinearEmbedding(GraphMap):
     up to one, minimise |x_i - sum_j w_ij x_j|². The answer: the eigenvectors of M with the smallest eigenvalues after
     that of the constants, 0.
 
-    1. Find the neighbours of each point; say what is done where the graph falls apart (``blocks.neighbors``,
-       ``blocks.components``, ``blocks.one_way``).
-    2. Solve for the weights of every neighbourhood (``blocks.weights``), or sum what every neighbourhood says otherwise
-       (``blocks.alignment``): several independent weights (modified), second derivatives (hessian), or what is not
+    1. Find the neighbours of each point; say what is done where the graph falls apart (``blocks.neighbors.graph``,
+       ``blocks.neighbors.connectivity``, ``blocks.manifolds.strong_components``).
+    2. Solve for the weights of every neighbourhood (``blocks.manifolds.lle_weights``), or sum what every neighbourhood says otherwise
+       (``blocks.manifolds.alignment``): several independent weights (modified), second derivatives (hessian), or what is not
        linear in the local principal components (ltsa).
-    3. Find the eigenvectors of the smallest eigenvalues (``blocks.trailing``).
+    3. Find the eigenvectors of the smallest eigenvalues (``blocks.spectra.trailing``).
 
     Cost: the neighbours, n m (d m + m²) operations for m neighbours, and a sparse eigenproblem.
     Prefer ``Isomap`` where distances along the sheet matter: here only the shapes of neighbourhoods do.
 
-    Attributes: ``embedding_`` (n, k), ``reconstruction_error_`` tr Z'MZ, ``eigenvalues_`` (k,), ``kept_``, ``part_``,
-    ``n_parts_``, ``n_left_out_``, ``links_added_`` of the graph, ``points_`` (the rows that were kept), ``recall_``,
+    Attributes: ``embedding_`` (n, k), ``reconstruction_error_`` tr Z'MZ, ``eigenvalues_`` (k,), ``embedded_mask_``, ``component_labels_``,
+    ``n_connected_components_``, ``n_excluded_``, ``n_edges_added_`` of the graph, ``points_`` (the rows that were kept), ``recall_``,
     ``solver_``, ``n_iter_``.
 
     Reference: Roweis and Saul 2000, doi:10.1126/science.290.5500.2323; modified: Zhang and Wang 2006, Advances in
@@ -58,9 +64,6 @@ class LocallyLinearEmbedding(GraphMap):
     >>> bool(abs(np.corrcoef(z, length)[0, 1]) > 0.999)
     True
     """
-
-    verb: ClassVar[str] = "locally-linear-embedding"
-    agrees_to: ClassVar[float] = 1e-6  # eigenvectors of eigenvalues close to zero, and to each other
 
     n_components: int = param(2, "Dimensions of the embedding.", at_least=1, positional=True)
     n_neighbors: int = param(5, "Neighbours of each point.", at_least=1)
@@ -83,7 +86,7 @@ class LocallyLinearEmbedding(GraphMap):
     random_state: RandomState = param(None, "Seed of the solver's first vector.", at_least=0)
     n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Neighbours, what they say, and the coordinates that agree best."""
         X = run.to_array(rows, "LocallyLinearEmbedding")
         run = run_for(ArrayRows(X))
@@ -102,7 +105,7 @@ class LocallyLinearEmbedding(GraphMap):
         self.eigenvalues_ = like(pairs.values, X)
         self.reconstruction_error_ = float(pairs.values.sum())
         self._tell_of_course(
-            SolverChoice(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
+            Outcome(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
         )
 
     def _matrix(self, X: np.ndarray, graph: NeighborGraph, run: Run) -> scipy.sparse.csr_array:
@@ -153,12 +156,14 @@ class LocallyLinearEmbedding(GraphMap):
         counts = np.diff(graph.start)
         if counts.min() < counts.max():
             self._check_enough(int(counts.min()), f" for row {np.flatnonzero(self._kept_mask)[counts.argmin()]}")
-        if self.links_added_:
-            graph = with_firm_joins(graph, to_numpy(self.part_))
+        if self.n_edges_added_:
+            graph = with_firm_joins(graph, to_numpy(self.component_labels_))
         if self.method in ("ltsa", "hessian"):
             apart = points_apart(graph)
             return graph_with_points(graph, apart) if apart.any() else graph
-        return self._with_ways_out(graph) if self.n_parts_ == 1 or self.disconnected != "ignore" else graph
+        return (
+            self._with_ways_out(graph) if self.n_connected_components_ == 1 or self.disconnected != "ignore" else graph
+        )
 
     def _with_ways_out(self, graph: NeighborGraph) -> NeighborGraph:
         """The graph with ways out of groups that no link leaves, if the policy says so; a graph of one part."""
@@ -194,14 +199,18 @@ class LocallyLinearEmbedding(GraphMap):
 
     def _tell_of_shrunken_parts(self, X: np.ndarray, Z: np.ndarray) -> None:
         """Warn where parts that were joined are points all the same."""
-        if not self.links_added_:
+        if not self.n_edges_added_:
             return
-        label, whole = to_numpy(self.part_), np.linalg.norm(Z) / np.sqrt(len(Z))
-        shrunken = [part for part in range(self.n_parts_) if _is_shrunken(X[label == part], Z[label == part], whole)]
+        label, whole = to_numpy(self.component_labels_), np.linalg.norm(Z) / np.sqrt(len(Z))
+        shrunken = [
+            part
+            for part in range(self.n_connected_components_)
+            if _is_shrunken(X[label == part], Z[label == part], whole)
+        ]
         if shrunken:
             parts = "1 part is" if len(shrunken) == 1 else f"{len(shrunken)} parts are"
             warn(
-                f"LocallyLinearEmbedding: {parts} drawn smaller than a hundredth of the whole (see part_): far from "
+                f"LocallyLinearEmbedding: {parts} drawn smaller than a hundredth of the whole (see component_labels_): far from "
                 "the others, or shrunken since the links that join parts say too little of them. Raise n_neighbors, "
                 "say disconnected='largest', or embed each part for itself.",
                 DataWarning,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.blocks.dissimilarities import (
+from lowland.blocks.distances.dissimilarities import (
     Dissimilarities,
     check_count,
     check_pair_weights,
@@ -20,12 +20,12 @@ from lowland.blocks.dissimilarities import (
     random_start,
     without_weightless,
 )
-from lowland.blocks.distances import warn_of_one_point
-from lowland.blocks.monotone import Curve
-from lowland.blocks.nonmetric import NonMetricStress
-from lowland.blocks.placing import PlaceAmong
-from lowland.blocks.quasi_newton import Course, Spot
-from lowland.blocks.stress import (
+from lowland.blocks.distances.to_points import warn_of_one_point
+from lowland.blocks.optimize.lbfgs import Course, Spot
+from lowland.blocks.scaling.isotonic import IsotonicCurve
+from lowland.blocks.scaling.nonmetric import NonMetricStress
+from lowland.blocks.scaling.out_of_sample import PlaceAmong
+from lowland.blocks.scaling.stress import (
     Loads,
     MetricStress,
     Targets,
@@ -37,8 +37,8 @@ from lowland.blocks.stress import (
 )
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import PointMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import PointMap
 from lowland.run.run import Run
 
 _Class = TypeVar("_Class")
@@ -62,18 +62,18 @@ def _without_dissimilarity(cls: type[_Class]) -> type[_Class]:
 
 
 @_without_dissimilarity
-class MDS(PointMap):
+class MDS(PointMap, verb="mds", tolerance=1e-6):
     """Multidimensional scaling by least squares: points whose distances are as close as can be to given ones.
 
     Problem: over points z_1 … z_n in k dimensions, minimise the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².
     Non-metric: the δ are first replaced by the disparities nearest to the distances that keep to the order of the δ.
 
-    1. Measure the dissimilarities δ of all rows, or take them as given; NaN: not known (``blocks.distances``).
-    2. Start from classical scaling (``blocks.spectral``), and from as many random configurations as asked for.
+    1. Measure the dissimilarities δ of all rows, or take them as given; NaN: not known (``blocks.distances.to_points``).
+    2. Start from classical scaling (``blocks.spectra.leading``), and from as many random configurations as asked for.
     3. Move every point to where the others, each at its distance, would have it on average: the majorizing step, which
-       never raises the stress; quasi-Newton directions over it take ten times fewer of them (``blocks.stress``).
-       Non-metric: before each step a monotone regression gives the disparities (``blocks.monotone``).
-    4. Turn the result to its principal axes. New rows are placed where their own stress is least (``blocks.placing``).
+       never raises the stress; quasi-Newton directions over it take ten times fewer of them (``blocks.scaling.stress``).
+       Non-metric: before each step a monotone regression gives the disparities (``blocks.scaling.isotonic``).
+    4. Turn the result to its principal axes. New rows are placed where their own stress is least (``blocks.scaling.out_of_sample``).
 
     Cost: n² k operations an iteration, some tens of iterations; memory one n x n matrix, in float32 beyond 4,096 rows.
     Non-metric: three such matrices more, on the host. Prefer ``PCA`` for linear structure and many rows,
@@ -89,14 +89,11 @@ class MDS(PointMap):
     Examples
     --------
     >>> from lowland import MDS
-    >>> from lowland.data import load
-    >>> mds = MDS(2).fit(load("iris").X)
+    >>> from lowland.data import load_dataset
+    >>> mds = MDS(2).fit(load_dataset("iris").X)
     >>> mds.embedding_.shape, round(mds.stress1_, 3)
     ((150, 2), 0.033)
     """
-
-    verb: ClassVar[str] = "mds"
-    agrees_to: ClassVar[float] = 1e-6
 
     n_components: int = param(2, "Dimensions of the configuration.", at_least=1, positional=True)
     metric_mds: bool = param(True, "Fit the dissimilarities themselves; if not, only their order (non-metric).")
@@ -148,7 +145,7 @@ class MDS(PointMap):
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self._present(self.fit(X, y, init, weights).embedding_, X)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Dissimilarities, starts, the lowest stress reached from them."""
         init, weights_of_pairs = self._given
         data = dissimilarities(
@@ -237,5 +234,5 @@ class MDS(PointMap):
         return {"stress": self.stress_, "stress-1": self.stress1_}
 
     def _placing(self) -> PlaceAmong:
-        curve = None if self.curve_ is None else Curve(self.curve_[0], self.curve_[1])
+        curve = None if self.curve_ is None else IsotonicCurve(self.curve_[0], self.curve_[1])
         return PlaceAmong(self.embedding_, self._distances_to(self.X_fit_), curve)

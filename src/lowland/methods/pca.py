@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.axes import SolverChoice, SolverOptions, Wanted, axes_of_moments, principal_axes
-from lowland.blocks.moments import Moments
-from lowland.blocks.rules import Downstream, Rule, as_rule
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.spectra.component_rules import Downstream, Rule, as_rule
+from lowland.blocks.spectra.principal_axes import (
+    AxesRequest,
+    SolverOptions,
+    axes_of_moments,
+    principal_axes,
+)
+from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import PrincipalMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import PrincipalMap
 from lowland.run.run import Run
 
 
@@ -33,15 +39,15 @@ class Storage(NamedTuple):
         return self.before / self.after
 
 
-class PCA(PrincipalMap):
+class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
     """Principal component analysis: the few directions along which the rows vary most.
 
     Problem: over orthonormal u_1 … u_k, maximise the variance of the projections, sum_i u_i' S u_i, which is to
     minimise the squared error of keeping only them; S is the covariance of the rows. The answer: S u_i = λ_i u_i.
 
-    1. Sum the moments of the rows: count, mean, scatter (``blocks.moments``). Or keep a triangular factor, or none.
-    2. Find the leading eigenpairs of the covariance (``blocks.spectral``).
-    3. Decide how many to keep (``blocks.rules``).
+    1. Sum the moments of the rows: count, mean, scatter (``blocks.statistics.moments``). Or keep a triangular factor, or none.
+    2. Find the leading eigenpairs of the covariance (``blocks.spectra.leading``).
+    3. Decide how many to keep (``blocks.spectra.component_rules``).
     4. Coordinates are z = U'(x - mean); the way back is x = mean + Uz.
 
     Cost: one pass over the rows and n d² + d³ operations (n² d + n³ when rows are fewer); memory d², never the table.
@@ -57,15 +63,11 @@ class PCA(PrincipalMap):
     Examples
     --------
     >>> from lowland import PCA
-    >>> from lowland.data import load
-    >>> pca = PCA(n_components=0.95).fit(load("iris").X)
+    >>> from lowland.data import load_dataset
+    >>> pca = PCA(n_components=0.95).fit(load_dataset("iris").X)
     >>> pca.n_components_, pca.choice_.reason
     (2, '2 components explain 97.8% of the variance')
     """
-
-    verb: ClassVar[str] = "pca"
-    streams: ClassVar[bool] = True
-    takes_sparse: ClassVar[bool] = True
 
     n_components: int | float | Literal["mle"] | Rule | None = param(
         None,
@@ -95,7 +97,7 @@ class PCA(PrincipalMap):
         """Fit to the rows of X; ``sample_weight`` counts repetitions; ``y`` is read only by a Downstream rule."""
         return self._fit(X, y, sample_weight)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments or a factor of the rows, their eigenpairs, the rule's choice."""
         rule = self._rule(rows, run, y, weights)
         axes = principal_axes(
@@ -103,10 +105,10 @@ class PCA(PrincipalMap):
         )
         self._keep(axes, rows.dtype)
 
-    def solve_moments(self, moments: Moments, run: Run) -> None:
+    def _solve_moments(self, moments: Moments, run: Run) -> None:
         """The same from moments that partial_fit has merged."""
-        chosen = SolverChoice("covariance_eigh", "the covariance of merged moments")
-        wanted = Wanted(as_rule(self.n_components), chosen, self.scale)
+        chosen = Outcome("covariance_eigh", "the covariance of merged moments")
+        wanted = AxesRequest(as_rule(self.n_components), chosen, self.scale)
         self._keep(axes_of_moments(moments, run, wanted), self._dtype)
 
     def _options(self) -> SolverOptions:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.arrays.precision import as_double
-from lowland.blocks.indices import INDICES
-from lowland.blocks.landmarks import Picked, evenly_spread
-from lowland.blocks.moments import Moments
-from lowland.blocks.pursuit import (
+from lowland.blocks.nongaussian.projection_indices import INDICES
+from lowland.blocks.nongaussian.pursuit import (
     Search,
     Sphered,
     View,
@@ -24,26 +22,28 @@ from lowland.blocks.pursuit import (
     unit_rows,
     without_structure,
 )
-from lowland.blocks.spectral import fix_signs
+from lowland.blocks.spectra.leading import fix_signs
+from lowland.blocks.statistics.moments import Moments
+from lowland.blocks.statistics.sampling import Picked, evenly_spread
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import Affine, LinearMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import Affine, LinearMap
 from lowland.run.run import Run
 
 _NULL = 8  # roundings of the rows' precision: a direction of less variance, beside the largest, does not vary
 
 
-class ProjectionPursuit(LinearMap):
+class ProjectionPursuit(LinearMap, verb="projection-pursuit", streams=True):
     """Projection pursuit: the views in one, two or three dimensions in which the rows look least like noise.
 
     Problem: over k axes on which the rows have unit variance and no correlation, maximise an index I(z) of the
     coordinates z = A(x - mean) that is small for Gaussian noise: most views of most data look like noise (Diaconis and
     Freedman 1984), so what does not is worth seeing.
 
-    1. Gather up to ``max_samples`` rows, spread evenly over all of them (``blocks.pursuit``).
+    1. Gather up to ``max_samples`` rows, spread evenly over all of them (``blocks.nongaussian.pursuit``).
     2. Sphere them: variances and correlations are PCA's business and must not sway the index.
-    3. Look at many random views and a few telling ones, keep the best, refine these (``blocks.indices``).
+    3. Look at many random views and a few telling ones, keep the best, refine these (``blocks.nongaussian.projection_indices``).
     4. Make the rows Gaussian in the view that was found, and search again for the next view (Friedman 1987).
     5. Run the same search on Gaussian rows: how often noise shows as much is the p-value.
 
@@ -64,14 +64,11 @@ class ProjectionPursuit(LinearMap):
     --------
     >>> import numpy as np
     >>> from lowland import ProjectionPursuit
-    >>> from lowland.data import load
-    >>> found = ProjectionPursuit(1, random_state=0).fit(load("randu").X)
+    >>> from lowland.data import load_dataset
+    >>> found = ProjectionPursuit(1, random_state=0).fit(load_dataset("randu").X)
     >>> np.round(found.directions_[0] * 118**0.5, 2)  # the triples lie on planes 9x - 6y + z = a whole number
     array([ 9., -6.,  1.])
     """
-
-    verb: ClassVar[str] = "projection-pursuit"
-    streams: ClassVar[bool] = True
 
     n_components: int = param(2, "Dimensions of a view.", at_least=1, at_most=3, positional=True)
     index: Literal[
@@ -98,7 +95,7 @@ class ProjectionPursuit(LinearMap):
     order: int = param(6, "Highest degree of the 'legendre' and 'hermite' indices.", at_least=1, at_most=20)
     random_state: RandomState = param(None, "Seed of the views looked at, the sample and the noise.", at_least=0)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Gather, sphere, search view after view, search noise."""
         picking, looking, chance = (np.random.default_rng(s) for s in self._generator().integers(2**63, size=3))
         self._check_columns(rows.d)

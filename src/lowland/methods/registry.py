@@ -72,7 +72,7 @@ def load_method(name: str) -> type[Any]:
 def build_entries() -> list[Entry]:
     """Find every method by importing every file of this folder."""
     from lowland import methods
-    from lowland.methods.base import Reducer
+    from lowland.methods.base.estimator import Reducer
 
     found = []
     for info in sorted(pkgutil.iter_modules(methods.__path__), key=lambda info: info.name):
@@ -82,19 +82,21 @@ def build_entries() -> list[Entry]:
                 isinstance(value, type)
                 and issubclass(value, Reducer)
                 and value.__module__ == module.__name__
-                and value.verb
+                and value._traits.verb
             ):
                 found.append(_entry_of(value))
     return found
 
 
 def _entry_of(cls: Any) -> Entry:
-    from lowland.methods.parameters import parameters_of
+    from lowland.methods.base.parameters import parameters_of
+    from lowland.methods.base.traits import traits_of
 
     summary = (cls.__doc__ or "").strip().splitlines()[0]
-    traits = (cls.takes_sparse, cls.order_free, cls.needs_y, hasattr(cls, "fit_covariance"))
-    streams = (cls.streams, cls.streams_with_landmarks)
-    named = (cls.__name__, cls.verb, cls.__module__, summary)
+    own = traits_of(cls)
+    traits = (own.takes_sparse, own.order_free, own.needs_y, hasattr(cls, "fit_covariance"))
+    streams = (own.streams, own.streams_with_landmarks)
+    named = (cls.__name__, own.verb, cls.__module__, summary)
     return Entry(*named, *streams, *traits, [_flag_of(p) for p in parameters_of(cls)])
 
 
@@ -103,7 +105,7 @@ def _flag_of(p: Any) -> Flag:
     import typing
     from collections.abc import Sequence
 
-    from lowland.blocks.rules import Rule
+    from lowland.blocks.spectra.component_rules import Rule
 
     parts = typing.get_args(p.kind) if typing.get_origin(p.kind) in (typing.Union, types.UnionType) else (p.kind,)
     names = {int: "int", float: "float", bool: "bool", types.NoneType: "none", str: "str", Rule: "rule"}

@@ -4,37 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.blocks.dissimilarities import Dissimilarities, check_count, dissimilarities, given_start, random_start
-from lowland.blocks.distances import warn_of_one_point
-from lowland.blocks.placing import PlaceAmong
-from lowland.blocks.quasi_newton import Course, Spot, descend_safely
-from lowland.blocks.stress import SammonStress, Targets, classical_start, in_principal_axes
-from lowland.blocks.twins import merge_twins
+from lowland.blocks.distances.dissimilarities import (
+    Dissimilarities,
+    check_count,
+    dissimilarities,
+    given_start,
+    random_start,
+)
+from lowland.blocks.distances.to_points import warn_of_one_point
+from lowland.blocks.optimize.lbfgs import Course, Spot, descend_safely
+from lowland.blocks.scaling.duplicate_points import merge_twins
+from lowland.blocks.scaling.out_of_sample import PlaceAmong
+from lowland.blocks.scaling.stress import SammonStress, Targets, classical_start, in_principal_axes
 from lowland.data.rows import Rows
 from lowland.errors import warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import PointMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import PointMap
 from lowland.run.run import Run
 
 
-class SammonMapping(PointMap):
+class SammonMapping(PointMap, verb="sammon", tolerance=1e-5):
     """Sammon's mapping: points whose distances are close to given ones, small distances counting as much as large.
 
     Problem: over points z_1 … z_n in k dimensions, minimise sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, told as a share of
     sum_{i<j} δ_ij: the relative errors of the distances, not their absolute ones.
 
-    1. Measure the distances δ of all rows, or take them as given (``blocks.distances``).
+    1. Measure the distances δ of all rows, or take them as given (``blocks.distances.to_points``).
     2. Merge rows at distance zero: they share their coordinates, and nothing is divided by zero.
-    3. Start from classical scaling (``blocks.spectral``).
+    3. Start from classical scaling (``blocks.spectra.leading``).
     4. Step by slope over second derivative, coordinate by coordinate, as Newton would; bend the steps by the curvature
-       met on the way, and shorten one that raises the stress (``blocks.stress``, ``blocks.quasi_newton``).
-    5. Turn the result to its principal axes. New rows are placed where their own stress is least (``blocks.placing``).
+       met on the way, and shorten one that raises the stress (``blocks.scaling.stress``, ``blocks.optimize.lbfgs``).
+    5. Turn the result to its principal axes. New rows are placed where their own stress is least (``blocks.scaling.out_of_sample``).
 
     Cost: n² k operations an iteration, some tens to hundreds of iterations; memory one n x n matrix, in float32 beyond
     4,096 rows. Prefer ``MDS`` where large distances should be kept, ``PCA`` for many rows.
@@ -49,14 +55,11 @@ class SammonMapping(PointMap):
     Examples
     --------
     >>> from lowland import SammonMapping
-    >>> from lowland.data import load
-    >>> sammon = SammonMapping().fit(load("iris").X)
+    >>> from lowland.data import load_dataset
+    >>> sammon = SammonMapping().fit(load_dataset("iris").X)
     >>> sammon.embedding_.shape, sammon.n_merged_, round(sammon.stress_, 4)
     ((150, 2), 1, 0.004)
     """
-
-    verb: ClassVar[str] = "sammon"
-    agrees_to: ClassVar[float] = 1e-5
 
     n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
     init: Literal["classical_mds", "random"] = param("classical_mds", "Where to start from.")
@@ -82,7 +85,7 @@ class SammonMapping(PointMap):
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self._present(self.fit(X, y, init).embedding_, X)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Distances, merged rows, a start, Newton's steps from there."""
         data = dissimilarities(rows, run, self.metric, self.metric_params, owner="SammonMapping", missing=False)
         n = data.D.shape[0]

@@ -3,49 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.blocks.axes import Axes, principal_axes
-from lowland.blocks.grids import Grid, asked_grid, usual_grid
-from lowland.blocks.labels import NamedClass
-from lowland.blocks.rules import Fixed
-from lowland.blocks.self_organizing import (
+from lowland.blocks.codebooks.grids import Grid, asked_grid, usual_grid
+from lowland.blocks.codebooks.som import (
     Codebook,
-    Frame,
+    CodebookScaling,
     FromGrid,
     PlaceOnGrid,
     Schedule,
-    Training,
+    SomTraining,
     UnitOf,
     judged,
     principal_plane,
     train_by_batches,
     train_online,
 )
-from lowland.blocks.units import power_of_two
+from lowland.blocks.spectra.component_rules import Fixed
+from lowland.blocks.spectra.principal_axes import Axes, principal_axes
+from lowland.blocks.statistics.labels import NamedClass
+from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import RowMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import RowMap
 from lowland.run.run import Run
 
 
-class SelfOrganizingMap(RowMap):
+class SelfOrganizingMap(RowMap, verb="som", streams=True, predicts="unit", width_parameter=None):
     """Self-organizing map: a grid of prototypes bent through the rows, so that neighbours on it stand for like rows.
 
     Problem: prototypes w_1 … w_u on a grid with W = HS / Hc: each is the mean of the rows won by itself and by its
     neighbours, these weighted by their nearness on the grid, H; a row is won by the prototype nearest to it.
 
-    1. Choose the grid: 5 √n units, its sides as the first two principal deviations (``blocks.grids``).
-    2. Start on the principal plane (``blocks.axes``).
+    1. Choose the grid: 5 √n units, its sides as the first two principal deviations (``blocks.codebooks.grids``).
+    2. Start on the principal plane (``blocks.spectra.principal_axes``).
     3. Batch: each epoch finds who wins what (a fold), and smooths it along the grid while the radius shrinks; further
        epochs at the last radius until the map settles. Online: each row in turn pulls its unit and the neighbours
-       (``blocks.self_organizing``).
+       (``blocks.codebooks.som``).
     4. Coordinates are the place of a row's unit on the grid; the way back is the unit's prototype.
 
     Cost: 2 n u d operations and one pass over the rows an epoch, some 30 epochs; memory u d, never the table (online:
@@ -61,16 +61,11 @@ class SelfOrganizingMap(RowMap):
     Examples
     --------
     >>> from lowland import SelfOrganizingMap
-    >>> from lowland.data import load
-    >>> som = SelfOrganizingMap((6, 10)).fit(load("iris").X)
-    >>> som.transform(load("iris").X).shape, int(som.hits_.sum())
+    >>> from lowland.data import load_dataset
+    >>> som = SelfOrganizingMap((6, 10)).fit(load_dataset("iris").X)
+    >>> som.transform(load_dataset("iris").X).shape, int(som.hits_.sum())
     ((150, 2), 150)
     """
-
-    verb: ClassVar[str] = "som"
-    streams: ClassVar[bool] = True
-    predicts: ClassVar[str] = "unit"
-    counts: ClassVar[str | None] = None  # a place on the grid has two coordinates
 
     grid: Sequence[float] | np.ndarray | str | None = param(
         None,
@@ -104,7 +99,7 @@ class SelfOrganizingMap(RowMap):
     )
     random_state: RandomState = param(None, "Online: seed of the order of the rows.", at_least=0)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Principal plane, grid, training, and what the last pass says of the map."""
         self._check_falls()
         axes = principal_axes(rows, run, Fixed(min(2, rows.d, rows.n or 2)))
@@ -140,7 +135,7 @@ class SelfOrganizingMap(RowMap):
             )
         return Grid(*asked, self.topology)
 
-    def _start(self, axes: Axes, grid: Grid) -> tuple[np.ndarray, Frame]:
+    def _start(self, axes: Axes, grid: Grid) -> tuple[np.ndarray, CodebookScaling]:
         """Units on the principal plane, and the frame in which rows are seen."""
         mean, variances = to_numpy(axes.columns.mean), to_numpy(axes.columns.variances)
         if not np.any(variances > 0):
@@ -151,7 +146,7 @@ class SelfOrganizingMap(RowMap):
             )
         values, vectors = to_numpy(axes.pairs.values), to_numpy(axes.pairs.vectors)
         units = principal_plane(grid, mean, vectors[:, :2], np.sqrt(np.maximum(values[:2], 0)))
-        return units, Frame(mean, float(power_of_two(np.sqrt(variances.sum()))))
+        return units, CodebookScaling(mean, float(power_of_two(np.sqrt(variances.sum()))))
 
     def _schedule(self, grid: Grid) -> Schedule:
         first = max(self.final_radius, max(grid.rows, grid.columns) / 4) if self.radius is None else self.radius
@@ -166,15 +161,15 @@ class SelfOrganizingMap(RowMap):
         )
 
     def _train_online(
-        self, rows: Rows, run: Run, grid: Grid, frame: Frame, start: np.ndarray, schedule: Schedule
-    ) -> Training:
+        self, rows: Rows, run: Run, grid: Grid, frame: CodebookScaling, start: np.ndarray, schedule: Schedule
+    ) -> SomTraining:
         X = to_numpy(run.to_array(rows, "Online training"))
         units, trace = train_online(X, run, grid, frame, start, schedule, self._generator())
         sums = judged(rows, run, units, grid)
         trace.append(sums.error / sums.rows)
-        return Training(units, sums, tuple(trace), schedule.radius, True, "the schedule has ended")
+        return SomTraining(units, sums, tuple(trace), schedule.radius, True, "the schedule has ended")
 
-    def _keep(self, found: Training, grid: Grid, axes: Axes) -> None:
+    def _keep(self, found: SomTraining, grid: Grid, axes: Axes) -> None:
         """Set the fitted attributes, the units in the precision and the library of the data."""
         mean = axes.columns.mean
         xp = xp_of(mean)

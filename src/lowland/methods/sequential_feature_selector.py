@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import Tags, get_tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.blocks import selection
-from lowland.blocks.labels import classes_of
-from lowland.blocks.model_scores import (
+from lowland.blocks.selection import subset_search as selection
+from lowland.blocks.selection.closed_form_scores import Tally, of_order_one
+from lowland.blocks.selection.scorers import (
     Estimator,
     Splitter,
     is_instance,
@@ -22,13 +22,13 @@ from lowland.blocks.model_scores import (
     scores_for,
     tell_of_constants,
 )
-from lowland.blocks.selection import Step, path_table
-from lowland.blocks.subset_scores import Tally, of_order_one
+from lowland.blocks.selection.subset_search import Step, path_table
+from lowland.blocks.statistics.labels import classes_of
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, Stopped, warn
-from lowland.methods.base import param
-from lowland.methods.selections import ColumnMap
+from lowland.methods.base.column_map import ColumnMap
+from lowland.methods.base.estimator import param
 from lowland.run.run import Run
 
 SEARCHES: dict[str, Callable[..., Any]] = {
@@ -40,17 +40,24 @@ SEARCHES: dict[str, Callable[..., Any]] = {
 }
 
 
-class SequentialFeatureSelector(ColumnMap):
+class SequentialFeatureSelector(
+    ColumnMap,
+    verb="select-sequential",
+    reads_y=True,
+    needs_y=True,
+    width_parameter="n_features_to_select",
+    order_free=False,
+):
     """Sequential feature selection: columns are added or removed one at a time by how well a model does with them.
 
     Problem: choose S of k columns to maximise J(S), the cross-validated score of a model fitted to the columns of S
     alone. There are d!/(k!(d - k)!) such S, so the search walks from one to the next by one column.
 
     1. Find the model's score of a subset: in closed form for least squares and discriminants, where the folds' moments
-       are summed once (``blocks.subset_scores``), else by fitting it to every fold (``blocks.refitting``).
+       are summed once (``blocks.selection.closed_form_scores``), else by fitting it to every fold (``blocks.selection.refit_scores``).
     2. Add the column that raises J most (forward), or remove the one whose loss lowers it least (backward).
     3. Floating: after each step go back as long as that beats the best subset of that size so far
-       (``blocks.selection``). Exhaustive: look at all, with bounds where J cannot fall when a column is added.
+       (``blocks.selection.subset_search``). Exhaustive: look at all, with bounds where J cannot fall when a column is added.
     4. Rows keep the chosen columns.
 
     Cost: k d scores of a subset, each F fits; in closed form F n d² once and about F k² d a step. Prefer a filter
@@ -66,18 +73,12 @@ class SequentialFeatureSelector(ColumnMap):
     Examples
     --------
     >>> from lowland import SequentialFeatureSelector
-    >>> from lowland.data import load
-    >>> wine = load("wine")
+    >>> from lowland.data import load_dataset
+    >>> wine = load_dataset("wine")
     >>> selector = SequentialFeatureSelector(n_features_to_select=3).fit(wine.X, wine.y)
     >>> selector.get_support(indices=True).tolist(), round(selector.score_, 3)
     ([0, 3, 6], 0.933)
     """
-
-    verb: ClassVar[str] = "select-sequential"
-    reads_y: ClassVar[bool] = True
-    needs_y: ClassVar[bool] = True
-    counts: ClassVar[str | None] = "n_features_to_select"
-    order_free: ClassVar[bool] = False  # folds are stretches of rows
 
     estimator: Literal["linear", "discriminant", "logistic", "tree", "neighbors"] | Estimator | None = param(
         None,
@@ -119,7 +120,7 @@ class SequentialFeatureSelector(ColumnMap):
         """
         return self._fit(X, y)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Score subsets, walk from one to the next, keep the path."""
         X = self._rows(rows, run)
         model, k = model_of(self.estimator, y), self._count(rows.d)

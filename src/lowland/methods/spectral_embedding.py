@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.blocks.affinities import KernelMatrix, KernelWith
-from lowland.blocks.components import Policy
-from lowland.blocks.diffusion import FunctionWith, GivenWith, Nystrom, NystromNearest
-from lowland.blocks.laplacian import (
+from lowland.blocks.distances.kernel_functions import KernelMatrix, KernelWith
+from lowland.blocks.manifolds.laplacian import (
     Laplacian,
     affinity_parts,
     among,
@@ -24,37 +22,39 @@ from lowland.blocks.laplacian import (
     require_graph,
     slowest_modes,
 )
-from lowland.blocks.neighbors import NeighborGraph, given_graph
-from lowland.blocks.trailing import Solver
+from lowland.blocks.manifolds.nystrom import FunctionWith, GivenWith, Nystrom, NystromNearest
+from lowland.blocks.neighbors.connectivity import Policy
+from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
+from lowland.blocks.spectra.trailing import Solver
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base import RandomState, param
-from lowland.methods.graphs import GraphMap
-from lowland.methods.parameters import Described
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.parameters import Described
 from lowland.run.run import Run, run_for
 
 _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg": "lobpcg", "amg": "amg"}
 
 
-class SpectralEmbedding(GraphMap):
+class SpectralEmbedding(GraphMap, verb="spectral-embedding"):
     """Spectral embedding (Laplacian eigenmaps): coordinates that change as little as they can along a graph's links.
 
     Problem: minimise sum_ij W_ij |y_i - y_j|² over Y (n, k) with Y'DY = I and Y'D1 = 0, where W_ij are the affinities
     of linked points and D = diag(W1). The answer: the eigenvectors of Ly = λDy, L = D - W, after the constant one.
 
-    1. Find the neighbours of each row, and join or drop parts that are not connected (``blocks.neighbors``,
-       ``blocks.components``); or compare all pairs by a kernel (``blocks.affinities``).
-    2. Weigh the links (``blocks.laplacian``).
-    3. Find the slowest eigenvectors of the Laplacian (``blocks.laplacian``, by ``blocks.trailing`` where it is sparse).
-    4. New rows: the mean of their neighbours' coordinates over 1 - λ (Nystrom, ``blocks.diffusion``).
+    1. Find the neighbours of each row, and join or drop parts that are not connected (``blocks.neighbors.graph``,
+       ``blocks.neighbors.connectivity``); or compare all pairs by a kernel (``blocks.distances.kernel_functions``).
+    2. Weigh the links (``blocks.manifolds.laplacian``).
+    3. Find the slowest eigenvectors of the Laplacian (``blocks.manifolds.laplacian``, by ``blocks.spectra.trailing`` where it is sparse).
+    4. New rows: the mean of their neighbours' coordinates over 1 - λ (Nystrom, ``blocks.manifolds.nystrom``).
 
     Cost: the search for neighbours, then about 12 n k̄ bytes and some hundreds of products with a matrix of k̄ links a
     point; affinity='rbf' n² numbers. Prefer ``DiffusionMap`` where rows lie denser in some places than in others,
     ``Isomap`` where distances along the sheet should be kept.
 
     Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (k,) of the Laplacian, ``affinity_matrix_`` (n, n) of the rows
-    kept, ``n_neighbors_``, ``gamma_``, ``t_`` (heat weights), ``points_`` (the rows kept), ``n_parts_``, ``part_``
-    (n,), ``kept_``, ``n_left_out_``, ``links_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``.
+    kept, ``n_neighbors_``, ``gamma_``, ``t_`` (heat weights), ``points_`` (the rows kept), ``n_connected_components_``, ``component_labels_``
+    (n,), ``embedded_mask_``, ``n_excluded_``, ``n_edges_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``.
 
     Reference: Belkin and Niyogi 2003, doi:10.1162/089976603321780317; new rows: Bengio et al. 2004, Advances in Neural
     Information Processing Systems 16.
@@ -69,8 +69,6 @@ class SpectralEmbedding(GraphMap):
     >>> bool(np.all(np.diff(z) > 0) or np.all(np.diff(z) < 0))  # the arc, unrolled
     True
     """
-
-    verb: ClassVar[str] = "spectral-embedding"
 
     n_components: int = param(2, "Dimensions of the embedding.", at_least=1, positional=True)
     affinity: (
@@ -102,7 +100,7 @@ class SpectralEmbedding(GraphMap):
     )
     drop_first: bool = param(True, "Leave out the first eigenvector, which is constant.")
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Affinities, Laplacian, slowest eigenvectors, coordinates."""
         X = run.to_array(rows, "SpectralEmbedding")
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
@@ -140,7 +138,7 @@ class SpectralEmbedding(GraphMap):
         kept = self._kept_mask
         self.reach_ = None if self.points_ is None else like(found.table()[1][kept, -1], X)
         found = found if kept.all() else found.among(kept)
-        W = link_weights(graph, self.weights, found=found, t=self.t_, label=to_numpy(self.part_)[kept])
+        W = link_weights(graph, self.weights, found=found, t=self.t_, label=to_numpy(self.component_labels_)[kept])
         return W, affinity_parts(W)
 
     def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
@@ -166,7 +164,7 @@ class SpectralEmbedding(GraphMap):
         label = affinity_parts(W)
         kept = kept_parts(label, self.disconnected, "SpectralEmbedding", remedy)
         self._keep_parts(label, kept, X)
-        self.links_added_, self.recall_ = 0, 1.0
+        self.n_edges_added_, self.recall_ = 0, 1.0
         self.points_ = None if self.affinity == "precomputed" else self._kept_rows(X)
         return (W if kept.all() else among(W, kept)), label[kept]
 

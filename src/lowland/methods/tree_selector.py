@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -11,10 +11,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.model_scores import Splitter, folds_of, scorer_of, tell_of_constants
-from lowland.blocks.selection import path_table
-from lowland.blocks.targets import Kind, Target
-from lowland.blocks.tree_importance import (
+from lowland.blocks.selection.one_standard_error import ValidationCurve
+from lowland.blocks.selection.scorers import Splitter, folds_of, scorer_of, tell_of_constants
+from lowland.blocks.selection.subset_search import path_table
+from lowland.blocks.selection.tree_importance import (
     features_of,
     in_own_units,
     leaves_at,
@@ -23,18 +23,20 @@ from lowland.blocks.tree_importance import (
     steps_of,
     validated,
 )
-from lowland.blocks.tree_pruning import Pruning, rules_of, weakest_links
-from lowland.blocks.validation_curves import Curve
+from lowland.blocks.selection.tree_pruning import Pruning, rules_of, weakest_links
+from lowland.blocks.statistics.targets import Kind, Target
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.selections import ColumnMap
+from lowland.methods.base.column_map import ColumnMap
+from lowland.methods.base.estimator import RandomState, param
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"regressor": "numbers", "classifier": "classes", None: "auto"}
 
 
-class TreeSelector(ColumnMap):
+class TreeSelector(
+    ColumnMap, verb="select-tree", reads_y=True, needs_y=True, width_parameter="n_features_to_select", order_free=False
+):
     """Selection by a decision tree: the columns in which a tree still splits after it was grown and pruned.
 
     Problem: minimise R(T) + α |leaves of T| over the trees T that pruning leaves of a grown one, R the impurity of the
@@ -42,9 +44,9 @@ class TreeSelector(ColumnMap):
 
     1. Grow a tree to the end on the ranks of the values, with scikit-learn's ``DecisionTreeClassifier`` or
        ``DecisionTreeRegressor``.
-    2. Find the complexity α at which every split goes, the weakest first (``blocks.tree_pruning``).
+    2. Find the complexity α at which every split goes, the weakest first (``blocks.selection.tree_pruning``).
     3. Grow one tree for each fold, prune it through all α, and choose α by the losses on the rows held out
-       (``blocks.tree_importance``, ``blocks.validation_curves``).
+       (``blocks.selection.tree_importance``, ``blocks.selection.one_standard_error``).
     4. Shuffle one column at a time of the rows held out: what the score loses is the column's importance.
     5. Rows keep the columns of the pruned tree, or the k most important.
 
@@ -62,18 +64,12 @@ class TreeSelector(ColumnMap):
     Examples
     --------
     >>> from lowland import TreeSelector
-    >>> from lowland.data import load
-    >>> wine = load("wine")
+    >>> from lowland.data import load_dataset
+    >>> wine = load_dataset("wine")
     >>> selector = TreeSelector().fit(wine.X, wine.y)
     >>> selector.get_support(indices=True).tolist(), round(selector.score_, 2)
     ([6, 10, 11, 12], 0.9)
     """
-
-    verb: ClassVar[str] = "select-tree"
-    reads_y: ClassVar[bool] = True
-    needs_y: ClassVar[bool] = True
-    counts: ClassVar[str | None] = "n_features_to_select"
-    order_free: ClassVar[bool] = False  # folds are stretches of rows
 
     n_features_to_select: int | None = param(
         None, "How many columns to keep, by permutation; None: those in which the pruned tree splits.", at_least=1,
@@ -98,7 +94,7 @@ class TreeSelector(ColumnMap):
     n_repeats: int = param(5, "How often a column is shuffled in each fold.", at_least=1)
     random_state: RandomState = param(None, "Seed of the shuffles, and of the order in which splits are tried.")
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Grow, prune, validate, shuffle; keep what is met in the pruned tree or matters most."""
         assert y is not None
         self._check_count(rows.d)
@@ -118,7 +114,7 @@ class TreeSelector(ColumnMap):
             pruning = Pruning.of(goes_at)
             stage.advance()
             losses = validated(model, Z, target.values, folds, pruning.alphas, stage.advance)
-            best = Curve.of(losses).chosen(self.rule)
+            best = ValidationCurve.of(losses).chosen(self.rule)
             model.set_params(ccp_alpha=float(pruning.alphas[best]))
             drops = shuffled_losses(model, scorer, Z, target, folds, self.n_repeats, self._generator(), stage.advance)
         pruned = in_own_units(clone(model).fit(Z, target.values), target)
@@ -160,7 +156,7 @@ class TreeSelector(ColumnMap):
         names: list[str],
     ) -> None:
         """Set what growing and pruning tell; numbers in their own units again."""
-        curve = Curve.of(losses)
+        curve = ValidationCurve.of(losses)
         unit = target.scale**2
         self.features_grown_ = features_of(grown.tree_)
         self.leaves_at_ = leaves_at(grown.tree_, goes_at, self.n_features_in_) * unit

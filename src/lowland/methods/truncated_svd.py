@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.axes import SolverOptions, singular_axes
-from lowland.blocks.moments import ColumnMoments, Moments
-from lowland.blocks.spectral import Eigenpairs
+from lowland.blocks.spectra.leading import Eigenpairs
+from lowland.blocks.spectra.principal_axes import SolverOptions, singular_axes
+from lowland.blocks.statistics.moments import ColumnMoments, Moments
 from lowland.data.rows import Rows
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import Affine, LinearMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import Affine, LinearMap
 from lowland.run.run import Run
 
 
-class TruncatedSVD(LinearMap):
+class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=True, min_rows=1):
     """Truncated singular value decomposition; on sparse tables of words, latent semantic analysis.
 
     Problem: the best approximation of rank k, min |X - U D V'|; V holds the leading eigenvectors of X'X, not centered.
 
-    1. Sum the Gram matrix X'X over the rows, or only apply it where it is too wide (``blocks.operators``).
-    2. Find its leading eigenpairs (``blocks.spectral``); singular values are their roots.
+    1. Sum the Gram matrix X'X over the rows, or only apply it where it is too wide (``blocks.spectra.operators``).
+    2. Find its leading eigenpairs (``blocks.spectra.leading``); singular values are their roots.
     3. Coordinates are XV, the way back is ZV'.
 
     Cost: one pass and n d² + d³ operations up to 2000 columns; beyond, a few passes of n d k. Sparse rows stay sparse.
@@ -37,15 +37,10 @@ class TruncatedSVD(LinearMap):
     Examples
     --------
     >>> from lowland import TruncatedSVD
-    >>> from lowland.data import load
-    >>> TruncatedSVD(2).fit_transform(load("iris").X).shape
+    >>> from lowland.data import load_dataset
+    >>> TruncatedSVD(2).fit_transform(load_dataset("iris").X).shape
     (150, 2)
     """
-
-    verb: ClassVar[str] = "truncated-svd"
-    streams: ClassVar[bool] = True
-    takes_sparse: ClassVar[bool] = True
-    least_rows: ClassVar[int] = 1
 
     n_components: int = param(2, "How many to keep.", at_least=1, positional=True)
     algorithm: Literal["arpack", "randomized"] = param(
@@ -65,7 +60,7 @@ class TruncatedSVD(LinearMap):
         """Fit to the rows of X."""
         return self._fit(X, y)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Leading eigenpairs of X'X, and the variance of the coordinates along them."""
         steps = None if self.n_iter == "auto" else int(self.n_iter)
         options = SolverOptions(self._generator(), self.tol, steps, self.n_oversamples)

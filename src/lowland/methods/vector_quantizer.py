@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import is_array, is_dask, like, to_numpy, xp_of
-from lowland.blocks.distances import DistancesTo, in_slabs
-from lowland.blocks.labels import NamedClass
-from lowland.blocks.moments import ColumnMoments
-from lowland.blocks.quantizing import (
+from lowland.blocks.codebooks.kmeans import (
     Codes,
     CodeSums,
     FromCodes,
     Quantization,
-    Sample,
+    RowSample,
     SumByCode,
     entropy_in_bits,
     lloyd,
 )
-from lowland.blocks.self_organizing import Frame, UnitOf, in_low_slabs
-from lowland.blocks.units import power_of_two
+from lowland.blocks.codebooks.som import CodebookScaling, UnitOf, in_low_slabs
+from lowland.blocks.distances.to_points import DistancesTo, in_slabs
+from lowland.blocks.statistics.labels import NamedClass
+from lowland.blocks.statistics.moments import ColumnMoments
+from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base import RandomState, param
-from lowland.methods.maps import RowMap
+from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.maps import RowMap
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 
-class VectorQuantizer(RowMap):
+class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", width_parameter="n_clusters"):
     """Vector quantisation: a code book of k prototypes by k-means; rows become distances to them, or one number.
 
     Problem: min Σ_i |x_i - w_c(i)|² over codes w_1 … w_k, c(i) being the code nearest to row i. Where it is reached,
     each code is the mean of the rows that it stands for.
 
-    1. Sum means and squares of the columns, by which rows are seen and the distortion is judged (``blocks.moments``).
-    2. Draw k rows far apart: greedy k-means++ from all rows, or from a sample of many (``blocks.quantizing``).
+    1. Sum means and squares of the columns, by which rows are seen and the distortion is judged (``blocks.statistics.moments``).
+    2. Draw k rows far apart: greedy k-means++ from all rows, or from a sample of many (``blocks.codebooks.kmeans``).
     3. Lloyd's iteration: a fold sums what each code has won, the codes move to the means. A code that won nothing goes
        to the row farthest from its own.
     4. Coordinates are the distances to the codes, or the number of the nearest; the way back is that code.
@@ -48,7 +48,7 @@ class VectorQuantizer(RowMap):
     ``SelfOrganizingMap`` where codes should be in order on a map, ``PCA`` where rows lie along directions.
 
     Attributes: ``cluster_centers_`` (k, d) the codes, ``counts_`` (k,) rows won by each (their weights), ``inertia_``
-    the sum of squares above, ``distortion_`` the same a row, ``explained_share_`` of the variance that the codes keep,
+    the sum of squares above, ``distortion_`` the same a row, ``explained_variance_fraction_`` of the variance that the codes keep,
     ``bits_per_row_`` log2 k, ``entropy_`` of the usage in bits, ``compression_`` bits of a row of floats over those
     of its code, ``trace_`` (distortion at the start and after each iteration), ``n_iter_``, ``converged_``,
     ``stopped_because_``, ``n_samples_``, ``labels_`` (n,) the codes of the rows, where these lie in memory.
@@ -59,16 +59,11 @@ class VectorQuantizer(RowMap):
     Examples
     --------
     >>> from lowland import VectorQuantizer
-    >>> from lowland.data import load
-    >>> quantizer = VectorQuantizer(3, output="index").fit(load("iris").X)
-    >>> quantizer.transform(load("iris").X).shape, round(quantizer.inertia_, 2)
+    >>> from lowland.data import load_dataset
+    >>> quantizer = VectorQuantizer(3, output="index").fit(load_dataset("iris").X)
+    >>> quantizer.transform(load_dataset("iris").X).shape, round(quantizer.inertia_, 2)
     ((150, 1), 78.86)
     """
-
-    verb: ClassVar[str] = "quantize"
-    streams: ClassVar[bool] = True
-    predicts: ClassVar[str] = "code"
-    counts: ClassVar[str | None] = "n_clusters"
 
     n_clusters: int = param(8, "Codes in the book.", at_least=1, positional=True)
     output: Literal["distances", "index"] = param(
@@ -93,24 +88,24 @@ class VectorQuantizer(RowMap):
         """Fit to the rows of X; ``sample_weight`` counts repetitions."""
         return self._fit(X, y, sample_weight)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments of the columns, a start, Lloyd's iteration; the best of several."""
         columns: ColumnMoments = run.fold(in_low_slabs(rows), ColumnMoments.of, weights, name="summing columns")
         self._check_count(columns)
         variance = float(np.sum(to_numpy(columns.squares))) / columns.n
         deviation = math.sqrt(variance)
         unit = 1.0 if 1e-3 < deviation < 1e3 else float(power_of_two(deviation))  # a division a number would be felt
-        frame = Frame(to_numpy(columns.mean), unit)
+        frame = CodebookScaling(to_numpy(columns.mean), unit)
         tol = self.tol * variance / rows.d / frame.unit**2
         rng, best = self._generator(), None
         n = len(weights) if weights is not None else columns.rows
         sample = None
         if isinstance(self.init, str) or self.settle_on_sample:
-            sample = Sample.of(rows, run, n, self.n_clusters, frame, weights, rng)
+            sample = RowSample.of(rows, run, n, self.n_clusters, frame, weights, rng)
         for _ in range(self.n_init if isinstance(self.init, str) else 1):
             start = self._start(sample, frame, rows.d, rng)
             if self.settle_on_sample and sample is not None and len(sample.Y) < columns.rows:
-                here = Frame(np.zeros(rows.d))
+                here = CodebookScaling(np.zeros(rows.d))
                 start = lloyd(
                     ArrayRows(sample.Y), LocalRun(run.settings), here, start, sample.weights, self.max_iter, tol
                 ).book.W
@@ -129,7 +124,7 @@ class VectorQuantizer(RowMap):
                 f"Choose at most {n}."
             )
 
-    def _start(self, sample: Sample | None, frame: Frame, d: int, rng: np.random.Generator) -> np.ndarray:
+    def _start(self, sample: RowSample | None, frame: CodebookScaling, d: int, rng: np.random.Generator) -> np.ndarray:
         """The first codes, (k, d), in the frame."""
         k = self.n_clusters
         if isinstance(self.init, str):
@@ -155,7 +150,7 @@ class VectorQuantizer(RowMap):
         self.counts_ = like(counts, mean, xp.float64)
         self.inertia_ = found.inertia
         self.distortion_ = found.trace[-1]
-        self.explained_share_ = 1 - found.inertia / total if total > 0 else 1.0
+        self.explained_variance_fraction_ = 1 - found.inertia / total if total > 0 else 1.0
         self.bits_per_row_ = math.log2(k)
         self.entropy_ = entropy_in_bits(counts)
         self.compression_ = 8.0 * dtype.itemsize * self.n_features_in_ / math.log2(k) if k > 1 else math.inf
@@ -242,7 +237,7 @@ class VectorQuantizer(RowMap):
         counts = to_numpy(self.counts_)
         return {
             "distortion a row": self.distortion_,
-            "share of variance kept": self.explained_share_,
+            "share of variance kept": self.explained_variance_fraction_,
             "bits a row": self.bits_per_row_,
             "bits a row before": bits,
             "entropy in bits": self.entropy_,

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import xp_of
 from lowland.arrays.precision import eps_of
-from lowland.blocks.moments import Moments
-from lowland.blocks.whitening import whitener
+from lowland.blocks.spectra.whitening_matrices import whitener
+from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base import param
-from lowland.methods.maps import Affine, MomentsMap
+from lowland.methods.base.estimator import param
+from lowland.methods.base.maps import Affine, MomentsMap
 from lowland.run.run import Run
 
 
-class Whitening(MomentsMap):
+class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
     """Whitening (sphering): a linear map after which the columns have unit variance and no correlation.
 
     Problem: W with W S W' = I, S the covariance of the rows. A rotated solution is one too, so ``method`` says what
     else is wanted: coordinates in order of variance (pca), as close to the columns as can be (zca), triangular
     (cholesky), or the same after standardising the columns (pca-cor, zca-cor).
 
-    1. Sum the moments of the rows (``blocks.moments``).
-    2. Form the whitening matrix from the eigenpairs of the covariance (``blocks.whitening``).
+    1. Sum the moments of the rows (``blocks.statistics.moments``).
+    2. Form the whitening matrix from the eigenpairs of the covariance (``blocks.spectra.whitening_matrices``).
     3. Coordinates are z = W(x - mean); the way back multiplies by the inverse of W on the span of the data.
 
     Cost: one pass, n d² + d³. Directions without variance are left out, never divided by zero: ``rank_`` counts the
@@ -40,15 +40,11 @@ class Whitening(MomentsMap):
     --------
     >>> import numpy as np
     >>> from lowland import Whitening
-    >>> from lowland.data import load
-    >>> Z = Whitening(method="zca").fit_transform(load("iris").X)
+    >>> from lowland.data import load_dataset
+    >>> Z = Whitening(method="zca").fit_transform(load_dataset("iris").X)
     >>> bool(np.allclose(np.cov(Z.T), np.eye(4)))
     True
     """
-
-    verb: ClassVar[str] = "whitening"
-    streams: ClassVar[bool] = True
-    takes_sparse: ClassVar[bool] = True
 
     n_components: int | None = param(
         None, "How many coordinates to keep (pca and pca-cor only); None for all.", at_least=1, positional=True
@@ -64,13 +60,13 @@ class Whitening(MomentsMap):
         """Fit to the rows of X; ``sample_weight`` counts repetitions."""
         return self._fit(X, y, sample_weight)
 
-    def solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Moments, then the matrix."""
         run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
-        self.solve_moments(self._moments, run)
+        self._solve_moments(self._moments, run)
 
-    def solve_moments(self, moments: Moments, run: Run) -> None:
+    def _solve_moments(self, moments: Moments, run: Run) -> None:
         """The whitening matrix of the merged covariance."""
         d = moments.mean.shape[0]
         if self.n_components is not None and self.method not in ("pca", "pca-cor"):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.canvas import INK, MARK, STRONG, WEAK, axes_for, called_as, figure_of, numbers, quiet
+from lowland.plots.style import INK, MARK, STRONG, WEAK, axes_for, called_as, figure_of, numbers, quiet
 
 
 @called_as(
@@ -27,8 +27,8 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     Examples
     --------
     >>> from lowland import PCA, plots
-    >>> from lowland.data import load
-    >>> pca = PCA().fit(load("iris").X)
+    >>> from lowland.data import load_dataset
+    >>> pca = PCA().fit(load_dataset("iris").X)
     >>> figure = plots.scree(pca.explained_variance_, pca.total_variance_, choice=2)
     """
     values = _line(values, "values")
@@ -67,8 +67,8 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     Examples
     --------
     >>> from lowland import PCA, plots
-    >>> from lowland.data import load
-    >>> pca = PCA().fit(load("iris").X)
+    >>> from lowland.data import load_dataset
+    >>> pca = PCA().fit(load_dataset("iris").X)
     >>> figure = plots.distortion_curve([pca.distortion(M) for M in range(5)], choice=2)
     """
     J = _line(distortions, "distortions")
@@ -101,8 +101,8 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
     Examples
     --------
     >>> from lowland import DiffusionMap, plots
-    >>> from lowland.data import load
-    >>> figure = plots.decay(DiffusionMap(10).fit(load("iris").X).eigenvalues_)
+    >>> from lowland.data import load_dataset
+    >>> figure = plots.decay(DiffusionMap(10).fit(load_dataset("iris").X).eigenvalues_)
     """
     values, times = _line(eigenvalues, "eigenvalues"), _line(times, "times")
     if (worst := float(np.abs(values).max())) > 1 + 1e-6:  # float32 rounds that much

@@ -1,13 +1,20 @@
 """Measures of an embedding: plain numbers that say how far it can be trusted."""
 
-from lowland.quality.dimension import intrinsic_dimension
-from lowland.quality.dimension_estimators import IntrinsicDimension
-from lowland.quality.distances import Shepard, normalized_stress, raw_stress, residual_variance, sammon_stress, shepard
-from lowland.quality.high_side import HighSide
-from lowland.quality.judge import judge
-from lowland.quality.labels import downstream, nearest_neighbor_accuracy, neighborhood_hit, silhouette
+from lowland.quality.amari import amari_distance
+from lowland.quality.class_separation import downstream, nearest_neighbor_accuracy, neighborhood_hit, silhouette
+from lowland.quality.dimension.estimation import intrinsic_dimension
+from lowland.quality.dimension.estimators import IntrinsicDimension
+from lowland.quality.distance_preservation import (
+    Shepard,
+    normalized_stress,
+    raw_stress,
+    residual_variance,
+    sammon_stress,
+    shepard,
+)
+from lowland.quality.evaluation import evaluate
 from lowland.quality.measure import Measure
-from lowland.quality.neighborhoods import (
+from lowland.quality.neighborhoods.rank_measures import (
     CoRanking,
     co_ranking,
     co_ranking_matrix,
@@ -18,9 +25,9 @@ from lowland.quality.neighborhoods import (
     trustworthiness,
     trustworthiness_and_continuity,
 )
-from lowland.quality.reconstruction import explained_share, reconstruction_error
-from lowland.quality.stability import stability
-from lowland.quality.unmixing import amari_distance
+from lowland.quality.original_space import HighSide
+from lowland.quality.reconstruction import explained_variance_fraction, reconstruction_error
+from lowland.quality.resampling import stability
 
 __all__ = [
     "CoRanking",
@@ -33,9 +40,9 @@ __all__ = [
     "co_ranking_matrix",
     "continuity",
     "downstream",
-    "explained_share",
+    "evaluate",
+    "explained_variance_fraction",
     "intrinsic_dimension",
-    "judge",
     "lcmc",
     "mean_relative_rank_errors",
     "nearest_neighbor_accuracy",

@@ -14,10 +14,10 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.distances import in_slabs
-from lowland.blocks.moments import ColumnMoments
+from lowland.blocks.distances.to_points import in_slabs
+from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.errors import DataError, DataTypeError
-from lowland.methods.maps import Affine, PointMap
+from lowland.methods.base.maps import Affine, PointMap
 from lowland.quality.measure import Measure
 
 _LEAST = 1e-290  # sums of squares below have lost digits
@@ -33,8 +33,8 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     Examples
     --------
     >>> from lowland import PCA, quality
-    >>> from lowland.data import load
-    >>> X = load("iris").X
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
     >>> pca = PCA(2).fit(X)
     >>> round(float(quality.reconstruction_error(pca, X)), 4), round(pca.distortion(), 4)
     (0.1014, 0.1014)
@@ -48,7 +48,7 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     return Measure("reconstruction error", float(each.mean()), each, "lower", about)
 
 
-def explained_share(model: Any, X: Any) -> Measure:
+def explained_variance_fraction(model: Any, X: Any) -> Measure:
     """Return the share of the variance of X that survives: 1 - (sum of |x - x̂|²) / (sum of |x - mean|²).
 
     For PCA and the rows it was fitted to this is the sum of ``explained_variance_ratio_``. New rows may give less, and
@@ -57,9 +57,9 @@ def explained_share(model: Any, X: Any) -> Measure:
     Examples
     --------
     >>> from lowland import PCA, quality
-    >>> from lowland.data import load
-    >>> X = load("iris").X
-    >>> round(quality.explained_share(PCA(2).fit(X), X).value, 4)
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
+    >>> round(quality.explained_variance_fraction(PCA(2).fit(X), X).value, 4)
     0.9777
     """
     rows, run, errors = _opened(model, X)

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
-from lowland.study.differences import above, because, only_one, ties, worse
-from lowland.study.downstream import NAME as ACCURACY
-from lowland.study.measuring import AREA, TRUST, TableFacts
-from lowland.study.opening import UNEVEN
-from lowland.study.plan import Size
+from lowland.study.plan import StudySize
 from lowland.study.result import Advice, Purpose, Score, Trial
+from lowland.study.scoring.knn_accuracy import NAME as ACCURACY
+from lowland.study.scoring.measures import AREA, TRUST, TableFacts
+from lowland.study.scoring.significance import above, because, only_one, ties, worse
+from lowland.study.table import UNEVEN
 
 ERROR = "reconstruction error"
 PLAIN = {"n_components", "random_state"}  # parameters that leave PCA what it is
@@ -27,7 +28,7 @@ PATIENCE = 10.0  # seconds that the best of equals may take before a faster one 
 
 
 def advise(
-    trials: Sequence[Trial], facts: TableFacts | None, size: Size, *, scaled: bool, counting: Sequence[str] = (),
+    trials: Sequence[Trial], facts: TableFacts | None, size: StudySize, *, scaled: bool, counting: Sequence[str] = (),
     complete: bool = True,
 ) -> tuple[Advice, ...]:  # fmt: skip
     """Return the advice for every purpose that the data allow, that of the stated one first.
@@ -49,7 +50,7 @@ def advise(
 # --- to see ---
 
 
-def _see(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
+def _see(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
     drawn = _of_size([t for t in _placed(done) if AREA in t.scores and not _keeps_columns(t)], size.k)
     if not drawn:
         return Advice("see", None, None, "No trial gave an embedding that could be measured: nothing is advised.", ())
@@ -94,7 +95,7 @@ def _see(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
 # --- to compress ---
 
 
-def _compress(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
+def _compress(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
     m, share = enough_components(facts.shares, KEEP)
     name, count, method = (None, None, None) if m >= size.d or share < KEEP else (_pca_of(done, m, size.k), m, "PCA")
     words = _by_components(m, share, size)
@@ -126,7 +127,7 @@ def _pca_of(done: list[Trial], m: int, k: int) -> str | None:
     return found.get(m, found.get(k))
 
 
-def _by_components(m: int, share: float, size: Size) -> str:
+def _by_components(m: int, share: float, size: StudySize) -> str:
     """What the spectrum of PCA says."""
     if share < KEEP:
         return (
@@ -176,7 +177,7 @@ def _better_than_pca(done: list[Trial], facts: TableFacts) -> tuple[Trial, float
 # --- to classify ---
 
 
-def _classify(done: list[Trial], facts: TableFacts, size: Size) -> Advice:
+def _classify(done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
     judged = _of_size([t for t in _placed(done) if ACCURACY in t.scores], size.k)
     if not judged:
         words = "No trial could be judged by its labels: a class has too few rows, or nothing was fitted."
@@ -226,7 +227,7 @@ def _guessing(facts: TableFacts) -> str:
 
 
 def _with_more_components(
-    done: list[Trial], best: Trial, facts: TableFacts, size: Size, evidence: tuple[str, ...]
+    done: list[Trial], best: Trial, facts: TableFacts, size: StudySize, evidence: tuple[str, ...]
 ) -> Advice:
     """Where the dimensions asked for are too few: the components of PCA that tell as much as all columns, if any do."""
     top, whole = best.scores[ACCURACY], facts.accuracy
@@ -248,7 +249,7 @@ def _with_more_components(
     return Advice("classify", _pca_of(done, m, size.k), m, words, evidence, "PCA")
 
 
-def _of_accuracy(judged: list[Trial], facts: TableFacts, size: Size) -> list[str]:
+def _of_accuracy(judged: list[Trial], facts: TableFacts, size: StudySize) -> list[str]:
     said = [_ranking(judged, ACCURACY)]
     if facts.accuracy is not None:
         said.append(f"From all {size.d} columns: {_number(facts.accuracy)}.")
@@ -305,14 +306,14 @@ def _simpler(chosen: Trial, other: Trial) -> str:
 
 
 def _is_linear(trial: Trial) -> bool:
-    from lowland.methods.maps import LinearMap
+    from lowland.methods.base.maps import LinearMap
 
     cls = load_method(trial.method)
-    return issubclass(cls, LinearMap) or cls.keeps_columns
+    return issubclass(cls, LinearMap) or traits_of(cls).selects_columns
 
 
 def _keeps_columns(trial: Trial) -> bool:
-    return bool(load_method(trial.method).keeps_columns)
+    return bool(traits_of(load_method(trial.method)).selects_columns)
 
 
 def _ranking(trials: list[Trial], name: str) -> str:
@@ -323,7 +324,7 @@ def _ranking(trials: list[Trial], name: str) -> str:
     return f"{name[:1].upper()}{name[1:]}: {told}{more}."
 
 
-def _of_dimension(facts: TableFacts, size: Size) -> list[str]:
+def _of_dimension(facts: TableFacts, size: StudySize) -> list[str]:
     if facts.dimension is None or facts.dimension_low is None or facts.dimension_high is None:
         return []
     told = (
@@ -342,7 +343,7 @@ def _of_counting(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _of_no_classes(size: Size) -> list[str]:
+def _of_no_classes(size: StudySize) -> list[str]:
     return [f"Nothing is advised to classify, since {size.no_classes}."] if size.no_classes else []
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lowland.errors import ParameterError
-from lowland.methods.parameters import parameters_of
+from lowland.methods.base.parameters import parameters_of
+from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import Entry, entries, load_method
+from lowland.study.parameter_grid import Sweep, checked_sweep, combinations, method_named, told
 from lowland.study.result import Purpose
-from lowland.study.sweeps import Sweep, checked_sweep, combinations, method_named, told
 
 PAIRS = 5_000  # rows up to which all pairs are compared; beyond, landmarks stand for all
 GEODESICS = 12_000  # the same for distances along a graph
@@ -29,7 +30,7 @@ DOUBLES = {
 
 
 @dataclass(frozen=True)
-class Size:
+class StudySize:
     """What a plan is made for."""
 
     n: int
@@ -64,7 +65,7 @@ class _Choice:
     fitted_rows: int | None = None
 
 
-def _isomap(size: Size) -> _Choice:
+def _isomap(size: StudySize) -> _Choice:
     return _with_landmarks({"n_neighbors": size.neighbors(10)}, size.n > GEODESICS)
 
 
@@ -75,7 +76,7 @@ def _with_landmarks(parameters: dict[str, Any], many: bool) -> _Choice:
     return _Choice({**parameters, "n_landmarks": LANDMARKS}, (note,))
 
 
-def _on_a_sample(size: Size) -> _Choice:
+def _on_a_sample(size: StudySize) -> _Choice:
     if size.n <= PAIRS:
         return _Choice()
     note = f"Fitted to {SAMPLE:,} rows spread evenly; the others were placed among them, since they are many."
@@ -83,7 +84,7 @@ def _on_a_sample(size: Size) -> _Choice:
 
 
 # SpectralEmbedding counts a point among its own neighbours, as scikit-learn's does.
-_SETTINGS: dict[str, Callable[[Size], _Choice]] = {
+_SETTINGS: dict[str, Callable[[StudySize], _Choice]] = {
     "Isomap": _isomap,
     "LocallyLinearEmbedding": lambda size: _Choice({"n_neighbors": size.neighbors(12)}),
     "SpectralEmbedding": lambda size: _Choice({"n_neighbors": size.neighbors(10) + 1}),
@@ -98,7 +99,7 @@ _SETTINGS: dict[str, Callable[[Size], _Choice]] = {
 
 
 def plan(
-    size: Size, methods: Literal["all"] | str | Sequence[str] = "all", sweep: Sweep | None = None
+    size: StudySize, methods: Literal["all"] | str | Sequence[str] = "all", sweep: Sweep | None = None
 ) -> tuple[Planned, ...]:
     """Return every trial of a study in the order of the registry, what is left out with its reason."""
     values = checked_sweep(sweep)
@@ -131,10 +132,11 @@ def _asked(methods: Any) -> list[Entry] | None:
     return found
 
 
-def _trials_of(e: Entry, size: Size, values: dict[str, list[Any]], named: bool) -> list[Planned]:
+def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: bool) -> list[Planned]:
     """The trials of one method: one, or one for each combination of the values swept over."""
     cls = load_method(e.name)
-    why = _why_not(e, cls, size, named)
+    traits = traits_of(cls)
+    why = _why_not(e, traits, size, named)
     if why is not None:
         return [Planned(e.name, e.name, left_out=why)]
     choice = _SETTINGS.get(e.name, lambda size: _Choice())(size)
@@ -142,7 +144,9 @@ def _trials_of(e: Entry, size: Size, values: dict[str, list[Any]], named: bool) 
     if size.seed and any(flag.name == "random_state" for flag in e.flags):
         parameters["random_state"] = size.seed  # 0 is what methods draw by themselves
     defaults = {flag.name: flag.default for flag in e.flags}
-    counts = {cls.counts: parameters[cls.counts]} if cls.counts in parameters else {}
+    counts = (
+        {traits.width_parameter: parameters[traits.width_parameter]} if traits.width_parameter in parameters else {}
+    )
     if counts and size.k != next(iter(counts.values())):
         most = next(iter(counts.values()))
         notes = (*notes, f"There can be {most} dimension{'s' * (most > 1)} at most, where {size.k} were asked for.")
@@ -168,31 +172,32 @@ def _given_up(swept: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _why_not(e: Entry, cls: Any, size: Size, named: bool) -> str | None:
+def _why_not(e: Entry, traits: Traits, size: StudySize, named: bool) -> str | None:
     """Why a method does not take part, in a sentence that reads well of several at once; None where it does."""
     if e.name in DOUBLES and not named:
         return DOUBLES[e.name]
-    if (cls.needs_y or (cls.keeps_columns and not named)) and size.classes is None:
+    if (traits.needs_y or (traits.selects_columns and not named)) and size.classes is None:
         unmet = f", and {size.no_classes}" if size.no_classes else ": give labels, one a row"
         return f"Classes are needed to learn from{unmet}."
-    if cls.keeps_columns and size.purpose != "classify" and not named:
+    if traits.selects_columns and size.purpose != "classify" and not named:
         return "Columns are kept as they are, to predict labels: this is tried where the purpose is to classify."
-    if size.n < cls.least_rows:
-        return f"{e.name} needs at least {cls.least_rows} rows, and there are {size.n}."
-    if cls.counts is None and size.k != 2:
+    if size.n < traits.min_rows:
+        return f"{e.name} needs at least {traits.min_rows} rows, and there are {size.n}."
+    if traits.width_parameter is None and size.k != 2:
         return f"{e.name} places rows on a map of two dimensions, and {size.k} were asked for."
     return None
 
 
-def _count(e: Entry, cls: Any, size: Size) -> dict[str, Any]:
+def _count(e: Entry, cls: Any, size: StudySize) -> dict[str, Any]:
     """How many dimensions are asked of a method: k, or as many as it can give."""
-    if cls.counts is None:
+    traits = traits_of(cls)
+    if traits.width_parameter is None:
         return {}
-    most = next(p.limits.get("at most", size.k) for p in parameters_of(cls) if p.name == cls.counts)
+    most = next(p.limits.get("at most", size.k) for p in parameters_of(cls) if p.name == traits.width_parameter)
     if e.name == "LinearDiscriminantAnalysis":
         assert size.classes is not None
         most = min(size.d, size.classes - 1)
-    return {cls.counts: min(size.k, int(most))}
+    return {traits.width_parameter: min(size.k, int(most))}
 
 
 def most_neighbors(trials: Sequence[Planned], n: int) -> int:
@@ -202,7 +207,7 @@ def most_neighbors(trials: Sequence[Planned], n: int) -> int:
 
 def shared_neighbors(trial: Planned, n: int) -> int | None:
     """Return how many of the nearest a trial takes from the shared graph; None: it is on no graph, or on its own."""
-    from lowland.methods.graphs import GraphMap
+    from lowland.methods.base.graph_map import GraphMap
 
     cls = load_method(trial.method)
     if not issubclass(cls, GraphMap) or trial.fitted_rows is not None:

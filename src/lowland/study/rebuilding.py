@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from lowland.errors import ParameterError
+from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.study.result import Purpose, StudyResult
 
@@ -35,5 +36,6 @@ def _advised(study: StudyResult, purpose: str) -> tuple[str, dict[str, Any]]:
     trial = None if advice.trial is None else study[advice.trial]
     if trial is not None and trial.n_components == advice.n_components:
         return trial.method, trial.parameters
-    count = {load_method(advice.method).counts: advice.n_components}  # more components than were tried
+    width = traits_of(load_method(advice.method)).width_parameter
+    count: dict[str, Any] = {} if width is None else {width: advice.n_components}  # more components than were tried
     return advice.method, count if trial is None else {**trial.parameters, **count}

@@ -151,7 +151,7 @@ class StudyResult:
         return write_report(self, path)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the study as study.json and points.parquet into a folder; ``lowland.study.load`` reads them."""
-        from lowland.study.plain import save_study
+        """Write the study as study.json and points.parquet into a folder; ``lowland.study.load_study`` reads them."""
+        from lowland.study.serialization import save_study
 
         return save_study(self, folder)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lowland.plots.canvas import COLORS
+from lowland.plots.style import COLORS
 from lowland.study.report import write_report
 from lowland.study.result import Advice, Curve, Score
 

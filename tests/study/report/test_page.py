@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowland
-from lowland.data import load
+from lowland.data import load_dataset
 from lowland.errors import FileProblem, MissingFile, ParameterError
-from lowland.plots.canvas import COLORS
+from lowland.plots.style import COLORS
 from lowland.study.report import report_html, write_report
-from lowland.study.report.blocks import STEPS, Blocks, codes_of, column, rounded
+from lowland.study.report.columns import STEPS, Blocks, codes_of, column, rounded
 from lowland.study.report.content import content
-from lowland.study.report.meanings import MEANINGS, meaning_of
+from lowland.study.report.definitions import MEANINGS, meaning_of
 from lowland.study.report.page import SCRIPTS, _static, as_json
 
 from . import results
@@ -139,7 +139,7 @@ def test_many_components_are_kept_while_they_are_small(monkeypatch):
 
 
 def test_every_measure_of_a_study_has_a_meaning_in_general():
-    iris = load("iris")
+    iris = load_dataset("iris")
     study = lowland.compare(iris.X[::3], iris.y[::3], ["pca", "lda"], cache=False)
     said, _ = content(study)
     assert set(said["meanings"]) <= set(MEANINGS)

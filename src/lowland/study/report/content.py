@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lowland.study.differences import apart
-from lowland.study.measuring import neighbors_for
-from lowland.study.plain import plain_parameters
-from lowland.study.report.blocks import SHADES, STEPS, Blocks, codes_of, column, rounded, value_range
-from lowland.study.report.meanings import meaning_of
+from lowland.study.report.columns import SHADES, STEPS, Blocks, codes_of, column, rounded, value_range
+from lowland.study.report.definitions import meaning_of
 from lowland.study.result import Curve, Score, StudyResult, Table, Trial
+from lowland.study.scoring.measures import neighbors_for
+from lowland.study.scoring.significance import apart
+from lowland.study.serialization import plain_parameters
 
 MOST_BYTES = 24_000_000  # of coordinates: where all components take more, the first two are drawn alone
 MOST_EXACT = 2_000_000  # values of columns: where there are more, they are rounded to steps of their range

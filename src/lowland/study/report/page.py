@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lowland.errors import FileProblem, MissingFile, ParameterError
-from lowland.plots.canvas import COLORS
+from lowland.plots.style import COLORS
 from lowland.study.report.content import content
 from lowland.study.result import StudyResult
 

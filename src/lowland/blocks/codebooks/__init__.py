@@ -1,0 +1,1 @@
+"""Code books: self-organizing maps and k-means."""

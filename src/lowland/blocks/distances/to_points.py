@@ -1,0 +1,257 @@
+"""Distances: of rows to points in any metric, and matrices of distances that were given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, device_of, is_torch, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.precision import as_double, eps_of
+from lowland.blocks.distances.metrics import METRICS, Metric, function_name
+from lowland.blocks.distances.metrics import (
+    squared_euclidean as squared_euclidean,  # for those who need no other metric
+)
+from lowland.blocks.statistics.rescaling import largest_of, unit_of
+from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows
+from lowland.errors import DataError, DataWarning, warn
+from lowland.run.run import Run, all_finite
+
+_PORTION = 1 << 18  # distances measured at a time on the host, where all are kept
+_HAIR = 1e4  # times the rounding of the largest distance: what below it is negative or unequal was meant to be right
+_MISSING = "is missing (NaN): MDS takes missing distances, this method does not"
+_NEGATIVE = "is negative: no distance is. Pass distances, not similarities or a kernel"
+_TILE = 256  # rows and columns of a matrix that are compared with their mirror image at a time
+
+
+@dataclass(frozen=True)
+class DistancesTo:
+    """The distances of a slab's rows to given points, (m, p); an object, so that it can travel to a worker."""
+
+    points: Array  # (p, d)
+    metric: Metric = "euclidean"
+    params: dict[str, Any] = field(default_factory=dict)
+    unit: float = 1.0  # in which rows are measured
+
+    @classmethod
+    def of(cls, points: Array, metric: Metric, params: dict[str, Any] | None) -> Self:
+        """With what the metric learns from the points, in a unit whose squares are numbers."""
+        params = params or {}
+        if callable(metric):
+            return cls(points, metric, params)
+        named = METRICS[metric]
+        single = points.dtype == xp_of(points).float32  # whose squares are taken in float64
+        unit = 1.0 if single or named.power is None else unit_of(points)
+        return cls(points, metric, params if named.learn is None else named.learn(points, **params), unit)
+
+    def __call__(self, X: Array) -> Array:
+        """Of one slab, in its precision; NaN of a row that is not finite, whatever the metric makes of it."""
+        xp = xp_of(X)
+        D = self._measured(as_double(X), like(self.points, X, xp.float64))
+        if not all_finite(X):
+            D = xp.where(xp.all(xp.isfinite(X), axis=1)[:, None], D, xp.full_like(D, float("nan")))
+        return xp.astype(D, X.dtype, copy=False)
+
+    def _measured(self, A: Array, B: Array) -> Array:
+        if callable(self.metric):
+            return like(self._by_function(to_numpy(A), to_numpy(B)), A)
+        named, c = METRICS[self.metric], self.unit
+        if c == 1:
+            return named.of(A, B, **self.params)
+        D = named.of(A / c, B / c, **self.params)
+        for _ in range(named.power or 0):
+            D = D * c
+        return D
+
+    def _by_function(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """A function of two rows, pair by pair, (m, p)."""
+        assert callable(self.metric)
+        D = np.asarray([[float(self.metric(a, b, **self.params)) for b in B] for a in A])
+        if not np.isfinite(D).all() and np.isfinite(A).all():
+            i, j = np.argwhere(~np.isfinite(D))[0]
+            raise DataError(
+                f"The metric {function_name(self.metric)} returned {D[i, j]} for the rows {_shown(A[i])} and "
+                f"{_shown(B[j])}. It must return a finite number for any two rows."
+            )
+        return D
+
+
+def _shown(row: np.ndarray) -> str:
+    few = ", ".join(f"{value:.4g}" for value in row[:4])
+    return f"[{few}, …]" if len(row) > 4 else f"[{few}]"
+
+
+def own_array(rows: Rows, X: Array) -> Array:
+    """Return X, what ``rows.to_array()`` gave, or a copy where it is the caller's own array.
+
+    A model keeps it to measure new rows against; the caller may write to his.
+    """
+    if isinstance(rows, ArrayRows) and X.dtype == rows.X.dtype:
+        return xp_of(X).asarray(X, copy=True)
+    return X
+
+
+def distance_matrix(
+    X: Array, run: Run, metric: Metric = "euclidean", params: dict[str, Any] | None = None, *, single: bool = False
+) -> Array:
+    """Return the distances of all pairs of rows, (n, n), in the precision of X; ``single``: kept in float32."""
+    n = X.shape[0]
+    xp = xp_of(X)
+    D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(X))
+    start = 0
+    slabs = in_slabs(ArrayRows(X), n)
+    if not on_accelerator(X):  # the steps between rows and distances need several such slabs
+        slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
+    for part in run.map_rows(DistancesTo.of(X, metric, params), slabs, name="measuring distances"):
+        D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
+        start += part.shape[0]
+    return D if callable(metric) else _with_zero_diagonal(D)
+
+
+def _with_zero_diagonal(D: Array) -> Array:
+    """A point is not away from itself, also where the metric has no say: the cosine of a row of zeros."""
+    if isinstance(D, np.ndarray):
+        np.fill_diagonal(D, 0)
+        return D
+    return D.fill_diagonal_(0) if is_torch(D) else D * (1 - like(xp_of(D).eye(D.shape[0]), D))
+
+
+def in_slabs(rows: Rows, width: int) -> Rows:
+    """The same rows in slabs low enough for results of ``width`` columns."""
+    if isinstance(rows, ArrayRows):  # views, cut on whichever device holds them
+        most = slab_rows(max(width, rows.d), rows.dtype.itemsize, accelerator=on_accelerator(rows.X))
+        return replace(rows, most_rows=most) if most < rows.slab else rows
+    most = slab_rows(max(width, rows.d), rows.dtype.itemsize)
+    return SlicedRows(rows, most) if most < rows.slab and not isinstance(rows, DaskRows) else rows
+
+
+# --- matrices that were given -----------------------------------------------------------------------------------------
+
+
+def check_distances(D: Array, *, missing: bool = False, source: str = "The distance matrix") -> Array:
+    """Return a matrix of distances, or refuse what is none, naming the entry; ``missing``: NaN stands for one unknown.
+
+    What only rounding keeps from being one is mended in a copy: a hair below zero, off the mirror image, or on the
+    diagonal, beside the largest distance.
+    """
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        raise DataError(
+            f"{source} has shape {tuple(D.shape)}. It must be square, with one row and one column a point; pass rows "
+            "with another metric than 'precomputed' to have distances computed."
+        )
+    if _plainly_distances(D):
+        return D
+    xp = xp_of(D)
+    largest = largest_of(D)
+    hair = _HAIR * eps_of(D) * largest
+    for start, block, mirror in _mirrored(D):
+        for fault, words in (
+            (xp.isnan(block) & (not missing), _MISSING),
+            (xp.isinf(block), "is infinite: the points are not connected. Keep one connected part, or join the parts"),
+            (block < -hair, _NEGATIVE),
+        ):
+            _refuse(fault, start, block, words, source)
+        unequal = xp.abs(block - mirror) > hair
+        if missing:
+            unequal = unequal | (xp.isnan(block) != xp.isnan(mirror))
+        if bool(xp.any(unequal)):
+            words = f"differs from its mirror image: the matrix is not symmetric. {_symmetric_remedy(D)}"
+            _refuse(unequal, start, block, words, source)
+    diagonal = to_numpy(xp.linalg.diagonal(D))
+    if np.any(np.abs(diagonal) > eps_of(D) ** 0.5 * largest):
+        i = int(np.argmax(np.abs(diagonal)))
+        raise DataError(
+            f"{source} has {diagonal[i]:g} at [{i}, {i}]. The diagonal must be zero: a point is not away from itself. "
+            "Set it so with np.fill_diagonal(D, 0), if the rest are distances."
+        )
+    mended = (D + D.T) / 2
+    return _with_zero_diagonal(xp.where(mended < 0, xp.zeros_like(mended), mended))
+
+
+def _symmetric_remedy(D: Array) -> str:
+    """What to do about a matrix that is not symmetric: one triangle may hold all there is."""
+    host = np.nan_to_num(to_numpy(D))
+    if not np.tril(host, -1).any() or not np.triu(host, 1).any():
+        return "Only one triangle is filled: pass D + D.T"
+    return "Are its rows in the order of its columns? If only noise sets them apart, pass (D + D.T) / 2"
+
+
+def _plainly_distances(D: Array) -> bool:
+    """Whether D is finite, not negative, zero on its diagonal and symmetric to the last bit: nothing is left to tell.
+
+    Tiles are compared with their mirror images while both lie in the cache; a device is asked once, at the end.
+    """
+    xp = xp_of(D)
+    n = D.shape[0]
+    tile = _TILE if isinstance(D, np.ndarray) else 16 * _TILE  # other libraries take longer to begin
+    good = xp.all(xp.linalg.diagonal(D) == 0)
+    borders = [(start, min(start + tile, n)) for start in range(0, n, tile)]
+    for place, (a, b) in enumerate(borders):
+        for c, d in borders[place:]:
+            part, mirror = D[a:b, c:d], D[c:d, a:b].T
+            good = good & xp.all((part == mirror) & (part >= 0) & (part < xp.inf))
+            if isinstance(D, np.ndarray) and not good:
+                return False
+    return bool(good)
+
+
+def _mirrored(D: Array) -> Iterator[tuple[int, Array, Array]]:
+    """Blocks of rows with the same blocks of columns, turned: no second matrix is made."""
+    step = slab_rows(D.shape[0], 8)
+    for start in range(0, D.shape[0], step):
+        stop = min(start + step, D.shape[0])
+        yield start, D[start:stop, :], D[:, start:stop].T
+
+
+def _refuse(fault: Array, start: int, block: Array, words: str, source: str) -> None:
+    if bool(xp_of(fault).any(fault)):
+        i, j = np.argwhere(to_numpy(fault))[0]
+        raise DataError(f"{source} has {float(block[int(i), int(j)]):g} at [{start + i}, {j}], which {words}.")
+
+
+def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray | None = None) -> Array:
+    """Return the distances of new points to fitted ones, (m, n), or refuse what is none; ``missing``: NaN is unknown.
+
+    ``columns`` says which fitted points these are (None: all). What rounding put below zero is zero in a copy.
+    """
+    xp = xp_of(D)
+    good = (D >= 0) & ~xp.isinf(D)
+    if bool(xp.all(good | xp.isnan(D) if missing else good)):
+        return D
+    hair = _HAIR * eps_of(D) * largest_of(D)
+    for fault, words in (
+        (xp.isnan(D) & (not missing), _MISSING),
+        (xp.isinf(D), "is infinite: the point is not connected to the others"),
+        (D + hair < 0, _NEGATIVE),
+    ):
+        if bool(xp.any(fault)):
+            i, j = (int(place) for place in np.argwhere(to_numpy(fault))[0])
+            point = j if columns is None else int(columns[j])
+            raise DataError(
+                f"The distance of a new point to the fitted point {point} is {float(D[i, j]):g}, which {words}."
+            )
+    return xp.where(D < 0, xp.zeros_like(D), D)
+
+
+def warn_of_a_matrix(X: Array, owner: str) -> None:
+    """Warn where rows look like a matrix of distances."""
+    n, d = X.shape
+    if n != d or n < 3:
+        return
+    A = to_numpy(X)
+    if np.all(np.diagonal(A) == 0) and np.array_equal(A, A.T):
+        warn(
+            f"The rows given to {owner} look like a matrix of distances: symmetric with a diagonal of zeros. They are "
+            "taken as rows; pass metric='precomputed' if they are distances.",
+            DataWarning,
+        )
+
+
+def warn_of_one_point(owner: str) -> None:
+    """Warn where all points are one."""
+    warn(
+        f"All points given to {owner} coincide: every distance is zero, and so are all coordinates. Check the data.",
+        DataWarning,
+    )

@@ -1,0 +1,1 @@
+"""Factor analysis: maximum likelihood, rotations, adequacy."""

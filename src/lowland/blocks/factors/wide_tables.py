@@ -1,0 +1,148 @@
+"""Factor analysis of many columns: the maximum of ``blocks.factors.maximum_likelihood``, by the k leading eigenpairs alone.
+
+The deviance at log uniquenesses x, the loadings being the best for them, and its slope need no more of the eigenpairs
+(θ, ω) of Ψ^-1/2 R Ψ^-1/2 than the kept ones, since all of them together have Σ ω_i² = 1 and Σ θ ω_i² = 1/ψ_i:
+
+deviance = Σ x + Σ_K (1 + log θ - θ) + Σ 1/ψ,    slope_i = 1 - 1/ψ_i - Σ_K (1 - θ) ω_i².
+
+The curvature by log uniquenesses is near the identity where columns are many: a limited-memory search needs few steps.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
+from lowland.run.local import blas_on_one_thread
+from lowland.run.run import Run
+
+MANY = 400  # columns from which this route is the faster one
+_FEW = 0.2  # share of the columns above which that many eigenpairs cost as much as all
+_FLAT = 1e-7  # slope of the deviance, per log uniqueness, at which the search ends
+_FLATTEST = 1e-5  # what counts as flat where rounding lets no step go further down
+_QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
+_MEMORY = 20  # steps that the search remembers
+
+
+@dataclass(frozen=True)
+class Root:
+    """A correlation matrix R, and where its rank is low a root of it, R = Z'Z, that is cheaper to work with."""
+
+    R: np.ndarray  # (d, d)
+    Z: np.ndarray | None = None  # (r, d)
+
+    def suits(self, k: int) -> bool:
+        """Whether k factors are better found by this route."""
+        d = len(self.R)
+        return self.Z is not None or (d >= MANY and k <= _FEW * d)
+
+    def pairs(self, x: np.ndarray, k: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k leading eigenvalues and eigenvectors of Ψ^-1/2 R Ψ^-1/2, as far as they exceed 1."""
+        s = np.exp(-x / 2)
+        if self.Z is None:
+            A = self.R * np.outer(s, s)
+            found = leading_eigenpairs(A, k, run=run, solver="krylov", tol=_SURE, max_iter=_QUICK_STEPS)
+            if not found.converged:  # a flat spectrum
+                found = leading_eigenpairs(A, k, run=run, solver="eigh")
+            above = found.values > 1
+            return found.values[above], found.vectors[:, above]
+        B = self.Z * s  # (r, d)
+        with blas_on_one_thread() if len(B) <= MANY else nullcontext():  # its threads would wait for each other
+            found = leading_eigenpairs(B @ B.T, min(k, len(B)), run=run, solver="eigh")
+        above = found.values > 1
+        return found.values[above], B.T @ (found.vectors[:, above] / np.sqrt(found.values[above]))
+
+    def first(self, k: int, lower: float) -> np.ndarray:
+        """Return Jöreskog's first uniquenesses of a low rank R, shrunk by a tenth towards no correlation."""
+        assert self.Z is not None
+        r, d = self.Z.shape
+        if k == d:
+            return np.full(d, lower)  # any small Ψ fits exactly, none is small enough where R is singular
+        C = np.linalg.cholesky(np.eye(r) + 9 * self.Z @ self.Z.T)  # the lemma: only r x r is inverted
+        inverse = 10 - 90 * np.sum(np.linalg.solve(C, self.Z) ** 2, axis=0)  # (d,) of 0.9 R + 0.1 I
+        return np.clip((1 - k / (2 * d)) / inverse, lower, 1.0)
+
+
+@dataclass(frozen=True)
+class Leading:
+    """The deviance at log uniquenesses x, from the leading eigenpairs."""
+
+    x: np.ndarray  # (d,)
+    theta: np.ndarray  # (kept,) falling, above 1
+    omega: np.ndarray  # (d, kept)
+
+    @classmethod
+    def at(cls, x: np.ndarray, root: Root, k: int, run: Run) -> Leading:
+        """Return the deviance at log uniquenesses x."""
+        return cls(x, *root.pairs(x, k, run))
+
+    @property
+    def value(self) -> float:
+        """The deviance."""
+        kept = float(np.sum(1 + np.log(self.theta) - self.theta))
+        return float(np.sum(self.x)) + kept + float(np.sum(np.exp(-self.x)))
+
+    @cached_property
+    def slope(self) -> np.ndarray:
+        """Its derivative by x, (d,)."""
+        return 1 - np.exp(-self.x) - self.omega**2 @ (1 - self.theta)
+
+    def steepest(self, bottom: float) -> float:
+        """The largest slope of a uniqueness that no bound holds."""
+        held = ((self.x <= bottom) & (self.slope > 0)) | ((self.x >= 0) & (self.slope < 0))
+        return float(np.max(np.abs(self.slope[~held]), initial=0.0))
+
+    @property
+    def rounding(self) -> float:
+        """The error of the eigenvalues, and so of the slope."""
+        return 16 * float(np.finfo(np.float64).eps) * float(np.max(self.theta, initial=1.0))
+
+    def loadings(self, k: int) -> np.ndarray:
+        """The best loadings, Ψ^1/2 Ω_K (Θ_K - I)^1/2, (d, k)."""
+        L = np.zeros((len(self.x), k))
+        L[:, : len(self.theta)] = np.exp(self.x / 2)[:, None] * self.omega * np.sqrt(self.theta - 1)
+        return fix_signs(L)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where a search ended, the deviance after each of its iterations, and why it ended ("" before the maximum)."""
+
+    end: Leading
+    trace: tuple[float, ...]
+    reason: str
+
+
+def search(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> Found:
+    """Minimise the deviance over log uniquenesses between ``lower`` and 1, by L-BFGS (Byrd and others 1995)."""
+    from scipy.optimize import Bounds, minimize
+
+    bottom, trace = math.log(lower), []
+    first = np.clip(np.log(psi), bottom, 0.0)
+
+    def deviance(x: np.ndarray) -> tuple[float, np.ndarray]:
+        here = Leading.at(x, root, k, run)
+        return here.value, here.slope
+
+    with run.stage("fitting factors", max_iter) as stage:
+
+        def tell(intermediate_result: object) -> None:
+            trace.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
+            stage.advance()
+
+        limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": _MEMORY, "ftol": 1e-15, "gtol": _FLAT}
+        ended = minimize(
+            deviance, first, jac=True, method="L-BFGS-B", bounds=Bounds(bottom, 0.0), callback=tell, options=limits
+        )
+    end = Leading.at(np.clip(ended.x, bottom, 0.0), root, k, run)
+    steepest, reason = end.steepest(bottom), ""
+    if steepest <= max(_FLAT, end.rounding):
+        reason = "the slope is zero"
+    elif len(trace) < max_iter and steepest <= _FLATTEST + 100 * end.rounding:
+        reason = "rounding lets it go no further"
+    return Found(end, tuple(trace) or (end.value,), reason)

@@ -1,0 +1,1 @@
+"""Kernel PCA: axes in feature space and pre-images."""

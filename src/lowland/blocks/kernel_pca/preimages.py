@@ -1,0 +1,104 @@
+"""Pre-images: rows whose features lie near given coordinates in the feature space of a kernel."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from lowland.arrays.namespace import Array, device_of, like, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.distances.kernel_functions import KernelWith
+from lowland.blocks.distances.to_points import squared_euclidean
+from lowland.errors import DataError, warn
+from lowland.run.run import Run
+
+_STEPS = 500  # of the fixed point
+_SETTLED = 1e-6  # movement, as a share of the spread of the points, that ends it
+_FADED = 1e-12  # a sum of weights this small, beside their sizes, points nowhere
+
+
+@dataclass(frozen=True)
+class RidgePreImages:
+    """Rows by kernel ridge regression on coordinates: x = k(z)'B (Bakir, Weston and Schölkopf 2004)."""
+
+    kernel: KernelWith  # with the coordinates that were learnt from
+    B: Array  # (p, d)
+
+    def __call__(self, Z: Array) -> Array:
+        """Of one slab of coordinates."""
+        K = self.kernel(Z)
+        return K @ like(self.B, K)
+
+
+def require_ridge(p: int, run: Run) -> None:
+    """Refuse, before anything is allocated, a regression on more points than fit the budget."""
+    run.require(3 * 8 * p * p, f"The way back by ridge regression on {p} points", "Set n_landmarks")
+
+
+def ridge_coefficients(kernel: KernelWith, X: Array, alpha: float, run: Run) -> Array:
+    """Return B with (K + αI) B = X, (p, d) float64, K the kernel of the coordinates with each other."""
+    assert kernel.points is not None
+    Z = as_double(kernel.points)
+    p = Z.shape[0]
+    xp = xp_of(Z)
+    K = kernel(Z) + alpha * xp.eye(p, dtype=Z.dtype, device=device_of(Z))
+    Y = like(X, Z, Z.dtype)
+    with run.stage("learning the way back", None):
+        try:
+            if not isinstance(K, np.ndarray):
+                return xp.linalg.solve(K, Y)
+            import scipy.linalg
+
+            with warnings.catch_warnings():  # what is ill-conditioned is regularised by alpha, as the caller chose it
+                warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+                return scipy.linalg.solve(K, Y, assume_a="pos" if kernel.is_definite else "sym", check_finite=False)
+        except Exception as error:  # every array library has a LinAlgError of its own
+            raise DataError(
+                f"The kernel matrix of the coordinates cannot be solved with alpha={alpha:g}. Raise alpha."
+            ) from error
+
+
+@dataclass(frozen=True)
+class FixedPointPreImages:
+    """Rows whose rbf features are nearest to those that coordinates stand for, by a fixed point (Mika et al. 1998).
+
+    Coordinates z stand for the features sum_i c_i φ(x_i), c = A z + w. Nearest to them is the x with
+    x = sum_i c_i k(x, x_i) x_i / sum_i c_i k(x, x_i), iterated from the point whose coordinates are nearest to z.
+    """
+
+    kernel: KernelWith  # rbf, with the points
+    Z: Array  # (p, k) coordinates of the points
+    coefficients: Array  # (p, k) A
+    mean_weights: Array  # (p,) w
+
+    def __call__(self, Z: Array) -> Array:
+        """Of one slab of coordinates."""
+        xp = xp_of(Z)
+        wide = as_double(Z)
+        points, places, A, w = (
+            like(part, wide) for part in (self.kernel.points, self.Z, self.coefficients, self.mean_weights)
+        )
+        C = wide @ A.T + w[None, :]  # (m, p)
+        X = xp.take(points, xp.argmin(squared_euclidean(wide, places), axis=1), axis=0)
+        spread = xp.sqrt(xp.mean(xp.sum((points - xp.mean(points, axis=0)[None, :]) ** 2, axis=1)))
+        moved = xp.full((X.shape[0],), xp.inf, dtype=X.dtype, device=device_of(X))
+        for _ in range(_STEPS):
+            E = C * self.kernel(X)
+            total = xp.sum(E, axis=1)[:, None]
+            there = total > _FADED * xp.sum(xp.abs(E), axis=1)[:, None]
+            new = xp.where(there, (E @ points) / xp.where(there, total, xp.ones_like(total)), X)
+            moved, X = xp.linalg.vector_norm(new - X, axis=1), new
+            if bool(xp.all(moved <= _SETTLED * spread)):
+                break
+        else:
+            left = int(xp.sum(xp.astype(moved > _SETTLED * spread, xp.int64)))
+            warn(
+                f"{left} of {X.shape[0]} pre-images still moved after {_STEPS} steps of the fixed point (at most "
+                f"{float(xp.max(moved)) / float(spread):.1e} of the spread of the rows). Keep more components, or "
+                "choose preimage='ridge'.",
+                ConvergenceWarning,
+            )
+        return xp.astype(X, Z.dtype, copy=False)

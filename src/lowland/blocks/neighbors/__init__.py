@@ -1,0 +1,1 @@
+"""Nearest neighbors: the graph, exact and approximate search, connected components, ranks."""

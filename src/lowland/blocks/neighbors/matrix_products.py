@@ -1,0 +1,265 @@
+"""Nearest neighbours by matrix products: |a|² + |b|² - 2a'b in single precision finds candidates, which are measured.
+
+Products lose digits that the terms share, so they only propose. A row's answer stands where its farthest neighbour, by
+differences in float64, is nearer than anything that was not proposed can be; the others are searched for again in
+double precision, and what even that cannot tell apart is compared pair by pair.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, to_numpy
+from lowland.blocks.neighbors.exact_search import (
+    Comparisons,
+    Found,
+    Links,
+    Space,
+    blocks,
+    joined_links,
+    over_blocks,
+    sorted_links,
+    stacked,
+)
+from lowland.run.run import Run
+
+_TILE = 1024  # rows and columns of a product
+_ROWS = 512  # rows measured at a time
+
+
+@dataclass(frozen=True)
+class Products:
+    """Points compared by products of blocks: for many columns."""
+
+    X: Array  # (n, d) as it came
+    space: Space
+    name: str = "products"
+
+    @cached_property
+    def _points(self) -> np.ndarray:
+        return self.space.points(to_numpy(self.X))
+
+    @cached_property
+    def _frame(self) -> tuple[np.ndarray, float, np.ndarray]:
+        """A centre, (d,), a size, and which columns differ, (r,).
+
+        About the centre and in units of the size squares neither overflow nor lose what is shared. A column that is
+        the same in all points, as the rim of images, lies at the centre and adds nothing to any product.
+        """
+        P = self._points
+        lowest, highest = P.min(axis=0), P.max(axis=0)
+        centre = np.where(lowest == highest, lowest, P.mean(axis=0, dtype=np.float64))
+        far = max(float(np.abs(end - centre).max()) for end in (lowest, highest))
+        differ = np.flatnonzero(lowest != highest)
+        return centre, far or 1.0, differ if len(differ) else np.arange(len(centre))
+
+    def _framed(self, P: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+        """Points about the centre in units of the size, (m, r), and the squares of their lengths in float64.
+
+        The squares are those of all columns: other rows may differ where the points do not.
+        """
+        centre, size, differ = self._frame
+        A: np.ndarray = np.empty((len(P), len(differ)), dtype=dtype)
+        squares = np.empty(len(P))
+        all_differ = len(differ) == len(centre)
+        for block in blocks(len(P), _ROWS):
+            near = ((P[block] - centre) / size).astype(dtype, copy=False)
+            A[block] = near if all_differ else near[:, differ]
+            wide = near.astype(np.float64, copy=False)
+            squares[block] = np.einsum("ij,ij->i", wide, wide)
+        return A, squares
+
+    @cached_property
+    def _single(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._framed(self._points, np.float32)
+
+    @cached_property
+    def _double(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._framed(self._points, np.float64)
+
+    def nearest(
+        self, k: int, run: Run | None, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None
+    ) -> Found:
+        """Return the k nearest points of another label to all points, or to those at ``rows``."""
+        n = self._points.shape[0]
+        labels = np.arange(n) if labels is None else labels.astype(np.int64)
+        if rows is None:
+            return self._searched(self._points, k, labels, labels, run, own_points=True)
+        return self._searched(np.ascontiguousarray(self._points[rows]), k, labels[rows], labels, run)
+
+    def nearest_to(self, X: Array, k: int) -> Found:
+        """Return the k nearest points to other rows."""
+        Q = self.space.points(to_numpy(X))
+        return self._searched(Q, k, np.full(len(Q), -1), np.arange(self._points.shape[0]), None)
+
+    def _searched(
+        self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray, run: Run | None, *, own_points: bool = False
+    ) -> Found:
+        """In single precision, in double where that is not enough, and by comparing where neither is."""
+        n = self._points.shape[0]
+        indices, powers = np.empty((len(Q), k), dtype=np.int32), np.empty((len(Q), k))
+        open_rows = np.arange(len(Q))
+        far = _farthest(Q, self._frame[0]) / self._frame[1] if len(Q) and not own_points else 1.0
+        for dtype, most in ((np.float32, 1e15), (np.float64, 1e150)):
+            if far > most:  # from all points: its square would be none
+                continue
+            whole = own_points and len(open_rows) == len(Q)
+            P, mine = (Q, own) if len(open_rows) == len(Q) else (np.ascontiguousarray(Q[open_rows]), own[open_rows])
+            K = candidates(k, n)
+            found, values, sure = self._proposed(P, k, K, mine, labels, dtype, run, whole)
+            indices[open_rows], powers[open_rows] = found, values
+            open_rows = open_rows[~sure]
+            if not len(open_rows):
+                return indices, self.space.lengths(powers)
+        compare = Comparisons(self._points, "sqeuclidean")
+
+        def look_up(block: slice) -> Found:
+            here = open_rows[block]
+            return compare._smallest(np.ascontiguousarray(Q[here]), k, own[here], labels)
+
+        parts = over_blocks(run, "comparing near ties", blocks(len(open_rows), compare._step()), look_up)
+        indices[open_rows], powers[open_rows] = stacked(parts, k)
+        return indices, self.space.lengths(powers)
+
+    def _proposed(
+        self,
+        Q: np.ndarray,
+        k: int,
+        K: int,
+        own: np.ndarray,
+        labels: np.ndarray,
+        dtype: type,
+        run: Run | None,
+        whole: bool,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The k nearest of K candidates of each row, and for which rows nothing nearer can have been missed."""
+        B, b2 = self._single if dtype == np.float32 else self._double
+        A, a2 = (B, b2) if whole else self._framed(Q, dtype)
+        values: np.ndarray = np.full((len(Q), K), np.inf, dtype=dtype)
+        indices = np.full((len(Q), K), len(B), dtype=np.int32)
+        if whole:
+            _pair_blocks(B, b2.astype(dtype), labels, values, indices, run)
+        else:
+            _row_blocks(A, B, b2.astype(dtype), own, labels, values, indices, run)
+        return self._confirmed(Q, k, a2, values, indices, run)
+
+    def _confirmed(
+        self, Q: np.ndarray, k: int, a2: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Measure the candidates that heaps hold; ``a2`` are the squares of the rows that they belong to."""
+        from lowland.kernels import kd_tree as kernels
+
+        farthest = values[:, 0].astype(np.float64) + a2  # a heap has its largest on top: nothing left out is nearer
+        powers = np.empty(values.shape)
+
+        def measure(block: slice) -> None:
+            kernels.measure_candidates(Q[block], self._points, 2.0, indices[block], powers[block])
+
+        over_blocks(run, "measuring candidates", blocks(len(Q), _ROWS), measure)
+        _, size, differ = self._frame
+        kth = powers[:, k - 1] / size / size
+        return indices[:, :k], powers[:, :k], farthest - rounding(a2, kth, len(differ), values.dtype.type) > kth
+
+    def within(self, radius: float, run: Run) -> Links:
+        """Products propose, differences decide."""
+        from lowland.kernels import kd_tree as kernels
+
+        B, b2 = self._single
+        n, d = B.shape
+        reach = self.space.reach(radius)
+        scaled = reach / self._frame[1] / self._frame[1]
+        limit = scaled + rounding(b2, scaled, d, np.float32) - b2  # (n,)
+        limit = np.nextafter(limit.astype(np.float32), np.float32(np.inf))
+        step = max(1, _TILE // 4)
+
+        def look_up(block: slice) -> Links:
+            A = -2 * B[block]
+            parts = []
+            for columns in blocks(n, 4 * _TILE):
+                V = A @ B[columns].T
+                V += b2[columns].astype(np.float32)
+                i, j = np.nonzero(limit[block][:, None] >= V)
+                parts.append((i, j + columns.start))
+            i, j = (np.concatenate(each) for each in zip(*parts, strict=True))
+            powers = np.empty(len(i))
+            kernels.measure_pairs(self._points[block], i, self._points, j, 2.0, powers)
+            inside = powers <= reach
+            return sorted_links(i[inside], j[inside], powers[inside], block)
+
+        return joined_links(run, n, step, look_up, self.space.lengths)
+
+    def outward(self, rows: np.ndarray, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
+        """Return for the points at ``rows`` the nearest of another label and its distance."""
+        indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
+        return indices[:, 0].astype(np.int64), lengths[:, 0]
+
+
+def candidates(k: int, n: int) -> int:
+    """How many of n points products propose where k are asked for."""
+    return min(n, k + max(8, k // 2))
+
+
+def _farthest(P: np.ndarray, centre: np.ndarray) -> float:
+    """How far any column of any row is from the centre's."""
+    return max(float(np.abs(P.max(axis=0) - centre).max()), float(np.abs(P.min(axis=0) - centre).max()))
+
+
+def rounding(a2: np.ndarray, reach: np.ndarray | float, d: int, dtype: type) -> np.ndarray:
+    """How far |a|² + |b|² - 2a'b may be off, for a point b no farther than ``reach`` from a, squares throughout.
+
+    Sums of d products are off by no more than d roundings of |a||b|, and such a point has |b| <= |a| + reach.
+    """
+    return (d + 8) * float(np.finfo(dtype).eps) * (2 * np.sqrt(a2) + np.sqrt(reach)) ** 2
+
+
+def _row_blocks(
+    A: np.ndarray, B: np.ndarray, b2: np.ndarray, own: np.ndarray, labels: np.ndarray,
+    values: np.ndarray, indices: np.ndarray, run: Run | None,
+) -> None:  # fmt: skip
+    """Keep the smallest |b|² - 2a'b of each row of A."""
+    from lowland.kernels import kd_tree as kernels
+
+    def work(rows: slice) -> None:
+        twice = -2 * A[rows]
+        for columns in blocks(len(B), _TILE):
+            V = twice @ B[columns].T
+            kernels.keep_smallest(
+                V, b2[columns], columns.start, own[rows], labels[columns], values[rows], indices[rows]
+            )
+
+    over_blocks(run, "searching neighbours", blocks(len(A), _TILE), work)
+
+
+def _pair_blocks(
+    B: np.ndarray, b2: np.ndarray, labels: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run | None
+) -> None:
+    """The same for points among themselves: each product serves the rows and the columns of its block.
+
+    Which of two blocks a thread finishes first does not matter: the smallest are the smallest.
+    """
+    from lowland.kernels import kd_tree as kernels
+
+    stretches = blocks(len(B), _TILE)
+    locks = [threading.Lock() for _ in stretches]
+
+    def work(pair: tuple[int, int]) -> None:
+        a, b = pair
+        rows, columns = stretches[a], stretches[b]
+        V = (-2 * B[rows]) @ B[columns].T
+        with locks[a]:
+            kernels.keep_smallest(
+                V, b2[columns], columns.start, labels[rows], labels[columns], values[rows], indices[rows]
+            )
+        if a != b:
+            with locks[b]:
+                kernels.keep_smallest_of_columns(
+                    V, b2[rows], rows.start, labels[columns], labels[rows], values[columns], indices[columns]
+                )
+
+    pairs = list(itertools.combinations_with_replacement(range(len(stretches)), 2))
+    over_blocks(run, "searching neighbours", pairs, work)

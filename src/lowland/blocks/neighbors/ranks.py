@@ -1,0 +1,386 @@
+"""Ranks of neighbours: how many points are nearer, for chosen pairs or for whole rows, a block of rows at a time."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.random import generator
+from lowland.blocks.distances.metrics import METRICS, Metric
+from lowland.blocks.neighbors.exact_search import Comparisons, Space, blocks, over_blocks
+from lowland.blocks.neighbors.graph import searcher_of
+from lowland.blocks.neighbors.matrix_products import Products, candidates
+from lowland.blocks.statistics.rescaling import largest_of, power_of_two
+from lowland.run.run import Run
+
+_FEW_COLUMNS = 16  # up to this many, differences cost no more than products
+_ORDINARY = 2.0**60  # the largest number up to which points keep their unit, and one over the smallest
+_TILE = 1008  # rows and columns of a product; a power of two would turn badly in the cache
+_PAIRS = 1 << 21  # distances that a thread has in hand
+_TRIED = 64  # rows on which products in single precision are tried
+_TOLD_APART = 0.01  # share of the pairs that may be measured again
+_SHUFFLE = 71_539  # the seed by which points are shuffled: any number, but always the same
+
+
+@dataclass(frozen=True)
+class Side:
+    """The points of one side, the rows or their embedding, and how they are compared."""
+
+    X: np.ndarray  # (n, d), or (n, n) distances
+    metric: Metric = "euclidean"
+    params: dict[str, Any] = field(default_factory=dict)
+    unit: float = 1.0  # what X was divided by
+    around: bool = False  # whether ties are broken by who follows sooner on the row, not by the lower index
+
+    @classmethod
+    def of(cls, X: np.ndarray, metric: Metric = "euclidean") -> Side:
+        """The points in a unit in which squares of their distances, and products of such, are numbers.
+
+        It is a power of two, so that no digit is lost, and 1 for all but astronomic numbers. A user's own function and
+        places on the globe are taken as they are.
+        """
+        size = largest_of(X)
+        if callable(metric) or metric == "haversine" or size == 0 or 1 / _ORDINARY <= size <= _ORDINARY:
+            return cls(X, metric)
+        unit = float(power_of_two(size))
+        return cls(X / X.dtype.type(unit), metric, unit=unit)
+
+    @property
+    def length(self) -> float:
+        """What a distance of one is in the unit that X came in; infinite or zero where that is no number."""
+        if self.metric == "precomputed":
+            return self.unit
+        power = METRICS[str(self.metric)].power if self.metric in METRICS else None
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.float64(self.unit) ** (power or 0))
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.X)
+
+    def among(self, kept: np.ndarray) -> Side:
+        """The marked or numbered points alone."""
+        X = self.X[np.ix_(kept, kept)] if self.metric == "precomputed" else self.X[kept]
+        return Side(X, self.metric, self.params, self.unit, self.around)
+
+    def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return the k nearest points to all points, or to those at ``rows``, nearest first, (m, k); exactly."""
+        if not self.around:
+            return self._searched(k, run, rows)[0]
+        near, lengths = self._searched(min(k + 1, self.n - 1), run, rows)  # one more tells whether the last is tied
+        near, tied = near[:, :k], np.flatnonzero((lengths[:, 1:] == lengths[:, :-1]).any(axis=1))
+        own = np.arange(self.n) if rows is None else rows
+
+        def work(block: slice) -> None:
+            from lowland.kernels import ranks as kernels
+
+            here = tied[block]
+            settled = near[here]
+            kernels.settle_nearest(self._powers(own[here]), own[here], settled)
+            near[here] = settled
+
+        over_blocks(self.threads(run), "comparing near ties", blocks(len(tied), self._step), work)
+        return near
+
+    def _searched(self, k: int, run: Run, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        return searcher_of(self.X, self.metric, self.params, "auto", k).nearest(k, run, rows=rows)
+
+    def distances(self, rows: np.ndarray) -> np.ndarray:
+        """Return the distances of some points to all, (m, n) float64."""
+        return np.asarray(self._compare._lengths(self._powers(rows)), dtype=np.float64)
+
+    def alone(self, rows: np.ndarray) -> Side | None:
+        """The points at ``rows``, at the same distances from each other; None where those depend on all points."""
+        if len(rows) == self.n:
+            return self
+        return None if self.metric in METRICS and METRICS[str(self.metric)].learn is not None else self.among(rows)
+
+    # --- ranks ---
+
+    def ranks(self, targets: np.ndarray, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return which neighbour of each point, or of those at ``rows``, its ``targets`` are, (m, k): 1 the nearest."""
+        counting = self._counting(targets, rows)
+        return self._by_comparing(targets, run, rows) if counting is None else counting.ranks(run)
+
+    def ranks_and_nearest(
+        self, targets: np.ndarray, k: int, run: Run, rows: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``ranks`` of the targets, and the k ``nearest``: where products are made, both from the same ones."""
+        counting = self._counting(targets, rows)
+        if counting is None or self.around:
+            return self.ranks(targets, run, rows), self.nearest(k, run, rows)
+        return counting.ranks_and_nearest(k, run)
+
+    def _counting(self, targets: np.ndarray, rows: np.ndarray | None) -> _Counting | None:
+        """Products that tell nearly all pairs apart; None: there are none."""
+        space = Space.of(self.metric, self.params)
+        if space is None or space.p != 2 or self.X.shape[1] <= _FEW_COLUMNS:
+            return None
+        space.check(self.X)
+        products = Products(self.X, space)
+        own, targets = np.arange(self.n) if rows is None else rows, targets.astype(np.int64)
+        for dtype in (np.float32, np.float64):
+            counting = _Counting(products, own, targets, dtype, self.around, whole=rows is None)
+            if counting.tells_apart():
+                return counting
+        return None
+
+    def _by_comparing(self, targets: np.ndarray, run: Run, rows: np.ndarray | None) -> np.ndarray:
+        from lowland.kernels import ranks as kernels
+
+        own, targets = np.arange(self.n) if rows is None else rows, targets.astype(np.int64)
+        found = np.empty(targets.shape, dtype=np.int64)
+        points, space = self._compare._points, self._compare._space
+        few = space is not None and points.shape[1] <= _FEW_COLUMNS
+        T = np.ascontiguousarray(points.T, dtype=np.float64) if few else None  # (d, n)
+
+        def work(block: slice) -> None:
+            if T is not None and space is not None:
+                Q = np.ascontiguousarray(points[own[block]], dtype=np.float64)
+                kernels.rank_by_measuring(Q, T, space.p, own[block], self.around, targets[block], found[block])
+            else:
+                D = self._powers(own[block])
+                kernels.rank_by_counting(D, own[block], self.around, targets[block], found[block])
+
+        over_blocks(self.threads(run), "ranking neighbours", blocks(len(own), self._step), work)
+        return found
+
+    def order(self, rows: np.ndarray) -> np.ndarray:
+        """Return all other points in the order of their distances from those at ``rows``, (m, n - 1) int32."""
+        from lowland.kernels import ranks as kernels
+
+        D = self._powers(rows)
+        out = np.empty((len(rows), self.n - 1), dtype=np.int32)
+        kernels.settle_orders(D, rows, self.around, np.argsort(D, axis=1), out)
+        return out
+
+    def all_ranks(self, rows: np.ndarray) -> np.ndarray:
+        """Return which neighbour of the points at ``rows`` every point is, (m, n) int32: 0 the point itself."""
+        from lowland.kernels import ranks as kernels
+
+        out = np.empty((len(rows), self.n), dtype=np.int32)
+        kernels.ranks_of_orders(self.order(rows), out)
+        return out
+
+    def threads(self, run: Run) -> Run | None:
+        """The run, on one thread where a user's own function compares."""
+        return self._compare._threads(run)
+
+    @property
+    def _step(self) -> int:
+        return max(1, _PAIRS // self.n)
+
+    @cached_property
+    def _compare(self) -> Comparisons:
+        return Comparisons(self.X, self.metric, self.params)
+
+    def _powers(self, rows: np.ndarray) -> np.ndarray:
+        """Distances in the order of the metric's, equal ones to the last bit, (m, n) float64."""
+        Q = np.ascontiguousarray(self._compare._points[rows])
+        out = np.empty((len(rows), self.n))
+        for start, D in self._compare._measured(Q):
+            out[:, start : start + D.shape[1]] = D
+        return out
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """A side on which equally near points come in an order that has nothing to do with their indices.
+
+    Were both sides to go by the index, they would agree wherever both have ties, however unrelated. So one of them is
+    shuffled, always in the same way for the same number of points, and each row prefers those that follow on it there.
+    """
+
+    side: Side  # the points, shuffled
+    points: np.ndarray  # (n,) int32 which point stands at each place
+    places: np.ndarray  # (n,) where each point stands
+
+    @classmethod
+    def of(cls, side: Side) -> Shuffled:
+        """Shuffle the points of a side."""
+        points = generator(_SHUFFLE).permutation(side.n)
+        places = np.empty_like(points)
+        places[points] = np.arange(side.n)
+        return cls(replace(side.among(points), around=True), points.astype(np.int32), places)
+
+    def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
+        """As of a side."""
+        if rows is None:
+            return self.points[self.side.nearest(k, run)[self.places]]
+        return self.points[self.side.nearest(k, run, self.places[rows])]
+
+    def ranks(self, targets: np.ndarray, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
+        """As of a side."""
+        if rows is None:
+            return self.side.ranks(self.places[targets[self.points]], run)[self.places]
+        return self.side.ranks(self.places[targets], run, self.places[rows])
+
+    def order(self, rows: np.ndarray) -> np.ndarray:
+        """As of a side."""
+        from lowland.kernels import ranks as kernels
+
+        order = self.side.order(self.places[rows])
+        kernels.rename(order, self.points)
+        return order
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Ranks by products of blocks: what rounding cannot tell apart is measured."""
+
+    products: Products
+    own: np.ndarray  # (m,)
+    targets: np.ndarray  # (m, k)
+    dtype: type  # of the products
+    around: bool  # how ties are broken
+    whole: bool  # all points are asked about: each product of two blocks of points serves both
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.products._points)
+
+    def tells_apart(self) -> bool:
+        """Whether products in this precision leave few pairs to be measured, tried on some rows."""
+        tried = np.linspace(0, len(self.own) - 1, min(len(self.own), _TRIED)).astype(np.int64)
+        part = _Counting(self.products, self.own[tried], self.targets[tried], self.dtype, self.around, whole=False)
+        counts = np.zeros(part.targets.shape, dtype=np.int64)
+        space: np.ndarray = np.empty(_TILE * _TILE, dtype=self.dtype)
+        rows, measured = slice(0, len(tried)), 0
+        for columns in blocks(self.n, _TILE):
+            measured += part._count(part._product(rows, columns, space), rows, columns, counts)
+        return measured <= max(_TOLD_APART * self.n, 1) * counts.size
+
+    def ranks(self, run: Run) -> np.ndarray:
+        """Count for all rows."""
+        return self._walk(run, None)
+
+    def ranks_and_nearest(self, k: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
+        """Count, and keep the nearest candidates on the way; where these are not sure, search."""
+        heaps = _Heaps.of(len(self.own), candidates(k, self.n), self.n, self.dtype)
+        ranks = self._walk(run, heaps)
+        points, squares = self.products._points, self._limits.b2
+        if not self.whole:
+            points, squares = np.ascontiguousarray(points[self.own]), squares[self.own]
+        near, _, sure = self.products._confirmed(points, k, squares, heaps.values, heaps.indices, run)
+        if not sure.all():
+            near[~sure] = self.products.nearest(k, run, rows=self.own[~sure])[0]
+        return ranks, near
+
+    def _walk(self, run: Run, heaps: _Heaps | None) -> np.ndarray:
+        """Go through the products of all blocks: count for the rows, and the columns where these are rows as well."""
+        counts = np.zeros(self.targets.shape, dtype=np.int64)
+        stretches = blocks(self.n, _TILE)
+        rows = stretches if self.whole else blocks(len(self.own), _TILE)
+        locks, space = [threading.Lock() for _ in rows], _Space()
+        _ = self._limits  # before threads would each make them
+
+        def take(V: np.ndarray, a: int, columns: slice) -> None:
+            here = np.zeros_like(counts[rows[a]])
+            self._count(V, rows[a], columns, here)
+            with locks[a]:
+                counts[rows[a]] += here
+                if heaps is not None:
+                    heaps.keep(V, self._limits.add, rows[a], columns, self.own)
+
+        def work(pair: tuple[int, int]) -> None:
+            a, b = pair
+            V = self._product(rows[a], stretches[b], space.of("product", self.dtype))
+            take(V, a, stretches[b])
+            if self.whole and a != b:
+                turned = space.of("turned", self.dtype)[: V.size].reshape(V.T.shape)
+                np.copyto(turned, V.T)
+                take(turned, b, stretches[a])
+
+        upper = itertools.combinations_with_replacement(range(len(stretches)), 2)
+        pairs = upper if self.whole else itertools.product(range(len(rows)), range(len(stretches)))
+        over_blocks(run, "ranking neighbours", list(pairs), work)
+        return 1 + counts
+
+    @cached_property
+    def _limits(self) -> _Limits:
+        from lowland.kernels import kd_tree as kernels
+
+        P = self.products._points  # (n, d)
+        B, b2 = self.products._single if self.dtype == np.float32 else self.products._double
+        powers = np.empty(self.targets.shape)
+        kernels.measure_table(P, self.own, P, self.targets, 2.0, powers)
+        size = self.products._frame[1]
+        return _Limits(B, b2, b2.astype(self.dtype), powers, powers / size / size)
+
+    def _product(self, rows: slice, columns: slice, space: np.ndarray) -> np.ndarray:
+        P = self._limits.B
+        A, B = -2 * (P[rows] if self.whole else P[self.own[rows]]), P[columns]
+        return np.matmul(A, B.T, out=space[: len(A) * len(B)].reshape(len(A), len(B)))
+
+    def _count(self, V: np.ndarray, rows: slice, columns: slice, counts: np.ndarray) -> int:
+        from lowland.kernels import ranks as kernels
+
+        own, limits = self.own[rows], self._limits
+        low, high = limits.between(rows, own, columns)
+        return kernels.count_by_products(
+            V, limits.add[columns], columns.start, own, self.around, self.targets[rows], limits.powers[rows], low, high,
+            self.products._points, counts,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Heaps:
+    """The nearest candidates of each row so far."""
+
+    values: np.ndarray  # (m, K) as products have them
+    indices: np.ndarray  # (m, K) int32
+    places: np.ndarray  # (n,) 0, 1, 2 …
+
+    @classmethod
+    def of(cls, m: int, K: int, n: int, dtype: type) -> _Heaps:
+        return cls(np.full((m, K), np.inf, dtype=dtype), np.full((m, K), n, dtype=np.int32), np.arange(n))
+
+    def keep(self, V: np.ndarray, add: np.ndarray, rows: slice, columns: slice, own: np.ndarray) -> None:
+        """Merge a product in."""
+        from lowland.kernels import kd_tree as kernels
+
+        kernels.keep_smallest(
+            V, add[columns], columns.start, own[rows], self.places[columns], self.values[rows], self.indices[rows]
+        )
+
+
+class _Space(threading.local):
+    """Work space that a thread uses again for every product: fresh pages cost more than the counting."""
+
+    def of(self, name: str, dtype: type) -> np.ndarray:
+        """An array of the size of a tile."""
+        if name not in vars(self):
+            setattr(self, name, np.empty(_TILE * _TILE, dtype=dtype))
+        return vars(self)[name]
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """Between which products a point may be nearer than the target or not."""
+
+    B: np.ndarray  # (n, d) about the centre
+    b2: np.ndarray  # (n,) squares of their lengths in float64
+    add: np.ndarray  # (n,) the same in the precision of B
+    powers: np.ndarray  # (m, k) squared distances of the targets
+    scaled: np.ndarray  # (m, k) the same in the unit of B
+
+    def between(self, rows: slice, own: np.ndarray, columns: slice) -> tuple[np.ndarray, np.ndarray]:
+        """The limits for the products of a block, (b, k) each.
+
+        A sum of d products is off by no more than d roundings u of |a||b|; to round the points and to add squares adds
+        no more than 8u (|a| + |b|)².
+        """
+        u, kind = float(np.finfo(self.B.dtype).eps) / 2, self.B.dtype.type
+        a2 = self.b2[own][:, None]
+        a, b = np.sqrt(a2), float(np.sqrt(self.b2[columns].max()))
+        off = u * (2 * self.B.shape[1] * a * b + 8 * (a + b) ** 2)
+        low = np.nextafter((self.scaled[rows] - off - a2).astype(kind), kind(-np.inf))
+        high = np.nextafter((self.scaled[rows] + off - a2).astype(kind), kind(np.inf))
+        return low, high

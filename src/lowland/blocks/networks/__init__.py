@@ -1,0 +1,1 @@
+"""Autoencoders: layers, mini-batches, training."""

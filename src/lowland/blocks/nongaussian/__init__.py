@@ -1,0 +1,1 @@
+"""Non-Gaussian directions: ICA and projection pursuit."""

@@ -1,0 +1,257 @@
+"""Unmixing white rows: the orthogonal W that makes the projections y = Wz as far from normal as they can be.
+
+Three iterations. Each needs only the two expectations of ``blocks.nongaussian.contrasts`` a step, so a step is one fold.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lowland.blocks.nongaussian.contrasts import Contrast
+from lowland.blocks.nongaussian.whitened_rows import White
+
+_ROUGH = 1e-5  # what float32 can be asked for
+_PATIENCE = 10  # fixed-point steps without a turn clearly smaller than before
+_BETTER = 0.9  # what clearly smaller is
+_SHORTEST = 1 / 4  # share of a fixed-point step
+_TRUST = 5  # turns, each smaller than the last, after which steps grow again
+_FIRST = 5  # fixed-point steps that begin the quasi-Newton iteration: far from the answer they are the bolder ones
+_NEAR = 1e-3  # a gradient below which they could only lead away
+_MEMORY = 10  # steps the quasi-Newton iteration remembers
+_LEAST_CURVATURE = 1e-2  # below this the model of the curvature says nothing
+_LONGEST = 0.5  # radians a step may turn a component: beyond, the gradient at its end says nothing of the way there
+_TRIES = 10  # shorter steps tried before the direction is given up
+_OVERSHOT = 0.2  # how steeply, beside the start, the contrast may rise again at the end of a step
+_FLIPS = 5  # how often a component may change between peaked and flat before it has to decide
+
+
+Algorithm = Callable[[White, Contrast, np.ndarray, float, int], "Unmixing"]
+
+
+@dataclass(frozen=True)
+class Unmixing:
+    """The matrix that was found, and how the search went."""
+
+    W: np.ndarray  # (k, k) float64, orthogonal
+    iterations: int
+    converged: bool
+    trace: tuple[float, ...]  # what was compared with the tolerance after each iteration
+    reason: str
+
+
+def unmix(how: Algorithm, white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+    """Unmix by one of the algorithms below.
+
+    Of a large table the search begins in float32, at twice the speed; its end, and the check against ``tol``, are in
+    float64 over all rows. Not so deflation, where the errors of each component go into the next.
+    """
+    if white.rough is None or max_iter < 2 or how is unmix_by_deflation:
+        return how(white, contrast, W, tol, max_iter)
+    first = how(white.rough, contrast, W, max(tol, _ROUGH), max_iter - 1)
+    last = how(white, contrast, first.W, tol, max_iter - first.iterations)
+    reason = last.reason if last.converged else f"max_iter={max_iter} iterations were not enough"
+    return replace(last, iterations=first.iterations + last.iterations, trace=first.trace + last.trace, reason=reason)
+
+
+# --- fixed points -----------------------------------------------------------------------------------------------------
+
+
+def polar(A: np.ndarray) -> np.ndarray:
+    """Return the orthogonal matrix nearest to A, (AA')^-1/2 A: all rows are made orthogonal at once, none before."""
+    U, _, Vt = np.linalg.svd(A)
+    return U @ Vt
+
+
+def unmix_in_parallel(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+    """All components at once: W <- polar(E g(y)z' − diag(E g'(y)) W), until no row turns (Hyvärinen 1999)."""
+    W, trace, damping = polar(W), [], _Damping()
+    for step in white.run.iterate("parallel FastICA", max_iter):
+        cross, slopes = white.expect(contrast, W)
+        turned = polar(cross - slopes[:, None] * W)
+        trace.append(_turn(turned, W))
+        if trace[-1] < tol:
+            return Unmixing(turned, step + 1, True, tuple(trace), f"no row turned by more than tol={tol:g}")
+        W = polar(damping.towards(turned, W, trace[-1]))
+    return Unmixing(W, max_iter, False, tuple(trace), f"max_iter={max_iter} iterations were not enough")
+
+
+def unmix_by_deflation(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+    """One component after the other, each kept orthogonal to those before (Hyvärinen and Oja 1997)."""
+    k = W.shape[0]
+    found = np.zeros((0, k))
+    traces, stuck = [], []
+    for i in white.run.iterate("deflation", k):
+        w, trace, damping = _apart(W[i : i + 1], found), [], _Damping()
+        for _ in range(max_iter):
+            cross, slopes = white.expect(contrast, w)
+            turned = _apart(cross - slopes[:, None] * w, found)
+            trace.append(_turn(turned, w))
+            w = turned if trace[-1] < tol else _apart(damping.towards(turned, w, trace[-1]), found)
+            if trace[-1] < tol:
+                break
+        else:
+            stuck.append(i)
+        traces.append(trace)
+        found = np.vstack([found, w])
+    reason = f"{len(stuck)} of {k} components were not found in max_iter={max_iter} iterations"
+    if not stuck:
+        reason = f"no row turned by more than tol={tol:g}"
+    return Unmixing(found, max(map(len, traces)), not stuck, tuple(v for trace in traces for v in trace), reason)
+
+
+class _Damping:
+    """Whole steps, as in the textbook, until they circle; then half ones; longer again while all goes well.
+
+    The fixed points stay what they are.
+    """
+
+    def __init__(self) -> None:
+        self.share, self.best, self.last = 1.0, np.inf, np.inf
+        self.waited = self.falling = 0
+
+    def towards(self, turned: np.ndarray, W: np.ndarray, turn: float) -> np.ndarray:
+        """Return where to go on from: ``turned``, or part of the way there."""
+        better = turn < _BETTER * self.best
+        self.best, self.waited = (turn, 0) if better else (self.best, self.waited + 1)
+        self.falling, self.last = self.falling + 1 if turn < self.last else 0, turn
+        if self.waited >= _PATIENCE:
+            self.share, self.best = max(self.share / 2, _SHORTEST), np.inf
+            self.waited = self.falling = 0
+        elif self.falling >= _TRUST:
+            self.share, self.falling = min(1.5 * self.share, 1.0), 0
+        if self.share == 1:
+            return turned
+        signs = np.where(np.sum(turned * W, axis=1) < 0, -1.0, 1.0)[:, None]
+        return (1 - self.share) * W + self.share * signs * turned
+
+
+def _apart(w: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """The unit vector (1, k) along what of w is orthogonal to those found."""
+    for _ in range(2):  # twice is enough (Kahan)
+        w = w - (w @ found.T) @ found
+    length = np.linalg.norm(w)
+    if length == 0:  # nothing is left of it: any direction that is free
+        return np.linalg.svd(found)[2][len(found) :][:1]
+    return w / length
+
+
+def _turn(after: np.ndarray, before: np.ndarray) -> float:
+    """How far the row that turned most has turned: 1 − |cosine|; a change of sign is none."""
+    return float(np.abs(np.abs(np.sum(after * before, axis=1)) - 1).max())
+
+
+# --- quasi-Newton -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where the search stands. The loss is sum_i s_i E G(y_i), s_i = 1 for peaked, −1 for flat components."""
+
+    W: np.ndarray
+    cross: np.ndarray  # (k, k) C = E g(y)y'
+    bends: np.ndarray  # (k,) E g'(y) − E g(y)y: zero for a normal component, by Stein's identity
+
+    def gradient(self, signs: np.ndarray) -> np.ndarray:
+        """The slope of the loss along rotations W <- exp(A)W, A' = −A: the antisymmetric part of diag(s)C."""
+        C = signs[:, None] * self.cross
+        return (C - C.T) / 2
+
+    def fixed_point(self) -> np.ndarray:
+        """Where the parallel iteration goes from here."""
+        return polar(self.cross - np.diag(self.bends + np.diagonal(self.cross))) @ self.W
+
+    def curvature(self) -> np.ndarray:
+        """The curvature along each rotation were the components independent, (k, k); never below a little."""
+        bends = np.abs(self.bends)
+        return np.maximum((bends[:, None] + bends[None, :]) / 2, _LEAST_CURVATURE)
+
+
+def unmix_by_quasi_newton(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+    """Descend over rotations with L-BFGS, preconditioned by the curvature of independent components.
+
+    The fixed-point iteration takes independence for granted; where the rows are not quite a mixture of independent
+    sources it circles. Here, after a few steps of that iteration, each step is checked, and shortened where it went
+    too far (Ablin, Cardoso and Gramfort 2018). It stops where the largest entry of the gradient is below ``tol``. A
+    step is judged by the gradient at its end, which the next one needs anyway: it costs one fold and no values of G.
+    """
+    here = _at(white, contrast, polar(W))
+    signs, flips = _signs(here.bends), np.zeros(len(W), dtype=int)
+    memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
+    trace: list[float] = []
+    for step in white.run.iterate("quasi-Newton", max_iter + 1):
+        G = here.gradient(signs)
+        trace.append(float(np.abs(G).max()))
+        if trace[-1] < tol:
+            return Unmixing(polar(here.W), step, True, tuple(trace), f"the gradient is below tol={tol:g}")
+        if step == max_iter:
+            break
+        if step < _FIRST and trace[-1] > _NEAR:
+            here = _at(white, contrast, here.fixed_point())
+            signs = _signs(here.bends)
+            continue
+        A = _direction(G, here.curvature(), memory)
+        there, turned = _line_search(white, contrast, here, A, signs, G)
+        if there is None and memory:
+            memory.clear()
+            there, turned = _line_search(white, contrast, here, -G / here.curvature(), signs, G)
+        if there is None:
+            reason = "no step improves on the components: the gradient is down to rounding"
+            return Unmixing(polar(here.W), step, False, tuple(trace), reason)
+        changed = (_signs(there.bends) != signs) & (flips < _FLIPS)
+        if changed.any():  # another loss: what was learnt of the old one is worth nothing
+            signs, flips = np.where(changed, -signs, signs), flips + changed
+            memory.clear()
+        elif np.sum(turned * (change := there.gradient(signs) - G)) > 0:
+            memory.append((turned, change))
+        here = there
+    return Unmixing(polar(here.W), max_iter, False, tuple(trace), f"max_iter={max_iter} iterations were not enough")
+
+
+def _at(white: White, contrast: Contrast, W: np.ndarray) -> _Point:
+    cross, slopes = white.expect(contrast, W)
+    C = cross @ W.T
+    return _Point(W, C, slopes - np.diagonal(C))
+
+
+def _signs(bends: np.ndarray) -> np.ndarray:
+    return np.where(bends >= 0, 1.0, -1.0)
+
+
+def _direction(G: np.ndarray, curvature: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """L-BFGS's two loops (Nocedal 1980), starting from the preconditioner instead of a multiple of the identity."""
+    q, weights = G.copy(), []
+    for s, y in reversed(memory):
+        weights.append(float(np.sum(s * q) / np.sum(s * y)))
+        q = q - weights[-1] * y
+    q = q / curvature
+    for (s, y), weight in zip(memory, reversed(weights), strict=True):
+        q = q + (weight - float(np.sum(y * q) / np.sum(s * y))) * s
+    return -q
+
+
+def _line_search(
+    white: White, contrast: Contrast, here: _Point, A: np.ndarray, signs: np.ndarray, G: np.ndarray
+) -> tuple[_Point | None, np.ndarray]:
+    """Turn by exp(tA), t = 1 or less, until the loss does not rise steeply at the end; None where it always does.
+
+    The slope of the loss along the way is <gradient at the end, A>. If it has turned upwards the step went past the
+    lowest point, by a little (good) or by much (the next t is where a line between the two slopes crosses zero).
+    """
+    from scipy.linalg import expm
+
+    start = float(np.sum(G * A))
+    longest = float(np.linalg.norm(A, axis=1).max())
+    t = min(1.0, _LONGEST / longest) if longest > 0 else 1.0
+    if start >= 0:
+        return None, A
+    for _ in range(_TRIES):
+        there = _at(white, contrast, expm(t * A) @ here.W)
+        end = float(np.sum(there.gradient(signs) * A))
+        if end <= -_OVERSHOT * start:
+            return there, t * A
+        t *= float(np.clip(start / (start - end), 0.1, 0.5))
+    return None, A

@@ -1,0 +1,362 @@
+"""Projection pursuit: search for the view of white rows that an index calls the least like noise.
+
+A view is k orthonormal rows A of d columns; its coordinates are A Y for white rows Y, held as columns, (d, n).
+Look around at many views, keep the best few, refine these, and take the winner. What was found can be removed
+(Friedman 1987), so that the next search finds something else; and the whole search can be run on noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from lowland.arrays.namespace import Array, to_numpy
+from lowland.blocks.nongaussian.projection_indices import Index
+from lowland.blocks.spectra.leading import fix_signs
+from lowland.run.local import blas_on_one_thread
+from lowland.run.run import Run
+
+_BATCH = 2**17  # coordinates of views looked at together: they stay in the cache
+_KEPT = {True: 6, False: 20}  # views refined, for indices that are smooth and that are not
+_STARTS, _STARTS_BEYOND, _SMOOTH_STARTS = {2: 500, 3: 4000, 4: 4000}, 1000, 200
+_TRIES = 16  # views tried around each in one step of the shrinking search
+_WIDE = 0.3  # radians: the first step of a refinement
+_NEAR = 0.02  # radians: the first step where the view is nearly right
+_RACE = 2  # steps after which the worse half of the refined views is given up
+_MOST_HALVINGS = 40
+_PASSES = 6  # of Gaussianising a view through all turns
+_INSIDE = 200  # directions looked at within a view, to order its axes
+
+Steps = Callable[[str, int], Iterable[int]]
+
+
+def in_silence(name: str, steps: int) -> Iterable[int]:
+    """Count steps without telling of progress."""
+    return range(steps)
+
+
+@dataclass(frozen=True)
+class Search:
+    """What to search for and how long; the same search serves the data and the noise they are compared with."""
+
+    index: Index  # of the whole view
+    starts: int | None  # random views looked at; None: as many as the index and the number of columns ask for
+    columns: np.ndarray  # (p, d) directions to look at besides, unit rows
+    max_iter: int
+    tol: float  # radians
+
+    def count(self, d: int) -> int:
+        """How many random views of d columns to look at.
+
+        Thin stripes are seen within some three degrees. In the plane that takes tens of directions, in three dimensions
+        thousands, in more than four more than can be had: there, only wider structure is looked for.
+        """
+        if self.starts is not None:
+            return self.starts
+        return _SMOOTH_STARTS if self.index.smooth else _STARTS.get(d, _STARTS_BEYOND)
+
+
+@dataclass(frozen=True)
+class View:
+    """A view that was found."""
+
+    A: np.ndarray  # (k, d) orthonormal rows
+    index: float
+    trace: np.ndarray  # the index at the start and after each step of the refinement
+    converged: bool
+
+
+# --- the rows that are looked at --------------------------------------------------------------------------------------
+
+
+def in_order(X: Array) -> np.ndarray:
+    """Bring rows to the host in float64, in the order of their values: as they came, rounding would depend on it."""
+    X = to_numpy(X).astype(np.float64)
+    return np.ascontiguousarray(X[np.lexsort(X.T[::-1])])
+
+
+@dataclass(frozen=True)
+class Sphered:
+    """White rows: Y = W(X - mean)', of identity covariance on the r directions that vary."""
+
+    Y: np.ndarray  # (r, n)
+    W: np.ndarray  # (r, d)
+    back: np.ndarray  # (d, r) the way back on the span of the rows
+
+
+def sphered(X: np.ndarray, rounding: float = 0.0) -> Sphered:
+    """Sphere rows X (n, d) along the principal axes of the columns over their deviations: units must not matter.
+
+    Directions below ``rounding`` of the largest are left out.
+    """
+    n, mean = X.shape[0], X.mean(axis=0)
+    C = X - mean
+    C = C - C.mean(axis=0)  # what the mean's own rounding left
+    largest = np.abs(C).max(axis=0)
+    largest[largest <= rounding * np.abs(mean)] = 0.0  # only rounding varies
+    units = np.where(largest > 0, largest, np.inf)
+    units = units * np.sqrt(np.mean((C / units) ** 2, axis=0), where=largest > 0, out=np.ones_like(units))
+    C = C / units  # squares of columns in their own units neither overflow nor vanish
+    _, s, Vt = np.linalg.svd(C, full_matrices=False)
+    Vt = fix_signs(Vt.T).T  # the order of the rows must not choose them, nor rounding
+    s = s[s**2 > rounding * s[0] ** 2] / np.sqrt(n - 1)
+    W = Vt[: len(s)] / s[:, None]
+    back = np.where(largest > 0, units, 0.0)[:, None] * Vt[: len(s)].T * s
+    return Sphered(np.ascontiguousarray(W @ C.T), W / units, back)
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
+def pursue(Y: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps = in_silence) -> View:
+    """Return the best view of white rows Y (d, n), its axes in order: the one that shows most by itself first."""
+    with blas_on_one_thread():  # the products are small, and noise is searched on threads
+        if search.index.by_axes:
+            return _axis_by_axis(Y, search, rng, steps)
+        return _with_ordered_axes(Y, _best_view(Y, search, rng, steps), search, rng)
+
+
+def _axis_by_axis(Y: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps) -> View:
+    """The best axis, then the best one at right angles to it, and so on; at last all are refined together."""
+    k, single = search.index.k, replace(search.index, k=1)
+    axes: list[np.ndarray] = []
+    trace: list[np.ndarray] = []
+    basis, converged, so_far = np.eye(len(Y)), True, 0.0
+    for _ in range(k):
+        columns = unit_rows(search.columns @ basis.T)
+        found = _best_view(basis @ Y, replace(search, index=single, columns=columns), rng, steps)
+        if k == 1:
+            return found
+        axes.append(found.A[0] @ basis)
+        trace.append(so_far + found.trace)
+        converged, so_far = converged and found.converged, so_far + found.index
+        basis = np.linalg.svd(np.array(axes))[2][len(axes) :]  # (d - axes, d) what is at right angles to them
+    found = _refined(Y, np.array(axes)[None], search, rng, steps)
+    order = np.argsort(-single.value((found.A @ Y)[:, None, :]), kind="stable")
+    return View(found.A[order], found.index, np.concatenate([*trace, found.trace[1:]]), converged and found.converged)
+
+
+def _best_view(Y: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps) -> View:
+    """Look at random views and at telling ones, keep the best few, refine them."""
+    d, k = len(Y), search.index.k
+    if d == k == 1:
+        A = np.ones((1, 1, 1))
+        return View(A[0], float(search.index.value(A @ Y)[0]), search.index.value(A @ Y), True)
+    told = _telling_views(Y, search)
+    kept, values = told, _values(search.index, told, Y)
+    size = max(1, _BATCH // (k * Y.shape[1]))
+    starts = search.count(d)
+    for done in steps("looking around", -(-starts // size)):
+        count = min(size, starts - done * size)
+        views = _orthonormal(rng.standard_normal((count, k, d)))
+        kept, values = np.concatenate([kept, views]), np.concatenate([values, search.index.value(views @ Y)])
+        best = np.argsort(-values, kind="stable")[: _KEPT[search.index.smooth]]
+        kept, values = kept[best], values[best]
+    return _refined(Y, kept, search, rng, steps)
+
+
+def _telling_views(Y: np.ndarray, search: Search) -> np.ndarray:
+    """Views along principal axes, along the columns, and along the eigenvectors of E|y|²yy', (N, k, d).
+
+    The last are the independent components, if their kurtoses differ (Cardoso 1989). For k > 1 neighbors in
+    the order of their own indices make a view.
+    """
+    d, k = len(Y), search.index.k
+    weighted = Y * np.square(Y).sum(axis=0)
+    fourth = np.linalg.eigh(weighted @ Y.T)[1].T
+    directions = fix_signs(np.concatenate([np.eye(d), search.columns, fourth]).T).T
+    if k == 1:
+        return directions[:, None, :]
+    values = replace(search.index, k=1).value((directions @ Y)[:, None, :])
+    directions = directions[np.argsort(-values, kind="stable")]
+    views = np.stack([directions[i : len(directions) - k + 1 + i] for i in range(k)], axis=1)
+    sizes = np.linalg.svd(views, compute_uv=False)
+    return _orthonormal(views[sizes[:, -1] > 0.1])  # not of a direction and itself
+
+
+def _refined(Y: np.ndarray, views: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps) -> View:
+    if not search.index.smooth:
+        return _shrinking(Y, views, search, rng, steps)
+    found = [_ascended(Y, view, search, steps) for view in views]
+    return max(found, key=lambda view: view.index)  # the first of equals
+
+
+def _ascended(Y: np.ndarray, A: np.ndarray, search: Search, steps: Steps) -> View:
+    """Follow the slope over orthonormal views, by steps of Barzilai and Borwein (1988) that never go down."""
+    value, slope = _slope(search.index, A, Y)
+    trace, length, converged = [value], _WIDE / max(float(np.linalg.norm(slope)), 1e-300), False
+    for _ in steps("refining the view", search.max_iter):
+        length = min(length, _WIDE / max(float(np.linalg.norm(slope)), 1e-300))
+        rise = float(np.sum(slope**2))
+        for _ in range(_MOST_HALVINGS):
+            B = _orthonormal((A + length * slope)[None])[0]
+            new, new_slope = _slope(search.index, B, Y)
+            if new >= value + 1e-4 * length * rise:
+                break
+            length /= 2
+        else:
+            converged = True  # only rounding is left to climb
+            break
+        moved, turned = B - A, abs(float(np.sum((B - A) * (new_slope - slope))))
+        A, value, slope = B, new, new_slope
+        trace.append(value)
+        if np.linalg.norm(moved) < search.tol:
+            converged = True
+            break
+        length = float(np.sum(moved**2)) / turned if turned > 0 else 2 * length
+    return View(A, value, np.array(trace), converged)
+
+
+def _shrinking(Y: np.ndarray, views: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps) -> View:
+    """Try views around each, at an angle that shrinks whenever none is better; from time to time drop the worse half.
+
+    For indices whose slope jumps; some tries follow it nevertheless, which helps where there are many columns.
+    """
+    index, k = search.index, search.index.k
+    values = index.value(views @ Y)
+    angles = np.full(len(views), _first_angle(search.count(len(Y)), len(Y)) if len(views) > 1 else _NEAR)
+    traces = values[:, None]
+    converged = False
+    for step in steps("refining the view", search.max_iter):
+        tries = _around(Y, views, index, angles, rng)  # (S, tries, k, d)
+        found = index.value(tries.reshape(-1, *views.shape[1:]) @ Y).reshape(len(views), -1)
+        best = np.argmax(found, axis=1)
+        new = np.take_along_axis(found, best[:, None], axis=1)[:, 0]
+        better = new > values
+        views = np.where(better[:, None, None], tries[np.arange(len(views)), best], views)
+        values = np.where(better, new, values)
+        angles = np.where(better, angles, angles / 3)
+        traces = np.concatenate([traces, values[:, None]], axis=1)
+        if step % _RACE == _RACE - 1 and len(views) > 1:
+            left = np.argsort(-values, kind="stable")[: (len(views) + 1) // 2]
+            views, values, angles, traces = views[left], values[left], angles[left], traces[left]
+        if len(views) == 1 and angles[0] < search.tol:
+            converged = True
+            break
+    winner = int(np.argmax(values))
+    return View(views[winner].reshape(k, -1), float(values[winner]), traces[winner], converged)
+
+
+def _first_angle(starts: int, d: int) -> float:
+    """About the way from a view to the next of as many that were looked at: starts^(-1/(d - 1)) on the sphere."""
+    return min(_WIDE, max(_NEAR, 3 * starts ** (-1 / (d - 1))))
+
+
+def _around(Y: np.ndarray, views: np.ndarray, index: Index, angles: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Views turned from each by its angle: in random ways, and along the slope by its angle and by less."""
+    S, k, d = views.shape
+    ways = rng.standard_normal((S, _TRIES, k, d))
+    _, G = index.slope(views @ Y)
+    ways[:, : _TRIES // 4] = (G @ Y.T)[:, None]
+    ways = _tangent(ways, views[:, None])
+    lengths = np.linalg.norm(ways, axis=(2, 3), keepdims=True)
+    ways /= np.where(lengths > 0, lengths, 1.0)
+    shares = np.ones(_TRIES)
+    shares[: _TRIES // 4] = 0.5 ** np.arange(_TRIES // 4)
+    turned = views[:, None] + np.tan(angles)[:, None, None, None] * shares[None, :, None, None] * ways
+    return _orthonormal(turned.reshape(-1, k, d)).reshape(S, _TRIES, k, d)
+
+
+def _with_ordered_axes(Y: np.ndarray, view: View, search: Search, rng: np.random.Generator) -> View:
+    """Order the axes by what each shows; where turning them within the view is free, take the best one first."""
+    single, P = replace(search.index, k=1), view.A @ Y
+    if search.index.k == 1:
+        return view
+    if not search.index.turns:
+        return replace(view, A=view.A[np.argsort(-single.value(P[:, None, :]), kind="stable")])
+    R: list[np.ndarray] = []
+    basis = np.eye(search.index.k)
+    for _ in range(search.index.k):
+        inside = replace(search, index=single, starts=_INSIDE, columns=np.zeros((0, len(basis))))
+        R.append(_best_view(basis @ P, inside, rng, in_silence).A[0] @ basis)
+        basis = np.linalg.svd(np.array(R))[2][len(R) :]
+    return replace(view, A=_orthonormal(np.array(R)[None])[0] @ view.A)
+
+
+def _values(index: Index, views: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    size = max(1, _BATCH // (index.k * Y.shape[1]))
+    parts = [index.value(views[i : i + size] @ Y) for i in range(0, len(views), size)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _slope(index: Index, A: np.ndarray, Y: np.ndarray) -> tuple[float, np.ndarray]:
+    """The index of a view and its slope along the orthonormal views, (k, d)."""
+    value, G = index.slope((A @ Y)[None])
+    return float(value[0]), _tangent(G[0] @ Y.T, A)
+
+
+def _tangent(G: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """What is left of a way G at view A when the rows are to stay orthonormal."""
+    M = G @ np.swapaxes(A, -1, -2)
+    return G - (M + np.swapaxes(M, -1, -2)) / 2 @ A
+
+
+def _orthonormal(views: np.ndarray) -> np.ndarray:
+    """The rows of each view made orthonormal in their order, by Gram and Schmidt; (N, k, d) with a small k."""
+    out = np.empty_like(views)
+    for a in range(views.shape[1]):
+        row = views[:, a]
+        for _ in range(2 if a else 0):  # twice is enough
+            for b in range(a):
+                row = row - np.sum(row * out[:, b], axis=1, keepdims=True) * out[:, b]
+        out[:, a] = row / np.linalg.norm(row, axis=1, keepdims=True)
+    return out
+
+
+def unit_rows(M: np.ndarray) -> np.ndarray:
+    """Return the rows as directions of length 1, without those that have none."""
+    largest = np.abs(M).max(axis=1, initial=0.0)
+    M = M[largest > 0] / largest[largest > 0, None]  # squares must not overflow
+    return M / np.linalg.norm(M, axis=1)[:, None]
+
+
+# --- what was found is removed, and noise is searched -----------------------------------------------------------------
+
+
+def without_structure(Y: np.ndarray, A: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return rows that are normal in the view A and unchanged at right angles to it, (d, n).
+
+    On one axis, values become normal scores. On more, so do those along axes turned within the view, again and again:
+    by quarters of a right angle in a plane (Friedman 1987), at random in three dimensions.
+    """
+    P = view = A @ Y
+    k = len(A)
+    for turn in range(4 * _PASSES if k > 1 else 1):
+        if k == 3:
+            R = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        else:
+            c, s = np.cos(turn * np.pi / 8), np.sin(turn * np.pi / 8)
+            R = np.array([[c, s], [-s, c]])[:k, :k] if k == 2 else np.ones((1, 1))
+        view = R.T @ _normal_scores(R @ view)
+    return Y + A.T @ (view - P)
+
+
+def _normal_scores(P: np.ndarray) -> np.ndarray:
+    n = P.shape[1]
+    ranks = np.argsort(np.argsort(P, axis=1, kind="stable"), axis=1, kind="stable")
+    scores = ndtri((ranks + 0.5) / n)
+    return scores / scores.std(axis=1, ddof=1, keepdims=True)
+
+
+def noise_indices(n: int, d: int, search: Search, count: int, rng: np.random.Generator, run: Run) -> np.ndarray:
+    """Return what the same search finds in ``count`` tables of n Gaussian rows of d columns, (count,)."""
+
+    def simulate(seed: int) -> float:
+        rng = np.random.default_rng(seed)
+        return pursue(sphered(rng.standard_normal((n, d))).Y, search, rng).index
+
+    def found() -> Iterator[float]:
+        with blas_on_one_thread(), ThreadPoolExecutor(max(1, run.settings.thread_count)) as pool:
+            waiting = [pool.submit(simulate, int(seed)) for seed in rng.integers(2**63, size=count)]
+            try:
+                for _, each in zip(run.iterate("searching noise", count), waiting, strict=True):
+                    yield each.result()
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    return np.fromiter(found(), dtype=np.float64, count=count)

@@ -1,0 +1,162 @@
+"""White rows: principal axes at unit variance; held in memory where there is room, else whitened at each pass."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, to_numpy, xp_of
+from lowland.blocks.nongaussian.contrasts import Contrast, ContrastOf, Whiten, block_rows
+from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed
+from lowland.blocks.spectra.principal_axes import Axes, principal_axes
+from lowland.blocks.statistics.moments import Moments
+from lowland.data.rows import ArrayRows, DaskRows, Rows
+from lowland.errors import DataError, ParameterError
+from lowland.run.run import Run
+
+_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
+_LARGE = 2**20  # white numbers from which on the search begins in float32
+_SLAB = 2**17  # numbers in a slab of white rows: enough to be worth a thread's while, few enough for many threads
+
+
+@dataclass(frozen=True)
+class White:
+    """White rows: held as such, or whitened anew whenever they are read."""
+
+    rows: Rows
+    run: Run
+    whiten: Whiten | None = None
+    rough: White | None = None  # the same in float32, where there are so many that it pays
+
+    def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the host."""
+        sums = self.run.fold(self.rows, ContrastOf(contrast, W, self.whiten), name="summing contrasts")
+        cross, slopes = to_numpy(sums.cross) / sums.n, to_numpy(sums.slopes) / sums.n
+        if not (np.isfinite(cross).all() and np.isfinite(slopes).all()):
+            raise DataError(
+                f"The contrast {contrast!r} is not finite on these rows: NaN or infinity came out of it. "
+                "Choose fun='logcosh', which is bounded, or rescale rows that are passed with whiten=False."
+            )
+        return cross, slopes
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """White rows z = K(x − mean), unit variance with divisor n, and the way back x = mean + back z."""
+
+    white: White
+    K: np.ndarray  # (k, d) float64 on the host, as all of these but the mean
+    back: np.ndarray  # (d, k)
+    mean: Array  # (d,) float64, beside the rows
+    n: int
+    choice: ComponentChoice  # how many components, and why
+    covariance: np.ndarray | None = None  # (k, k) of the rows where they were taken as white, divisor n
+
+    @property
+    def k(self) -> int:
+        """How many components."""
+        return self.K.shape[0]
+
+    @property
+    def sample(self) -> Array:
+        """An array like those that users should get."""
+        return self.mean
+
+    def standardised(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return B and a shift for which Bz + shift are the projections Wz at mean 0 and variance 1."""
+        if self.covariance is None:
+            return W, None
+        deviations = np.sqrt(np.sum((W @ self.covariance) * W, axis=1))
+        B = W / np.where(deviations > 0, deviations, 1.0)[:, None]
+        return B, -B @ to_numpy(self.mean)
+
+
+def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
+    """Return the rows along their k principal axes at unit variance; None: all directions that vary.
+
+    Squares cost small eigenvalues their digits, all of them where columns are in very different units. ``exact`` then
+    factors the rows instead and, where all directions are wanted, standardises the columns first: the white rows of
+    both are rotations of each other, and a rotation is sought anyway.
+    """
+    axes = principal_axes(rows, run, Fixed(k), solver="auto")
+    values, rank = _spectrum(axes, rows)
+    most = min(rows.d, axes.columns.rows - 1)
+    if exact and rank and _digits_lost(values[:rank], rank < min(most, len(values)), rows) and _room(rows, run):
+        axes = principal_axes(rows, run, Fixed(k), solver="full", scale=k in (None, rows.d))
+        values, rank = _spectrum(axes, rows)
+    if rank == 0:
+        raise DataError("All columns are constant: there is nothing to unmix. Check the data.")
+    if k is not None and rank < k:
+        raise ParameterError(f"n_components={k}: {_limited(rank, most, rows)}. Choose at most {rank}.")
+    reason = "asked for" if k else "all directions that vary" if rank == rows.d else _limited(rank, most, rows)
+    n, mean, scale = axes.columns.rows, axes.columns.mean, axes.columns.scale
+    scales = np.ones(rows.d) if scale is None else to_numpy(scale)
+    roots = np.sqrt(values[:rank] * ((n - 1) / n))
+    U = to_numpy(axes.pairs.vectors)[:, :rank]
+    K, back = U.T / roots[:, None] / scales[None, :], scales[:, None] * U * roots[None, :]
+    return Whitened(_held(rows, run, Whiten(K, mean), n), K, back, mean, n, ComponentChoice(rank, str(k), reason))
+
+
+def _spectrum(axes: Axes, rows: Rows) -> tuple[np.ndarray, int]:
+    """The eigenvalues that were asked for (a factor gives them all), and how many of them are more than rounding."""
+    values = to_numpy(axes.pairs.values)[: axes.choice.n_components]
+    least = _NULL * float(np.finfo(rows.dtype).eps) * values[0]
+    return values, int(np.sum(values > least)) if values[0] > 0 else 0
+
+
+def _digits_lost(values: np.ndarray, dropped: bool, rows: Rows) -> bool:
+    """Whether a direction is so small beside the first that the squares of the rows say little or nothing of it."""
+    return dropped or float(values[-1]) < math.sqrt(np.finfo(rows.dtype).eps) / 10 * float(values[0])
+
+
+def _room(rows: Rows, run: Run) -> bool:
+    return 3 * 8 * rows.d**2 < run.budget
+
+
+def _limited(rank: int, most: int, rows: Rows) -> str:
+    if rank == most < rows.d:
+        return f"{most + 1} rows vary in {most} directions at most"
+    directions = "one direction" if rank == 1 else f"{rank} directions"
+    return (
+        f"the {rows.d} columns vary in {directions} only: some are constant, sums of others, or in much smaller units "
+        "than the largest"
+    )
+
+
+def already_white(rows: Rows, run: Run) -> Whitened:
+    """Take the rows as they are; one pass all the same, to find NaN and how white they are."""
+    run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
+    moments = run.fold(rows, Moments.of, name="summing moments")
+    d, n = rows.d, moments.rows
+    covariance = to_numpy(moments.covariance) * ((n - 1) / n)
+    return Whitened(
+        White(_sliced(rows), run),
+        np.eye(d),
+        np.eye(d),
+        moments.mean,
+        n,
+        ComponentChoice(d, "None", "all columns"),
+        covariance,
+    )
+
+
+def _held(rows: Rows, run: Run, whiten: Whiten, n: int) -> White:
+    """White rows in memory, where the budget has room for them; otherwise they are whitened whenever they are read."""
+    k = whiten.K.shape[0]
+    large = n * k >= _LARGE and rows.dtype == np.float64
+    if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
+        return White(rows, run, whiten, White(rows, run, replace(whiten, single=True)) if large else None)
+    Z = run.gather(whiten, _sliced(rows), k, name="whitening rows")
+    xp = xp_of(Z)
+    rough = White(_sliced(ArrayRows(xp.astype(Z, xp.float32))), run) if large else None
+    return White(_sliced(ArrayRows(Z, source=rows.source)), run, rough=rough)
+
+
+def _sliced(rows: Rows) -> Rows:
+    """Rows in memory in slabs small enough for many threads; each is worked block by block."""
+    if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray):
+        most = max(block_rows(rows.d), _SLAB // rows.d)
+        return ArrayRows(rows.X, rows.names, rows.source, rows.in_memory, most)
+    return rows

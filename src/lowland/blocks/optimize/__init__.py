@@ -1,0 +1,1 @@
+"""Iterative minimization: gradient descent, L-BFGS."""

@@ -1,0 +1,1 @@
+"""Multidimensional scaling: classical, metric and nonmetric stress, out-of-sample placement."""

@@ -1,0 +1,111 @@
+"""Monotone regression: values that keep to the order of others and lie as near as can be to what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, like, xp_of
+
+Ties = Literal["primary", "secondary"]
+
+_EQUAL = 1e-12  # share of the largest value within which neighbors in order count as tied: rounding must not rank them
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The order of some values: where the smallest stands, the next, …, and which of them are tied."""
+
+    order: np.ndarray  # (p,) positions of the known values, ascending
+    borders: np.ndarray  # (g + 1,) where each group of equal values begins in ``order``, and its end
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether any two values are equal."""
+        return len(self.borders) <= len(self.order)
+
+
+def rank(values: np.ndarray) -> Ranking:
+    """Rank values; NaN is left out."""
+    order = np.argsort(values, kind="stable")  # NaN comes last
+    order = order[: len(order) - int(np.isnan(values).sum())]
+    if len(values) < 2**31:
+        order = order.astype(np.int32)  # half the memory
+    ranked = values[order]
+    new = np.ones(len(ranked) + 1, dtype=bool)
+    new[1:-1] = np.diff(ranked) > _EQUAL * (ranked[-1] if len(ranked) else 0.0)
+    return Ranking(order, np.flatnonzero(new))
+
+
+def isotonic(y: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Return the values that never fall and are nearest to y in weighted least squares (pool adjacent violators)."""
+    from lowland.kernels.isotonic import pool_adjacent_violators
+
+    fitted = np.array(y, dtype=np.float64)
+    w = np.empty(0) if weights is None else np.array(weights, dtype=np.float64)
+    pool_adjacent_violators(fitted, w, np.empty(len(fitted), dtype=np.int64))
+    return fitted
+
+
+def monotone_regression(
+    d: np.ndarray, ranking: Ranking, ties: Ties = "primary", weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the values nearest to d, (p,), that keep to a ranking; those left out of it are NaN.
+
+    ``ties``: equal ranks may be given different values (primary: they are put in the order of d first), or are held
+    equal (secondary). Kruskal 1964, doi:10.1007/BF02289694.
+    """
+    order = ranking.order
+    fitted = np.full(len(d), np.nan)
+    if ties == "secondary" and ranking.has_ties:
+        starts, sizes = ranking.borders[:-1], np.diff(ranking.borders)
+        w = np.ones(len(order)) if weights is None else weights[order]
+        sums = np.add.reduceat(w, starts)
+        means = np.add.reduceat(w * d[order], starts) / np.where(sums > 0, sums, 1)
+        fitted[order] = np.repeat(isotonic(means, sums), sizes)
+        return fitted
+    if ranking.has_ties:
+        from lowland.kernels.isotonic import order_ties
+
+        order = order.copy()
+        order_ties(order, ranking.borders, d)
+    fitted[order] = isotonic(d[order], None if weights is None else weights[order])
+    return fitted
+
+
+@dataclass(frozen=True)
+class IsotonicCurve:
+    """A rising curve through corners, level beyond its ends."""
+
+    x: np.ndarray  # (m,) rising
+    y: np.ndarray  # (m,) never falling
+
+    def __call__(self, values: Array) -> Array:
+        """Read the curve at some values, of any array library and shape; NaN stays NaN."""
+        xp = xp_of(values)
+        if isinstance(values, np.ndarray):
+            return np.interp(values, self.x, self.y)
+        x, y = like(self.x, values), like(self.y, values)
+        flat = xp.reshape(values, (-1,))
+        right = xp.clip(xp.searchsorted(x, flat), 1, max(1, len(self.x) - 1))
+        x0, x1, y0, y1 = xp.take(x, right - 1), xp.take(x, right), xp.take(y, right - 1), xp.take(y, right)
+        share = xp.clip((flat - x0) / (x1 - x0), 0.0, 1.0)
+        return xp.reshape(y0 + share * (y1 - y0), values.shape)
+
+
+def curve_through(x: np.ndarray, fitted: np.ndarray, ranking: Ranking) -> IsotonicCurve:
+    """Return the curve of a monotone regression: its corners are the ends of its level stretches.
+
+    Where tied values were given different ones, their mean is taken.
+    """
+    starts, sizes = ranking.borders[:-1], np.diff(ranking.borders)
+    at = x[ranking.order][starts]
+    level = np.add.reduceat(fitted[ranking.order], starts) / sizes
+    edge = np.ones(len(level), dtype=bool)
+    edge[1:-1] = (level[1:-1] != level[:-2]) | (level[1:-1] != level[2:])
+    at, level = at[edge], np.maximum.accumulate(level[edge])
+    if len(at) == 1:  # one value only: a level line
+        at, level = np.array([at[0], at[0] + 1.0]), np.repeat(level, 2)
+    return IsotonicCurve(at.astype(np.float64), level)

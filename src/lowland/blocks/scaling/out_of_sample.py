@@ -1,0 +1,204 @@
+"""Where new points lie best among points that stay: each minimises its own stress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from lowland.arrays.linalg import eigh
+from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.distances.to_points import DistancesTo, check_new_distances
+from lowland.blocks.scaling.isotonic import IsotonicCurve
+from lowland.blocks.statistics.rescaling import unit_of
+from lowland.errors import DataError
+
+_PAIRS = 1 << 18  # distances worked at a time on the host: they stay in the cache
+_ROUNDS = 60
+_ARRIVED = 1e-11  # step, as a share of the extent of the points, at which a new point has arrived
+_ROUNDING = 1e-13  # share of the stress within which the slope decides which of two places is better
+_LEAST = 0.01  # damping, as a share of the sum of weights, below which there is none
+_FLATTEST = 1e-3  # least curvature, as a share of the sum of weights, that a Newton step is divided by
+
+
+@dataclass(frozen=True)
+class PlaceAmong:
+    """Rows to coordinates among fitted points; an object, so that it can travel to a worker.
+
+    ``distances`` measures rows; without it rows are distances to the fitted points already, NaN being not known.
+    ``curve`` turns dissimilarities into distances (non-metric). ``sammon``: the stress is weighed by one over the
+    distance, and a row at distance zero of a fitted point lies where that point lies.
+    """
+
+    Z: Array  # (n, k) the points
+    distances: DistancesTo | None
+    curve: IsotonicCurve | None = None
+    sammon: bool = False
+
+    def __call__(self, X: Array) -> Array:
+        """Of one slab, in its precision."""
+        xp = xp_of(X)
+        n = self.Z.shape[0]
+        step = X.shape[0] if on_accelerator(X) else max(1, _PAIRS // n)
+        parts = [self._placed(X[a : min(a + step, X.shape[0]), :]) for a in range(0, X.shape[0], step)]
+        return xp.astype(parts[0] if len(parts) == 1 else xp.concat(parts, axis=0), X.dtype)
+
+    def _placed(self, X: Array) -> Array:
+        xp = xp_of(X)
+        T, unit = as_double(self._distances(X)), unit_of(self.Z)
+        Z = like(self.Z, T)
+        W = xp.ones_like(T)
+        if self.distances is None:
+            T, W = _filled(T)
+        if self.curve is not None:
+            T = self.curve(T)
+        if unit != 1:
+            T, Z = T / unit, Z / unit
+        if self.sammon:
+            W = xp.where(T > 0, W / xp.where(T > 0, T, xp.ones_like(T)), xp.zeros_like(T))
+        placed = place(T, W, Z)
+        if self.sammon:
+            there = xp.take(Z, xp.argmin(T, axis=1), axis=0)
+            placed = xp.where(xp.min(T, axis=1)[:, None] == 0, there, placed)
+        return placed if unit == 1 else placed * unit
+
+    def _distances(self, X: Array) -> Array:
+        """Those of the rows, or the rows themselves; a missing one has no place in Sammon's stress."""
+        return check_new_distances(X, missing=not self.sammon) if self.distances is None else self.distances(X)
+
+
+def _filled(T: Array) -> tuple[Array, Array]:
+    """Distances with the mean of their row for those not known, and weights that leave these out."""
+    xp = xp_of(T)
+    known = ~xp.isnan(T)
+    W = xp.astype(known, T.dtype)
+    counts = xp.sum(W, axis=1)
+    if not bool(xp.all(counts > 0)):
+        raise DataError(
+            "No distance of a new point to the fitted ones is known: all are NaN. Give some, or leave it out."
+        )
+    means = xp.sum(xp.where(known, T, xp.zeros_like(T)), axis=1) / counts
+    return xp.where(known, T, means[:, None]), W
+
+
+def place(T: Array, W: Array, Z: Array) -> Array:
+    """Return for each row of distances T the point that minimises sum_i w_i (t_i - |z - z_i|)², (m, k).
+
+    Newton's method with the curvature made positive, and damped until every step lowers the stress: damped by the sum
+    of weights and more it is a majorizing step, which always does. The start is the better of two: the point that fits
+    the squared distances best, which is a linear problem, and the place of the nearest fitted point.
+    """
+    xp = xp_of(T)
+    centre = xp.mean(Z, axis=0)[None, :]
+    Z = Z - centre
+    extent = xp.sqrt(xp.mean(xp.sum(Z * Z, axis=1)))
+    starts = (_by_squares(T, Z), xp.take(Z, xp.argmin(T, axis=1), axis=0))
+    placed = _by_loops if isinstance(T, np.ndarray) else place_together
+    return placed(T, W, Z, starts, _ARRIVED * extent) + centre
+
+
+def _by_loops(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], arrived: Array) -> Array:
+    """One new point after the other, each as long as it needs."""
+    from lowland.kernels.out_of_sample import place_points
+
+    out = np.empty_like(starts[0])
+    Zt = np.ascontiguousarray(Z.T)
+    place_points(T, W, Zt, np.stack(starts), float(arrived), _ROUNDS, _LEAST, _FLATTEST, _ROUNDING, out)
+    return out
+
+
+def place_together(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], arrived: Array) -> Array:
+    """All new points at a time, in any array library."""
+    xp = xp_of(T)
+    a, b = (_Own.at(start, T, W, Z) for start in starts)
+    here = a.where(a.stress <= b.stress, b)
+    damping = xp.zeros_like(here.stress)
+    for _ in range(_ROUNDS):
+        ahead = here.newton(damping)
+        there = _Own.at(ahead, T, W, Z)
+        flatter = xp.sum(there.slope**2, axis=1) < xp.sum(here.slope**2, axis=1)
+        slack = _ROUNDING * (2 * xp.astype(flatter, here.stress.dtype) - 1)
+        lower = there.stress <= here.stress * (1 + slack)
+        moved = xp.linalg.vector_norm(ahead - here.z, axis=1)
+        here = there.where(lower, here)
+        if not bool(xp.any(moved > arrived)):
+            break
+        eased = xp.where(damping > _LEAST, damping / 4, xp.zeros_like(damping))
+        raised = xp.where(damping > _LEAST, damping * 4, xp.full_like(damping, 4 * _LEAST))
+        damping = xp.where(lower, eased, raised)
+    return here.z
+
+
+def _by_squares(T: Array, Z: Array) -> Array:
+    """The point z whose 2 z_i'z best fit |z_i|² - t_i² up to a constant, (m, k); Z is centered."""
+    xp = xp_of(T)
+    values, V = eigh(Z.T @ Z)
+    extended = values > 1e-12 * xp.max(values)
+    inverse = xp.where(extended, 1 / xp.where(extended, values, xp.ones_like(values)), xp.zeros_like(values))
+    A = (Z @ V) * inverse[None, :] @ V.T  # (n, k)
+    return (xp.sum(Z * Z, axis=1)[None, :] - T * T) @ A / 2
+
+
+@dataclass(frozen=True)
+class _Own:
+    """The own stress of new points, with slopes and curvatures."""
+
+    z: Array  # (m, k)
+    stress: Array  # (m,)
+    slope: Array  # (m, k) half the gradient
+    bend: Array  # (m, k, k) half the matrix of second derivatives
+    total: Array  # (m,) sum of the weights
+
+    @classmethod
+    def at(cls, z: Array, T: Array, W: Array, Z: Array) -> Self:
+        """Measure at z: for each pair pull p = w(1 - t/d), bend q = w t/d³; half the Hessian is sum p I + q ee'."""
+        xp = xp_of(T)
+        m, k = z.shape
+        n = Z.shape[0]
+        S = xp.zeros_like(T)
+        for c in range(k):
+            S += (z[:, c, None] - Z[None, :, c]) ** 2
+        d = xp.sqrt(S)
+        apart = d > 0
+        d = xp.where(apart, d, xp.ones_like(d))
+        gap = xp.where(apart, d, xp.zeros_like(d)) - T
+        p = xp.where(apart, W * gap / d, xp.zeros_like(d))
+        q = xp.where(apart, W * T / d**3, xp.zeros_like(d))
+        one, eye = xp.ones_like(Z[:, :1]), like(np.eye(k), Z)
+        sums = p @ xp.concat([one, Z], axis=1)  # (m, 1 + k)
+        slope = sums[:, :1] * z - sums[:, 1:]
+        pairs = xp.reshape(Z[:, :, None] * Z[:, None, :], (n, k * k))
+        bends = q @ xp.concat([one, Z, pairs], axis=1)  # (m, 1 + k + k²)
+        cross = z[:, :, None] * bends[:, None, 1 : 1 + k]
+        bend = (
+            bends[:, 0, None, None] * (z[:, :, None] * z[:, None, :])
+            - cross
+            - xp.matrix_transpose(cross)
+            + xp.reshape(bends[:, 1 + k :], (m, k, k))
+            + sums[:, 0, None, None] * eye[None, :, :]
+        )
+        return cls(z, xp.sum(W * gap * gap, axis=1), slope, bend, xp.sum(W, axis=1))
+
+    def where(self, mine: Array, other: Self) -> Self:
+        """These where marked, the other's elsewhere."""
+        xp = xp_of(self.z)
+        return type(self)(
+            xp.where(mine[:, None], self.z, other.z),
+            xp.where(mine, self.stress, other.stress),
+            xp.where(mine[:, None], self.slope, other.slope),
+            xp.where(mine[:, None, None], self.bend, other.bend),
+            self.total,
+        )
+
+    def newton(self, damping: Array) -> Array:
+        """Where a damped Newton step leads, (m, k), directions that bend down taken as if they bent up."""
+        xp = xp_of(self.z)
+        finite = xp.where(xp.isfinite(self.bend), self.bend, xp.zeros_like(self.bend))
+        values, V = eigh(finite)  # (m, k), (m, k, k)
+        least = _FLATTEST * self.total[:, None]
+        bends = xp.abs(values)
+        bends = xp.where(bends > least, bends, xp.broadcast_to(least, bends.shape)) + (damping * self.total)[:, None]
+        along = xp.sum(V * self.slope[:, :, None], axis=1) / bends
+        return self.z - xp.sum(V * along[:, None, :], axis=2)

@@ -1,0 +1,1 @@
+"""Feature selection and feature clustering: filters, subset search, lasso, trees."""

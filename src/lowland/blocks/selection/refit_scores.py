@@ -1,0 +1,105 @@
+"""Scores of subsets of columns the long way: any scikit-learn estimator and scorer, fitted to every fold."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from lowland.blocks.selection.closed_form_scores import Tally
+from lowland.blocks.statistics.fold_moments import Folds
+from lowland.errors import DataError, ParameterError
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """The mean score over the folds of a model that is fitted to the columns of a subset."""
+
+    estimator: Any
+    scorer: Any
+    X: Any  # (n, d), dense or sparse by columns
+    y: np.ndarray | None
+    folds: Folds
+    n_jobs: int | None
+    tally: Tally
+    tie: float = 0.0
+    unit: float = 1.0
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        return self.X.shape[1]
+
+    def with_each(self, S: tuple[int, ...], J: np.ndarray) -> np.ndarray:
+        """Return the scores of S with each column of J."""
+        return self.many([sorted((*S, int(j))) for j in J])
+
+    def without_each(self, S: tuple[int, ...]) -> np.ndarray:
+        """Return the scores of S without each of its columns."""
+        return self.many([S[:i] + S[i + 1 :] for i in range(len(S))])
+
+    def many(self, subsets: Any) -> np.ndarray:
+        """Return the scores of subsets."""
+        scores, failures = [], []
+        for score in self._one_by_one(subsets):
+            failures += [score] if isinstance(score, str) else []
+            scores.append(math.nan if isinstance(score, str) else score)
+            self.tally(1)
+        if failures and len(failures) == len(scores):
+            raise DataError(failures[0])
+        self.tally.failures.extend(failures)
+        return np.array(scores)
+
+    def _one_by_one(self, subsets: Any) -> Iterator[float | str]:
+        work = (self.estimator, self.scorer, self.X, self.y, self.folds)
+        if self.n_jobs in (None, 1):
+            return (mean_score(*work, S) for S in subsets)
+        return Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(mean_score)(*work, S) for S in subsets)
+
+
+def mean_score(
+    estimator: Any, scorer: Any, X: Any, y: np.ndarray | None, folds: Folds, S: Sequence[int]
+) -> float | str:
+    """Return the mean score of the model over the folds, fitted to the columns S, or why it could not be fitted."""
+    columns = X[:, np.asarray(S)]
+    columns = columns.tocsr() if hasattr(columns, "tocsr") else columns
+    scores = []
+    for train, test in folds:
+        try:
+            fitted = clone(estimator).fit(columns[train], *(() if y is None else (y[train],)))
+        except Exception as error:
+            return (
+                f"{type(estimator).__name__} could not be fitted to {len(train)} rows and {columns.shape[1]} of the "
+                f"columns: {_said(error)} Try it on its own, or choose another estimator or fewer folds."
+            )
+        scores.append(score_of(fitted, scorer, columns[test], None if y is None else y[test]))
+    return float(np.mean(scores))
+
+
+def score_of(fitted: Any, scorer: Any, X: Any, y: np.ndarray | None) -> float:
+    """Return the score of a fitted model, a number."""
+    name = type(fitted).__name__
+    try:
+        value = scorer(fitted, X, *(() if y is None else (y,)))
+    except Exception as error:
+        raise ParameterError(
+            f"The scorer failed on a fitted {name} and {X.shape[0]} rows: {_said(error)} Choose a scoring that "
+            "suits the estimator and y, such as 'r2' for numbers or 'accuracy' for classes."
+        ) from error
+    if not isinstance(value, numbers.Real):
+        raise ParameterError(
+            f"The scorer returned {value!r} for a fitted {name}, which is not a number. Give a function of the "
+            "estimator, X and y that returns one."
+        )
+    return float(value)
+
+
+def _said(error: Exception) -> str:
+    text = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
+    return f"{type(error).__name__}: {text}." if text else f"{type(error).__name__}."

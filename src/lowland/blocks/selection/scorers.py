@@ -1,0 +1,250 @@
+"""What scores the subsets for a model: its closed form where there is one, else fitting it again."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import numbers
+import warnings
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import check_cv
+
+from lowland.arrays.namespace import is_sparse
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.selection.closed_form_scores import TIE, DiscriminantScores, LeastSquaresScores, Tally, Wilks
+from lowland.blocks.selection.refit_scores import Refitted
+from lowland.blocks.selection.subset_search import SubsetScores
+from lowland.blocks.statistics.fold_moments import Folds
+from lowland.blocks.statistics.labels import classes_of
+from lowland.blocks.statistics.rescaling import power_of_two
+from lowland.blocks.statistics.targets import Target, seems_classes, tell_of_many_classes
+from lowland.errors import DataError, DataWarning, ParameterError, warn
+
+SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
+_DIRECT = ("auto", "svd", "cholesky")  # solvers of Ridge that do not stop short of the answer
+_FAR = 1e3  # squares of y over its variance, beyond which sums of squares from zero lose too many digits
+
+
+@runtime_checkable
+class Estimator(Protocol):
+    """What scikit-learn's estimators offer."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit to rows."""
+
+
+@runtime_checkable
+class Splitter(Protocol):
+    """What scikit-learn's cross-validators offer."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        """Yield training and test rows."""
+
+
+def model_of(name: Any, y: np.ndarray | None) -> Any:
+    """Return the estimator behind a name; an estimator is returned as it is."""
+    if name is not None and not isinstance(name, str):
+        return name
+    if y is None:
+        raise DataError("The target y is None: pass y, or an estimator that does without.")
+    classes = name not in ("linear", "discriminant", "logistic") and seems_classes(y)
+    if classes:
+        tell_of_many_classes(y)
+    name = name or ("discriminant" if classes else "linear")
+    from sklearn import discriminant_analysis, linear_model, neighbors, tree
+
+    if name == "linear":
+        return _least_squares(linear_model.LinearRegression)
+    if name == "discriminant":
+        return discriminant_analysis.LinearDiscriminantAnalysis()
+    if name == "logistic":
+        return linear_model.LogisticRegression(max_iter=1000)
+    if name == "tree":
+        return (tree.DecisionTreeClassifier if classes else tree.DecisionTreeRegressor)(random_state=0)
+    return (neighbors.KNeighborsClassifier if classes else neighbors.KNeighborsRegressor)()
+
+
+def _least_squares(cls: Any) -> Any:
+    """Least squares that drops no direction because its columns come in small units: since 1.9 ``tol`` decides that."""
+    return cls(tol=1e-13) if "tol" in inspect.signature(cls).parameters else cls()
+
+
+def scores_for(
+    model: Any, X: Any, y: np.ndarray | None, *, scoring: Any, cv: Any, n_jobs: int | None, closed: bool, tally: Tally
+) -> tuple[SubsetScores, Outcome]:
+    """Return what scores subsets, and which route that is."""
+    y, codes = _target(model, y)
+    X = X if is_sparse(X) else X.astype(np.float64, copy=False)
+    least_squares, discriminant = _is(model, "LinearRegression", "Ridge"), _is(model, "LinearDiscriminantAnalysis")
+    if scoring == "wilks":
+        if not (least_squares or discriminant) or y is None or is_sparse(X):
+            raise ParameterError(
+                "scoring='wilks' is a criterion of least squares and discriminants over dense rows. Choose "
+                f"estimator='linear' or 'discriminant', or another scoring for {type(model).__name__}."
+            )
+        target, classes = (Target.of_numbers(y).values, None) if codes is None else (codes, int(codes.max()) + 1)
+        return Wilks.of(X, target, classes, tally), Outcome("closed form", "Wilks' lambda of all rows")
+    scorer = scorer_of(model, scoring)
+    folds = folds_of(cv, X, y, classifier=is_classifier(model))
+    tie, unit = 0.0, 1.0
+    if least_squares and _is_named(scoring, SQUARES) and y is not None:  # the same columns win by either route
+        tie, (y, unit) = TIE, _in_its_deviation(y, SQUARES[scoring])
+    refit = Refitted(model, scorer, X, y, folds, n_jobs, tally, tie, unit)
+    if closed and y is not None and not is_sparse(X):
+        plain = tie > 0 and _is_plain_least_squares(model)
+        if plain and (model.fit_intercept or np.mean(y**2) < _FAR * np.var(y)):
+            return LeastSquaresScores.of(
+                X, y, folds, intercept=model.fit_intercept, alpha=float(getattr(model, "alpha", 0)),
+                cutoff=0.0 if _is(model, "Ridge") else getattr(model, "tol", 0.0), metric=SQUARES[scoring],
+                refit=refit, tally=tally, unit=unit,
+            ), Outcome("closed form", "least squares, updated by one column")  # fmt: skip
+        if discriminant and codes is not None and _is_named(scoring, (None, "accuracy")) and _is_plain(model):
+            C = int(codes.max()) + 1
+            if all(len(np.unique(codes[train])) == C < len(train) for train, _ in folds):
+                return DiscriminantScores.of(
+                    X, codes, folds, C, tol=model.tol, refit=refit, tally=tally
+                ), Outcome("closed form", "discriminants, updated by one column")  # fmt: skip
+    return refit, Outcome("refitting", f"{type(model).__name__} is fitted to every subset and fold")
+
+
+def scorer_of(model: Any, scoring: Any) -> Any:
+    """Return scikit-learn's scorer of a name or function."""
+    if isinstance(scoring, str) and scoring not in (known := get_scorer_names()):
+        near = sorted(difflib.get_close_matches(scoring, known, 3))
+        raise ParameterError(
+            f"scoring={scoring!r} is not the name of a scorer. "
+            + (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
+            + "All names are listed by sklearn.metrics.get_scorer_names()."
+        )
+    try:
+        return check_scoring(model, scoring=scoring)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"scoring={scoring!r} does not suit {type(model).__name__}: {str(error).splitlines()[0]} Name one of "
+            "sklearn.metrics.get_scorer_names(), or give a function of the estimator, X and y."
+        ) from error
+
+
+def _in_its_deviation(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
+    """y divided by a power of two near its deviation, and what the metric is divided by then."""
+    step = float(power_of_two(Target.of_numbers(y).standardized().scale))
+    power = {"r2": 0, "neg_root_mean_squared_error": 1, "neg_mean_squared_error": 2}[metric]
+    with np.errstate(over="ignore", under="ignore"):
+        unit = float(np.float64(step) ** power)
+    if not np.finfo(np.float64).tiny <= unit < np.inf:
+        raise DataError(
+            f"The squares of y, which deviates by about {step:.0e}, are too large or too small for floating point. "
+            "Choose scoring='r2', or give y in another unit."
+        )
+    return y / step, unit
+
+
+def folds_of(
+    cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_numbers: str = "estimator='linear'"
+) -> Folds:
+    """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets.
+
+    ``for_numbers`` is how to say that y holds no classes.
+    """
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            folds = list(check_cv(cv, y, classifier=classifier).split(X, y))
+    except Exception as error:
+        raise DataError(
+            f"cv={cv!r} cannot split the {X.shape[0]} rows: {str(error).splitlines()[0].rstrip('.')}. Choose fewer "
+            f"folds, or pass more rows; if y holds numbers and no classes, say so with {for_numbers}."
+        ) from error
+    for each in told:
+        warn(
+            f"{str(each.message).rstrip('.')}. Choose fewer folds (cv), or leave rare classes out; if y holds numbers "
+            f"and no classes, say so with {for_numbers}.",
+            DataWarning,
+        )
+    if not folds:
+        raise ParameterError(f"cv={cv!r} gives no folds. Give a number of folds, a splitter, or pairs of row numbers.")
+    rows = np.arange(X.shape[0])
+    try:
+        found = [(rows[train], rows[test]) for train, test in folds]
+    except (IndexError, TypeError, ValueError) as error:
+        raise ParameterError(
+            f"cv: a fold is no pair of training and test rows of the {len(rows)} there are: {error}. Give pairs of row "
+            f"numbers from 0 to {len(rows) - 1}."
+        ) from error
+    if not all(len(train) and len(test) for train, test in found):
+        raise ParameterError("cv: a fold has no training rows or no test rows. Give both in every fold.")
+    return found
+
+
+def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """y as the model wants it, and the number of each row's class where it is a classifier."""
+    if y is None:
+        return None, None
+    if is_classifier(model):
+        return y, classes_of(y)[1]
+    if is_regressor(model) and y.dtype.kind in "iuf" and y.min() == y.max():
+        raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
+    if not _is(model, "LinearRegression", "Ridge"):
+        return y, None
+    try:
+        values = y.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"y holds {y.dtype} and {type(model).__name__} wants numbers: {error}. For classes choose "
+            "estimator='discriminant', or another classifier."
+        ) from error
+    if not np.isfinite(values).all():
+        raise DataError("Input y contains NaN or infinity. Give every row a value, or leave those rows out.")
+    return values, None
+
+
+def _is(model: Any, *names: str) -> bool:
+    """Whether a model is of one of these classes itself, scikit-learn's or ours; a subclass may do anything."""
+    return type(model).__name__ in names and type(model).__module__.partition(".")[0] in ("sklearn", "lowland")
+
+
+def _is_named(scoring: Any, names: Any) -> bool:
+    return (scoring is None or isinstance(scoring, str)) and scoring in names
+
+
+def _is_plain_least_squares(model: Any) -> bool:
+    alpha = getattr(model, "alpha", 0.0)
+    return (
+        not model.positive
+        and isinstance(alpha, numbers.Real)
+        and float(alpha) >= 0
+        and getattr(model, "solver", "auto") in _DIRECT
+    )
+
+
+def _is_plain(model: Any) -> bool:
+    return model.priors is None and not model.shrinkage and model.covariance_estimator is None
+
+
+def is_instance(model: Any) -> bool:
+    """Whether a model is an object that can be cloned, not a class."""
+    return not inspect.isclass(model) and hasattr(model, "get_params")
+
+
+def tell_of_constants(X: Any, names: list[str]) -> None:
+    """Warn of columns that say nothing; refuse where none says anything."""
+    if is_sparse(X):
+        constant = (X.max(axis=0).toarray() == X.min(axis=0).toarray()).ravel()
+    else:
+        constant = X.max(axis=0) == X.min(axis=0)
+    if constant.all():
+        raise DataError("Every column is constant, so there is nothing to choose by. Pass columns that vary.")
+    if constant.any():
+        named = [repr(names[j]) for j in np.flatnonzero(constant)]
+        listed = ", ".join(named[:5]) + ", …" * (len(named) > 5)
+        many = len(named) > 1
+        warn(
+            f"{'Columns' if many else 'Column'} {listed} {'are' if many else 'is'} constant: no model learns from "
+            f"{'them' if many else 'it'}, and {'they are' if many else 'it is'} chosen only where all others do harm. "
+            "Leave constant columns out.",
+            DataWarning,
+        )

@@ -1,0 +1,393 @@
+"""How many components to keep: rules that are objects of their own.
+
+Each rule declares which spectra it accepts and returns a ``Choice`` with its evidence. A spectrum is ``variance`` (the
+eigenvalues of a covariance: they add up to the total variance), ``gram`` (squared singular values of uncentered rows,
+or of a kernel) or ``any`` (a list of non-negative numbers).
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowland.arrays.random import generator
+from lowland.errors import DataError, ParameterError
+
+VARIANCE, GRAM, ANY = "variance", "gram", "any"
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues in descending order, perhaps only the leading ones, and what is known of the rest."""
+
+    values: np.ndarray  # (m,) float64, m <= length
+    total: float  # sum of all eigenvalues
+    length: int  # how many there are in all: min(n, d)
+    n: float  # rows (or the sum of their weights)
+    d: int  # columns
+    kind: str = VARIANCE
+    variances: np.ndarray | None = None  # (d,) variance of each column, where known
+
+    @property
+    def whole(self) -> bool:
+        """Whether all eigenvalues are at hand."""
+        return len(self.values) >= self.length
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Each value's share of the total."""
+        return self.values / self.total if self.total > 0 else np.zeros_like(self.values)
+
+
+@dataclass(frozen=True)
+class ComponentChoice:
+    """How many components were kept, by which rule, and why."""
+
+    n_components: int
+    rule: str
+    reason: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+class Rule:
+    """Base of the rules. ``decide`` returns None where more of the spectrum is needed."""
+
+    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM, ANY})
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Return the choice, or None if these leading values are not enough to tell."""
+        raise NotImplementedError
+
+    def check(self, spectrum: Spectrum) -> None:
+        """Refuse a spectrum of a kind the rule makes no sense of."""
+        if spectrum.kind not in self.accepts:
+            kinds = ", ".join(sorted(self.accepts))
+            raise ParameterError(
+                f"{self!r} needs a spectrum of kind {kinds}; this one is of kind {spectrum.kind}. Choose another rule."
+            )
+
+    def _choice(self, count: int, spectrum: Spectrum, reason: str, **evidence: Any) -> ComponentChoice:
+        return ComponentChoice(max(1, min(count, spectrum.length)), repr(self), reason, evidence)
+
+
+@dataclass(frozen=True)
+class Cumulative(Rule):
+    """Keep the fewest components whose shares of the variance add up to more than ``share``."""
+
+    share: float
+
+    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM})
+
+    def __post_init__(self) -> None:
+        _between(self, "share", self.share)
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Return the first count whose cumulative share exceeds the wanted one."""
+        cumulative = np.cumsum(spectrum.shares)
+        # as scikit-learn: strictly more than the share, so that a share met to rounding takes one more
+        count = int(np.searchsorted(cumulative, self.share, side="right")) + 1
+        if count > len(cumulative) and not spectrum.whole:
+            return None
+        count = min(count, len(cumulative))
+        return self._choice(
+            count,
+            spectrum,
+            f"{_components(count)} explain{'s' * (count == 1)} {cumulative[count - 1]:.1%} of the variance",
+            cumulative=cumulative[: count + 1],
+        )
+
+
+@dataclass(frozen=True)
+class EachAtLeast(Rule):
+    """Keep the components that each explain at least ``share`` of the variance."""
+
+    share: float
+
+    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM})
+
+    def __post_init__(self) -> None:
+        _between(self, "share", self.share)
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Return how many shares reach the wanted one."""
+        return _count_above(
+            self, spectrum, spectrum.shares, self.share, f"with at least {self.share:.1%} of the variance each"
+        )
+
+
+@dataclass(frozen=True)
+class EigenvalueAbove(Rule):
+    """Keep the components whose eigenvalue exceeds ``tau``."""
+
+    tau: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tau, numbers.Real) or not self.tau >= 0:
+            raise ParameterError(f"EigenvalueAbove(tau={self.tau!r}): give a number of at least 0.")
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Return how many eigenvalues exceed tau."""
+        return _count_above(
+            self, spectrum, spectrum.values, self.tau, f"with an eigenvalue above {self.tau:g}", strict=True
+        )
+
+
+@dataclass(frozen=True)
+class Kaiser(Rule):
+    """Keep the components whose eigenvalue exceeds the average one (Kaiser 1960: above 1 for standardised columns)."""
+
+    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE})
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Return how many eigenvalues exceed the mean variance of the columns."""
+        average = spectrum.total / spectrum.d
+        return _count_above(
+            self, spectrum, spectrum.values, average, f"above the average eigenvalue {average:.4g}", strict=True
+        )
+
+
+@dataclass(frozen=True)
+class ParallelAnalysis(Rule):
+    """Keep the components that exceed what columns without correlation would give (Horn 1965).
+
+    ``trials`` sets of independent normal columns, of the same number of rows and the same variances, are simulated
+    (their scatter is drawn directly, by Bartlett's decomposition, so the rows cost nothing); component i is kept while
+    its eigenvalue exceeds the ``quantile`` of the simulated i-th.
+    """
+
+    trials: int = 100
+    quantile: float = 0.95
+    random_state: Any = 0
+
+    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE})
+
+    def __post_init__(self) -> None:
+        _between(self, "quantile", self.quantile)
+        if not isinstance(self.trials, numbers.Integral) or self.trials < 1:
+            raise ParameterError(f"ParallelAnalysis(trials={self.trials!r}): give a whole number of at least 1.")
+
+    def decide(self, spectrum: Spectrum, counted: Iterable[int] | None = None) -> ComponentChoice | None:
+        """Return how many leading eigenvalues beat the simulated ones; ``counted`` counts the trials, to show them."""
+        if spectrum.variances is None:
+            raise ParameterError(
+                "ParallelAnalysis needs the variances of the columns, which this method does not have."
+            )
+        rng = generator(self.random_state)
+        deviations = np.sqrt(spectrum.variances)
+        m = len(spectrum.values)
+        simulated = np.stack([_noise_spectrum(spectrum.n, deviations, rng)[:m] for _ in counted or range(self.trials)])
+        bar = np.quantile(simulated, self.quantile, axis=0)  # (m,)
+        below = np.flatnonzero(spectrum.values <= bar)
+        if not below.size and not spectrum.whole:
+            return None
+        count = int(below[0]) if below.size else m
+        return self._choice(
+            count, spectrum, f"{_components(count)} above what columns without correlation give", threshold=bar
+        )
+
+
+def _noise_spectrum(n: float, deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw the covariance eigenvalues of n rows of independent normal columns, descending."""
+    d, m = len(deviations), max(round(n) - 1, 1)
+    if m <= d:
+        A = rng.standard_normal((m, d)) * deviations
+        values = np.linalg.eigvalsh(A @ A.T)[::-1]
+        return np.concatenate([values, np.zeros(d - m)]) / m
+    # Bartlett: the scatter of m rows is LL' with chi deviates on the diagonal and normal ones below it
+    L = np.tril(rng.standard_normal((d, d)), -1)
+    L[np.diag_indices(d)] = np.sqrt(rng.chisquare(m - np.arange(d)))
+    L *= deviations[:, None]
+    return np.linalg.svd(L, compute_uv=False) ** 2 / m
+
+
+@dataclass(frozen=True)
+class Knee(Rule):
+    """Keep the components before the bend of the scree plot: the point farthest from the line between its ends.
+
+    Finding the bend needs the whole spectrum; on leading values alone it would depend on how many there are.
+    """
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Return the position of the bend."""
+        if not spectrum.whole:
+            return None
+        values = spectrum.values
+        if len(values) < 3 or values[0] <= values[-1]:
+            return self._choice(len(values) if values[0] <= values[-1] else 1, spectrum, "the scree plot has no bend")
+        x = np.linspace(0, 1, len(values))
+        y = (values - values[-1]) / (values[0] - values[-1])
+        distance = (1 - x - y) / math.sqrt(2)  # below the line from (0, 1) to (1, 0)
+        count = max(1, int(np.argmax(distance)))
+        return self._choice(count, spectrum, f"the scree plot bends after component {count}", distance=distance)
+
+
+@dataclass(frozen=True)
+class Minka(Rule):
+    """Minka's maximum likelihood dimension of probabilistic PCA (Minka 2000); ``n_components="mle"``."""
+
+    accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE})
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Return the dimension with the largest Laplace evidence."""
+        if spectrum.n < spectrum.d:
+            raise DataError(
+                f"n_components='mle' is only supported if n_samples >= n_features; there are {spectrum.n:g} rows and "
+                f"{spectrum.d} columns. Choose a number or another rule."
+            )
+        if not spectrum.whole:
+            return None
+        evidence = np.array([_laplace_evidence(spectrum.values, k, spectrum.n) for k in range(1, len(spectrum.values))])
+        if not evidence.size:
+            return self._choice(1, spectrum, "there is one column")
+        count = int(np.argmax(evidence)) + 1
+        return self._choice(count, spectrum, f"dimension {count} has the largest evidence", log_evidence=evidence)
+
+
+def _laplace_evidence(values: np.ndarray, k: int, n: float) -> float:
+    """Log evidence of dimension k, Laplace's approximation: equations 30 to 76 of Minka (2000)."""
+    d = len(values)
+    if values[k - 1] < np.finfo(float).eps * max(values[0], 1.0):
+        return -np.inf  # the k-th direction holds nothing
+    i = np.arange(1, k + 1)
+    half = (d - i + 1) / 2
+    log_p_u = float(-k * math.log(2) + sum(math.lgamma(h) - h * math.log(math.pi) for h in half))
+    log_p_l = -n / 2 * float(np.log(values[:k]).sum())
+    noise = max(float(values[k:].mean()), float(np.finfo(float).eps))
+    log_p_v = -n * (d - k) / 2 * math.log(noise)
+    m = d * k - k * (k + 1) / 2
+    smoothed = np.concatenate([values[:k], np.full(d - k, noise)])
+    log_det = 0.0
+    for j in range(k):
+        gaps = (1 / smoothed[j + 1 :] - 1 / smoothed[j]) * (values[j] - values[j + 1 :])
+        if np.any(gaps <= 0):  # tied eigenvalues carry no curvature
+            gaps = gaps[gaps > 0]
+        log_det += float(np.log(gaps).sum()) + len(gaps) * math.log(n)
+    return log_p_u + log_p_l + log_p_v + (m + k) / 2 * math.log(2 * math.pi) - log_det / 2 - k / 2 * math.log(n)
+
+
+@dataclass(frozen=True)
+class Downstream(Rule):
+    """Keep the fewest components with which ``estimator`` predicts y nearly as well as it can.
+
+    The reduction is fitted anew within every fold, so no test row leaks into it. Nearly means within ``tolerance`` of
+    the best mean score (None: one standard error of it). ``candidates`` lists the counts to try; by default about
+    twelve, spread evenly in ratio.
+    """
+
+    estimator: Any
+    cv: Any = 5
+    tolerance: float | None = None
+    scoring: Any = None
+    candidates: Sequence[int] | None = None
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Refuse: this rule needs rows and labels, see ``decide_by_scores``."""
+        raise ParameterError("Downstream needs labels: call fit(X, y).")
+
+    def counts(self, most: int) -> np.ndarray:
+        """Return the counts of components to try, ascending."""
+        if self.candidates is not None:
+            given = sorted({int(c) for c in self.candidates})
+            if not given or given[0] < 1 or given[-1] > most:
+                raise ParameterError(f"Downstream(candidates={list(self.candidates)!r}): give counts from 1 to {most}.")
+            return np.array(given)
+        return np.unique(np.round(np.geomspace(1, most, 12)).astype(int))
+
+    def decide_by_scores(
+        self, X: Any, y: np.ndarray, most: int, reduce: Callable[[Any, int], Callable[[Any], Any]]
+    ) -> ComponentChoice:
+        """Return the choice from cross-validated scores; ``reduce(X_train, m)`` fits and returns a transform."""
+        from sklearn.base import clone, is_classifier
+        from sklearn.metrics import check_scoring
+        from sklearn.model_selection import check_cv
+
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        folds = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y))
+        counts = self.counts(min(most, min(len(train) for train, _ in folds)))
+        scores = np.empty((len(folds), len(counts)))
+        for f, (train, test) in enumerate(folds):
+            transform = reduce(X[train], int(counts[-1]))
+            Z_train, Z_test = transform(X[train]), transform(X[test])
+            for c, m in enumerate(counts):
+                model = clone(self.estimator).fit(Z_train[:, :m], y[train])
+                scores[f, c] = scorer(model, Z_test[:, :m], y[test])
+        mean = scores.mean(axis=0)
+        best = int(np.argmax(mean))
+        slack = self.tolerance
+        if slack is None:
+            slack = float(scores[:, best].std(ddof=1) / math.sqrt(len(folds))) if len(folds) > 1 else 0.0
+        chosen = int(np.flatnonzero(mean >= mean[best] - slack)[0])
+        reason = (
+            f"{counts[chosen]} components score {mean[chosen]:.4g}, within {slack:.2g} of the best "
+            f"({mean[best]:.4g} with {counts[best]})"
+        )
+        return ComponentChoice(int(counts[chosen]), repr(self), reason, {"counts": counts, "scores": scores})
+
+
+@dataclass(frozen=True)
+class Fixed(Rule):
+    """Keep ``count`` components; None: all of them."""
+
+    count: int | None
+
+    def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
+        """Return the count that was asked for."""
+        wanted = spectrum.length if self.count is None else self.count
+        if wanted > len(spectrum.values) and not spectrum.whole:
+            return None
+        reason = "all components" if self.count is None else "asked for"
+        return ComponentChoice(wanted, "None" if self.count is None else str(self.count), reason)
+
+
+RULES: dict[str, type[Rule]] = {
+    rule.__name__: rule
+    for rule in (Cumulative, EachAtLeast, EigenvalueAbove, Kaiser, ParallelAnalysis, Knee, Downstream)
+}
+
+
+def as_rule(n_components: Any) -> Rule:
+    """Return the rule behind an ``n_components``: a number, a share, "mle", None, or a rule."""
+    match n_components:
+        case Rule():
+            return n_components
+        case None:
+            return Fixed(None)
+        case "mle":
+            return Minka()
+        case bool():
+            pass
+        case numbers.Integral():
+            return Fixed(int(n_components))
+        case numbers.Real() if 0 < float(n_components) < 1:
+            return Cumulative(float(n_components))
+    raise ParameterError(
+        f"n_components={n_components!r}: give a whole number, a share between 0 and 1, 'mle', None, "
+        "or a rule such as Kaiser()."
+    )
+
+
+def _count_above(
+    rule: Rule, spectrum: Spectrum, values: np.ndarray, bar: float, words: str, strict: bool = False
+) -> ComponentChoice | None:
+    """Count the leading values above a bar; None if all that are known lie above it and there are more."""
+    count = int(np.sum(values > bar)) if strict else int(np.sum(values >= bar))
+    if count == len(values) and not spectrum.whole:
+        return None
+    reason = f"{_components(count)} {words}" if count else f"no components {words}; the first is kept all the same"
+    return rule._choice(count, spectrum, reason, threshold=bar)
+
+
+def _components(count: int) -> str:
+    return f"{count} component{'s' * (count != 1)}"
+
+
+def _between(rule: Any, name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
+        raise ParameterError(
+            f"{type(rule).__name__}({name}={value!r}): give a share between 0 and 1, ends not included."
+        )

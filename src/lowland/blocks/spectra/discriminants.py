@@ -1,0 +1,109 @@
+"""Fisher's discriminants: directions along which class means lie far apart, measured by the spread within classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lowland.arrays.linalg import eigh, svd
+from lowland.arrays.namespace import Array, to_numpy, xp_of
+from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.scratch import less_rows_of
+from lowland.blocks.spectra.leading import fix_signs
+
+
+@dataclass(frozen=True)
+class WithinAxes:
+    """Directions A with A' S_W A = I: all in which the rows vary within their classes."""
+
+    A: Array  # (d, r)
+    back: Array  # (d, r) S_W A
+    constant: np.ndarray  # (d,) columns that do not vary within any class
+
+    @property
+    def rank(self) -> int:
+        """How many there are."""
+        return int(self.A.shape[1])
+
+
+@dataclass(frozen=True)
+class DiscriminantAxes:
+    """Directions in order of the variance between classes over that within (both divided by n), and that ratio."""
+
+    directions: Array  # (d, m), of unit variance within the classes
+    patterns: Array  # (d, m) S_W times the directions: how the columns move along each
+    ratios: Array  # (m,)
+    total: float  # of the ratios of all directions
+
+
+def within_axes(S: Array, means: Array, rounding: float, tol: float) -> WithinAxes:
+    """Whiten the covariance within classes; its columns are divided by their deviations first, constant ones left out.
+
+    Directions whose variance is then at most ``tol`` count as none.
+    """
+    xp = xp_of(S)
+    constant, deviations = _deviations(xp.linalg.diagonal(S), means, rounding)
+    R = S / (deviations[:, None] * deviations[None, :])
+    R = xp.where(xp.isfinite(R), R, xp.zeros_like(R))
+    values, V = eigh((R + R.T) / 2)
+    kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
+    roots, V = xp.sqrt(values[S.shape[0] - kept :]), V[:, S.shape[0] - kept :]
+    return WithinAxes(_over(V / roots[None, :], deviations), _times(V * roots[None, :], deviations), constant)
+
+
+def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> WithinAxes:
+    """The same from rows that are fewer than their columns: the (n, n) products of the rows have the same spectrum."""
+    xp = xp_of(X)
+    n = X.shape[0]
+    C = less_rows_of(as_double(X), means, y) / n**0.5  # (n, d)
+    constant, deviations = _deviations(xp.sum(C * C, axis=0), means, (8 * eps_of(X)) ** 2)
+    C = C / deviations[None, :]
+    values, U = eigh(C @ C.T)
+    kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
+    values, U = values[n - kept :], U[:, n - kept :]
+    V = C.T @ (U / values[None, :])  # (d, r), already over the roots of the values
+    return WithinAxes(_over(V, deviations), _times(V * values[None, :], deviations), constant)
+
+
+def _deviations(variances: Array, means: Array, rounding: float) -> tuple[np.ndarray, Array]:
+    """Which columns do not vary within classes beyond rounding, and the deviations, infinite for those."""
+    xp = xp_of(variances)
+    largest = xp.max(xp.abs(means), axis=0)
+    varies = variances > rounding * largest**2
+    return ~to_numpy(varies), xp.where(varies, xp.sqrt(variances), xp.full_like(variances, xp.inf))
+
+
+def _over(V: Array, deviations: Array) -> Array:
+    return V / deviations[:, None]
+
+
+def _times(V: Array, deviations: Array) -> Array:
+    xp = xp_of(V)
+    return V * xp.where(xp.isfinite(deviations), deviations, xp.zeros_like(deviations))[:, None]
+
+
+def directions_of_means(means: Array, priors: Array, axes: WithinAxes, tol: float) -> DiscriminantAxes:
+    """Principal axes of the class means, weighted by ``priors``, after the spread within classes was made round."""
+    xp = xp_of(means)
+    centred = means - (priors @ means)[None, :]
+    _, s, Vt = svd(xp.sqrt(priors)[:, None] * centred @ axes.A)
+    kept = int(xp.sum(xp.astype(s > tol * s[0], xp.int64))) if s.shape[0] else 0
+    return _turned(axes, Vt[:kept, :].T, s[:kept] ** 2, float(xp.sum(s**2)))
+
+
+def directions_of_ratio(S_total: Array, axes: WithinAxes) -> DiscriminantAxes:
+    """Solve S_B a = λ S_W a with S_B = S_T - S_W: the total variance over that within classes, less one."""
+    xp = xp_of(S_total)
+    M = axes.A.T @ S_total @ axes.A
+    values, V = eigh((M + M.T) / 2)
+    ratios = xp.flip(values, axis=0) - 1
+    return _turned(axes, xp.flip(V, axis=1), ratios, float(xp.sum(ratios)))
+
+
+def _turned(axes: WithinAxes, V: Array, ratios: Array, total: float) -> DiscriminantAxes:
+    xp = xp_of(V)
+    directions = axes.A @ V
+    signed = fix_signs(directions)
+    flips = xp.sign(xp.sum(signed * directions, axis=0))
+    return DiscriminantAxes(signed, (axes.back @ V) * flips[None, :], ratios, total)

@@ -1,0 +1,379 @@
+"""Principal axes of rows: the routes from a table to the eigenpairs of its covariance, and the choice among them.
+
+Every route returns the same ``Axes``. The covariance may be formed on the side of the columns (d x d), on the side of
+the rows (n x n: the same eigenvalues), kept as a triangular factor (never squared), or only applied (matrix-free).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.linalg import orthonormal, svd
+from lowland.arrays.namespace import Array, to_numpy, xp_of
+from lowland.arrays.precision import as_double
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
+from lowland.blocks.spectra.leading import (
+    ROUNDING,
+    Eigenpairs,
+    Solver,
+    all_eigenvalues,
+    fix_signs,
+    leading_eigenpairs,
+    with_null_space,
+)
+from lowland.blocks.spectra.operators import (
+    Divided,
+    RowsGram,
+    centered_gram_of_rows,
+    centered_transposed_by_columns,
+    divided_columns,
+)
+from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, counting
+from lowland.data.rows import ArrayRows, Rows
+from lowland.errors import DataError, ParameterError
+from lowland.run.memory import show_bytes
+from lowland.run.run import Run
+
+_SMALL = 500  # rows and columns up to which a full decomposition costs nothing worth saving
+_WIDE = 2000  # a smaller side above this makes few components worth an iteration
+_FAR = 1e3  # a mean this many times the scatter costs an eigenproblem of their sum too many digits
+_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
+_FAINT = 1e-4  # a float32 product leaves eigenvalues below this share of the first too few digits
+_SURELY = 1e-8  # a remainder below this share of the total has lost too many digits to the subtraction
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """What the caller asks of the solvers."""
+
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    tol: float = 0.0
+    power_steps: int | None = None
+    oversamples: int = 10
+
+
+@dataclass(frozen=True)
+class AxesRequest:
+    """What is asked of the axes: how many, by which solver, of which columns and weights."""
+
+    rule: Rule
+    solver: Outcome
+    scale: bool = False
+    weights: np.ndarray | None = None
+    options: SolverOptions = field(default_factory=SolverOptions)
+    dtype: Any = np.float64  # that of the rows, which their products keep
+
+    @property
+    def eps(self) -> float:
+        """The rounding of the rows."""
+        return float(np.finfo(self.dtype).eps)
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """What is known of the columns: how they are centered and scaled, and how much they vary then."""
+
+    n: float  # rows, or the sum of their weights
+    rows: int  # rows that count
+    mean: Array  # (d,) float64
+    variances: Array  # (d,) float64, divisor n - 1, after scaling
+    scale: Array | None = None  # (d,) float64: the columns were divided by it
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(float(xp_of(self.variances).sum(self.variances))):
+            raise DataError("The values are too large: their squares overflow to infinity. Please rescale the columns.")
+
+    def scaled(self) -> ColumnSummary:
+        """The same with every column divided by its deviation; a constant column is left as it is."""
+        xp = xp_of(self.variances)
+        scale = xp.sqrt(xp.where(self.variances > 0, self.variances, xp.ones_like(self.variances)))
+        return replace(self, variances=self.variances / scale**2, scale=scale)
+
+    @property
+    def most(self) -> int:
+        """How many components there can be: a weight counts repetitions, so weighted rows may stand for more."""
+        return min(max(self.rows, int(self.n)), self.mean.shape[0])
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Eigenpairs of the covariance (divisor n - 1) of rows, and the choice of how many to keep."""
+
+    columns: ColumnSummary
+    pairs: Eigenpairs  # at least the kept ones
+    choice: ComponentChoice
+    solver: Outcome
+    spectrum: Spectrum
+    left: float  # the variance of the components that were not kept
+
+
+def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> Outcome:
+    """Return the solver to use: the one asked for, or the cheapest that fits the budget, with the reason in words.
+
+    The costs compared are multiplications: n d² to form the covariance (n² d on the side of the rows) plus nine times
+    the cube of its size to solve it, against about 40 n d (k + 10) for an iteration that only multiplies.
+    """
+    if asked != "auto":
+        return Outcome(asked, "asked for")
+    n, d = rows.n, rows.d
+    if n is not None and max(n, d) <= _SMALL and n < 10 * d and not rows.is_sparse:
+        return Outcome("full", f"{n} x {d} is small, so the exact decomposition costs nothing worth saving")
+    side = n if n is not None and _rows_are_fewer(rows) else d
+    needed = _bytes_to_form(side) if side == d else _bytes_by_rows(rows)
+    if needed > budget:
+        size = show_bytes(needed)
+        return Outcome("randomized", f"a {side} x {side} covariance needs {size}, more than the budget: matrix-free")
+    if k is not None and n is not None and side > _WIDE:
+        formed, applied = float(n) * d * side + 9.0 * side**3, 40.0 * n * d * (k + 10)
+        if applied < formed:
+            reason = f"for {k} of {side} components, applying the covariance costs less than forming it"
+            return Outcome("randomized", reason)
+    of = "columns" if side == d else "rows"
+    return Outcome("covariance_eigh", f"the {side} x {side} covariance of the {of} costs least")
+
+
+def _rows_are_fewer(rows: Rows) -> bool:
+    """Whether the covariance may be formed on the side of the rows: they are fewer, and at hand."""
+    return rows.in_memory and rows.n is not None and rows.n < rows.d
+
+
+def _bytes_to_form(side: int) -> int:
+    return 3 * 8 * side * side  # the matrix in float64, a copy for LAPACK, its vectors
+
+
+def _bytes_by_rows(rows: Rows) -> int:
+    n = int(rows.n or 0)
+    return _bytes_to_form(n) + (
+        0 if rows.is_sparse or isinstance(rows, ArrayRows) else n * rows.d * rows.dtype.itemsize
+    )
+
+
+def principal_axes(
+    rows: Rows,
+    run: Run,
+    rule: Rule,
+    *,
+    solver: str = "auto",
+    scale: bool = False,
+    weights: np.ndarray | None = None,
+    options: SolverOptions | None = None,
+) -> Axes:
+    """Return the principal axes of the rows, as many as the rule keeps."""
+    chosen = choose_solver(solver, rows, rule.count if isinstance(rule, Fixed) else None, run.budget)
+    wanted = AxesRequest(rule, chosen, scale, weights, options or SolverOptions(), rows.dtype)
+    if chosen.name == "full":
+        return _by_triangle(rows, run, wanted)
+    if chosen.name == "covariance_eigh" and _rows_are_fewer(rows):
+        return _by_rows(rows, run, wanted)
+    if chosen.name == "covariance_eigh":
+        run.require(_bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance", "Choose svd_solver='randomized'")
+    elif chosen.name == "randomized" or _bytes_to_form(rows.d) > run.budget:
+        return _matrix_free(rows, run, wanted)
+    moments = run.fold(rows, Moments.of, weights, name="summing moments")
+    if moments.lost_digits:
+        reason = "sparse rows this far from the origin keep their digits only matrix-free"
+        return _matrix_free(rows, run, replace(wanted, solver=Outcome("randomized", reason)))
+    return axes_of_moments(moments, run, wanted)
+
+
+def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
+    """Return the axes of a table of which only the moments are at hand."""
+    columns = ColumnSummary(moments.n, moments.rows, moments.mean, moments.variances)
+    S = moments.covariance
+    if wanted.scale:
+        columns = columns.scaled()
+        S = S / (columns.scale[:, None] * columns.scale[None, :])  # type: ignore[index]
+    return _decided(columns, wanted, lambda k: _eigenpairs(S, k, run, wanted), lambda: all_eigenvalues(S))
+
+
+def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
+    """Singular values of the triangular factor: exact to the last digit of the smallest component."""
+    if rows.is_sparse:
+        raise ParameterError(
+            "PCA with svd_solver='full' would make the sparse rows dense. "
+            "Choose 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
+        )
+    height = rows.d if rows.n is None else min(rows.n, rows.d)
+    run.require(3 * 8 * height * rows.d, f"A {height} x {rows.d} factor", "Choose svd_solver='randomized'")
+    triangle = run.fold(rows, Triangle.of, wanted.weights, name="factoring rows")
+    columns = ColumnSummary(triangle.n, triangle.rows, triangle.mean, triangle.variances)
+    R = as_double(triangle.R)
+    if wanted.scale:
+        columns = columns.scaled()
+        R = R / columns.scale[None, :]  # type: ignore[index]
+    _, s, Vt = svd(R)
+    pairs = Eigenpairs(s**2 / (triangle.n - 1), fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
+    null_below = (_NULL * wanted.eps) ** 2  # squares of singular values keep twice the digits
+    return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
+
+
+def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
+    """Fewer rows than columns: CC' is n x n and has the same eigenvalues; the axes are C'U over their lengths."""
+    n = int(rows.n or 0)
+    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose svd_solver='randomized'")
+    columns = _columns_of(rows, run, wanted)
+    X, weights = counting(rows.to_array(), wanted.weights)
+    n, mean = X.shape[0], columns.mean
+    if columns.scale is not None:
+        X, mean = divided_columns(X, columns.scale), mean / columns.scale
+    w = np.ones(n) if weights is None else weights
+    divisor, rule = columns.n - 1, wanted.rule
+    K = centered_gram_of_rows(X, mean, w, run) / divisor  # (n, n)
+    dual = _eigenpairs(K, min(n, rule.count), run, wanted) if isinstance(rule, Fixed) and rule.count else None
+    if wanted.dtype == np.float32 and (dual is None or float(dual.values[-1]) < _FAINT * float(dual.values[0])):
+        wanted = replace(wanted, dtype=np.float64)
+        K, dual = centered_gram_of_rows(X, mean, w, run, double=True) / divisor, None
+
+    def solve(k: int) -> Eigenpairs:
+        pairs = dual or _eigenpairs(K, min(k, n), run, wanted)
+        V = centered_transposed_by_columns(X, mean, w, pairs.vectors, double=wanted.dtype == np.float64)  # (d, k)
+        return replace(pairs, vectors=fix_signs(orthonormal(V)))
+
+    return _decided(columns, wanted, solve, lambda: all_eigenvalues(K))
+
+
+def _matrix_free(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
+    """The covariance is only applied: one pass for the columns' moments, then one for each product."""
+    columns = _columns_of(rows, run, wanted)
+    covariance = Divided(RowsGram(rows, run, columns.mean, columns.scale, wanted.weights), columns.n - 1)
+    return _decided(
+        columns, wanted, lambda k: _eigenpairs(covariance, k, run, wanted, columns.mean[None, :], _cheap(rows))
+    )
+
+
+def _cheap(rows: Rows) -> bool:
+    return rows.is_sparse and rows.in_memory
+
+
+def _columns_of(rows: Rows, run: Run, wanted: AxesRequest) -> ColumnSummary:
+    found = run.fold(rows, ColumnMoments.of, wanted.weights, name="summing columns")
+    columns = ColumnSummary(found.n, found.rows, found.mean, found.variances)
+    return columns.scaled() if wanted.scale else columns
+
+
+def _eigenpairs(
+    S: Any, k: int, run: Run, wanted: AxesRequest, like_array: Array | None = None, sparse: bool = False
+) -> Eigenpairs:
+    """The leading eigenpairs of a covariance by the solver that was chosen.
+
+    Products with sparse rows at hand are so cheap that ARPACK, one vector at a time, beats every block.
+    """
+    solvers: dict[str, Solver] = {"power": "power", "arpack": "arpack", "randomized": "krylov"}
+    solver, options = solvers.get(wanted.solver.name, "auto"), wanted.options
+    if solver == "krylov":
+        solver = "subspace" if options.power_steps is not None else "arpack" if sparse else "krylov"
+    return leading_eigenpairs(
+        S,
+        k,
+        run=run,
+        solver=solver,
+        rng=options.rng,
+        tol=options.tol,
+        max_iter=options.power_steps if solver == "subspace" else None,
+        oversamples=options.oversamples,
+        like_array=like_array,
+        rounding=ROUNDING if like_array is None else max(ROUNDING, _NULL * wanted.eps),
+    )
+
+
+def _decided(
+    columns: ColumnSummary,
+    wanted: AxesRequest,
+    solve: Callable[[int], Eigenpairs],
+    all_values: Callable[[], Array] | None = None,
+    null_below: float | None = None,
+) -> Axes:
+    """Find how many components the rule keeps, and as many pairs.
+
+    ``solve(k)`` gives the k leading pairs, or all there are. Without ``all_values``, a rule that needs to see more of
+    the spectrum is shown twice as many pairs until it can tell.
+    """
+    rule, variances = wanted.rule, to_numpy(columns.variances)
+    most, d = columns.most, len(variances)
+    if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
+        raise ParameterError(
+            f"n_components={rule.count} must be between 1 and min(n_samples, n_features)={most}: "
+            f"the data has {columns.rows} rows and {d} columns. Choose at most {most}."
+        )
+
+    null_below = _NULL * wanted.eps if null_below is None else null_below
+
+    def spectrum(values: Array, asked: int) -> Spectrum:
+        found = np.maximum(to_numpy(values)[:most], 0.0)
+        found = np.where(found > null_below * (found[0] if len(found) else 0.0), found, 0.0)
+        if len(found) < asked:  # all there are; what is missing is zero
+            found = np.concatenate([found, np.zeros(most - len(found))])
+        return Spectrum(found, float(variances.sum()), most, columns.n, d, variances=variances)
+
+    choice = everything = None
+    k = (rule.count or most) if isinstance(rule, Fixed) else min(16, most)
+    if not isinstance(rule, Fixed):
+        rule.check(spectrum(variances[:0], 0))
+        if all_values is not None:
+            everything = spectrum(all_values(), most)
+            choice = rule.decide(everything)
+            assert choice is not None
+            k = choice.n_components
+    while True:
+        pairs = solve(k)
+        known = everything or spectrum(pairs.values, k)
+        choice = choice or rule.decide(known)
+        if choice is not None:
+            break
+        k = min(most, 2 * k)
+    k = choice.n_components
+    left = known.total - float(known.values[:k].sum())
+    if left < _SURELY * known.total and not known.whole and all_values is not None:
+        known = spectrum(all_values(), most)
+    left = float(known.values[k:].sum()) if known.whole else max(left, 0.0)
+    told = _with_course(wanted.solver, pairs)
+    return Axes(columns, with_null_space(pairs, k, null_below), choice, told, known, left)
+
+
+def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -> Eigenpairs:
+    """Leading eigenpairs of X'X = S + nμμ'.
+
+    Far from the origin μ outweighs S and would swallow its digits in the sum, so there the square roots are stacked
+    instead, S^1/2 over √n μ', and never squared.
+    """
+    xp = xp_of(moments.mean)
+    S = as_double(moments.scatter)
+    if moments.n * float(xp.sum(moments.mean**2)) < _FAR * float(xp.sum(xp.linalg.diagonal(S))):
+        return _eigenpairs(moments.uncentered, k, run, wanted)
+    own = leading_eigenpairs(S, S.shape[0], run=run, solver="eigh")
+    root = own.vectors.T * xp.sqrt(own.values)[:, None]  # (d, d), root' root = S
+    _, s, Vt = svd(xp.concat([root, moments.mean[None, :] * moments.n**0.5], axis=0))
+    return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
+
+
+def _with_course(chosen: Outcome, pairs: Eigenpairs) -> Outcome:
+    return replace(chosen, iterations=pairs.iterations, converged=pairs.converged, trace=pairs.trace)
+
+
+def singular_axes(
+    rows: Rows, run: Run, k: int, *, solver: str, options: SolverOptions
+) -> tuple[Eigenpairs, ColumnMoments | Moments, Outcome]:
+    """Return the leading eigenpairs of X'X, not centered: right singular vectors and squared singular values."""
+    if k > rows.d:
+        raise ParameterError(f"n_components({k}) must be <= n_features({rows.d}). Choose at most {rows.d}.")
+    if rows.d <= _WIDE and _bytes_to_form(rows.d) <= run.budget:
+        moments = run.fold(rows, Moments.of, name="summing moments")
+        chosen = Outcome("covariance_eigh", f"the {rows.d} x {rows.d} Gram matrix costs least")
+        pairs = _uncentered_pairs(moments, k, run, AxesRequest(Fixed(k), chosen, options=options))
+    else:
+        moments = run.fold(rows, ColumnMoments.of, name="summing columns")
+        why = "are many" if rows.d > _WIDE else "are too many for the budget"
+        chosen = Outcome(solver, f"{rows.d} columns {why}: matrix-free")
+        gram, wanted = (
+            RowsGram(rows, run, None, None, None),
+            AxesRequest(Fixed(k), chosen, options=options, dtype=rows.dtype),
+        )
+        pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows))
+    rounding = _NULL * float(np.finfo(rows.dtype).eps)
+    pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
+    return pairs, moments, _with_course(chosen, pairs)

@@ -1,0 +1,1 @@
+"""Mergeable statistics of rows: moments, per class and per fold; sampling, rescaling, labels."""

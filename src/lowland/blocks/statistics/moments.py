@@ -1,0 +1,297 @@
+"""Mergeable statistics of rows: means and scatters, and triangular factors.
+
+Two parts a and b with counts n, means μ and scatters S merge without loss (Chan, Golub and LeVeque 1983):
+n = n_a + n_b,  δ = μ_b − μ_a,  μ = μ_a + (n_b/n) δ,  S = S_a + S_b + (n_a n_b/n) δδ'.
+Every slab is shifted close to its own mean before it is multiplied: x'x/n − μμ' would lose ten digits far from
+the origin.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from lowland.arrays.linalg import add_outer, column_squares, column_sums, gram, triangle
+from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
+from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.scratch import shifted_with_sums
+from lowland.errors import DataError
+
+_DIGITS_WANTED = 1e-6  # relative error of a sparse variance above which its scatter is not trusted
+_SHIFT_ROWS = 64  # rows whose mean serves as the shift; any shift within a deviation or so of the mean will do
+_COPY_FREELY = 1024  # rows; copying fewer costs nothing worth saving
+
+
+class Scattered:
+    """A statistic with a scatter: what is shared by those that merge theirs. A subclass writes ``_merged``."""
+
+    scatter: Array
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        return self._merged(other, as_double(self.scatter) + other.scatter)
+
+    def __iadd__(self, other: Self) -> Self:
+        """Merge another part into this one's scatter, in place and in float64."""
+        scatter = as_double(self.scatter)
+        scatter += other.scatter
+        return self._merged(other, scatter)
+
+    def _merged(self, other: Self, scatter: Array) -> Self:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Moments(Scattered):
+    """Count, mean and scatter of rows. With weights, ``n`` is their sum: a weight counts repetitions."""
+
+    n: float
+    rows: int  # those of weight above zero
+    mean: Array  # (d,) float64
+    scatter: Array  # (d, d) sum of (x - mean)(x - mean)'
+    rounding: float  # a column whose variance is below this share of its squared mean is constant
+    lost_digits: bool = False  # whether sparse rows lie too far from the origin for their scatter to be trusted
+
+    @classmethod
+    def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
+        """Return the moments of one slab."""
+        X, weights = counting(X, weights)
+        if is_sparse(X):
+            return cls._of_sparse(X, weights)
+        shift, Y, total, n = _shifted(X, weights)
+        offset = total / n if n else total  # (d,) float64: the slab's mean, seen from the shift
+        scatter = gram(Y)
+        scatter = add_outer(scatter, like(offset * -n, scatter), like(offset, scatter))
+        return cls(n, X.shape[0], as_double(shift) + offset, scatter, _dense_rounding(X))
+
+    @classmethod
+    def _of_sparse(cls, X: Array, weights: np.ndarray | None) -> Self:
+        """Float64 Gram minus nμμ': the exception, since shifting would fill the zeros."""
+        from lowland.kernels.csr import add_gram
+
+        columns = ColumnMoments.of(X, weights)
+        w = np.ones(X.shape[0]) if weights is None else weights
+        G = np.zeros((X.shape[1], X.shape[1]))
+        add_gram(X.data, X.indices, X.indptr, w, G)
+        G += np.tril(G, -1).T
+        G -= columns.n * np.outer(columns.mean, columns.mean)
+        lost = np.any(np.abs(G.diagonal() - columns.squares) > _DIGITS_WANTED * columns.squares)
+        np.fill_diagonal(G, columns.squares)
+        return cls(columns.n, columns.rows, columns.mean, G, columns.rounding, bool(lost))
+
+    def _merged(self, other: Self, scatter: Array) -> Self:
+        """The merger, given the sum of the scatters, to which the distance of the means is added in place."""
+        n = self.n + other.n
+        if n == 0:
+            return self
+        delta = other.mean - self.mean
+        scatter = add_outer(scatter, delta * (self.n * other.n / n), delta)
+        mean = self.mean + delta * (other.n / n)
+        rounding, lost = max(self.rounding, other.rounding), self.lost_digits or other.lost_digits
+        return type(self)(n, self.rows + other.rows, mean, scatter, rounding, lost)
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return _finite(self.mean) and _finite(xp_of(self.scatter).linalg.diagonal(self.scatter))
+
+    @property
+    def covariance(self) -> Array:
+        """The covariance with divisor n - 1, (d, d) float64."""
+        return as_double(self.scatter) / _freedom(self.n, self.rows)
+
+    @property
+    def variances(self) -> Array:
+        """The variance of each column, divisor n - 1, (d,) float64; zero where only rounding varies."""
+        variances = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / _freedom(self.n, self.rows)
+        return _without_rounding(variances, self.mean, self.rounding)
+
+    @property
+    def uncentered(self) -> Array:
+        """The raw second moments, sum of xx', (d, d) float64."""
+        return as_double(self.scatter) + (self.mean * self.n)[:, None] * self.mean[None, :]
+
+
+@dataclass(frozen=True)
+class ColumnMoments:
+    """Count, mean and sum of squares of each column: for tables too wide for a d x d scatter."""
+
+    n: float
+    rows: int
+    mean: Array  # (d,) float64
+    squares: Array  # (d,) float64, sum of (x - mean)^2
+    rounding: float  # as in Moments
+
+    @classmethod
+    def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
+        """Return the moments of one slab's columns."""
+        X, weights = counting(X, weights)
+        if is_sparse(X):
+            return cls._of_sparse(X, weights)
+        shift, Y, total, n = _shifted(X, weights)
+        offset = total / n if n else total
+        squares = column_squares(Y) - n * offset**2
+        return cls(n, X.shape[0], as_double(shift) + offset, squares, _dense_rounding(X))
+
+    @classmethod
+    def _of_sparse(cls, X: Array, weights: np.ndarray | None) -> Self:
+        """Squared distances of the stored values from their mean, and of the zeros, each as it is."""
+        rows, d = X.shape
+        w = np.ones(rows) if weights is None else weights
+        n, wide = float(w.sum()), X.astype(np.float64)
+        mean = (w @ wide) / n if n else np.zeros(d)
+        each = np.repeat(w, np.diff(X.indptr))  # the weight of every stored value
+        stored = np.bincount(X.indices, each, d)  # (d,) weight that is stored, the rest is zeros
+        squares = np.bincount(X.indices, each * (wide.data - mean[X.indices]) ** 2, d) + (n - stored) * mean**2
+        return cls(n, rows, mean, squares, _dense_rounding(wide))
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        n = self.n + other.n
+        if n == 0:
+            return self
+        delta = other.mean - self.mean
+        squares = self.squares + other.squares + delta**2 * (self.n * other.n / n)
+        rounding = max(self.rounding, other.rounding)
+        return type(self)(n, self.rows + other.rows, self.mean + delta * (other.n / n), squares, rounding)
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return _finite(self.mean) and _finite(self.squares)
+
+    @property
+    def variances(self) -> Array:
+        """The variance of each column, divisor n - 1; zero where only rounding varies."""
+        return _without_rounding(self.squares / _freedom(self.n, self.rows), self.mean, self.rounding)
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """Count, mean and triangular factor R of the centered rows, R'R = scatter: its square root, never squared.
+
+    Merging stacks the two factors over the row sqrt(n_a n_b/n) δ' and triangularises again.
+    """
+
+    n: float
+    rows: int
+    mean: Array  # (d,) float64
+    R: Array  # (min(rows, d), d)
+    rounding: float  # as in Moments
+
+    @classmethod
+    def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
+        """Return the factor of one slab."""
+        X, weights = counting(X, weights)
+        xp = xp_of(X)
+        shift, Y, total, n = _shifted(X, weights)
+        offset = total / n if n else total
+        back = like(offset, Y)[None, :]
+        Y = Y - (back if weights is None else xp.sqrt(like(weights, Y))[:, None] * back)
+        return cls(n, X.shape[0], as_double(shift) + offset, triangle(Y), _dense_rounding(X))
+
+    def __add__(self, other: Self) -> Self:
+        """Merge two parts."""
+        xp = xp_of(self.R)
+        n = self.n + other.n
+        if n == 0:
+            return self
+        delta = other.mean - self.mean
+        between = delta[None, :] * math.sqrt(self.n * other.n / n)
+        R = triangle(xp.concat([as_double(self.R), as_double(other.R), between], axis=0))
+        rounding = max(self.rounding, other.rounding)
+        return type(self)(n, self.rows + other.rows, self.mean + delta * (other.n / n), R, rounding)
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return _finite(self.mean) and _finite(self.R)
+
+    @property
+    def variances(self) -> Array:
+        """The variance of each column, divisor n - 1; zero where only rounding varies."""
+        with np.errstate(over="ignore"):  # an infinity is told by those who use it
+            squares = xp_of(self.R).sum(as_double(self.R) ** 2, axis=0)
+        variances = squares / _freedom(self.n, self.rows)
+        return _without_rounding(variances, self.mean, self.rounding)
+
+
+@dataclass(frozen=True)
+class Total:
+    """A plain sum of arrays, in float64."""
+
+    value: Array
+
+    def __add__(self, other: Self) -> Self:
+        """Add."""
+        return type(self)(as_double(self.value) + as_double(other.value))
+
+    def is_finite(self) -> bool:
+        """Whether NaN, infinity or an overflow is absent."""
+        return _finite(self.value)
+
+
+def counting(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | None]:
+    """The rows that count: one of weight zero must not even choose the shift."""
+    if weights is None or np.all(weights > 0):
+        return X, weights
+    kept = np.flatnonzero(weights)
+    if is_sparse(X):
+        return X[kept], weights[kept]
+    xp = xp_of(X)
+    return xp.take(X, xp.asarray(kept, device=device_of(X)), axis=0), weights[kept]
+
+
+def shift_of(X: Array) -> Array | None:
+    """Return a point near the mean of the rows, (d,), to see them from; None where the origin is near enough."""
+    xp = xp_of(X)
+    sample = X[:: max(1, X.shape[0] // _SHIFT_ROWS), :]  # spread over the slab: its first rows may be unlike the rest
+    shift = xp.mean(sample, axis=0)  # (d,)
+    if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= xp.std(sample, axis=0))):
+        return None  # the copy would gain less than a bit
+    return shift
+
+
+def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array, float]:
+    """Return the shift, the shifted rows (times the root of their weights), their weighted sum in float64, and n."""
+    xp = xp_of(X)
+    zeros = xp.zeros(X.shape[1], dtype=X.dtype, device=device_of(X))
+    if X.shape[0] == 0:
+        return zeros, X, as_double(zeros), 0.0
+    shift = shift_of(X)
+    if shift is None:
+        shift, Y, sums = zeros, X, column_sums(X)
+    else:
+        Y, sums = shifted_with_sums(X, shift)
+    if weights is None:
+        return shift, Y, sums, float(X.shape[0])
+    root = xp.sqrt(like(weights, X))  # (m,)
+    Y = Y * root[:, None]
+    return shift, Y, as_double(root @ Y), float(weights.sum())
+
+
+def _freedom(n: float, rows: int) -> float:
+    """The divisor of a variance, n - 1; one row has none."""
+    if rows < 2:
+        raise DataError("There is only one row (n_samples=1, 1 sample): it has no variance. Pass at least 2 rows.")
+    if n < 1 + 1e-6 * rows:
+        raise DataError(
+            f"sample_weight adds up to {n:g} over {rows} rows. Weights count repetitions, and variances are divided by "
+            "their sum less one: multiply them by the number of rows."
+        )
+    return n - 1
+
+
+def _dense_rounding(X: Array) -> float:
+    """The variance that rounding alone gives a constant column, as a share of its squared mean."""
+    return (8 * eps_of(X.data if is_sparse(X) else X)) ** 2
+
+
+def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:
+    xp = xp_of(variances)
+    with np.errstate(over="ignore"):
+        return xp.where(variances > rounding * mean**2, variances, xp.zeros_like(variances))
+
+
+def _finite(values: Array) -> bool:
+    return bool(xp_of(values).all(xp_of(values).isfinite(values)))

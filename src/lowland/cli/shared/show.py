@@ -1,0 +1,189 @@
+"""Plain data on the screen: text tables, rich tables on a terminal, JSON. Nothing is calculated here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import click
+
+from lowland.cli.shared.summary import SHOWN_SHARES, changed_parameters
+
+SHOWN_VALUES = 12
+_SIGNS = {"add": "+", "remove": "−", "find": "found at once"}
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a table whose last column is wrapped to the terminal, or left whole where there is none.
+
+    Written out here because importing rich would double the time of a listing.
+    """
+    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head) - 1)]
+    indent = sum(widths) + 2 * len(widths)
+    lines = []
+    for row in (head, *rows):
+        begin = "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
+        lines.append((begin + f"\n{' ' * indent}".join(_wrapped(row[-1], indent))).rstrip())
+    click.echo("\n".join(lines))
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """Return the lines of a text beside an indent; one line where there is no terminal or too little room."""
+    if not sys.stdout.isatty():
+        return [text]
+    import shutil
+    import textwrap
+
+    room = shutil.get_terminal_size().columns - indent
+    return textwrap.wrap(text, room, break_long_words=False) if text and room >= 30 else [text]
+
+
+def print_facts(
+    title: str, facts: list[tuple[str, str]], shares: list[float | None] | None = None, shares_of: str = "the variance"
+) -> None:
+    """Print facts in two columns, and below them the shares of the first components."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 3, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in facts:
+        table.add_row(name, Text(printable(text)))
+    parts: list[Any] = [Text(printable(title), style="bold"), Text(), table]
+    if shares:
+        parts += [Text(), Text(f"Shares of {shares_of}"), _share_table(shares)]
+        if len(shares) > SHOWN_SHARES:
+            parts.append(Text(f"and {len(shares) - SHOWN_SHARES} more, {_percent(_sums(shares)[-1])} in all"))
+    _print(parts)
+
+
+def _share_table(shares: list[float | None]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for name in ("Component", "Share", "Cumulative"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for i, (share, total) in enumerate(zip(shares[:SHOWN_SHARES], _sums(shares), strict=False), start=1):
+        table.add_row(str(i), _percent(share), _percent(total))
+    return table
+
+
+def _sums(shares: list[float | None]) -> list[float]:
+    return list(accumulate(share or 0.0 for share in shares))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.2%}"
+
+
+def _print(parts: list[Any]) -> None:
+    from rich.console import Console
+
+    if sys.stdout.isatty():
+        console = Console(highlight=False, markup=False, emoji=False)
+        for part in parts:
+            console.print(part)
+        return
+    # no terminal: as wide as the words need, no colours, no blanks at the ends of lines
+    console = Console(width=100_000, force_terminal=False, no_color=True, highlight=False, markup=False, emoji=False)
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part, soft_wrap=not hasattr(part, "columns"))
+    click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters written out: a file's names must not steer the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def model_lines(facts: dict[str, Any], *, whole: bool = False) -> list[tuple[str, str]]:
+    """Return the facts of a model as lines; ``whole`` lists every parameter, otherwise those that are not default."""
+    changed = changed_parameters(facts)
+    lines = [("Method", facts["class"] + _assignments(", ", changed))]
+    if whole:
+        lines.append(("Defaults", _assignments("", {n: v for n, v in facts["parameters"].items() if n not in changed})))
+    if facts["solver"]:
+        why = facts["solver"]["reason"]
+        lines.append(("Solver", facts["solver"]["name"] + (f": {why}" if why else "")))
+    if facts["iterations"]:
+        lines.append(("Iterations", str(facts["iterations"])))
+    if facts["converged"] is False or (facts["converged"] and facts["iterations"]):
+        why = facts["stopped_because"]
+        lines.append(("Converged", ("yes" if facts["converged"] else "no") + (f": {why}" if why else "")))
+    lines.append(("Components", _components(facts)))
+    return [*lines, *told_lines(facts["facts"])]
+
+
+def told_lines(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a method tells besides as lines, less what it does not know."""
+    found: list[tuple[str, str]] = []
+    for name, value in told.items():
+        texts = [] if value is None else _texts(value)
+        found += zip([name[:1].upper() + name[1:], *[""] * len(texts)], texts, strict=False)
+    return found
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the lines of a value: those of a text, one a list of a dictionary of lists, otherwise one."""
+    if isinstance(value, str):
+        return value.splitlines() or [""]
+    if isinstance(value, dict) and value and all(isinstance(item, list) for item in value.values()):
+        lines = [f"{name}: {in_words(item)}" for name, item in value.items()]
+        more = [f"and {len(lines) - SHOWN_VALUES} more"] if len(lines) > SHOWN_VALUES else []
+        return lines[:SHOWN_VALUES] + more
+    return [in_words(value)]
+
+
+def _components(facts: dict[str, Any]) -> str:
+    if facts["components"] is None:
+        return "none: a classifier only, for lowland predict"
+    chosen = facts["choice"]
+    return f"{facts['components']}" + (f" ({chosen['reason']})" if chosen else "")
+
+
+def in_words(value: Any) -> str:
+    """Return plain data as it is read: four digits of a number, the first of many values."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict) and "action" in value:  # a step of a search
+        parts = (_SIGNS[value["action"]], value["column"], in_words(value["score"]))
+        return " ".join(part for part in parts if part)
+    if isinstance(value, dict):
+        value = [f"{name} {in_words(item)}" for name, item in value.items()]
+    if isinstance(value, list):
+        more = f" and {len(value) - SHOWN_VALUES} more" if len(value) > SHOWN_VALUES else ""
+        return ", ".join(map(in_words, value[:SHOWN_VALUES])) + more or "none"
+    return str(value)
+
+
+def _assignments(before: str, values: dict[str, Any]) -> str:
+    texts = (f"{name}={value if isinstance(value, str) else repr(value)}" for name, value in values.items())
+    return before + ", ".join(texts) if values else ""
+
+
+def table_size(rows: int | None, columns: int) -> str:
+    """Return a shape in words."""
+    count = "rows not counted" if rows is None else f"{rows:,} row{'s' * (rows != 1)}"
+    return f"{count} × {columns:,} column{'s' * (columns != 1)}"
+
+
+def seconds(value: float) -> str:
+    """Return a time in words."""
+    if value < 60:
+        return f"{value:.2g} s" if value < 9.95 else f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

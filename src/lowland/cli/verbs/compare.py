@@ -1,0 +1,262 @@
+"""``lowland compare FILE``: every method on one file, and which one to choose."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowland.cli.shared import options
+from lowland.errors import FileProblem, ParameterError
+
+# Written here as well as in study, which would load numpy for a line of help; a test keeps the two alike.
+PURPOSES = ("see", "compress", "classify")
+SCALES = ("none", "standard", "auto")
+LIMIT = 120.0
+SHOWN = (
+    "area under R_NX",
+    "trustworthiness",
+    "downstream accuracy",
+    "explained share",
+)  # measures in the table on the screen
+INTERRUPTED = 130
+
+
+def run(
+    file: Path, columns: Any, drop: Any, label: str | None, methods: Any, k: int, purpose: Any, sweep: Any, scale: Any,
+    limit: float, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
+    memory: Any, threads: Any, progress: Any, as_json: bool,
+) -> None:  # fmt: skip
+    """Open, compare, write, tell; after Ctrl-C the same with what is done."""
+    from lowland.cli.shared import show
+    from lowland.study.comparison import compare as study
+    from lowland.study.plan import check_names
+    from lowland.study.report import write_report
+
+    _check_outputs(file, to, save, force, opened)
+    swept = _sweep(sweep)
+    check_names(methods or "all", swept)
+    with options.working(memory, threads, progress):
+        rows = options.open_file(file, columns, drop, label)
+        labels = _labels(file, label)
+        result = study(
+            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, limit=limit, cache=cache,
+            seed=random_state, command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
+        )  # fmt: skip
+    if label is not None:
+        result = _labelled(result, label)
+    written = []
+    if save is not None:
+        written.append(str(result.save(save)))
+    if to is not None:
+        write_report(result, to)
+        written.append(str(to))
+    facts = {**_facts(file, result), "files": written}
+    if as_json:
+        show.print_json(facts)
+    else:
+        _print(facts)
+    if opened and to is not None:
+        import webbrowser
+
+        if not webbrowser.open(to.resolve().as_uri()):
+            click.echo(
+                f"lowland: There is no browser to open {show.printable(str(to))} with. Open it by hand.", err=True
+            )
+    if not result.complete:
+        if not as_json:
+            click.echo("lowland: Interrupted. What is told above is what was done by then.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, opened: bool) -> None:
+    """Refuse what would only fail after the work."""
+    if opened and to is None:
+        raise ParameterError("--open shows the report in the browser, and none is written. Name it: --to report.html.")
+    if to is not None:
+        from lowland.cli.shared.outputs import check_outputs
+        from lowland.study.report import check_name
+
+        check_name(to)
+        check_outputs(to=None, model=to, force=force, read=(file,))
+    if save is not None:
+        if save.exists() and not save.is_dir():
+            raise FileProblem(f"{str(save)!r} is a file. Name a folder for the study.")
+        _check_place(save)
+        if (save / "study.json").exists() and not force:
+            raise FileProblem(f"{str(save)!r} holds a study already. Overwrite it with --force, or name another.")
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse a folder that could not be made or written to."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise FileProblem(f"{str(there)!r} is a file, so that no folder can be made in it. Name another for the study.")
+    if not os.access(there, os.W_OK):
+        raise FileProblem(f"{str(there)!r} may not be written to. Name another folder for the study.")
+
+
+def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
+    """The values of --sweep, as the parameters take them."""
+    from lowland.cli.shared.flags import value_of
+    from lowland.study.parameter_grid import split_sweep, swept
+
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        name, values = split_sweep(text)
+        method, flag = swept(name)
+        try:
+            found.setdefault(f"{method.verb}.{flag.name}", []).extend(value_of(flag, value) for value in values)
+        except ParameterError as error:
+            raise ParameterError(f"sweep {text!r}: {error}") from error
+    return found
+
+
+def _labels(file: Path, label: str | None) -> Any:
+    if label is None:
+        return None
+    from lowland.data.open import read_column
+
+    return read_column(file, label)
+
+
+def _labelled(result: Any, label: str) -> Any:
+    from dataclasses import replace
+
+    return replace(result, table=replace(result.table, label_name=label))
+
+
+def _facts(file: Path, result: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from lowland.cli.shared.summary import plain
+
+    trials = [
+        {
+            "name": t.name, "method": t.method, "parameters": t.parameters, "status": t.status, "error": t.error,
+            "seconds": t.seconds, "memory": t.memory, "cached": t.cached, "components": t.n_components,
+            "scores": {name: {"value": s.value, "low": s.low, "high": s.high, "better": s.better}
+                       for name, s in t.scores.items()},
+            "warnings": t.warnings,
+        }
+        for t in result.trials
+    ]  # fmt: skip
+    facts = {
+        "file": str(file), "rows": result.table.rows, "columns": result.table.columns, "label": result.table.label_name,
+        "k": result.k, "purpose": result.purpose, "trials": trials, "advice": [asdict(each) for each in result.advice],
+        "command": result.command, "seconds": result.seconds, "complete": result.complete,
+    }  # fmt: skip
+    return {name: plain(value) for name, value in facts.items()}
+
+
+def _print(facts: dict[str, Any]) -> None:
+    from lowland.cli.shared import show
+
+    size = show.table_size(facts["rows"], facts["columns"])
+    ended = Counter(trial["status"] for trial in facts["trials"])
+    done = ended.pop("done", 0)
+    others = ", ".join(f"{count} {status}" for status, count in ended.items())
+    line = f"{done} trial{'s' * (done != 1)} on {facts['file']}, {size}{f' ({others})' if others else ''}"
+    click.echo(show.printable(line))
+    click.echo()
+    fullest = sorted((trial["scores"] for trial in facts["trials"]), key=len, reverse=True)  # what decides stands first
+    measured = [name for name in dict.fromkeys(name for scores in fullest for name in scores) if name in SHOWN]
+    order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
+    lines = [_line(t, measured) for t in order if t["status"] == "done"]
+    show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)
+    _print_remarks(facts["trials"])
+    told: set[str] = set()
+    for advice in facts["advice"]:
+        click.echo(f"\n{show.printable(advice['words'])}")
+        for sentence in (each for each in advice["evidence"] if each not in told):
+            told.add(sentence)  # units and dimensions hold for all purposes, and are told once
+            here = re.sub(r"drop=\['(.*)'\]", _as_flag, sentence.replace("scale='standard'", "--scale standard"))
+            click.echo(f"  {show.printable(here)}")
+    click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
+    for written in facts["files"]:
+        click.echo(f"Written  {show.printable(written)}")
+
+
+def _as_flag(drop: re.Match[str]) -> str:
+    """The name of a column as --drop takes it: in double quotes where it holds a comma."""
+    name = f'"{drop[1]}"' if "," in drop[1] else drop[1]
+    return f"--drop {shlex.quote(name)}"
+
+
+def _score(trial: dict[str, Any], name: str) -> float | None:
+    return trial["scores"][name]["value"] if name in trial["scores"] else None
+
+
+def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
+    from lowland.cli.shared import show
+
+    values = [_score(trial, name) for name in measured]
+    numbers = ["" if value is None else f"{value:.3f}" for value in values]
+    time = "" if trial["seconds"] is None else show.seconds(trial["seconds"]) + " (cached)" * trial["cached"]
+    memory = "" if trial["memory"] is None else f"{trial['memory'] / 2**20:.0f} MB"
+    return tuple(show.printable(cell) for cell in (trial["name"], time, memory, *numbers))
+
+
+def _print_remarks(trials: list[dict[str, Any]]) -> None:
+    """What methods warned of, and why others have no line in the table; the same words are told once."""
+    from lowland.cli.shared import show
+
+    said: dict[str, list[str]] = {}
+    for trial in trials:
+        for words in trial["warnings"]:
+            said.setdefault(words.removeprefix(f"{trial['method']}: "), []).append(trial["name"])
+        if trial["status"] != "done":
+            reason = f"{trial['status']}. {trial['error'] or ''}".strip()
+            said.setdefault(reason, []).append(trial["name"])
+    if said:
+        click.echo()
+    for words, names in said.items():
+        click.echo(show.printable(f"{', '.join(names)}: {words}"))
+
+
+def _option(flags: str, default: Any, kind: Any, text: str, **more: Any) -> click.Option:
+    return options.Option(flags.split(), section="Study", type=kind, default=default, help=text, **more)
+
+
+compare = options.Command(
+    "compare",
+    python="compare",
+    callback=run,
+    params=[
+        options.file_argument("file", "FILE"),
+        *options.data_options("The column of labels: classes to learn from and judge by."),
+        _option("--methods", None, options.Names(), "Try only these methods. [default: all that apply]",
+                metavar="a,b,c", multiple=True, callback=options.joined),
+        _option("-k --components k", 2, click.IntRange(min=1), "Dimensions to bring the rows down to. [default: 2]",
+                metavar="N"),
+        _option("--purpose", "see", click.Choice(PURPOSES), "What it is for; its advice comes first. [default: see]"),
+        _option("--sweep", None, str, "Try several values of a parameter; may be given again.", multiple=True,
+                metavar="METHOD.PARAMETER=A,B,…"),
+        _option("--scale", "none", click.Choice(SCALES),
+                "Take columns as they are, give each the deviation 1, or do so where deviations differ by more than 10 "
+                "times. [default: none]"),
+        _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True),
+                "Seconds that one fit may take. [default: 120]", metavar="SECONDS"),
+        _option("--cache/--no-cache", True, None, "Read and keep trials in the user's cache folder. [default: cache]"),
+        _option("--random-state --seed random_state", 0, click.IntRange(min=0),
+                "Seed of what is drawn. [default: 0]", metavar="N"),
+        options.Option(["--to"], section=options.OUTPUT, type=click.Path(path_type=Path), metavar="FILE",
+                       help="Write the report here, one page that opens offline: a name that ends in .html."),
+        options.Option(["--open", "opened"], section=options.OUTPUT, is_flag=True, default=False,
+                       help="Open the report in the browser."),
+        options.Option(["--save"], section=options.OUTPUT, type=click.Path(path_type=Path), metavar="FOLDER",
+                       help="Write the study here as plain data: study.json and points.parquet."),
+        options.force_option(),
+        *options.work_options(),
+        options.json_option(),
+        options.debug_option(),
+    ],
+    help="Try every method on a file: what each takes, how good it is, and which one to choose.\n\nFILE is a table of "
+    "numbers, which is held in memory. Ctrl-C ends the study and tells what is done.",
+    short_help="Try every method on a file, and say which one to choose.",
+)  # fmt: skip

@@ -1,0 +1,106 @@
+"""``lowland dimension FILE``: how many dimensions the rows have of their own."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowland.cli.shared import options
+from lowland.errors import ParameterError
+
+# Written here as well as in quality, which would load numpy for a line of help; a test keeps the two alike.
+METHODS = ("auto", "mle", "twonn", "correlation", "pca", "global_pca", "isomap", "all")
+MAPPED = ("auto", "mle", "twonn", "pca")
+COLUMN = "dimension"
+
+
+def run(
+    file: Path, columns: Any, drop: Any, label: str | None, method: Any, n_neighbors: int | None, confidence: float,
+    sample: int, random_state: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Open, estimate, write the map, tell."""
+    from lowland.cli.shared import show
+    from lowland.cli.shared.outputs import check_outputs, write_table
+    from lowland.quality import intrinsic_dimension
+
+    check_outputs(to=to, force=force, read=(file,))
+    if to is not None and method not in (*MAPPED, "all"):
+        raise ParameterError(
+            f"--to writes a map, and --method {method} speaks of all rows at once. Choose {', '.join(MAPPED)} or all."
+        )
+    started = time.perf_counter()
+    with options.working(memory, threads, progress):
+        rows = options.open_file(file, columns, drop, label)
+        found = intrinsic_dimension(
+            rows, method, n_neighbors=n_neighbors, confidence=confidence, sample=sample, per_point=to is not None,
+            random_state=random_state,
+        )  # fmt: skip
+    written = None if to is None or found.per_point is None else write_table([found.per_point[:, None]], to, [COLUMN])
+    facts = _facts(file, rows, found, written, time.perf_counter() - started)
+    if as_json:
+        show.print_json(facts)
+    else:
+        _print(facts)
+
+
+def _facts(file: Path, rows: Any, found: Any, written: dict[str, Any] | None, seconds: float) -> dict[str, Any]:
+    from lowland.cli.shared.summary import plain
+
+    told = ("method", "name", "value", "low", "high", "confidence", "interval", "bias", "about", "details")
+    estimates = [{key: getattr(each, key) for key in told} for each in (found, *found.others)]
+    facts = {"file": str(file), "rows": found.n_rows, "columns": rows.d, "estimates": estimates, "map": written}
+    return {key: plain(value) for key, value in (facts | {"seconds": seconds}).items()}
+
+
+def _print(facts: dict[str, Any]) -> None:
+    from lowland.cli.shared import show
+
+    size = show.table_size(facts["rows"], facts["columns"])
+    click.echo(show.printable(f"Intrinsic dimension of {facts['file']}, {size}"))
+    click.echo()
+    estimates = facts["estimates"]
+    interval = f"{100 * estimates[0]['confidence']:.4g} % interval"
+    lines = [
+        (e["name"], f"{e['value']:.2f}", f"{e['low']:.2f} to {e['high']:.2f}", f"{e['about']} Bias: {e['bias']}")
+        for e in estimates
+    ]
+    show.print_columns(("Estimator", "Dimension", interval, "What was seen, and the known bias"), lines)
+    if facts["map"]:
+        click.echo(f"\nWritten  {show.printable(facts['map']['file'])}, the dimension around each row")
+
+
+def _number(flags: str, default: Any, kind: Any, text: str, metavar: str = "N") -> click.Option:
+    return options.Option(flags.split(), section="Estimate", type=kind, default=default, metavar=metavar, help=text)
+
+
+dimension = options.Command(
+    "dimension",
+    python="intrinsic_dimension",
+    callback=run,
+    params=[
+        options.file_argument("file", "FILE"),
+        *options.data_options("A column to leave out, such as one of labels."),
+        options.Option(
+            ["--method"], section="Estimate", type=click.Choice(METHODS), default="auto",
+            help="The estimator; all: a table of every one. [default: auto]",
+        ),
+        _number("--n-neighbors --neighbors n_neighbors", None, click.IntRange(min=2),
+                "Neighbours of a row that are looked at. [default: 20, or all others]"),
+        _number("--confidence", 0.95, float, "Confidence of the interval. [default: 0.95]", "SHARE"),
+        _number("--sample", 5000, int, "Rows that are asked for their neighbours among all rows. [default: 5000]"),
+        _number("--random-state --seed random_state", 0, click.IntRange(min=0),
+                "Seed of what is drawn. [default: 0]"),
+        options.to_option("Write the dimension around each row here; every row is then asked."),
+        options.force_option(),
+        *options.work_options(),
+        options.json_option(),
+        options.debug_option(),
+    ],
+    help="Estimate how many dimensions the rows have of their own.\n\nFILE is a table of numbers. Rows are compared by "
+    "straight distances, so columns should share a scale.",
+    short_help="Estimate how many dimensions the rows have of their own.",
+)  # fmt: skip

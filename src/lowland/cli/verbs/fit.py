@@ -1,0 +1,171 @@
+"""``lowland fit METHOD FILE``: fit a method to a file; write coordinates, a model, or only a summary."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from lowland.cli.shared import options
+from lowland.cli.shared.flags import is_settable, option_of
+from lowland.errors import ParameterError
+from lowland.methods.registry import Entry, entries
+
+
+class Methods(options.Verbs):
+    """A command for every method of the index, built when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs of the methods."""
+        return sorted(entry.verb for entry in entries().values())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a method, named by verb or class, with dashes or without."""
+        word = cmd_name.lower().replace("-", "").replace("_", "")
+        for entry in entries().values():
+            if word in (entry.verb.replace("-", ""), entry.name.lower()):
+                return command_of(entry)
+        return None
+
+    def missing(self, ctx: click.Context, name: str, what: str = "method") -> str:
+        """Return what to say of a method that is not there, or was left out before the file."""
+        if Path(name).suffix or Path(name).exists():
+            return f"{name!r} is not a method. Name the method before the file, as in: lowland fit pca {name}"
+        return super().missing(ctx, name, what)
+
+
+def command_of(entry: Entry) -> click.Command:
+    """Return the command that fits one method."""
+    label = "A column to leave out and pass as labels to the method." + " [required]" * entry.needs_y
+    params: list[click.Parameter] = [
+        options.file_argument("file", "FILE"),
+        *(option_of(flag, f"Parameters of {entry.name}") for flag in entry.flags if is_settable(flag)),
+        *options.data_options(label),
+        *([options.covariance_option()] if entry.takes_covariance else []),
+        options.to_option("Write the coordinates here."),
+        options.model_option(),
+        options.force_option(),
+        *options.work_options(),
+        options.json_option(),
+        options.debug_option(),
+    ]
+    reads = "The rows must fit in memory."
+    if entry.streams:
+        reads = "The file is read in slabs and may be larger than memory."
+    elif entry.streams_with_landmarks:
+        reads = "The rows must fit in memory, unless --n-landmarks of them stand for all: then they are read in slabs."
+    text = f"{entry.summary}\n\nFILE is a table: .parquet (or a folder of parts), .csv, .tsv, .npy or .npz. {reads}"
+    return options.Command(
+        entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary, python=entry.name
+    )
+
+
+def run(
+    entry: Entry, *, file: Path, columns: Any, drop: Any, label: str | None, to: Path | None, model: Path | None,
+    force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, covariance_of: int | None = None,
+    **parameters: Any,
+) -> None:  # fmt: skip
+    """Fit, write, tell."""
+    from lowland.cli.shared.outputs import check_outputs, coordinates_of, refusal_of_coordinates, write_table
+    from lowland.cli.shared.summary import model_facts
+
+    if covariance_of is not None and (to is not None or label is not None):
+        text = f"A covariance has no rows to {'place' if to else 'label'}: leave out {'--to' if to else '--label'}."
+        raise click.UsageError(text, click.get_current_context())
+    check_outputs(to=to, model=model, force=force, read=(file,))
+    est = _estimator(entry, parameters)
+    if label is None and est.__sklearn_tags__().target_tags.required:
+        text = f"{entry.verb} learns from labels: name their column with --label COLUMN"
+        other = ", or choose --statistic variance, which needs none" if "statistic" in parameters else ""
+        raise click.UsageError(f"{text}{other}.", click.get_current_context())
+    refused = None if to is None else refusal_of_coordinates(est)
+    if refused:
+        raise ParameterError(f"{refused} Or leave --to out, and classify with lowland predict.")
+    started = time.perf_counter()
+    files: list[dict[str, Any]] = []
+    with options.working(memory, threads, progress):
+        points = options.names_of_points(est, file, columns, drop, square=covariance_of is not None)
+        rows = options.open_file(file, columns, [*(drop or []), points] if points else drop, label)
+        if covariance_of is None:
+            est.fit(rows, _labels(file, label))
+        else:
+            est.fit_covariance(rows, covariance_of)
+        if label is not None:
+            est.label_name_ = label  # so that the same file can be mapped, label and all
+        if to is not None:
+            names = list(est.get_feature_names_out())
+            files.append(write_table(coordinates_of(est, rows), to, names, (file, points) if points else None))
+        if model is not None:
+            from lowland.methods.model_files import save
+
+            save(est, model)
+            files.append({"file": str(model)})
+    placed = len(est.embedding_) if hasattr(est, "embedding_") else files[0].get("rows") if files else None
+    n = rows.n if rows.n is not None and covariance_of is None else getattr(est, "n_samples_", placed)
+    facts = {
+        **model_facts(est),
+        "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},
+        "files": files,
+        "seconds": round(time.perf_counter() - started, 6),
+    }
+    tell(facts, as_json)
+
+
+def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
+    """Make the method with the parameters that were given; one beyond its limits is refused by the name of its flag."""
+    from lowland.methods.base.parameters import parameters_of
+    from lowland.methods.registry import load_method
+
+    ctx = click.get_current_context()
+    cls: Any = load_method(entry.name)
+    given: dict[str, Any] = {}
+    limits = {p.name: p for p in parameters_of(cls)}
+    for option in ctx.command.params:
+        name = option.name or ""
+        if name not in parameters or ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
+            continue
+        given[name] = parameters[name]
+        if not limits[name].fits(given[name]):
+            raise click.BadParameter(f"{given[name]!r} is not {limits[name].wanted}.", ctx, option)
+    return cls(**given)
+
+
+def _labels(file: Path, label: str | None) -> Any:
+    if label is None:
+        return None
+    from lowland.data.open import read_column
+
+    return read_column(file, label)
+
+
+def tell(facts: dict[str, Any], as_json: bool) -> None:
+    """Print the summary of a fit."""
+    from lowland.cli.shared import show
+
+    if as_json:
+        show.print_json(facts)
+        return
+    data = facts["data"]
+    lines = [("Data", f"{show.table_size(data['rows'], data['columns'])}, {data['file']}")]
+    if data["label"] is not None:
+        lines.append(("Label", data["label"]))
+    lines += [*show.model_lines(facts), ("Time", show.seconds(facts["seconds"]))]
+    for written in facts["files"]:
+        size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"
+        lines.append(("Written", f"{written['file']}{size}"))
+    title, shares = f"Fitted {facts['class']} to {Path(data['file']).name}", facts["explained_variance_ratio"]
+    show.print_facts(title, lines, shares, facts["shares_of"])
+
+
+fit = Methods(
+    "fit",
+    help="Fit a method to a file. Each method has its own flags: lowland fit METHOD --help.",
+    short_help="Fit a method to a file.",
+    subcommand_metavar="METHOD FILE [OPTIONS]",
+    options_metavar="",
+    params=[options.debug_option()],
+)

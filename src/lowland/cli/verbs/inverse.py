@@ -1,0 +1,55 @@
+"""``lowland inverse MODEL FILE --to FILE``: from coordinates back to rows, slab by slab."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from lowland.cli.shared import options
+from lowland.errors import DataError
+
+
+def run(
+    model: Path, file: Path, columns: Any, drop: Any, to: Path, force: bool,
+    memory: Any, threads: Any, progress: Any, as_json: bool,
+) -> None:  # fmt: skip
+    """Load, decode, write, tell."""
+    from lowland.cli.shared.outputs import check_outputs, write_table
+    from lowland.cli.verbs.transform import tell
+    from lowland.methods.model_files import load
+
+    check_outputs(to=to, force=force, read=(model, file))
+    started = time.perf_counter()
+    est = load(model)
+    with options.working(memory, threads, progress):
+        rows = options.open_file(file, columns, drop)
+        written = write_table(_chunks(est, rows), to, _names(est))
+    tell("Decoded", est, file, rows.d, model, written, started, as_json)
+
+
+def _chunks(est: Any, rows: Any) -> Any:
+    if hasattr(est, "inverse_chunks"):
+        return est.inverse_chunks(rows)
+    if hasattr(est, "inverse_transform"):
+        return [est.inverse_transform(rows)]
+    name = type(est).__name__
+    if getattr(est, "fit_inverse_transform", None) is False:
+        rows = "rows, not their kernel values," if getattr(est, "kernel", None) == "precomputed" else "it again"
+        raise DataError(f"{name} was fitted without a way back to rows. Fit {rows} with --fit-inverse-transform.")
+    raise DataError(f"{name} has no way back from coordinates to rows. PCA has one.")
+
+
+def _names(est: Any) -> list[str]:
+    """Return the names of the decoded columns: those of the fit, or x0, x1 … where it had none."""
+    names = getattr(est, "feature_names_in_", None)
+    return [f"x{j}" for j in range(est.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+inverse = options.mapping_command(
+    "inverse",
+    run,
+    "Decode coordinates: write the rows they stand for.",
+    "FILE holds coordinates, as lowland fit --to or lowland transform wrote them.",
+    to="Write the decoded rows here.",
+)

@@ -1,0 +1,57 @@
+"""``lowland methods``: which methods there are, read from the index."""
+
+from __future__ import annotations
+
+from lowland.cli.shared import options
+from lowland.cli.shared.flags import allowed, flag_names, is_settable
+from lowland.cli.shared.show import print_columns, print_json
+from lowland.methods.registry import Entry, entries
+
+
+def run(as_json: bool) -> None:
+    """Print the methods in the order of their verbs."""
+    found = sorted(entries().values(), key=lambda entry: entry.verb)
+    if as_json:
+        print_json({"methods": [_facts(entry) for entry in found]})
+        return
+    rows = [(e.verb, e.name, _streams(e), _mark(e.takes_sparse), e.summary) for e in found]
+    print_columns(("Method", "Class", "Streams", "Sparse", "Summary"), rows)
+
+
+def _streams(entry: Entry) -> str:
+    return "with landmarks" if entry.streams_with_landmarks else _mark(entry.streams)
+
+
+def _mark(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _facts(entry: Entry) -> dict[str, object]:
+    return {
+        "method": entry.verb,
+        "class": entry.name,
+        "summary": entry.summary,
+        "streams": entry.streams,
+        "streams_with_landmarks": entry.streams_with_landmarks,
+        "sparse": entry.takes_sparse,
+        "needs_label": entry.needs_y,
+        "parameters": [
+            {
+                "name": flag.name,
+                "flags": flag_names(flag.name) if is_settable(flag) else [],
+                "takes": allowed(flag) if is_settable(flag) else "an object of Python, so it has no flag",
+                "default": flag.default,
+                "about": flag.doc,
+            }
+            for flag in entry.flags
+        ],
+    }
+
+
+methods = options.Command(
+    "methods",
+    callback=run,
+    params=[options.json_option(), options.debug_option()],
+    help="List the methods: whether each streams files larger than memory, whether it takes sparse rows.",
+    short_help="List the methods.",
+)

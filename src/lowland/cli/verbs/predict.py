@@ -1,0 +1,122 @@
+"""``lowland predict MODEL FILE --to FILE``: the class of each row, or its unit or code, slab by slab."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lowland.cli.shared import options
+from lowland.cli.verbs.sample import SLAB
+from lowland.errors import DataError, ParameterError
+
+COLUMN, BEFORE_CLASS = "class", "probability_"
+
+
+def run(
+    model: Path, file: Path, columns: Any, drop: Any, label: str | None, to: Path, probabilities: bool, force: bool,
+    memory: Any, threads: Any, progress: Any, as_json: bool,
+) -> None:  # fmt: skip
+    """Load, classify, write, tell."""
+    from lowland.cli.shared.outputs import check_outputs, write_table
+    from lowland.cli.verbs.transform import named_for, tell
+    from lowland.methods.model_files import load
+
+    check_outputs(to=to, force=force, read=(model, file))
+    started = time.perf_counter()
+    est = load(model)
+    _check(est, probabilities, to)
+    found: Counter[str] = Counter()
+    with options.working(memory, threads, progress):
+        rows = options.open_for(est, file, columns, drop, label)
+        with named_for(est, rows, file):
+            chunks = _chunks(est, rows, probabilities, _is_numpy(to), found)
+            written = write_table(chunks, to, _names(est, probabilities))
+    from lowland.methods.base.traits import traits_of
+
+    told: dict[str, Any] = {f"{traits_of(est).predicts}s that won rows": len(found)}
+    if hasattr(est, "classes_"):
+        told = {"rows of classes": {str(name): found[str(name)] for name in est.classes_}}
+    tell("Classified", est, file, rows.d, model, written, started, as_json, told)
+
+
+def _check(est: Any, probabilities: bool, to: Path) -> None:
+    """Refuse what would only fail after the work."""
+    name = type(est).__name__
+    if not hasattr(est, "predict"):
+        raise DataError(
+            f"{name} does not classify. lowland transform writes its coordinates; lowland fit lda learns classes."
+        )
+    if probabilities and not hasattr(est, "predict_proba"):
+        raise ParameterError(f"{name} gives no probabilities. Leave --probabilities out.")
+    if _is_numpy(to) and hasattr(est, "classes_") and est.classes_.dtype.kind not in "iufb":
+        raise ParameterError(
+            f"The classes are texts, such as {str(est.classes_[0])!r}, and .npy holds numbers only. "
+            "Write .csv or .parquet."
+        )
+
+
+def _is_numpy(to: Path) -> bool:
+    return to.suffix.lower() == ".npy"
+
+
+def _names(est: Any, probabilities: bool) -> list[str]:
+    if not hasattr(est, "classes_"):
+        from lowland.methods.base.traits import traits_of
+
+        return [traits_of(est).predicts]
+    return [COLUMN, *(f"{BEFORE_CLASS}{name}" for name in est.classes_ if probabilities)]
+
+
+def _chunks(est: Any, rows: Any, probabilities: bool, only_numbers: bool, found: Counter[str]) -> Iterator[Any]:
+    """Yield the classes, and the probabilities beside them, slab by slab; count the classes in ``found``."""
+    import numpy as np
+
+    from lowland.data.rows import ArrayRows
+    from lowland.run.run import run_for
+
+    for X in run_for(rows).map_rows(_as_it_is, rows, name="classifying rows"):
+        slab = ArrayRows(X, rows.names, rows.source)
+        classes = est.predict(slab)
+        for name, count in zip(*np.unique(classes, return_counts=True), strict=True):
+            found[str(name)] += int(count)
+        if not probabilities:
+            yield classes[:, None]
+        elif only_numbers:
+            yield np.column_stack([classes, est.predict_proba(slab)])
+        else:
+            yield from _beside(classes, est.predict_proba(slab))
+
+
+def _beside(classes: Any, P: Any) -> Iterator[Any]:
+    """Yield classes and numbers in one table, which costs an object a cell: a few rows at a time."""
+    import numpy as np
+
+    for start in range(0, len(P), SLAB):
+        some = slice(start, start + SLAB)
+        yield np.column_stack([classes[some].astype(object), P[some].astype(object)])
+
+
+def _as_it_is(X: Any) -> Any:
+    return X
+
+
+predict = options.mapping_command(
+    "predict",
+    run,
+    "Write the class of each row, or its unit on a map, or its code in a book.",
+    "It must be one that classifies (lda), a map of units (som) or a book of codes (quantize). FILE is a table "
+    "with the columns the model was fitted to; it is read in slabs and may be larger than memory.",
+    to="Write the classes here.",
+    label="A column to leave out; by default the one that was the label when fitting.",
+    more=[
+        options.Option(
+            ["--probabilities"],
+            section=options.OUTPUT,
+            is_flag=True,
+            help="Add a column for each class: how likely it is.",
+        )
+    ],
+)

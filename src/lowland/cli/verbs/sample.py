@@ -1,0 +1,153 @@
+"""``lowland sample NAME --to FILE``: write a shipped or generated data set to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lowland.cli.shared import options
+from lowland.errors import ParameterError
+
+LABEL = "label"
+SLAB = 2**14  # rows written at a time: a column of text beside numbers costs an object a cell
+
+
+def run(
+    name: str | None, to: Path | None, label_column: bool, option: tuple[str, ...], force: bool, as_json: bool
+) -> None:
+    """List, describe or write."""
+    from lowland.cli.shared import show
+    from lowland.cli.shared.outputs import check_outputs, write_table
+    from lowland.data.datasets.generators import available, load_dataset
+
+    if name is None:
+        if to is not None:
+            raise click.UsageError(
+                "Name the data set to write. lowland sample lists them.", click.get_current_context()
+            )
+        if as_json:
+            show.print_json({"samples": available()})
+        else:
+            show.print_columns(("Sample", "About"), list(available().items()))
+        return
+    check_outputs(to=to, force=force)
+    sample = load_dataset(name, **_settings(option))
+    files = []
+    if to is not None:
+        names, chunks = _table(sample, name, label_column, to.name.lower().endswith(".npy"))
+        files.append(write_table(chunks, to, names))
+    facts = _facts(name, sample, files)
+    if as_json:
+        show.print_json(facts)
+    else:
+        show.print_facts(f"The sample {name}", _lines(facts))
+
+
+def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
+    """Return what ``--option n=5000`` stands for: a number, true or false, or a text."""
+    import json
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"{text!r}: write NAME=VALUE, such as n=5000.", param_hint="'-o' / '--option'")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
+    return found
+
+
+def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tuple[list[str], Iterator[Any]]:
+    """Return names and chunks of the sample's rows, with the label as the last column where it is wanted."""
+    names = list(sample.names)
+    if not label_column:
+        return names, (sample.X[start : start + SLAB] for start in range(0, len(sample.X), SLAB))
+    if sample.y is None:
+        raise ParameterError(f"The sample {name!r} has no labels. Leave --label-column out.")
+    labels = sample.y
+    if sample.label_names is not None and not only_numbers:
+        labels = [sample.label_names[int(i)] for i in sample.y]
+    return [*names, LABEL], _with_labels(sample.X, labels, only_numbers)
+
+
+def _with_labels(X: Any, labels: Any, only_numbers: bool) -> Iterator[Any]:
+    import numpy as np
+
+    for start in range(0, len(X), SLAB):
+        part, last = X[start : start + SLAB], labels[start : start + SLAB]
+        if only_numbers:
+            yield np.column_stack([part, last])
+        else:
+            rows = np.empty((len(part), X.shape[1] + 1), dtype=object)
+            rows[:, :-1] = part
+            rows[:, -1] = last
+            yield rows
+
+
+def _facts(name: str, sample: Any, files: list[dict[str, Any]]) -> dict[str, Any]:
+    from lowland.cli.shared.summary import plain
+
+    facts = {
+        "sample": name,
+        "about": sample.about,
+        "kind": sample.kind,
+        "rows": len(sample.X),
+        "columns": sample.X.shape[1],
+        "names": sample.names,
+        "has_labels": sample.y is not None,
+        "label_names": sample.label_names,
+        "image_shape": sample.image_shape,
+        "files": files,
+    }
+    return {key: plain(value) for key, value in facts.items()}
+
+
+def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    from lowland.cli.shared.show import table_size
+
+    names = ", ".join(facts["names"][:8]) + (f" and {len(facts['names']) - 8} more" if len(facts["names"]) > 8 else "")
+    lines = [
+        ("About", facts["about"]),
+        ("Size", table_size(facts["rows"], facts["columns"])),
+        ("Columns", names),
+    ]
+    if facts["label_names"]:
+        lines.append(("Labels", ", ".join(facts["label_names"])))
+    for written in facts["files"]:
+        lines.append(("Written", f"{written['file']}, {table_size(written['rows'], written['columns'])}"))
+    if not facts["files"]:
+        lines.append(("To write it", f"lowland sample {facts['sample']} --to {facts['sample']}.csv"))
+    return lines
+
+
+def _option_option() -> click.Option:
+    text = "An option of the data set, such as n=5000, noise=0.1 or seed=1; may be repeated."
+    return options.Option(["-o", "--option"], section=options.DATA, multiple=True, metavar="NAME=VALUE", help=text)
+
+
+def _label_option() -> click.Option:
+    text = f"Add the labels as a last column, named {LABEL!r}."
+    return options.Option(["--label-column"], section=options.OUTPUT, is_flag=True, help=text)
+
+
+sample = options.Command(
+    "sample",
+    callback=run,
+    params=[
+        click.Argument(["name"], required=False, metavar="[NAME]"),
+        _option_option(),
+        options.to_option("Write the data set here."),
+        _label_option(),
+        options.force_option(),
+        options.json_option(),
+        options.debug_option(),
+    ],
+    help="Write a shipped or generated data set to a file.\n\nWithout NAME the data sets are listed; without --to the "
+    "named one is described.",
+    short_help="Write a shipped or generated data set to a file.",
+)

@@ -1,0 +1,1 @@
+"""Data sets: generated, shipped, and read from a folder."""

@@ -1,0 +1,1 @@
+"""What methods share: the estimator, its parameters, and the maps from rows to coordinates."""

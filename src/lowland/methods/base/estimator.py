@@ -1,0 +1,248 @@
+"""What every method shares: ``fit`` that opens and checks, and the manners of a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, ClassVar, Self, dataclass_transform
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from lowland.arrays.namespace import Array
+from lowland.arrays.random import generator
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.data.open import as_vector, float_vector, is_frame, open_rows, read_column
+from lowland.data.rows import Rows
+from lowland.errors import DataError, warn
+from lowland.methods.base.parameters import check_parameters, documented, param
+from lowland.methods.base.traits import Traits
+from lowland.run.run import Run, run_for
+from lowland.run.settings import settings
+
+_INNER = ("_solved", "_unread", "_moments", "_dtype")  # what a fit leaves beside the attributes users read
+
+RandomState = int | np.random.RandomState | np.random.Generator | None
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param,))
+class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A method that brings rows down to a few coordinates. A subclass declares ``param``s and writes ``_solve``."""
+
+    _traits: ClassVar[Traits] = Traits()
+
+    def __init_subclass__(cls, **traits: Any) -> None:
+        super().__init_subclass__()
+        cls._traits = dataclasses.replace(cls._traits, **traits)
+        dataclasses.dataclass(eq=False, repr=False)(cls)  # a real __init__: editors and scikit-learn read its signature
+        if cls._traits.verb:
+            cls.__doc__ = documented(cls)
+
+    # --- fit: open, check, solve ---
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to the rows of X: an array, frame, sparse matrix, tensor, Dask array, the path of a file, or chunks.
+
+        ``y`` holds labels, one a row, or names the column of the frame or file that does; it is no feature then.
+        """
+        return self._fit(X, y)
+
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+        """Do the method's work: the recipe, one block a step."""
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
+        check_parameters(self)
+        rows, labels = self._open(X, y)
+        counts = self._weights(weights, rows)
+        self._check_rows(rows, reset=True)
+        self._forget()
+        self._remember_label(y)
+        try:
+            self._solve(rows, run_for(rows), labels, counts)
+        except BaseException:  # stopped or failed: what is half done must not look like a result
+            self._forget()
+            raise
+        self._solved = True
+        return self
+
+    def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
+        """Open rows and labels; a text y names the column of labels, which is left out of the rows."""
+        if isinstance(y, str):
+            if not _has_named_columns(X):
+                raise DataError(
+                    f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
+                    "path of one file, or give the labels themselves, one a row."
+                )
+            rows = open_rows(X, drop=[y])
+            return rows, as_vector(read_column(X, y), rows.n, "y")
+        rows = open_rows(X)
+        if not self._traits.reads_y:
+            return rows, y
+        if y is None and self._traits.needs_y:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. It learns from labels: call "
+                "fit(X, y) with one label a row (lowland fit --label COLUMN)."
+            )
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            warn(
+                "A column-vector y was passed when a 1d array was expected: its one column is taken. Pass the column "
+                "itself, as y.ravel() is of an array.",
+                DataConversionWarning,
+            )
+        return rows, None if y is None else as_vector(y, rows.n, "y")
+
+    def _remember_label(self, y: Any) -> None:
+        """Note which column held the labels, so that the same frame or file can be mapped, label and all."""
+        if isinstance(y, str):
+            self.label_name_ = y
+
+    def _weights(self, weights: Any, rows: Rows) -> np.ndarray | None:
+        """Weights as floats, one a row; a single number weighs every row alike, as in scikit-learn."""
+        if weights is None:
+            return None
+        if np.isscalar(weights) and rows.n is not None:
+            weights = np.full(rows.n, float(weights))  # type: ignore[arg-type]
+        return float_vector(weights, rows.n, "sample_weight")
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit left, so that nothing of it survives in this one."""
+        kept = ("n_features_in_", "feature_names_in_")
+        for name in [name for name in vars(self) if name in _INNER or (name.endswith("_") and name not in kept)]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return bool(vars(self).get("_solved"))
+
+    # --- checks ---
+
+    def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
+        """Check shape and names of what came in against what the method needs, or against what it was fitted to."""
+        if not self._takes(rows):
+            raise DataError(
+                f"{type(self).__name__} does not take sparse data. Pass X.toarray() if it fits in memory, "
+                f"{self._traits.sparse_remedy}."
+            )
+        if reset:
+            least = self._traits.min_rows if least is None else least
+            if rows.n is not None and rows.n < least:
+                raise DataError(
+                    f"Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is "
+                    f"required by {type(self).__name__}. One point has no spread to describe: pass more rows."
+                )
+            self.n_features_in_ = rows.d
+            if rows.names is not None:
+                self.feature_names_in_ = np.asarray(rows.names, dtype=object)
+            else:
+                self.__dict__.pop("feature_names_in_", None)
+            return
+        fitted = getattr(self, "feature_names_in_", None)
+        if rows.names is None or fitted is None:
+            self._warn_of_names(rows, fitted)
+        elif tuple(fitted) != rows.names:
+            raise DataError(_name_quarrel(tuple(fitted), rows.names))
+        if rows.d != self.n_features_in_:
+            raise DataError(
+                f"X has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                "input. Pass the columns it was fitted to."
+            )
+
+    def _takes(self, rows: Rows) -> bool:
+        """Whether rows of this kind are taken: sparse ones only where the method can do with them."""
+        return self._traits.takes_sparse or not rows.is_sparse
+
+    def _warn_of_names(self, rows: Rows, fitted: np.ndarray | None) -> None:
+        name = type(self).__name__
+        if fitted is None and rows.names is not None:
+            warn(
+                f"X has feature names, but {name} was fitted without feature names",
+                UserWarning,
+            )
+        elif fitted is not None and rows.names is None:
+            warn(
+                f"X does not have valid feature names, but {name} was fitted with feature names",
+                UserWarning,
+            )
+
+    def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
+        """Open what is to be transformed and check it against the fit."""
+        check_is_fitted(self)
+        beside_label = hasattr(self, "label_name_") and _has_named_columns(X)
+        rows = open_rows(X, columns=list(self.feature_names_in_)) if beside_label else open_rows(X)
+        self._check_rows(rows, reset=False)
+        return rows, run_for(rows)
+
+    def _generator(self) -> np.random.Generator:
+        """The method's random numbers; without a seed they are the same each time, so that answers can be repeated."""
+        seed = getattr(self, "random_state", None)
+        return generator(0 if seed is None else seed)
+
+    def _tell_of_course(
+        self,
+        solver: Outcome,
+        remedy: str = "Raise tol or the number of iterations, or choose a direct solver.",
+    ) -> None:
+        """Record how the solver went; warn where it stopped before it was done."""
+        self.solver_ = solver
+        self.n_iter_ = solver.iterations
+        if not solver.converged:
+            left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
+            warn(
+                f"{type(self).__name__}: the solver {solver.name!r} stopped after {solver.iterations} iterations "
+                f"before it converged{left}. {remedy}",
+                ConvergenceWarning,
+            )
+
+    # --- out ---
+
+    def _present(self, Z: Array, X: Any) -> Any:
+        """Give frames to those who asked for them with ``lowland.config(output="frame")``."""
+        if settings().output != "frame" or not is_frame(X):
+            return Z
+        from lowland.data.write import frame_like
+
+        return frame_like(X, Z, list(self.get_feature_names_out()))
+
+    def _facts(self) -> dict[str, Any]:
+        """What a fit has to tell besides, in words and plain values; 'shares of' says of what its shares are."""
+        return {}
+
+    def _encoding_width(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._encoding_width()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._traits.takes_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
+        tags.target_tags.required = self._traits.needs_y
+        return tags
+
+
+def _has_named_columns(X: Any) -> bool:
+    return isinstance(X, str | os.PathLike) or is_frame(X)
+
+
+def _name_quarrel(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:
+    """Say which columns are new, missing or out of order, in scikit-learn's words and with a remedy."""
+    text = "The feature names should match those that were passed during fit.\n"
+    for words, names in (
+        ("Feature names unseen at fit time:", [n for n in given if n not in fitted]),
+        ("Feature names seen at fit time, yet now missing:", [n for n in fitted if n not in given]),
+    ):
+        if names:
+            listed = [f"- {name}" for name in sorted(names)[:5]] + ["- ..."] * (len(names) > 5)
+            text += "\n".join([words, *listed, ""])
+    if set(fitted) == set(given):
+        text += "Feature names must be in the same order as they were in fit.\n"
+    return text + "Select the fitted columns by name: X[model.feature_names_in_]."
+
+
+__all__ = ["RandomState", "Reducer", "param"]

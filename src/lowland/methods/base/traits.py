@@ -1,0 +1,33 @@
+"""What a method promises: the facts by which the command line, the study, the docs and the contract tests treat it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Traits:
+    """The facts about a method, given as keywords of its class: ``class PCA(PrincipalMap, verb="pca", streams=True)``.
+
+    A subclass inherits those of its base and replaces what it names.
+    """
+
+    verb: str = ""  # the name on the command line; a class without one is not a method of its own
+    streams: bool = False  # whether files are read in slabs and never held whole
+    streams_with_landmarks: bool = False  # whether they are where n_landmarks rows stand for all
+    order_free: bool = True  # whether permuting the rows only permutes the result
+    takes_sparse: bool = False
+    sparse_remedy: str = "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # what else will do
+    reads_y: bool = False  # whether y must be one label per row; otherwise it is accepted and ignored
+    needs_y: bool = False  # whether it cannot do without
+    width_parameter: str | None = "n_components"  # the parameter that says how many columns come out
+    selects_columns: bool = False  # whether those are columns of the data, with their names
+    predicts: str = "class"  # what ``predict``, where there is one, says of a row
+    min_rows: int = 2
+    tolerance: float = 1e-10  # fraction of the largest coordinate to which engines and chunkings agree
+
+
+def traits_of(method: Any) -> Traits:
+    """Return the traits of a method's class, or of one fitted."""
+    return method._traits

@@ -1,0 +1,257 @@
+"""Models on disk: one safetensors file, arrays beside a JSON header. No pickle; classes come from the registry only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowland import __version__
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
+from lowland.blocks.factors.adequacy import Adequacy, ChiSquare
+from lowland.blocks.factors.rotations import Rotation
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.selection.subset_search import Step
+from lowland.blocks.spectra.component_rules import RULES, ComponentChoice
+from lowland.blocks.statistics.class_moments import ClassMoments
+from lowland.blocks.statistics.moments import Moments
+from lowland.data.write import whole_or_nothing
+from lowland.errors import MissingFile, ModelFileError, warn
+from lowland.methods.base.estimator import _INNER, Reducer
+from lowland.methods.base.parameters import Described
+from lowland.methods.registry import entries, load_method
+
+FORMAT = 1
+_CSR = ("data", "indices", "indptr")  # of a sparse matrix
+_PRIVATE = (*_INNER, "_sklearn_output_config")
+_FUNCTIONS = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}  # numpy's, saved by their names
+_RECORDS: dict[str, type[Any]] = {
+    cls.__name__: cls
+    for cls in (
+        ComponentChoice,
+        Outcome,
+        Moments,
+        ClassMoments,
+        Rotation,
+        Adequacy,
+        ChiSquare,
+        NeighborGraph,
+        Step,
+        *RULES.values(),
+    )
+}
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted method to ``path``. The file holds numbers and names only, and loads in any Python version."""
+    if not isinstance(model, Reducer) or type(model).__name__ not in entries():
+        raise ModelFileError(
+            f"A {type(model).__name__} is not a method of Lowland. Only those are saved, without pickle."
+        )
+    check_is_fitted(model)
+    arrays: dict[str, np.ndarray] = {}
+    state = {name: value for name, value in vars(model).items() if _is_state_name(name, type(model))}
+    header = {
+        "format": FORMAT,
+        "lowland": __version__,
+        "class": type(model).__name__,
+        "parameters": {
+            name: _encoded(value, f"parameters.{name}", arrays) for name, value in model.get_params(deep=False).items()
+        },
+        "state": {name: _encoded(value, f"state.{name}", arrays) for name, value in state.items()},
+    }
+    header["checksum"] = _checksum(header, arrays)
+    from safetensors.numpy import save_file
+
+    with whole_or_nothing(path) as temporary:
+        save_file(arrays, temporary, metadata={"lowland": json.dumps(header)})
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the method saved at ``path``. A damaged or hostile file gives an error and runs nothing."""
+    header, arrays = _read(Path(path))
+    try:
+        if header["format"] > FORMAT:
+            raise ModelFileError(
+                f"{str(path)!r} was written by a newer Lowland ({header['lowland']}). Update: pip install -U lowland"
+            )
+        if header["class"] not in entries():
+            raise ModelFileError(
+                f"{str(path)!r} asks for {header['class']!r}, which is not a method of Lowland {__version__}."
+            )
+        if header["checksum"] != _checksum(header, arrays):
+            raise ModelFileError(
+                f"{str(path)!r} is damaged: its contents do not match their checksum. Copy or save it again."
+            )
+        cls = load_method(header["class"])
+        model = cls()
+        given = {name: _decoded(value, arrays) for name, value in header["parameters"].items()}
+        state = {name: _decoded(value, arrays) for name, value in header["state"].items()}
+        unknown = set(given) - set(model.get_params(deep=False))
+        if unknown or not all(_is_state_name(name, cls) for name in state):
+            raise ModelFileError(
+                f"{str(path)!r} holds names that {header['class']} does not have. It was not written by Lowland."
+            )
+        if not isinstance(state.get("n_features_in_"), int):
+            raise ModelFileError(f"{str(path)!r} holds no fitted model: n_features_in_ is missing. Save it again.")
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"{str(path)!r} is damaged: its header makes no sense ({error}). Copy or save it again."
+        ) from error
+    vars(model).update(given)
+    vars(model).update(state)
+    return model
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a model file says of itself, without importing its method: class, parameters, shapes, sizes."""
+    header, arrays = _read(Path(path))
+    header["arrays"] = {name: {"shape": list(a.shape), "dtype": str(a.dtype)} for name, a in arrays.items()}
+    return header
+
+
+def _is_state_name(name: str, cls: type[Any]) -> bool:
+    """Whether a fit may leave this name: none that would hide a method, or steer scikit-learn's metadata."""
+    if name.startswith("_"):
+        return name in _PRIVATE
+    return name.isidentifier() and name.endswith("_") and not hasattr(cls, name)
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise MissingFile(f"There is no model file {str(path)!r}. Check the name and the folder.")
+    if _is_foreign(path):
+        raise ModelFileError(
+            f"{str(path)!r} is not a Lowland model: lowland.save or lowland fit --model writes one. On the command "
+            "line the model comes first, then the file."
+        )
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = json.loads((file.metadata() or {}).get("lowland", "null"))
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no dict
+    except (  # AttributeError: a number type that numpy lacks; RecursionError: a header nested without end
+        SafetensorError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        OverflowError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        raise ModelFileError(f"{str(path)!r} is not a whole model file: {error}. Copy or save it again.") from error
+    if not isinstance(header, dict):
+        raise ModelFileError(f"{str(path)!r} was not written by Lowland: it has no header of ours.")
+    return header, arrays
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a file does not even begin as safetensors do: the length of the header in eight bytes, then JSON."""
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(9)
+    except OSError:  # told by who reads it next
+        return False
+    return begin[5:8] != bytes(3) or begin[8:] != b"{"
+
+
+def _checksum(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """The SHA-256 of the header, less the checksum itself, and of the arrays."""
+    content = {name: value for name, value in header.items() if name != "checksum"}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+    for name in sorted(arrays):
+        a = arrays[name]
+        digest.update(f"{name} {a.shape} {a.dtype.str.lstrip('<>=|')}".encode())
+        digest.update(a.tobytes())
+    return digest.hexdigest()
+
+
+def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a JSON form of a value; arrays go beside, unknown objects become a description."""
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.dtype):
+        return {"dtype": value.str}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+        return {"texts": [str(v) for v in value], "kind": value.dtype.kind}
+    if is_array(value):
+        arrays[key] = np.ascontiguousarray(to_numpy(value))
+        return {"array": key}
+    if is_sparse(value):
+        rows = value.tocsr()
+        parts = {name: _encoded(getattr(rows, name), f"{key}.{name}", arrays) for name in _CSR}
+        return {"sparse": parts, "shape": {"rows": rows.shape[0], "columns": rows.shape[1]}}
+    if isinstance(value, list | tuple):
+        return {
+            "list": [_encoded(v, f"{key}.{i}", arrays) for i, v in enumerate(value)],
+            "tuple": isinstance(value, tuple),
+        }
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {"dict": {name: _encoded(v, f"{key}.{name}", arrays) for name, v in value.items()}}
+    if is_dataclass(value) and _RECORDS.get(type(value).__name__) is type(value):
+        own = {f.name: _encoded(getattr(value, f.name), f"{key}.{f.name}", arrays) for f in fields(value)}
+        return {"record": type(value).__name__, "fields": own}
+    for name, function in _FUNCTIONS.items():
+        if value is function:
+            return {"function": name}
+    where, _, name = key.partition(".")
+    if callable(value) and where == "parameters":
+        warn(
+            f"The function given as {name} is not saved, only a description of it: a file holds no programs. After "
+            f"lowland.load give it again with set_params({name}=...)."
+        )
+    return {"described": value.text if isinstance(value, Described) else repr(value)}
+
+
+def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return the value behind a JSON form. Only plain data and our own records can come out."""
+    if not isinstance(value, dict):
+        if isinstance(value, list):
+            raise ModelFileError("The header holds a bare list, which Lowland never writes.")
+        return value
+    match value:
+        case {"float": text}:
+            return float(text)
+        case {"dtype": text} if text.lstrip("<>=|") in ("f4", "f8"):
+            return np.dtype(text)
+        case {"texts": texts}:
+            return np.asarray([str(t) for t in texts], dtype=str if value.get("kind") == "U" else object)
+        case {"array": key}:
+            return arrays[key]
+        case {"sparse": parts, "shape": shape}:
+            import scipy.sparse
+
+            stored = tuple(_decoded(parts[name], arrays) for name in _CSR)
+            rows = scipy.sparse.csr_array(stored, shape=(shape["rows"], shape["columns"]))
+            rows.check_format(full_check=True)  # an index beyond the columns would be read from foreign memory
+            return rows
+        case {"list": items, "tuple": is_tuple}:
+            decoded = [_decoded(v, arrays) for v in items]
+            return tuple(decoded) if is_tuple else decoded
+        case {"dict": items}:
+            return {str(name): _decoded(v, arrays) for name, v in items.items()}
+        case {"record": name, "fields": own}:
+            return _RECORDS[name](**{str(f): _decoded(v, arrays) for f, v in own.items()})
+        case {"function": name}:
+            return _FUNCTIONS[name]
+        case {"described": text}:
+            return Described(str(text))
+    raise ModelFileError("The header holds a value of unknown form.")

@@ -1,0 +1,149 @@
+"""Trees of columns or rows: who joins whom, and at what height."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lowland.blocks.statistics.labels import classes_of, without_label
+from lowland.errors import DataError, MissingExtra
+from lowland.plots.style import (
+    COLORS,
+    INK,
+    WEAK,
+    axes_for,
+    called_as,
+    figure_of,
+    names_of,
+    numbers,
+    on_host,
+    plain,
+    quiet,
+    title_above,
+)
+
+_MOST_NAMED = 80  # leaves whose names can be written beside each other
+
+
+@called_as("dendrogram(model.children_, model.distances_, model.labels_)", of="FeatureAgglomeration")
+def dendrogram(
+    children: Any,
+    distances: Any = None,
+    labels: Any = None,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a tree: each bar joins two groups at the height of their distance; return the Figure.
+
+    Parameters
+    ----------
+    children : (d - 1, 2), such as ``children_``: line i joins two nodes to node d + i; nodes below d are leaves.
+    distances : (d - 1,), such as ``distances_``, how far apart the two are; None: joins are drawn in equal steps.
+    labels : (d,), such as ``labels_``, the group of each leaf, a whole number or a text: groups are coloured, what
+        joins them is not.
+    names : what stands below each leaf; None: its number.
+    title : what stands above.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import FeatureAgglomeration, plots
+    >>> from lowland.data import load_dataset
+    >>> wine = load_dataset("wine")
+    >>> groups = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
+    >>> figure = plots.dendrogram(groups.children_, groups.distances_, groups.labels_, names=wine.names)
+    """
+    tree, heights, groups = _checked(children, distances, labels)
+    d = len(tree) + 1
+    words = names_of(names, d, "leaves")
+    order = _leaves_in_order(tree)
+    ax = axes_for(ax, (min(14.0, max(5.5, 0.24 * d + 1.5)), 4.2))
+    _draw_bars(ax, tree, heights, groups, order)
+    ax.set_xlim(-0.7, d - 0.3)
+    ax.set_ylim(min(0.0, float(heights.min())), 1.05 * float(heights.max()) or 1.0)
+    ax.set_ylabel("step" if distances is None else "distance")
+    title_above(ax, title)
+    quiet(ax)
+    if d > _MOST_NAMED:
+        ax.set_xticks([])
+        ax.set_xlabel(f"{d:,} leaves")
+        return figure_of(ax)
+    ax.set_xticks(range(d), [plain(words[leaf]) for leaf in order], rotation=60, ha="right", rotation_mode="anchor")
+    ax.tick_params(axis="x", length=0, labelsize="small")
+    if groups is not None:
+        for label, leaf in zip(ax.get_xticklabels(), order, strict=True):
+            label.set_color(_color(groups[leaf]))
+    return figure_of(ax)
+
+
+def _checked(children: Any, distances: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    tree = numbers(children, "children")
+    if tree.ndim != 2 or tree.shape[1] != 2 or not len(tree):
+        raise DataError(f"children has shape {tree.shape}. Pass two nodes a join, (d - 1, 2).")
+    d = len(tree) + 1
+    if np.any(tree != np.floor(tree)):
+        raise DataError("children holds fractions. Pass two nodes a join, each a whole number.")
+    if sorted(tree.ravel().tolist()) != list(range(2 * d - 2)) or np.any(tree >= d + np.arange(d - 1)[:, None]):
+        raise DataError(
+            f"The {d - 1} joins do not make one tree of {d} leaves: every node but the last joins once, after it was "
+            "made. A tree that ended early cannot be drawn: pass compute_full_tree=True."
+        )
+    heights = np.arange(1.0, d) if distances is None else numbers(distances, "distances")
+    if heights.shape != (d - 1,):
+        raise DataError(f"There are {d - 1} joins and distances of shape {heights.shape}. Give one distance a join.")
+    return tree.astype(int), heights, None if labels is None else _groups(labels, d)
+
+
+def _groups(labels: Any, d: int) -> np.ndarray:
+    """The number of each leaf's group, (d,): texts are numbered in their order."""
+    groups = on_host(labels)
+    if groups.shape != (d,):
+        raise DataError(f"There are {d} leaves and labels of shape {groups.shape}. Give the group of each leaf.")
+    if without_label(groups).any():
+        raise DataError(
+            f"{without_label(groups).sum()} of the {d} labels are NaN or None. Give the group of each leaf."
+        )
+    return groups.astype(int) if groups.dtype.kind in "biu" else classes_of(groups, least=1)[1]
+
+
+def _leaves_in_order(tree: np.ndarray) -> list[int]:
+    """The leaves as they stand side by side, no bars crossing."""
+    d, order, waiting = len(tree) + 1, [], [2 * len(tree)]
+    while waiting:
+        node = waiting.pop()
+        if node < d:
+            order.append(node)
+        else:
+            left, right = tree[node - d]
+            waiting += [int(right), int(left)]
+    return order
+
+
+def _draw_bars(ax: Any, tree: np.ndarray, heights: np.ndarray, groups: np.ndarray | None, order: list[int]) -> None:
+    """One bar a join: up from each child, and across."""
+    try:
+        from matplotlib.collections import LineCollection
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plot") from error
+    d = len(tree) + 1
+    across, up = np.zeros(2 * d - 1), np.zeros(2 * d - 1)
+    across[order] = np.arange(d)
+    group_of: list[Any] = [None] * (2 * d - 1) if groups is None else [*groups.tolist(), *[None] * (d - 1)]
+    bars, colors = [], []
+    for join, (left, right) in enumerate(tree):
+        node, height = d + join, heights[join]
+        across[node], up[node] = (across[left] + across[right]) / 2, height
+        if group_of[left] == group_of[right]:
+            group_of[node] = group_of[left]
+        bars.append([(across[left], up[left]), (across[left], height), (across[right], height),
+                     (across[right], up[right])])  # fmt: skip
+        colors.append(INK if groups is None else WEAK if group_of[node] is None else _color(group_of[node]))
+    ax.add_collection(LineCollection(bars, colors=colors, linewidths=1.4))
+
+
+def _color(group: Any) -> str:
+    return COLORS[int(group) % len(COLORS)]

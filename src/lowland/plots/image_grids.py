@@ -1,0 +1,174 @@
+"""Rows that are images, laid out as one mosaic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lowland.errors import DataError, ParameterError
+from lowland.plots.style import (
+    DIVERGING,
+    INK,
+    WEAK,
+    WITH_COMPONENTS,
+    axes_for,
+    called_as,
+    figure_of,
+    height_and_width,
+    numbers,
+    on_host,
+    plain,
+    refuse_model,
+    whole,
+)
+
+
+@called_as("images(X, image_shape)")
+def images(
+    rows: Any,
+    image_shape: tuple[int, int],
+    *,
+    columns: int | None = None,
+    titles: Sequence[str] | None = None,
+    limits: tuple[float, float] | None = None,
+    colors: str = "gray_r",
+    ax: Any = None,
+) -> Any:
+    """Draw each row as a small image, all of them as one mosaic; return the Figure.
+
+    Parameters
+    ----------
+    rows : (n, height * width) pixels, line by line.
+    image_shape : (height, width), as ``Sample.image_shape``.
+    columns : how many images stand side by side; None: about twice as many as stand below each other.
+    titles : a line above each image.
+    limits : the values of the lightest and the darkest pixel; None: the smallest and the largest there are.
+    colors : a matplotlib colour map; "gray_r" is ink on paper.
+    ax : matplotlib axes to draw in; None: a new figure.
+    """
+    table = numbers(rows, "rows", finite=False)
+    height, width = height_and_width(image_shape)
+    if table.ndim != 2 or table.shape[1] != height * width:
+        raise DataError(
+            f"rows has shape {table.shape}, and images of {height} x {width} need {height * width} columns. "
+            "Pass the image_shape the rows were made from."
+        )
+    if not np.isfinite(table).any():
+        raise DataError(f"There are {len(table)} images, and no pixel of them is a number: nothing to draw.")
+    if titles is not None and len(titles) != len(table):
+        raise DataError(f"There are {len(titles)} titles for {len(table)} images. Give one each.")
+    if columns is None:
+        columns = min(len(table), math.ceil(math.sqrt(2 * len(table))))
+    columns = whole(columns, "columns")
+    words = [plain(one) for one in titles] if titles is not None else [""] * len(table)
+    gap, beside = max(1, round(0.06 * height)), max(1, round(0.06 * width))  # pixels between the images
+    titled = [any(words[start : start + columns]) for start in range(0, len(table), columns)]  # of each line
+    tops = np.cumsum([(max(2, round(0.3 * height)) if line else gap) + height for line in titled]) - height
+    mosaic = np.full((tops[-1] + height + 1, columns * (width + beside) - beside + 2), np.nan)  # room for frames
+    ax = axes_for(ax, (0.9 * columns, 0.9 * (tops[-1] + height) / height))
+    from matplotlib.patches import Rectangle
+
+    for i, row in enumerate(table):
+        top = tops[i // columns]
+        left = (i % columns) * (width + beside) + 1
+        mosaic[top : top + height, left : left + width] = row.reshape(height, width)
+        ax.add_patch(Rectangle((left - 0.5, top - 0.5), width, height, fill=False, edgecolor=WEAK, linewidth=0.6))
+        if words[i]:
+            middle = left + (width - 1) / 2
+            ax.text(middle, top - 0.8, words[i], ha="center", va="bottom", fontsize="small", color=INK)
+    low, high = limits or (float(np.nanmin(mosaic)), float(np.nanmax(mosaic)))
+    ax.imshow(mosaic, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
+    ax.set_axis_off()
+    return figure_of(ax)
+
+
+@called_as("components_as_images(model.components_, image_shape)", of=WITH_COMPONENTS)
+def components_as_images(
+    components: Any,
+    image_shape: tuple[int, int],
+    *,
+    columns: int | None = None,
+    titles: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw components as images: zero is white, the signs have two colours, each has its own scale; return the Figure.
+
+    Parameters
+    ----------
+    components : (k, height * width), such as ``components_``.
+    image_shape : (height, width), as ``Sample.image_shape``.
+    columns : how many images stand side by side; None: about twice as many as stand below each other.
+    titles : a line above each image; None: their numbers, counted from 1.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import PCA, plots
+    >>> from lowland.data import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> figure = plots.components_as_images(PCA(10).fit(digits.X).components_, digits.image_shape)
+    """
+    table = numbers(components, "components")
+    largest = np.abs(table).max(axis=1, keepdims=True) if table.ndim == 2 and table.size else 1.0
+    scaled = table / np.where(largest > 0, largest, 1.0)
+    titles = [str(i + 1) for i in range(len(table))] if titles is None else titles
+    return images(
+        scaled, image_shape, columns=columns, titles=titles, limits=(-1.0, 1.0), colors=DIVERGING, ax=ax
+    )  # fmt: skip
+
+
+@called_as("reconstructions(model, X[:4], image_shape)", model=True)
+def reconstructions(
+    model: Any,
+    rows: Any,
+    image_shape: tuple[int, int],
+    components: Sequence[int] = (1, 10, 50, 250),
+    *,
+    limits: tuple[float, float] | None = None,
+    colors: str = "gray_r",
+    ax: Any = None,
+) -> Any:
+    """Draw some rows as images, each beside what 1, 10, 50 and 250 components bring back of it; return the Figure.
+
+    Parameters
+    ----------
+    model : a fitted linear method with ordered components, such as PCA: the first M are kept, the others set to zero.
+    rows : (n, height * width) pixels, a few images.
+    image_shape : (height, width), as ``Sample.image_shape``.
+    components : the numbers M; those beyond what the model has are left out.
+    limits : the values of the lightest and the darkest pixel; None: those of the rows.
+    colors : a matplotlib colour map; "gray_r" is ink on paper.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import PCA, plots
+    >>> from lowland.data import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> figure = plots.reconstructions(PCA().fit(digits.X), digits.X[:4], digits.image_shape, (1, 5, 10, 30))
+    """
+    if not (hasattr(model, "transform") and hasattr(model, "inverse_transform")):
+        name = type(model).__name__
+        raise DataError(
+            f"{name} brings no rows back. Pass a fitted model that has inverse_transform, then the rows: "
+            "plots.reconstructions(model, X[:4], image_shape)."
+        )
+    refuse_model(rows, "reconstructions(model, X[:4], image_shape)")
+    table = numbers(rows, "rows")
+    counts = [whole(m, "components: M") for m in np.atleast_1d(np.asarray(components, dtype=object))]
+    Z = on_host(model.transform(rows))
+    kept = [m for m in counts if m <= Z.shape[1]]
+    if not kept:
+        raise ParameterError(f"components={tuple(counts)}: the model has {Z.shape[1]}. Choose some from 1 to that.")
+    tiles, titles = [table], ["given"]
+    for m in kept:
+        cut = np.where(np.arange(Z.shape[1]) < m, Z, 0).astype(Z.dtype)
+        tiles.append(on_host(model.inverse_transform(cut)))
+        titles.append(f"M = {m}")
+    mosaic = np.stack(tiles, axis=1).reshape(len(table) * len(tiles), -1)  # a line for each row
+    words = titles + [""] * (len(mosaic) - len(titles))
+    limits = limits or (float(table.min()), float(table.max()))
+    return images(mosaic, image_shape, columns=len(tiles), titles=words, limits=limits, colors=colors, ax=ax)

@@ -1,0 +1,199 @@
+"""Pictures of a grid of units, such as a self-organizing map: one cell a unit, squares or hexagons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from lowland.errors import DataError, MissingExtra, ParameterError
+from lowland.plots.style import (
+    INK,
+    SEQUENTIAL,
+    STRONG,
+    WEAK,
+    axes_for,
+    called_as,
+    figure_of,
+    names_of,
+    numbers,
+    plain,
+    title_above,
+    whole,
+)
+
+Topology = Literal["hexagonal", "rectangular"]
+
+
+@called_as("u_matrix(model.u_matrix_, model.topology)", of="SelfOrganizingMap")
+def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
+    """Draw the mean distance of each unit to its neighbours; dark ridges part regions of like rows; return the Figure.
+
+    Parameters
+    ----------
+    distances : (rows, columns), such as ``u_matrix_``.
+    topology : how the cells lie, as the model's ``topology``.
+    title : what stands above.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import SelfOrganizingMap, plots
+    >>> from lowland.data import load_dataset
+    >>> som = SelfOrganizingMap((6, 10)).fit(load_dataset("iris").X)
+    >>> figure = plots.u_matrix(som.u_matrix_, som.topology)
+    """
+    table = _table(distances, "distances", topology)
+    ax = _axes(ax, table)
+    cells = _draw_cells(ax, table, topology, "gray_r")
+    _bar(ax, cells, "distance to the neighbours")
+    return _finished(ax, title)
+
+
+@called_as("component_planes(model.units_, model.grid_, model.topology)", of="SelfOrganizingMap")
+def component_planes(
+    units: Any,
+    grid: tuple[int, int],
+    topology: Topology = "hexagonal",
+    *,
+    names: Sequence[str] | None = None,
+    panels_across: int | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw each column of the prototypes on the grid, light where it is large, to its own scale; return the Figure.
+
+    Parameters
+    ----------
+    units : (u, d), such as ``units_``; a few of its columns where there are many.
+    grid : rows and columns, such as ``grid_``.
+    topology : how the cells lie, as the model's ``topology``.
+    names : what stands above each panel, before the smallest and the largest value; None: the number of the column.
+    panels_across : how many panels stand side by side; None: about as many as stand below each other.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import SelfOrganizingMap, plots
+    >>> from lowland.data import load_dataset
+    >>> iris = load_dataset("iris")
+    >>> som = SelfOrganizingMap((6, 10)).fit(iris.X)
+    >>> figure = plots.component_planes(som.units_, som.grid_, som.topology)
+    """
+    table = numbers(units, "units", finite=False)
+    if not isinstance(grid, Sequence | np.ndarray) or len(grid) != 2:
+        raise ParameterError(f"grid={grid!r}: give rows and columns, such as model.grid_.")
+    if table.ndim != 2 or len(table) != grid[0] * grid[1]:
+        raise DataError(f"units has shape {table.shape}, and a grid of {grid[0]} x {grid[1]} has {grid[0] * grid[1]}.")
+    _check_topology(topology)
+    d = table.shape[1]
+    words = names_of(names, d, "columns of units")
+    across = math.ceil(math.sqrt(d)) if panels_across is None else whole(panels_across, "panels_across")
+    wide, high = _centers(grid, topology).max(axis=0) + np.array([2.0, 3.0])  # with room between, and for words
+    ax = axes_for(ax, (2.3 * across, 2.3 * high / wide * math.ceil(d / across)))
+    for j, word in enumerate(words):
+        corner = np.array([j % across * wide, -(j // across) * high])
+        plane = table[:, j].reshape(grid)
+        _draw_cells(ax, plane, topology, SEQUENTIAL, corner)
+        limits = f"{plain(word)}: {plane.min():.3g} to {plane.max():.3g}"
+        ax.text(corner[0] - 0.5, corner[1] + high - 2.2, limits, fontsize="small", color=INK, va="bottom")
+    return _finished(ax, None)
+
+
+@called_as("hit_map(model.hits_, model.topology)", of="SelfOrganizingMap")
+def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
+    """Draw how many rows each unit has won, by the area of the mark in its cell; return the Figure.
+
+    Parameters
+    ----------
+    hits : (rows, columns), such as ``hits_``.
+    topology : how the cells lie, as the model's ``topology``.
+    title : what stands above; None: how many rows and units there are.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import SelfOrganizingMap, plots
+    >>> from lowland.data import load_dataset
+    >>> som = SelfOrganizingMap((6, 10)).fit(load_dataset("iris").X)
+    >>> figure = plots.hit_map(som.hits_, som.topology)
+    """
+    table = _table(hits, "hits", topology, finite=True)
+    ax = _axes(ax, table)
+    _draw_cells(ax, np.zeros_like(table), topology, None)
+    share = np.sqrt(np.maximum(table, 0) / max(1.0, table.max()))  # of the cell's width
+    marks = _collection(_corners(topology) * 0.92, _centers(table.shape, topology), share.ravel())
+    marks.set(facecolor=STRONG, edgecolor="none")
+    ax.add_collection(marks)
+    empty = int((table == 0).sum())
+    return _finished(ax, title or f"{int(table.sum()):,} rows, {table.size} units, {empty} of them empty")
+
+
+def _check_topology(topology: str) -> None:
+    if topology not in get_args(Topology):
+        raise ParameterError(f"topology={topology!r}: choose 'hexagonal' or 'rectangular', as model.topology says.")
+
+
+def _table(values: Any, name: str, topology: str, finite: bool = False) -> np.ndarray:
+    _check_topology(topology)
+    table = numbers(values, name, finite=finite)
+    if table.ndim != 2 or not table.size:
+        raise DataError(f"{name} has shape {table.shape}. Pass one number a unit, as (rows, columns).")
+    return table
+
+
+def _axes(ax: Any, table: np.ndarray) -> Any:
+    rows, columns = table.shape
+    return axes_for(ax, (5.5, max(1.6, min(7.0, 0.9 + 4.2 * rows / columns))))
+
+
+def _centers(shape: tuple[int, int], topology: Topology) -> np.ndarray:
+    """Where the cells lie, (u, 2): as ``places_`` of the model."""
+    row, column = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
+    if topology == "rectangular":
+        return np.column_stack([column, row]).astype(float)
+    return np.column_stack([column + row % 2 / 2, row * math.sqrt(0.75)])
+
+
+def _corners(topology: Topology) -> np.ndarray:
+    """The corners of a cell about its centre."""
+    if topology == "rectangular":
+        return np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    angles = np.pi / 6 + np.pi / 3 * np.arange(6)
+    return np.column_stack([np.cos(angles), np.sin(angles)]) / math.sqrt(3)
+
+
+def _collection(corners: np.ndarray, centers: np.ndarray, sizes: np.ndarray) -> Any:
+    try:
+        from matplotlib.collections import PolyCollection
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plot") from error
+    return PolyCollection(list(centers[:, None, :] + sizes[:, None, None] * corners[None]))
+
+
+def _draw_cells(ax: Any, table: np.ndarray, topology: Topology, colors: str | None, corner: Any = (0.0, 0.0)) -> Any:
+    cells = _collection(_corners(topology), _centers(table.shape, topology) + corner, np.ones(table.size))
+    if colors is None:
+        cells.set(facecolor="none", edgecolor=WEAK, linewidth=0.6)
+    else:
+        cells.set(cmap=colors, edgecolor=WEAK, linewidth=0.4)  # a white cell on a white page is seen by its edge
+        cells.set_array(table.ravel())
+    ax.add_collection(cells)
+    return cells
+
+
+def _bar(ax: Any, cells: Any, label: str) -> None:
+    beside = ax.inset_axes((1.03, 0.1, 0.035, 0.8))  # as high as the map, however wide its panel is
+    bar = ax.figure.colorbar(cells, cax=beside)
+    bar.set_label(label, fontsize="small", color=INK)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize="x-small", color=WEAK, labelcolor=INK)
+
+
+def _finished(ax: Any, title: str | None) -> Any:
+    ax.autoscale_view()
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    title_above(ax, title)
+    return figure_of(ax)

@@ -1,0 +1,203 @@
+"""An embedding of images, with some of the images around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowland.errors import DataError
+from lowland.plots.image_walks import rows_along, walk
+from lowland.plots.scatter import embedding, plane_of
+from lowland.plots.style import (
+    INK,
+    MARK,
+    WEAK,
+    axes_for,
+    called_as,
+    figure_of,
+    height_and_width,
+    numbers,
+    on_host,
+    whole,
+)
+
+_LARGEST = 0.17  # of the longer side of the cloud: the height of an image
+_SPARE = 1.4  # places around the cloud for each image, so that most find one near their point
+_LEAST_SIDE = 0.4  # of the longer side: a thin cloud gets room above and below
+
+
+@called_as("thumbnails(model.transform(X), X, image_shape)", "thumbnails(model.fit_transform(X), X, image_shape)")
+def thumbnails(
+    Z: Any,
+    images: Any,
+    image_shape: tuple[int, int],
+    rows: Any = None,
+    *,
+    path: Any = None,
+    count: int = 14,
+    labels: Any = None,
+    label_names: Sequence[str] | None = None,
+    axis_names: tuple[str, str] = ("coordinate 1", "coordinate 2"),
+    title: str | None = None,
+    limits: tuple[float, float] | None = None,
+    colors: str = "gray_r",
+    size: float | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the first two columns of Z as points, and the images of some of them around the cloud; return the Figure.
+
+    A thin line joins each image with its point; the images never overlap, and the lines do not cross.
+
+    Parameters
+    ----------
+    Z : (n, 2 or more) coordinates; rows of NaN are left out.
+    images : (n, height * width) pixels of the same rows, line by line.
+    image_shape : (height, width), as ``Sample.image_shape``.
+    rows : the rows whose images are shown; None: chosen along the path.
+    path : a path to draw: (p, 2) points that straight lines join, or two or more numbers of rows, between which it
+        goes over the points in small steps. None: without rows, over the points from one end of the first coordinate
+        to the other; with rows, no path.
+    count : how many images are chosen, evenly along the path; points that would come twice come once.
+    labels, label_names : colours of the points, as in ``plots.embedding``.
+    axis_names : what stands beside the axes.
+    title : what stands above.
+    limits : the values of the first and the last colour; None: the smallest and the largest pixel shown.
+    colors : a matplotlib colour map; "gray_r" is ink on paper, "gray" is for photographs.
+    size : area of a point in square points; None: smaller the more there are.
+    ax : matplotlib axes to draw in; None: a new figure.
+
+    Examples
+    --------
+    >>> from lowland import Isomap, plots
+    >>> from lowland.data import moved_patch
+    >>> patch = moved_patch(100)
+    >>> figure = plots.thumbnails(Isomap(2, n_neighbors=4).fit_transform(patch.X), patch.X, patch.image_shape)
+    """
+    plane, images = plane_of(Z), on_host(images)
+    image_shape = height_and_width(image_shape)
+    _check(len(plane), images, image_shape)
+    known = np.isfinite(plane).all(axis=1)
+    way = _way(plane, known, path) if rows is None or path is not None else None
+    shown = _chosen(plane, way, count) if rows is None else _rows("rows", rows, known, 1)
+    pixels = numbers(images[shown], "images", finite=False)
+    frame = MapFrame.around(plane[known], len(shown), image_shape)
+    corners = frame.matched(plane[shown])
+    everything, edge = np.vstack([plane[known], corners, corners + frame.size]), 0.1 * frame.size[1]
+    low, high = everything.min(axis=0) - edge, everything.max(axis=0) + edge
+    sides = (high - low) / (high - low).max()
+    ax = axes_for(ax, (8.0 * sides[0] + (0.4 if labels is None else 1.6), 8.0 * sides[1] + 0.5))
+    embedding(
+        plane, labels, label_names=label_names, axis_names=axis_names, title=title, size=size, ax=ax
+    )  # fmt: skip
+    if way is not None:
+        ax.plot(*way.T, color=MARK, linewidth=1.6, alpha=0.9, zorder=3, solid_joinstyle="round")
+    limits = limits or (float(np.nanmin(pixels)), float(np.nanmax(pixels)))
+    for point, image, corner in zip(plane[shown], pixels, corners, strict=True):
+        _draw(ax, point, image.reshape(image_shape), frame, corner, limits, colors)
+    ax.set_aspect("equal", adjustable="box")  # the limits hold as they are, with the images at their edge
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
+    return figure_of(ax)
+
+
+@dataclass(frozen=True)
+class MapFrame:
+    """Places for images of one size around a cloud, none of which overlap."""
+
+    corners: np.ndarray  # (places, 2) lower left
+    size: np.ndarray  # (2,) width and height of an image
+
+    @classmethod
+    def around(cls, points: np.ndarray, count: int, image_shape: tuple[int, int]) -> MapFrame:
+        """Choose the size of the images, and places for them on all four sides, half as many again as are needed."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        longer = float((high - low).max()) or 1.0
+        middle, sides = (low + high) / 2, np.maximum(high - low, _LEAST_SIDE * longer)
+        width = image_shape[1] / image_shape[0]
+        tall = _LARGEST * longer
+        while True:
+            size, gap = np.array([tall * width, tall]), 0.18 * tall
+            inner = sides + 2 * gap  # what is left free for the points
+            across = int((inner[0] + 2 * size[0] + gap) // (size[0] + gap))
+            up = int((inner[1] - gap) // (tall + gap))
+            if 2 * (across + up) >= _SPARE * count:
+                break
+            tall *= 0.9
+        outer = np.maximum(inner + 2 * size, [across * (size[0] + gap) - gap, 0])
+        left, bottom = middle - outer / 2
+        x = np.linspace(left, left + outer[0] - size[0], max(across, 2))
+        y = np.linspace(bottom, bottom + outer[1] - tall, up + 2)
+        corners = [(u, v) for v in (y[0], y[-1]) for u in x] + [(u, v) for u in (x[0], x[-1]) for v in y[1:-1]]
+        return cls(np.array(corners), size)
+
+    def matched(self, points: np.ndarray) -> np.ndarray:
+        """Return the lower left corner of each point's image, (m, 2).
+
+        The lines are the shortest in sum, and so no two cross: else their ends could be changed for less.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        middles = self.corners + self.size / 2
+        lengths = np.linalg.norm(points[:, None] - middles[None], axis=2)  # (m, places)
+        return self.corners[linear_sum_assignment(lengths)[1]]
+
+
+def _draw(
+    ax: Any, point: np.ndarray, image: np.ndarray, frame: MapFrame, corner: np.ndarray, limits: Any, colors: str
+) -> None:
+    from matplotlib.patches import Rectangle
+
+    (left, bottom), (width, height) = corner, frame.size
+    ends = np.stack([point, corner + frame.size / 2])  # what runs under the image is hidden by it
+    ax.plot(*ends.T, color=INK, linewidth=0.6, alpha=0.7, zorder=4)
+    ax.plot(*point, marker="o", markersize=5, color="white", markeredgecolor=MARK, markeredgewidth=1.4, zorder=5)
+    box = (left, left + width, bottom, bottom + height)
+    ax.imshow(
+        image, cmap=colors, vmin=limits[0], vmax=limits[1], extent=box, interpolation="nearest", zorder=6
+    )  # fmt: skip
+    ax.add_patch(Rectangle((left, bottom), width, height, fill=False, edgecolor=WEAK, linewidth=0.8, zorder=7))
+
+
+def _way(plane: np.ndarray, known: np.ndarray, path: Any) -> np.ndarray:
+    """The corners of the path, (p, 2)."""
+    if path is None:
+        first = np.where(known, plane[:, 0], np.nan)
+        path = [np.nanargmin(first), np.nanargmax(first)]
+    given = on_host(path)
+    if given.ndim == 1:
+        stops = _rows("path", given, known, 2)
+        numbers = np.flatnonzero(known)
+        return plane[numbers][walk(plane[numbers], np.searchsorted(numbers, stops))]
+    if given.ndim != 2 or given.shape[1] != 2 or len(given) < 2 or not np.isfinite(given).all():
+        raise DataError(
+            f"path has shape {given.shape}. Give two or more finite points, an array (p, 2), or the numbers of "
+            "two or more rows."
+        )
+    return given.astype(float)
+
+
+def _chosen(plane: np.ndarray, way: Any, count: int) -> np.ndarray:
+    return rows_along(plane, way, whole(count, "count"))
+
+
+def _rows(name: str, rows: Any, known: np.ndarray, least: int) -> np.ndarray:
+    """Numbers of rows that have a place, checked."""
+    numbers = on_host(rows)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) < least:
+        raise DataError(f"{name} should be a list of {least} or more numbers of rows, from 0 to {len(known) - 1}.")
+    if numbers.min() < 0 or numbers.max() >= len(known) or not known[numbers].all():
+        raise DataError(f"{name} names rows that Z does not place. Choose among the {known.sum()} rows without NaN.")
+    return numbers.astype(np.int64)
+
+
+def _check(n: int, images: np.ndarray, image_shape: tuple[int, int]) -> None:
+    if images.ndim != 2 or len(images) != n:
+        raise DataError(f"images has shape {images.shape}, and Z has {n} rows. Give the pixels of the same rows.")
+    height, width = image_shape
+    if images.shape[1] != height * width:
+        raise DataError(
+            f"images has shape {images.shape}, and images of {height} x {width} need {height * width} columns. "
+            "Pass the image_shape the rows were made from."
+        )

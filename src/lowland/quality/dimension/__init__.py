@@ -1,0 +1,1 @@
+"""Intrinsic dimension of the rows."""

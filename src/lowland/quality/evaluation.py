@@ -1,0 +1,100 @@
+"""Every measure that applies to an embedding, from one computation of ranks and distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowland.blocks.distances.metrics import Metric
+from lowland.errors import warn
+from lowland.quality.class_separation import label_measures
+from lowland.quality.distance_preservation import OfDistances, Shepard
+from lowland.quality.inputs import Sample, coordinates, labels_of
+from lowland.quality.measure import Measure
+from lowland.quality.neighborhoods.rank_measures import CoRanking, neighborhood_measures
+from lowland.quality.original_space import HighSide
+from lowland.quality.reconstruction import explained_variance_fraction, has_way_back, no_way_back, reconstruction_error
+
+
+def evaluate(
+    X: Any,
+    Z: Any,
+    y: Any = None,
+    *,
+    model: Any = None,
+    n_neighbors: int = 5,
+    metric: Metric = "euclidean",
+    sample: Sample = "auto",
+    random_state: Any = None,
+) -> tuple[Measure, ...]:
+    """Return every measure that applies: of neighbourhoods and distances, of labels where given, of the way back.
+
+    Z may come from anywhere, other libraries included. What cannot be told, as neighbours where all distances are
+    equal, is left out with a warning.
+
+    Parameters
+    ----------
+    X : rows, or a ``HighSide`` made of them once to judge many embeddings.
+    Z : (n, k) coordinates; rows of NaN are left out, and counted.
+    y : a label for each row that has coordinates; None: no measures of labels.
+    model : the fitted method that made Z, where the way back to rows is to be measured too.
+    n_neighbors : how many neighbours make a neighbourhood.
+    metric : how rows of X are compared, unless it is a ``HighSide``.
+    sample : how many rows are compared with all others; "auto": all of up to 4,096, and of 1,448 for pairs; None: all.
+    random_state : seed of what is drawn; None draws the same each time.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load_dataset
+    >>> iris = load_dataset("iris")
+    >>> for measure in quality.evaluate(iris.X, PCA(2).fit_transform(iris.X), iris.y)[:3]:
+    ...     print(f"{measure.name} {measure.value:.3f}, {measure.better} is better")
+    trustworthiness 0.979, higher is better
+    continuity 0.990, higher is better
+    relative rank error in the embedding 0.030, lower is better
+    """
+    found = judged(X, Z, y, n_neighbors=n_neighbors, metric=metric, sample=sample, random_state=random_state)
+    measures = list(found.measures)
+    if model is not None and not has_way_back(model):
+        warn(f"What is lost on the way down and back is not measured. {no_way_back(model)}")
+    elif model is not None:
+        source = X.source if isinstance(X, HighSide) else X
+        measures += [reconstruction_error(model, source), explained_variance_fraction(model, source)]
+    return tuple(measures)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Measures, and what they were found from."""
+
+    measures: tuple[Measure, ...]
+    ranks: CoRanking  # of chance, where all distances are equal
+    distances: Shepard
+
+
+def judged(
+    X: Any, Z: Any, y: Any = None, *, n_neighbors: int = 5, metric: Metric = "euclidean", sample: Sample = "auto",
+    random_state: Any = None, per_row: bool = False,
+) -> Judged:  # fmt: skip
+    """``evaluate`` with the curves and the diagram; ``per_row``: trustworthiness has the value of each row as well."""
+    codes = None
+    if y is not None:
+        kept = coordinates(Z)[1]
+        codes = labels_of(y, kept)[1]
+        if not isinstance(X, HighSide):
+            X = HighSide.of(X, labels=y, metric=metric, sample=sample, random_state=random_state)
+    high, side = HighSide.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
+    of_ranks, ranks = neighborhood_measures(high, side, n_neighbors, per_row=per_row)
+    distances = OfDistances.of(high, side)
+    of_labels = () if codes is None else label_measures(high, side, codes, n_neighbors, distances.differ)
+    if not all(distances.differ):
+        where = " and in ".join(np.array(["the data", "the embedding"])[~np.array(distances.differ)])
+        warn(
+            f"All distances are equal in {where}: no row is nearer than another, and nothing can correlate. What needs "
+            "that, as trustworthiness does, is left out."
+        )
+        of_ranks = ()
+    return Judged((*of_ranks, *distances.measures, *of_labels), ranks, distances.diagram)

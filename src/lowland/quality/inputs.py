@@ -1,0 +1,216 @@
+"""The two sides of an embedding: rows and coordinates, opened, checked, and the rows that are looked at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland.arrays.namespace import is_array, is_sparse, to_numpy
+from lowland.arrays.random import generator
+from lowland.blocks.distances.metrics import Metric, check_metric
+from lowland.blocks.distances.to_points import check_distances
+from lowland.blocks.neighbors.exact_search import blocks
+from lowland.blocks.neighbors.ranks import Shuffled, Side
+from lowland.blocks.statistics.labels import classes_of, without_label
+from lowland.data.open import as_vector, open_rows
+from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.quality.measure import Better, Ends, Measure, interval_about
+from lowland.run.local import LocalRun
+from lowland.run.run import Run, all_finite, run_for
+
+Sample = int | Literal["auto"] | None  # rows to look at
+
+LEAST_ROWS = 3
+LEAST_SAMPLE = 20
+_RING = 8  # rows that are drawn of each
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """The rows that a measure looks at: ``rows``, among those with coordinates, ``kept``, of all."""
+
+    kept: np.ndarray  # (N,) bool
+    rows: np.ndarray | None = None  # (m,) places among the kept; None: all of them
+
+    @property
+    def n(self) -> int:
+        """Rows with coordinates."""
+        return int(self.kept.sum())
+
+    @property
+    def left_out(self) -> int:
+        """Rows without coordinates."""
+        return len(self.kept) - self.n
+
+    @property
+    def sample(self) -> int | None:
+        """How many rows were drawn; None: none were."""
+        return None if self.rows is None else len(self.rows)
+
+    def mean(
+        self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Ends = (0.0, 1.0),
+        per_row: bool = False,
+    ) -> Measure:  # fmt: skip
+        """The mean of a value of each row looked at, with its interval where they were drawn."""
+        value = float(values.mean())
+        low = high = None
+        if self.rows is not None:
+            found = interval_about(value, float(values.std(ddof=1)), len(values), self.n, ends=ends)
+            low, high = (float(end) for end in found)
+        each = self.spread(values) if per_row else None
+        return Measure(name, value, each, better, about, low, high, self.sample, self.left_out)
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """The values at the places of their rows among all, (N,); NaN elsewhere."""
+        each = np.full(len(self.kept), np.nan)
+        places = np.flatnonzero(self.kept)
+        each[places if self.rows is None else places[self.rows]] = values
+        return each
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Rows and coordinates of the same points, those without coordinates left out."""
+
+    X: Side
+    Z: Shuffled  # so that ties come in another order than in X
+    kept: np.ndarray  # (N,) bool
+    run: Run
+
+    @property
+    def n(self) -> int:
+        """Points on either side."""
+        return self.X.n
+
+
+def open_sides(X: Any, Z: Any, metric: Metric = "euclidean") -> Sides:
+    """Open rows and coordinates; those without coordinates, all NaN, are left out."""
+    side, (C, kept) = high_side(X, metric), coordinates(Z)
+    if side.n != len(kept):
+        raise DataError(
+            f"X has {side.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
+        )
+    if not kept.all():
+        side = side.among(kept)
+    return Sides(side, Shuffled.of(Side.of(C)), kept, LocalRun())
+
+
+def high_side(X: Any, metric: Metric) -> Side:
+    """Open the rows, or with metric "precomputed" their distances."""
+    check_metric(metric, {})
+    rows = open_rows(X)
+    if rows.is_sparse:
+        raise DataTypeError("Sparse rows are not compared here. Reduce them first, as with TruncatedSVD(50).")
+    table = to_numpy(run_for(rows).to_array(rows, "Comparing rows"))
+    if metric == "precomputed":
+        table = check_distances(table)
+    elif bool((table == table[:1]).all()):
+        raise DataError("All rows of X are equal: none is nearer than another. Check the columns that were chosen.")
+    return Side.of(table, metric)
+
+
+def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Open an embedding: the coordinates of the rows that have some, (n, k), and which do, (N,) bool."""
+    rows = open_rows(Z)
+    if rows.is_sparse:
+        raise DataTypeError("The coordinates Z are sparse. Pass Z.toarray().")
+    C = to_numpy(rows.to_array())
+    kept = np.ones(len(C), dtype=bool)
+    if not all_finite(C):
+        kept = ~np.isnan(C).any(axis=1)
+        if not all_finite(C[kept]):
+            raise DataError("Z holds infinite coordinates. Fit the method anew, or leave those rows out of X and Z.")
+        C = C[kept]
+    if len(C) < LEAST_ROWS:
+        raise DataError(
+            f"{len(C)} of the {len(kept)} rows of Z have coordinates, and at least {LEAST_ROWS} are needed to compare. "
+            "Pass more rows; a method with disconnected='connect' leaves none out."
+        )
+    if bool((C[:1] == C).all()):
+        raise DataError("All rows of Z are equal: it shows one point. Check the method that made it, and its input.")
+    return C, kept
+
+
+def points(Z: Any, metric: Metric) -> tuple[Side, np.ndarray]:
+    """Open coordinates to be compared in a metric, or distances that were given, and which rows have some."""
+    check_metric(metric, {})
+    if metric == "precomputed":
+        side = high_side(Z, metric)
+        return side, np.ones(side.n, dtype=bool)
+    C, kept = coordinates(Z)
+    return Side.of(C, metric), kept
+
+
+def labels_of(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, and the number of the class of each row that has coordinates; others need no label."""
+    return classes_of(_one_a_row(y, len(kept))[kept])
+
+
+def strata_of(y: Any, n: int) -> np.ndarray:
+    """Return the number of the class of each row, (n,), of which a sample takes even shares; -1 without a label."""
+    labels = _one_a_row(y, n)
+    named, strata = ~without_label(labels), np.full(n, -1)
+    if named.any():
+        strata[named] = classes_of(labels[named], least=1)[1]
+    return strata
+
+
+def _one_a_row(y: Any, n: int) -> np.ndarray:
+    if is_sparse(y):
+        raise DataTypeError("The labels y are sparse. Pass y.toarray().")
+    return as_vector(to_numpy(y) if is_array(y) else y, n, "y")
+
+
+def check_neighbors(k: int, n: int, *, half: bool = True) -> None:
+    """Refuse more neighbours than the measure can have."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"n_neighbors={k!r}: give a whole number of at least 1.")
+    most = (n - 1) // 2 if half else n - 1  # beyond half of the rows the worst case of ranks is another one
+    if k > most:
+        raise ParameterError(f"n_neighbors={k}: there are {n:,} rows with coordinates. Choose at most {most:,}.")
+
+
+def check_sample(sample: Sample) -> None:
+    """Refuse a sample too small for an interval."""
+    whole = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
+    if sample not in (None, "auto") and (not whole or int(sample) < LEAST_SAMPLE):
+        raise ParameterError(
+            f"sample={sample!r}: give a whole number of at least {LEAST_SAMPLE}, 'auto', or None for all rows."
+        )
+
+
+def drawn_rows(
+    side: Side, sample: Sample, comparisons: int, random_state: Any, strata: np.ndarray | None = None, least: int = 500
+) -> np.ndarray | None:
+    """Draw rows evenly over classes, where ``strata`` tells them, and from the middle to the rim; None: all rows.
+
+    "auto" draws as many as make so many comparisons with all others, and not fewer than ``least``. The rows are put in
+    order, class by class and ring by ring about the mean, and every n/m-th is taken from a random start: each has the
+    same chance, and every part of the cloud its share.
+    """
+    check_sample(sample)
+    n = side.n
+    m = max(least, comparisons // n) if sample == "auto" else sample
+    if m is None or m >= n:
+        return None
+    rng = generator(0 if random_state is None else random_state)
+    classes = np.zeros(n) if strata is None else strata
+    from_middle = np.argsort(np.argsort(_from_the_middle(side), kind="stable"), kind="stable")
+    order = np.lexsort((rng.random(n), from_middle // math.ceil(_RING * n / m), classes))
+    places = np.floor((rng.random() + np.arange(m)) * (n / m)).astype(np.int64)
+    return np.sort(order[np.minimum(places, n - 1)])
+
+
+def _from_the_middle(side: Side) -> np.ndarray:
+    """The squared distance of each row from the mean, (n,), or its mean distance from the others."""
+    if side.metric == "precomputed":
+        return side.X.mean(axis=1, dtype=np.float64)
+    mean, out = side.X.mean(axis=0, dtype=np.float64), np.empty(side.n)
+    with np.errstate(over="ignore"):
+        for block in blocks(side.n, 1024):
+            C = side.X[block] - mean
+            out[block] = np.einsum("ij,ij->i", C, C)
+    return out

@@ -1,0 +1,1 @@
+"""Neighborhood preservation: trustworthiness, continuity, co-ranking."""

@@ -1,0 +1,122 @@
+"""All pairs of some rows: their distances, and how far sums over them would be off had other rows been drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lowland.blocks.neighbors.exact_search import blocks, over_blocks
+from lowland.blocks.neighbors.ranks import Side
+from lowland.quality.inputs import Looked
+from lowland.quality.measure import Better, Ends, Measure, interval_about
+from lowland.run.run import Run
+
+KEPT_BYTES = 1 << 25  # distances that are kept; more are measured again for every sum
+_BLOCK = 1 << 19  # distances that a thread has in hand
+
+Table = Callable[[slice], np.ndarray]  # of stretches of the rows: their values with all, (b, m)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of the rows looked at, and their distances in the data; each pair stands in the rows of both."""
+
+    side: Side
+    looked: Looked
+    run: Run
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The rows whose pairs these are, (m,)."""
+        return np.arange(self.side.n) if self.looked.rows is None else self.looked.rows
+
+    @property
+    def m(self) -> int:
+        """How many rows."""
+        return len(self.rows)
+
+    @cached_property
+    def original(self) -> Table:
+        """The distances in the data, in the unit of the side."""
+        return self.of(self.side)
+
+    @cached_property
+    def original_ranks(self) -> Table:
+        """The ranks of these distances among all, equal ones sharing theirs."""
+        return self.ranks(self.original)
+
+    def of(self, side: Side) -> Table:
+        """The distances on a side, in its unit."""
+        few = side.alone(self.rows)
+
+        def measured(block: slice) -> np.ndarray:
+            return (
+                side.distances(self.rows[block])[:, self.rows]
+                if few is None
+                else few.distances(np.arange(self.m)[block])
+            )
+
+        if 8 * self.m**2 > KEPT_BYTES:
+            return measured
+        return self._whole(measured, side.threads(self.run)).__getitem__
+
+    def ranks(self, table: Table) -> Table:
+        """The ranks of the values of all pairs, equal ones sharing theirs."""
+        from scipy.spatial.distance import squareform
+        from scipy.stats import rankdata
+
+        return squareform(rankdata(self.once(table)), checks=False).__getitem__
+
+    def once(self, table: Table) -> np.ndarray:
+        """The values of all pairs i < j, each once, (p,)."""
+        self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a sample of fewer rows")
+        return self._whole(table, None)[np.triu_indices(self.m, 1)]
+
+    def _whole(self, table: Table, run: Run | None) -> np.ndarray:
+        out = np.empty((self.m, self.m))
+
+        def work(block: slice) -> None:
+            out[block] = table(block)
+
+        over_blocks(run, "measuring distances", self._blocks, work)
+        return out
+
+    @property
+    def _blocks(self) -> list[slice]:
+        return blocks(self.m, max(1, _BLOCK // self.m))
+
+    def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """The sums over the pairs of each row of functions of two tables, (f, m); the row itself is no pair."""
+        out = np.empty((len(of), self.m))
+
+        def work(block: slice) -> None:
+            a, b = A(block), B(block)
+            own = np.arange(len(a))
+            with np.errstate(over="ignore"):  # what is infinite is told by who asks
+                for f, sums in zip(of, out, strict=True):
+                    values = f(a, b)
+                    values[own, own + block.start] = 0.0
+                    sums[block] = values.sum(axis=1)
+
+        over_blocks(self.side.threads(self.run), "comparing distances", self._blocks, work)
+        return out
+
+    def measure(
+        self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Ends,
+        shared: int = 2, of: Callable[[float], float] = float, each: Callable[[], np.ndarray] | None = None,
+    ) -> Measure:  # fmt: skip
+        """A measure, ``of`` a value between two ends, with its interval where rows were drawn.
+
+        The interval is a jackknife over the rows: ``left`` are the values with each left out in turn and all its pairs.
+        Where few rows make up most of the value it is too narrow: a draw that misses them cannot know.
+        """
+        low = high = None
+        if self.looked.rows is not None:
+            without, m = left(), self.m
+            spread = (m - 1) * float(np.sqrt(np.mean((without - without.mean()) ** 2) * m / (m - 1)))
+            low, high = (of(float(e)) for e in interval_about(value, spread, m, self.side.n, ends=ends, shared=shared))
+        per_row = None if each is None else self.looked.spread(each())
+        return Measure(name, of(value), per_row, better, about, low, high, self.looked.sample, self.looked.left_out)

@@ -1,0 +1,105 @@
+"""Sweeps: a method tried with several values of a parameter, named as ``isomap.n_neighbors``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from lowland.errors import ParameterError
+from lowland.methods.registry import Entry, Flag, entries
+
+Sweep = Mapping[str, Sequence[Any]]
+
+
+def swept(name: str) -> tuple[Entry, Flag]:
+    """Return the method and the parameter that ``isomap.n_neighbors`` names, or say which there are."""
+    method, dot, parameter = name.strip().partition(".")
+    if not dot or not method or not parameter:
+        raise ParameterError(
+            f"sweep {name!r}: name a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
+        )
+    found = method_named(method)
+    wanted = parameter.strip().lower().replace("-", "_")
+    flag = next((flag for flag in found.flags if flag.name.lower() == wanted), None)
+    if flag is None:
+        names = [flag.name for flag in found.flags]
+        raise ParameterError(
+            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {_meant(wanted, names)}It has: "
+            f"{', '.join(map(repr, names))}."
+        )
+    return found, flag
+
+
+def method_named(word: str) -> Entry:
+    """Return a method by its class or its verb, in any case, with dashes or without."""
+    plain = word.strip().lower().replace("-", "").replace("_", "")
+    for e in entries().values():
+        if plain in (e.name.lower(), e.verb.replace("-", "")):
+            return e
+    verbs = sorted(e.verb for e in entries().values())
+    raise ParameterError(
+        f"There is no method {word.strip()!r}. {_meant(word.strip().lower(), verbs)}The methods: {', '.join(verbs)}. "
+        "Coordinates that another library made are judged by lowland.quality.evaluate."
+    )
+
+
+def _meant(word: str, known: list[str]) -> str:
+    """Ask whether a name like it was meant, where there is one."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
+    return f"Did you mean {close[0]!r}? " if close else ""
+
+
+def split_sweep(text: str) -> tuple[str, list[str]]:
+    """Take ``isomap.n_neighbors=5,10,20`` apart: the name, and the texts of the values."""
+    name, equals, rest = text.partition("=")
+    values = [value.strip() for value in rest.split(",")]
+    if not equals or not all(values):
+        raise ParameterError(
+            f"sweep {text!r}: write METHOD.PARAMETER=VALUE,VALUE,… such as isomap.n_neighbors=5,10,20."
+        )
+    return name.strip(), values
+
+
+def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
+    """Return the values of every swept parameter by method and name; each value once, in order."""
+    if sweep is None:
+        return {}
+    if not isinstance(sweep, Mapping):
+        raise ParameterError(f"sweep={sweep!r}: give a dict such as {{'isomap.n_neighbors': [5, 10, 20]}}.")
+    found: dict[str, dict[str, list[Any]]] = {}
+    for name, values in sweep.items():
+        if not isinstance(name, str):
+            raise ParameterError(f"sweep {name!r}: name a method and its parameter, such as 'isomap.n_neighbors'.")
+        method, flag = swept(name)
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise ParameterError(f"sweep {name!r}: give a list of values, such as [5, 10, 20].")
+        listed = [value.item() if isinstance(value, np.generic) else value for value in values]
+        if not listed:
+            raise ParameterError(f"sweep {name!r}: the list of values is empty. Give at least one.")
+        once = found.setdefault(method.name, {}).setdefault(flag.name, [])
+        for value in listed:
+            if not any(_same(value, other) for other in once):
+                once.append(value)
+    return found
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values are the same; 1 and True are not."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return a is b or (type(a) is type(b) and bool(a == b))
+
+
+def told(value: Any) -> str:
+    """Return a value as the name of a trial tells it: what is long only by its kind."""
+    text = getattr(value, "__name__", None) or str(value)
+    return text if len(text) <= 40 and "\n" not in text else f"({type(value).__name__})"
+
+
+def combinations(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return every combination of the values of several parameters; one without any where there are none."""
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]

@@ -1,0 +1,173 @@
+"""Trials and studies as JSON and arrays, and back: for files, for the cache, and for the worker process."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.data.files import read_columns
+from lowland.data.write import whole_or_nothing, write_columns
+from lowland.errors import FileProblem, MissingFile
+from lowland.methods.base.parameters import Described
+from lowland.study.result import Advice, Curve, Score, StudyResult, Table, Trial
+
+JSON, POINTS = "study.json", "points.parquet"
+FORMAT = 1  # of the two files
+
+
+def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return a trial as what JSON can hold, and its arrays of rows: "z" (m, k) and "row:NAME" (m,)."""
+    told = {f.name: getattr(trial, f.name) for f in fields(Trial) if f.name not in ("Z", "per_row", "scores", "curves")}
+    told["parameters"] = plain_parameters(trial)
+    told["warnings"] = list(trial.warnings)
+    told["scores"] = {name: asdict(score) for name, score in trial.scores.items()}
+    told["curves"] = {name: _curve_to_plain(curve) for name, curve in trial.curves.items()}
+    arrays = {f"row:{name}": values for name, values in trial.per_row.items()}
+    return _finite(told), arrays if trial.Z is None else {"z": trial.Z, **arrays}
+
+
+def trial_from_plain(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trial:
+    """Return the trial that ``trial_to_plain`` took apart."""
+    told = dict(told)
+    told["parameters"] = {name: _parameter(value) for name, value in told["parameters"].items()}
+    told["warnings"] = tuple(told["warnings"])
+    told["scores"] = {name: score_from_plain(score) for name, score in told["scores"].items()}
+    told["curves"] = {name: _curve(curve) for name, curve in told["curves"].items()}
+    per_row = {name.removeprefix("row:"): values for name, values in arrays.items() if name.startswith("row:")}
+    return Trial(**told, per_row=per_row, Z=arrays.get("z"))
+
+
+def score_from_plain(told: dict[str, Any]) -> Score:
+    """Return the score that JSON holds."""
+    value = math.nan if told["value"] is None else told["value"]
+    return Score(**{**told, "value": value})
+
+
+def plain_parameters(trial: Trial) -> dict[str, Any]:
+    """Return the parameters of a trial as JSON can hold them."""
+    return {name: _plain(value) for name, value in trial.parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON can hold it: infinity as a text, an object as its description."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": str(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return _plain(value.tolist()) if hasattr(value, "tolist") else {"object": repr(value)}
+
+
+def _parameter(told: Any) -> Any:
+    """What ``_plain`` made; of an object there is only the description, with which nothing can be fitted."""
+    if isinstance(told, dict) and told.keys() == {"number"}:
+        return float(told["number"])
+    if isinstance(told, dict) and told.keys() == {"object"}:
+        return Described(str(told["object"]))
+    if isinstance(told, dict):
+        return {key: _parameter(item) for key, item in told.items()}
+    return [_parameter(item) for item in told] if isinstance(told, list) else told
+
+
+def _curve_to_plain(curve: Curve) -> dict[str, Any]:
+    return {**vars(curve), "x": np.asarray(curve.x).tolist(), "y": np.asarray(curve.y).tolist()}
+
+
+def _curve(told: dict[str, Any]) -> Curve:
+    return Curve(**{**told, "x": np.array(told["x"], dtype=np.float64), "y": np.array(told["y"], dtype=np.float64)})
+
+
+def _finite(value: Any) -> Any:
+    """What is not finite becomes None: JSON has no word for it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+# --- a study in a folder ---
+
+
+def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
+    """Write study.json and points.parquet into a folder, which is made where it is missing."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise FileProblem(f"{str(place)!r} is a file. Name a folder for study.json and points.parquet.")
+    trials = [trial_to_plain(trial) for trial in result.trials]
+    whole = {f.name: getattr(result, f.name) for f in fields(StudyResult) if f.name not in ("table", "trials")}
+    whole["advice"] = [asdict(each) for each in result.advice]
+    whole["table"] = _table_to_plain(result.table)
+    whole["trials"] = [told for told, _ in trials]
+    text = json.dumps(_finite({"format": FORMAT, **whole}), indent=1, ensure_ascii=False)
+    place.mkdir(parents=True, exist_ok=True)
+    write_columns(_columns(result.table, [arrays for _, arrays in trials]), place / POINTS)
+    with whole_or_nothing(place / JSON) as path:
+        path.write_text(text, encoding="utf-8")
+    return place
+
+
+def load_study(folder: str | os.PathLike[str]) -> StudyResult:
+    """Read a study that was saved."""
+    place = Path(folder)
+    for name in (JSON, POINTS):
+        if not (place / name).is_file():
+            raise MissingFile(f"{str(place)!r} holds no {name}. Name the folder that a study was saved to.")
+    try:
+        whole = json.loads((place / JSON).read_text(encoding="utf-8"))
+        if whole.pop("format") != FORMAT:
+            raise FileProblem(f"{str(place)!r} was written by another version of Lowland. Run the study again.")
+        points = read_columns(place / POINTS)
+        whole["trials"] = tuple(_trial_at(i, told, points) for i, told in enumerate(whole["trials"]))
+        whole["advice"] = tuple(Advice(**{**each, "evidence": tuple(each["evidence"])}) for each in whole["advice"])
+        whole["table"] = _table(whole["table"], points)
+        return StudyResult(**whole)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileProblem(f"The study in {str(place)!r} is damaged ({error}). Run it again.") from error
+
+
+def _columns(table: Table, trials: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The columns of points.parquet: numbers of rows, labels, values to colour by, and what each trial says of rows."""
+    columns: dict[str, np.ndarray] = {"row": table.shown}
+    if table.labels is not None:
+        columns["label"] = table.labels
+    columns |= {f"column {j}: {name}": table.values[:, j] for j, name in enumerate(table.names)}
+    for i, arrays in enumerate(trials):
+        if "z" in arrays:
+            columns |= {f"trial {i} z{j}": arrays["z"][:, j] for j in range(arrays["z"].shape[1])}
+        columns |= {f"trial {i} {name}": values for name, values in arrays.items() if name != "z"}
+    return columns
+
+
+def _trial_at(i: int, told: dict[str, Any], points: dict[str, np.ndarray]) -> Trial:
+    begin = f"trial {i} "
+    own = {name.removeprefix(begin): values for name, values in points.items() if name.startswith(begin)}
+    arrays = {name: values for name, values in own.items() if name.startswith("row:")}
+    axes = [own[f"z{j}"] for j in range(len(own) - len(arrays))]
+    if axes:
+        arrays["z"] = np.column_stack(axes)
+    return trial_from_plain(told, arrays)
+
+
+def _table_to_plain(table: Table) -> dict[str, Any]:
+    return {
+        f.name: getattr(table, f.name) for f in fields(Table) if f.name not in ("shown", "values", "labels")
+    }  # which stand in the columns
+
+
+def _table(told: dict[str, Any], points: dict[str, np.ndarray]) -> Table:
+    names = tuple(told["names"])
+    shown = points["row"]
+    values = [points[f"column {j}: {name}"] for j, name in enumerate(names)]
+    stacked = np.column_stack(values) if values else np.empty((len(shown), 0), dtype=np.float32)
+    table = Table(**{**told, "names": names}, shown=shown, values=stacked)
+    return replace(table, labels=points.get("label"))

@@ -1,0 +1,1 @@
+"""Trials of a study: fitted, timed, cached."""

@@ -1,0 +1,246 @@
+"""The worker process: it fits one trial after the other to arrays that it maps from files, and can be ended at once.
+
+A fit deep in a library cannot be interrupted from Python; a process can. It lives as long as the study, so that it is
+started, and its libraries are loaded, once. Where a trial passes its limit it is killed and another is started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from lowland import kernels
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.run.progress import COMPILING, Progress
+from lowland.run.settings import config, settings
+from lowland.study.plan import Planned
+from lowland.study.result import Trial
+from lowland.study.trials.fit import Shared, failed, fit_trial, in_a_sentence, timed_out
+
+ARRAYS = ("X", "y", "classes", "names", "D", "start", "to", "length")
+JOB, ANSWER, PATH = "job.pickle", "answer.pickle", "path.json"
+BEGIN = f"""
+import json, sys
+with open(sys.argv[1] + "/{PATH}", encoding="utf-8") as file:
+    sys.path[:] = json.load(file)
+from lowland.study.trials.worker import main
+main()
+"""
+READY, DONE, BUSY, COMPILED, FITTED = "ready", "done", "compiling", "compiled", "fitted"
+GRACE = 1.0  # seconds beyond the limit in which a trial may end by itself
+ASKED = 6  # times the limit that the model may then be asked for its measures, which may fit it anew in five folds
+COMPILE = 60.0  # seconds that a loop may be compiled for, which do not count
+START = 120.0  # seconds in which a process must have loaded its libraries
+POLL = 0.1
+ONE_PLACE = (
+    "A parameter cannot be sent to the process that fits the trials. Define the function in a module of its own, or "
+    "say worker=False."
+)
+
+
+class Worker:
+    """The process as the study sees it. Its folder, with the arrays it maps, is removed by ``close``."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="lowland-study-")
+        self.place = Path(self._folder.name)
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        try:
+            _write(shared, self.place)
+        except BaseException:
+            self.close()
+            raise
+
+    def fit(self, planned: Planned, limit: float | None, tick: Callable[[float], Any] = lambda seconds: None) -> Trial:
+        """Fit one trial; end the process where it passes the limit. ``tick`` hears how many seconds went by."""
+        if self._process is None:
+            trouble = self._start(tick)
+            if trouble is not None:
+                return failed(planned, trouble)
+        assert self._process is not None
+        assert self._process.stdin is not None
+        chosen = settings()
+        job = (planned, limit, {"memory": chosen.memory, "threads": chosen.threads})
+        try:
+            (self.place / JOB).write_bytes(pickle.dumps(job))
+        except Exception as error:  # objects refuse in ways of their own
+            return failed(planned, f"{ONE_PLACE} ({in_a_sentence(error)})")
+        with contextlib.suppress(BrokenPipeError):  # it is gone, which the next line tells
+            self._process.stdin.write("fit\n")
+            self._process.stdin.flush()
+        end = self._wait_for(DONE, limit, tick)
+        if end == "late":
+            self.end()
+            assert limit is not None
+            return timed_out(planned, limit)
+        if end == "gone":
+            return failed(planned, self._last_words())
+        answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # what our own process wrote
+        return failed(planned, answer) if isinstance(answer, str) else answer
+
+    def _start(self, tick: Callable[[float], Any]) -> str | None:
+        """Start a process and wait for it to be ready; return what went wrong, if anything did."""
+        (self.place / PATH).write_text(json.dumps(sys.path), encoding="utf-8")  # so that it finds what is found here
+        self._lines = queue.SimpleQueue()
+        with open(self.place / "stderr", "wb") as stderr:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", BEGIN, str(self.place)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True,
+            )  # fmt: skip
+        threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
+        end = self._wait_for(READY, START, tick)
+        if end == "late":
+            self.end()
+            return f"The process that fits the trials was not ready after {START:g} s. Try again, or say worker=False."
+        return self._last_words() if end == "gone" else None
+
+    def _wait_for(
+        self, wanted: str, limit: float | None, tick: Callable[[float], Any]
+    ) -> Literal["come", "gone", "late"]:
+        """Wait for a line: it comes, the process ends, or the limit passes, compiling not counted."""
+        begun = told = time.monotonic()
+        spent, compiling, more = 0.0, False, 1
+        while True:
+            try:
+                line = self._lines.get(timeout=POLL)
+            except queue.Empty:
+                line = ""
+            if line is None:
+                return "gone"
+            if line.strip() == wanted:
+                return "come"
+            if line.startswith(BUSY):
+                compiling = True
+            elif line.startswith(COMPILED):
+                compiling, spent = False, float(line.split()[1])
+            elif line.startswith(FITTED):
+                more = 1 + ASKED
+            now = time.monotonic()
+            tick(now - told)
+            told = now
+            allowed = None if limit is None else limit * more + GRACE + spent + COMPILE * compiling
+            if allowed is not None and now - begun > allowed:
+                return "late"
+
+    def _last_words(self) -> str:
+        """Why the process ended by itself."""
+        assert self._process is not None
+        code = self._process.wait()
+        self.end()
+        lines = (self.place / "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        last = f" Its last line: {lines[-1]}" if lines else ""
+        if code == -getattr(signal, "SIGKILL", 9):
+            return "The process was killed by the system, as it is where memory runs out. Use fewer rows or landmarks."
+        return f"The process ended by itself (exit code {code}). Please report it.{last}"
+
+    def end(self) -> None:
+        """End the process now; the next trial starts another."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    pipe.close()
+
+    def close(self) -> None:
+        """End the process and remove its folder."""
+        self.end()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _read(pipe: Any, lines: queue.SimpleQueue[str | None]) -> None:
+    with contextlib.suppress(ValueError, OSError):  # closed while it was read
+        for line in pipe:
+            lines.put(line)
+    lines.put(None)
+
+
+def _write(shared: Shared, folder: Path) -> None:
+    graph = shared.graph
+    links = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
+    own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
+    for name, values in {**own, **links}.items():
+        if values is not None:
+            np.save(folder / f"{name}.npy", values)
+    np.save(folder / "seed.npy", shared.seed)
+
+
+def _opened(folder: Path) -> Shared:
+    """Map the arrays: pages are shared with whoever wrote them, and what a method writes stays its own."""
+    found = {
+        name: np.load(folder / f"{name}.npy", mmap_mode="c") if (folder / f"{name}.npy").exists() else None
+        for name in ARRAYS
+    }
+    plain = {name: None if values is None else np.asarray(values) for name, values in found.items()}
+    graph = None if plain["start"] is None else NeighborGraph(plain["start"], plain["to"], plain["length"])  # type: ignore[arg-type]
+    assert plain["X"] is not None
+    for values in plain.values():
+        if values is not None and values.dtype.kind != "U":
+            values.max(initial=0)  # pages that are read now do not count as a method's memory
+    seed = int(np.load(folder / "seed.npy"))
+    return Shared(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"])
+
+
+class _Teller:
+    """Tells the study when loops are compiled, which does not count as the method's time."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say, self.begun = say, kernels.compiling["seconds"]
+        self.told = 0.0
+
+    def __call__(self, event: Progress) -> None:
+        if event.stage == COMPILING:
+            self.say(BUSY)
+        elif (spent := kernels.compiling["seconds"] - self.begun) > self.told:
+            self.told = spent
+            self.say(f"{COMPILED} {spent:.3f}")
+
+
+def main() -> None:
+    """Work until the study closes the pipe."""
+    folder = Path(sys.argv[1])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends this process
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
+    sys.stdout = sys.stderr  # what a library prints is no answer
+
+    def say(line: str) -> None:
+        out.write(f"{line}\n")
+        out.flush()
+
+    shared = _opened(folder)
+    say(READY)
+    for _ in sys.stdin:
+        trial: Trial | str
+        try:
+            planned, limit, chosen = pickle.loads((folder / JOB).read_bytes())
+        except Exception as error:  # what was defined in a notebook or a script is not found here
+            trial = f"{ONE_PLACE} ({in_a_sentence(error)})"
+        else:
+            with config(progress=_Teller(say), **chosen):
+                trial = fit_trial(planned, shared, limit, lambda: say(FITTED))
+        (folder / ANSWER).write_bytes(pickle.dumps(trial))
+        say(DONE)

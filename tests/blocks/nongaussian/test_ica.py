@@ -1,0 +1,125 @@
+"""The three iterations: where they agree, and what the guarded ones do where the plain one circles."""
+
+import numpy as np
+import pytest
+
+from lowland.blocks.nongaussian import ica as unmixing
+from lowland.blocks.nongaussian import whitened_rows as white_rows
+from lowland.blocks.nongaussian.contrasts import LogCosh, as_contrast
+from lowland.blocks.nongaussian.ica import polar, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
+from lowland.blocks.nongaussian.whitened_rows import whitened
+from lowland.data.rows import ArrayRows
+from lowland.run.local import LocalRun
+
+
+def white(X):
+    return whitened(ArrayRows(X), LocalRun(), None, exact=True).white
+
+
+def start(k):
+    return np.random.default_rng(0).standard_normal((k, k))
+
+
+def sources(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.laplace(size=n), rng.uniform(size=n), rng.exponential(size=n), rng.laplace(size=n)], axis=1)
+
+
+def test_polar_is_the_nearest_orthogonal_matrix():
+    A = np.random.default_rng(0).standard_normal((5, 5))
+    Q = polar(A)
+    np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
+    values, vectors = np.linalg.eigh(A @ A.T)
+    np.testing.assert_allclose(Q, vectors / np.sqrt(values) @ vectors.T @ A, atol=1e-10)  # (AA')^-1/2 A
+
+
+@pytest.mark.parametrize("fun", ["logcosh", "exp", "cube"])
+def test_quasi_newton_stops_where_the_parallel_iteration_stands_still(fun):
+    """Both stop where diag(s) E g(y)y' is symmetric: two routes to one answer."""
+    rows, contrast = white(sources()), as_contrast(fun, None)
+    found = unmix_by_quasi_newton(rows, contrast, start(4), 1e-11, 200)
+    assert found.converged
+    still = unmix_in_parallel(rows, contrast, found.W, 1e-15, 1)
+    np.testing.assert_allclose(np.abs(np.sum(still.W * found.W, axis=1)), 1, atol=1e-13)
+    parallel = unmix_in_parallel(rows, contrast, start(4), 1e-14, 500)
+    overlap = np.abs(parallel.W @ found.W.T)
+    np.testing.assert_allclose(np.sort(overlap, axis=1)[:, -1], 1, atol=1e-9)
+
+
+def test_the_trace_tells_of_fast_convergence():
+    rows = white(sources(20_000))
+    trace = np.array(unmix_by_quasi_newton(rows, LogCosh(), start(4), 1e-12, 100).trace)
+    assert trace[-1] < 1e-12
+    assert len(trace) < 30
+    assert np.all(trace[-2:] < 0.1 * trace[-3:-1])  # faster than any fixed rate worth the name
+
+
+def test_deflation_finds_orthogonal_rows_one_by_one():
+    found = unmix_by_deflation(white(sources()), LogCosh(), start(4), 1e-10, 200)
+    assert found.converged
+    np.testing.assert_allclose(found.W @ found.W.T, np.eye(4), atol=1e-12)
+    parallel = unmix_in_parallel(white(sources()), LogCosh(), start(4), 1e-10, 200)
+    assert np.all(np.max(np.abs(found.W @ parallel.W.T), axis=1) > 0.99)
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_steps_that_circle_are_shortened(n, monkeypatch):
+    """Rows with nothing to find: whole steps circle for ever, shorter ones come to rest, at a fixed point of both."""
+    rows = white(np.random.default_rng(0).standard_normal((n, 10)))
+    monkeypatch.setattr(unmixing, "_PATIENCE", 10**9)
+    plain = unmix_in_parallel(rows, LogCosh(), start(10), 1e-8, 200)
+    monkeypatch.undo()
+    damped = unmix_in_parallel(rows, LogCosh(), start(10), 1e-8, 400)
+    assert not plain.converged
+    assert damped.converged
+    assert unmix_in_parallel(rows, LogCosh(), damped.W, 1e-5, 1).converged
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_quasi_newton_converges_on_hard_rows(seed):
+    """Twenty sources that are all but normal: the plain iteration turns by a right angle at every step."""
+    rows = white(np.random.default_rng(seed).standard_t(20, (600, 20)))
+    found = unmix_by_quasi_newton(rows, LogCosh(), start(20), 1e-4, 200)
+    assert found.converged
+    C, slopes = rows.expect(LogCosh(), found.W)
+    C = np.sign(slopes - np.diagonal(C @ found.W.T))[:, None] * (C @ found.W.T)
+    assert np.abs(C - C.T).max() / 2 < 1e-4  # the gradient, written out
+
+
+def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(monkeypatch):
+    import lowland
+
+    X = sources(5000)
+    answers = []
+    monkeypatch.setattr(white_rows, "_SLAB", 1000)
+    for threads in (1, 2, 3):
+        with lowland.config(threads=threads):
+            answers.append(unmix_in_parallel(white(X), LogCosh(), start(4), 1e-6, 100).W)
+    assert all(np.array_equal(answers[0], other) for other in answers[1:])
+    with lowland.config(memory="250kB"):  # no room for the white rows: they are whitened at every pass
+        held = whitened(lowland.open_rows([X[:2000], X[2000:]]), LocalRun(), None, exact=True).white
+        assert held.whiten is not None
+        streamed = unmix_in_parallel(held, LogCosh(), start(4), 1e-6, 100).W
+    np.testing.assert_allclose(streamed, answers[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("how", [unmix_in_parallel, unmix_by_deflation, unmix_by_quasi_newton])
+def test_a_search_begun_in_float32_ends_where_that_in_float64_does(how, monkeypatch):
+    import lowland
+
+    X = sources(6000)
+    exact = white(X)
+    assert exact.rough is None
+    monkeypatch.setattr(white_rows, "_LARGE", 1000)
+    large = white(X)
+    assert large.rough.rows.dtype == np.float32
+    expected = how(exact, LogCosh(), start(4), 1e-10, 200).W
+    found = unmix(how, large, LogCosh(), start(4), 1e-10, 200)
+    assert found.converged
+    np.testing.assert_allclose(np.abs(found.W), np.abs(expected), atol=1e-6)
+    with lowland.config(memory="300kB"):
+        passing = whitened(lowland.open_rows([X[:2500], X[2500:]]), LocalRun(), None, exact=True).white
+    assert passing.rough.whiten.single
+    streamed = unmix(how, passing, LogCosh(), start(4), 1e-10, 200)
+    np.testing.assert_allclose(np.abs(streamed.W), np.abs(expected), atol=1e-6)
+    assert unmix(how, large, LogCosh(), start(4), 1e-10, 1).iterations == 1

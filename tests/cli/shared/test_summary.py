@@ -1,0 +1,217 @@
+"""What a method has to tell besides: on the screen in few digits, in JSON whole."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lowland as ll
+from lowland.cli.shared.outputs import refusal_of_coordinates
+from lowland.cli.shared.show import in_words
+from lowland.data import load_dataset
+from lowland.data.write import write_chunks
+from lowland.methods.registry import entries, load_method
+
+
+@pytest.fixture
+def wine() -> str:
+    data = load_dataset("wine")
+    write_chunks([data.X], "wine.csv", list(data.names))
+    return "wine.csv"
+
+
+def told(lowland, *words):
+    """The facts of a fit as JSON, and the text that a model saved by the same fit shows."""
+    result = lowland(*words, "--model", "m", "--force", "--json")
+    assert result.exit_code == 0, result.stderr or result.stdout
+    return json.loads(result.stdout), lowland("inspect", "m").stdout
+
+
+def test_discriminants(lowland, labelled, X):
+    facts, text = told(lowland, "fit", "lda", labelled, "--label", "way")
+    lda = ll.load("m")
+    assert facts["facts"]["rows of classes"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
+    assert facts["facts"]["rank within classes"] == 4
+    assert facts["facts"]["deviation between/within"] == lda.singular_values_.tolist()
+    assert f"{lda.singular_values_[0]:.4g}" in text
+    assert "Shares of the variance between classes" in text
+
+
+def test_factors(lowland, wine):
+    facts, text = told(lowland, "fit", "factor-analysis", wine, "-k", 3)
+    fa = ll.load("m")
+    assert facts["facts"]["chi-square of fit"] == fa.fit_test_.statistic
+    assert facts["facts"]["KMO"] == fa.kmo_.overall
+    assert facts["converged"] is True
+    for words in (f"{fa.fit_test_.p_value:.4g}", f"{fa.kmo_.overall:.4g}", f"yes: {fa.stopped_because_}"):
+        assert words in text
+    assert "Heywood columns      none" in text
+
+
+def test_a_heywood_column_is_named(lowland, rng):
+    x = rng.standard_normal((200, 1))
+    X = np.hstack([x, x + 0.7 * rng.standard_normal((200, 3))])
+    write_chunks([X], "x.csv", ["exact", "b", "c", "d"])
+    facts, text = told(lowland, "fit", "factor-analysis", "x.csv", "-k", 1)
+    names = facts["facts"]["Heywood columns"]
+    assert names
+    assert names == [["exact", "b", "c", "d"][j] for j in ll.load("m").heywood_]
+    assert ", ".join(names) in text
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("factor-analysis", "-k", 3, "--method", "em", "--max-iter", 2),
+        ("fast-ica", "-k", 3, "--max-iter", 1),
+        ("linear-autoencoder", "--max-iter", 2),
+        ("projection-pursuit", "--index", "kurtosis", "--max-iter", 1, "--n-null", 0),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_model_that_did_not_converge_says_so(lowland, wine, words):
+    facts, text = told(lowland, "fit", words[0], wine, *words[1:])
+    assert facts["converged"] is False
+    line = next(line for line in text.splitlines() if line.startswith("Converged"))
+    assert line.split()[1].rstrip(":") == "no"
+
+
+def test_sources(lowland, wine):
+    facts, text = told(lowland, "fit", "fast-ica", wine, "-k", 3)
+    ica = ll.load("m")
+    assert facts["facts"]["negentropy"] == ica.negentropy_.tolist()
+    assert f"{ica.n_gaussian_} of 3 components" in text
+    assert ", ".join(f"{value:.4g}" for value in ica.negentropy_) in text
+
+
+def test_views(lowland, wine):
+    facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-views", 2, "--n-null", 3)
+    found = ll.load("m")
+    assert facts["facts"] == {
+        "index of views": found.index_.tolist(),
+        "p-value of views": found.p_value_.tolist(),
+        "largest index in noise": float(found.null_index_.max()),
+        "rows searched": 178,
+    }
+    assert "P-value of views" in text
+    facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-null", 0)
+    assert facts["facts"]["largest index in noise"] is None
+    assert "noise " not in text.split("Rows searched")[0].split("Index of views")[1]
+
+
+def test_what_an_autoencoder_keeps(lowland, table, X):
+    facts, text = told(lowland, "fit", "linear-autoencoder", table)
+    pca = ll.PCA(2).fit(X)
+    np.testing.assert_allclose(facts["facts"]["share of variance kept"], pca.explained_variance_ratio_.sum())
+    assert "Learning rate" in text
+
+
+@pytest.fixture
+def wines(lowland) -> str:
+    assert lowland("sample", "wine", "--label-column", "--to", "wines.csv").exit_code == 0
+    return "wines.csv"
+
+
+SELECTIONS = [
+    ("select-filter", ("-k", 4), None),
+    ("select-filter", ("-k", 4, "--statistic", "mrmr"), "relevance less redundancy"),
+    ("select-l1", ("-k", 4), "the share of the loss that is explained after it"),
+    ("select-tree", (), "accuracy on rows held out, of the tree after it"),
+    ("select-sequential", ("-k", 9, "--direction", "backward"), "on rows held out"),
+    ("select-sequential", ("-k", 9, "--scoring", "wilks"), "1 less Wilks' lambda, of all rows"),
+    ("select-sequential", ("-k", 2, "--direction", "exhaustive", "--scoring", "wilks"), "1 less Wilks' lambda"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "more", "said"), SELECTIONS)
+def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, said):
+    facts, text = told(lowland, "fit", verb, wines, "--label", "label", *more)
+    facts, model = facts["facts"], ll.load("m")
+    assert facts["kept"] == list(model.get_feature_names_out())
+    assert f" {', '.join(facts['kept'])}\n" in text
+    assert ("path" in facts) == hasattr(model, "path_")
+    if said is None:
+        assert facts["scores"] == dict(zip(model.get_feature_names_out(), model.scores_[model.support_], strict=True))
+        assert list(facts["scores"].values()) == sorted(facts["scores"].values(), reverse=True)
+        return
+    assert said in facts["score of a step"]
+    assert facts["score of a step"] in text
+    assert [step["score"] for step in facts["path"]] == [step.score for step in model.path_]
+    assert [step["size"] for step in facts["path"]] == [step.size for step in model.path_]
+    step, sign = model.path_[0], {"add": "+ ", "remove": "− ", "find": "found at once "}[model.path_[0].action]
+    assert facts["path"][0]["column"] == (None if step.feature is None else step.name)
+    assert f"{sign}{facts['path'][0]['column'] or ''} {step.score:.4g}".replace("  ", " ") in text
+
+
+def test_the_rules_of_a_tree_stand_line_by_line(lowland, wines):
+    facts, text = told(lowland, "fit", "select-tree", wines, "--label", "label")
+    rules = ll.load("m").rules_
+    assert facts["facts"]["rules"] == rules
+    lines = [line.rstrip() for line in text.splitlines()]
+    start = next(i for i, line in enumerate(lines) if line.startswith("Rules"))
+    indent = lines[start].index("if ")
+    assert [line[indent:] for line in lines[start:]][: len(rules.splitlines())] == rules.splitlines()
+
+
+def test_groups_of_columns_are_whole_in_json(lowland, wine):
+    facts, text = told(lowland, "fit", "agglomerate", wine, "-k", 2, "--metric", "correlation", "--linkage", "average")
+    names, labels = np.array(load_dataset("wine").names), ll.load("m").labels_
+    assert facts["facts"]["groups"] == {str(group): names[labels == group].tolist() for group in (0, 1)}
+    for group in (0, 1):
+        assert f" {group}: {', '.join(names[labels == group])}\n" in text
+
+
+def test_a_code_book_tells_numbers(lowland, wine):
+    facts, text = told(lowland, "fit", "quantize", wine, "-k", 4)
+    book = ll.load("m")
+    assert facts["facts"]["distortion a row"] == book.distortion_
+    assert facts["facts"]["share of variance kept"] == book.explained_variance_fraction_
+    assert facts["facts"]["bits a row"] == 2
+    assert facts["facts"]["bits a row before"] == 13 * 64
+    assert f"{book.entropy_:.4g}" in text
+
+
+@pytest.mark.parametrize("name", entries())
+def test_before_a_fit_nothing_speaks_against_coordinates(name):
+    assert refusal_of_coordinates(load_method(name)()) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "yes"),
+        (0.123456789, "0.1235"),
+        (12, "12"),
+        ([], "none"),
+        ([1.0, None], "1, –"),
+        ({"a": 1, "b": 2.5}, "a 1, b 2.5"),
+        (list(range(14)), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more"),
+    ],
+)
+def test_values_in_words(value, text):
+    assert in_words(value) == text
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def commands(page):
+    """The command lines of a page, as words; one by one in a shell they would run in this order."""
+    return [line.split() for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("lowland ")]
+
+
+PAGES = [DOCS / "command-line.md", *(page for page in sorted(DOCS.glob("methods/*.md")) if commands(page))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_command_lines_of_a_page_run(lowland, page):
+    for words in commands(page):
+        result = lowland(*words[1:])
+        assert result.exit_code == 0, (words, result.stderr)
+
+
+def test_pages_have_command_lines():
+    assert len(commands(PAGES[0])) > 10
+    assert len(PAGES) > 8

@@ -1,0 +1,202 @@
+"""``lowland compare``: what it prints and writes, and what it says of wrong words."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lowland.cli.verbs import compare as verb
+
+FEW = ("--methods", "pca,isomap,lda")
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(folder, monkeypatch):
+    place = folder.with_name(f"{folder.name}-cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place))
+    return place / "lowland" / "studies"
+
+
+def test_a_table_of_trials_and_the_advice(lowland, labelled):
+    result = lowland("compare", labelled, "--label", "way", *FEW, "--sweep", "isomap.n_neighbors=5,8")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "4 trials on labels.csv, 60 rows × 4 columns"
+    assert lines[2].split()[:3] == ["Trial", "Time", "Memory"]
+    names = [line.split("  ")[0] for line in lines[3:7]]
+    assert sorted(names) == ["Isomap n_neighbors=5", "Isomap n_neighbors=8", "LinearDiscriminantAnalysis", "PCA"]
+    for words in ("To see the data, use", "To compress", "o classify"):
+        assert words in result.stdout or "Reducing does not help" in result.stdout
+
+
+def test_json_is_plain_and_tells_the_call(lowland, labelled):
+    words = ("compare", labelled, "--label", "way", *FEW, "--purpose", "classify", "--json", "-k", 1)
+    facts = json.loads(lowland(*words).stdout)
+    assert (
+        facts["command"]
+        == "lowland compare labels.csv --label way --methods pca,isomap,lda --purpose classify --json -k 1"
+    )
+    assert [t["status"] for t in facts["trials"]] == ["done"] * 3
+    assert facts["advice"][0]["purpose"] == "classify"
+    assert facts["label"] == "way"
+    assert facts["k"] == facts["trials"][0]["components"] == 1
+    assert facts["complete"] is True
+    assert not facts["trials"][0]["cached"]
+    assert json.loads(lowland(*words).stdout)["trials"][0]["cached"]
+
+
+def test_no_cache(lowland, table, cache_folder):
+    assert lowland("compare", table, "--methods", "pca", "--no-cache").exit_code == 0
+    assert not cache_folder.exists()
+
+
+def test_the_study_is_saved_and_not_overwritten(lowland, labelled):
+    from lowland.study import load
+
+    words = ("compare", labelled, "--label", "way", "--methods", "pca", "--save", "study")
+    result = lowland(*words)
+    assert result.exit_code == 0, result.stderr
+    assert "Written  study" in result.stdout
+    study = load("study")
+    assert study.table.label_name == "way"
+    assert study.table.source == "labels.csv"
+    again = lowland(*words)
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+    assert lowland(*words, "--force").exit_code == 0
+
+
+def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda page: opened.append(page) or len(opened) == 1)
+    words = ("compare", table, "--methods", "pca,lda", "--to", "page.html")
+    result = lowland(*words)
+    assert result.exit_code == 0, result.stderr
+    assert "Written  page.html" in result.stdout
+    assert (
+        "LinearDiscriminantAnalysis: left out. Classes are needed to learn from: give labels, one a row."
+        in result.stdout
+    )
+    assert "<!doctype html>" in Path("page.html").read_text(encoding="utf-8").lower()
+    assert not opened
+    assert lowland(*words, "--open", "--force").exit_code == 0
+    assert opened == [Path("page.html").resolve().as_uri()]
+    assert "by hand" in lowland(*words, "--open", "--force").stderr
+
+
+def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
+    from lowland.methods.isomap import Isomap
+
+    def interrupted(self, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Isomap, "solve", interrupted)
+    result = lowland("compare", table, "--methods", "pca,isomap", "--to", "page.html", "--save", "study")
+    assert result.exit_code == 130
+    assert "Interrupted" in result.stderr
+    assert Path("page.html").is_file()
+    study = json.loads(Path("study/study.json").read_text())
+    assert study["complete"] is False
+    assert [trial["status"] for trial in study["trials"]] == ["done", "stopped"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--sweep", "isomap.neighbours=5"),
+            "Isomap has no parameter 'neighbours'. Did you mean 'n_neighbors'? It has: 'n_components'",
+        ),
+        (("--sweep", "isomap.n_neighbors=few"), "'few' is not a whole number"),
+        (("--sweep", "isomap.n_neighbors"), "METHOD.PARAMETER=VALUE"),
+        (("--sweep", "tsne.perplexity=5"), "no method 'tsne'"),
+        (("--methods", "tsne"), "no method 'tsne'"),
+        (("--methods", "isomapp"), "Did you mean 'isomap'?"),
+        (("--purpose", "classify"), "one label a row"),
+        (("--label", "kind"), "no column 'kind'"),
+        (("--to", "page.pdf"), ".html"),
+        (("--open",), "--to report.html"),
+        (("--to", "nowhere/page.html"), "does not exist"),
+        (("--save", "table.csv"), "is a file"),
+        (("--save", "table.csv/in/it"), "no folder can be made in it"),
+        (("-k", "9"), "4 columns"),
+    ],
+)
+def test_wrong_words_are_said_before_any_work(lowland, table, words, said):
+    before = set(os.listdir())
+    result = lowland("compare", table, *words)
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert said in result.stderr
+    assert set(os.listdir()) == before
+
+
+def test_names_are_checked_before_the_rows_are_read(lowland, labelled):
+    for words in (("--methods", "tsne"), ("--sweep", "isomap.perplexity=5")):
+        said = lowland("compare", labelled, *words).stderr  # its labels are text, and no --label says so
+        assert "no method" in said or "no parameter" in said
+    said = lowland("compare", labelled).stderr
+    assert "--label" in said
+
+
+def test_rows_labelled_na_have_no_label_for_any_verb(lowland, labelled):
+    text = Path(labelled).read_text()
+    Path(labelled).write_text(text.replace("up", "NA", 3).replace("down", "None", 20))
+    for words in (("compare", labelled, *FEW), ("fit", "lda", labelled), ("fit", "select-tree", labelled)):
+        result = lowland(*words, "--label", "way")
+        assert result.exit_code == 1
+        assert "3 rows without a label" in result.stderr
+
+
+def test_methods_may_be_named_more_than_once(lowland, table):
+    result = lowland("compare", table, "--methods", "pca", "--methods", "isomap,lda")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("2 trials on table.csv")
+    assert (
+        "LinearDiscriminantAnalysis: left out. Classes are needed to learn from: give labels, one a row."
+        in result.stdout
+    )
+
+
+def test_labels_that_are_no_classes_are_told_as_such(lowland, table):
+    names = Path(table).read_text().splitlines()[0].replace('"', "").split(",")
+    result = lowland("compare", table, "--label", names[0], "--methods", "pca,lda")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("1 trial on table.csv")
+    assert "Classes are needed to learn from, and the labels are numbers with fractions." in result.stdout
+    refused = lowland("compare", table, "--label", names[0], "--purpose", "classify")
+    assert refused.exit_code == 1
+    assert "the labels are numbers with fractions" in refused.stderr
+
+
+def test_advice_names_the_flag_of_the_command_line(lowland, folder):
+    rng = np.random.default_rng(0)
+    np.savetxt("uneven.csv", rng.standard_normal((40, 3)) * [1, 1, 3000], delimiter=",", header="a,b,c", comments="")
+    said = lowland("compare", "uneven.csv", "--methods", "pca").stdout
+    assert "say --scale standard." in said
+    assert "e+0" not in said
+
+
+def test_what_is_written_twice_is_alike():
+    from typing import get_args
+
+    from lowland.study.result import Purpose
+    from lowland.study.table import Scale
+
+    assert get_args(Purpose) == verb.PURPOSES
+    assert get_args(Scale) == verb.SCALES
+
+
+def test_the_best_for_the_purpose_stands_on_top(lowland, labelled):
+    words = ("compare", labelled, "--label", "way", "--methods", "pca,lda,isomap")
+    for purpose, measure in (("see", "Area under R_NX"), ("classify", "Downstream accuracy")):
+        result = lowland(*words, "--purpose", purpose, "--json")
+        trials = json.loads(result.stdout)["trials"]
+        name = measure[:1].lower() + measure[1:]
+        best = max(trials, key=lambda t: t["scores"][name]["value"])["scores"][name]["value"]
+        head, first = lowland(*words, "--purpose", purpose).stdout.splitlines()[2:4]
+        assert re.split(r"\s{2,}", head)[3] == measure
+        assert f"{best:.3f}" in first

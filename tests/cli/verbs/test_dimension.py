@@ -1,0 +1,90 @@
+"""``lowland dimension``: the estimate as a table and as JSON, the map as a file, and what cannot be."""
+
+import json
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from lowland import quality
+from lowland.cli.verbs.dimension import MAPPED, METHODS
+from lowland.data import load_dataset
+from lowland.data.write import write_chunks
+from lowland.quality.dimension import estimators as estimators
+
+
+@pytest.fixture
+def roll():
+    sample = load_dataset("swiss_roll", n=400)
+    write_chunks([np.column_stack([sample.X, sample.y])], "roll.csv", [*sample.names, "way"])
+    return "roll.csv"
+
+
+def test_the_words_of_the_verb_are_those_of_the_library():
+    assert (*get_args(estimators.Estimator), "all") == METHODS
+    assert MAPPED == estimators.MAPPED
+
+
+def test_a_table(lowland, roll):
+    result = lowland("dimension", roll, "--label", "way")
+    assert result.exit_code == 0
+    found = quality.intrinsic_dimension(load_dataset("swiss_roll", n=400).X)
+    assert f"{found.value:.2f}" in result.stdout
+    assert f"{found.low:.2f} to {found.high:.2f}" in result.stdout
+    assert "400 rows × 3 columns" in result.stdout
+    assert "Bias: none in evenly filled balls" in result.stdout
+    assert "95 % interval" in result.stdout
+
+
+def test_json(lowland, roll):
+    result = lowland("dimension", roll, "--drop", "way", "--method", "mle", "--neighbors", 10, "--json")
+    assert lowland("dimension", roll, "--drop", "way", "--method", "mle", "--n-neighbors", 10).exit_code == 0
+    facts = json.loads(result.stdout)
+    found = quality.intrinsic_dimension(load_dataset("swiss_roll", n=400).X, "mle", n_neighbors=10)
+    (told,) = facts["estimates"]
+    assert told["value"] == pytest.approx(found.value, rel=1e-9)
+    assert (facts["rows"], facts["columns"], facts["map"], told["method"]) == (400, 3, None, "mle")
+    assert told["details"] == {"rows asked": 400, "neighbours": 10}
+    assert told["bias"] == found.bias
+
+
+def test_few_rows_and_equal_ones(lowland):
+    write_chunks([np.random.default_rng(0).random((15, 2))], "few.csv", ["a", "b"])
+    result = lowland("dimension", "few.csv", "--random-state", 1)
+    assert result.exit_code == 0
+    assert "15 rows to compare, so 14 neighbours" in result.stderr
+    write_chunks([np.ones((10, 2))], "same.csv", ["a", "b"])
+    assert "All rows are the same" in lowland("dimension", "same.csv").stderr
+
+
+def test_a_table_of_all_warns_once_of_groups(lowland):
+    write_chunks([load_dataset("iris").X], "iris.csv", list("abcd"))
+    result = lowland("dimension", "iris.csv", "--method", "all")
+    assert result.exit_code == 0
+    assert len(result.stderr.splitlines()) == 2  # of rows that repeat others, and of groups
+    assert "Isomap" not in result.stderr
+
+
+def test_the_map_is_written(lowland, roll):
+    result = lowland("dimension", roll, "--columns", "x,y,z", "--to", "map.npy")
+    assert result.exit_code == 0, result.stderr
+    found = quality.intrinsic_dimension(load_dataset("swiss_roll", n=400).X, per_point=True)
+    np.testing.assert_allclose(np.load("map.npy")[:, 0], found.per_point, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("--method", "best"), 2, "is not one of"),
+        (("--neighbors", 500), 1, "the data has 400 rows. Choose at most 399."),
+        (("--confidence", 2), 1, "between 0 and 1"),
+        (("--seed", -1), 2, "-1 is not in the range x>=0"),
+        (("--method", "correlation", "--to", "map.csv"), 1, "--to writes a map"),
+        (("--to", "roll.csv"), 1, "is read, so it cannot be written"),
+    ],
+)
+def test_mistakes(lowland, roll, words, code, sentence):
+    result = lowland("dimension", roll, *words)
+    assert result.exit_code == code
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1

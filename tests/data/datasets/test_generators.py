@@ -1,0 +1,537 @@
+"""The samples are what they say: known geometry, known numbers, and clear words when something is missing."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowland.data.datasets import generators as samples
+from lowland.errors import FileProblem, MissingFile, ParameterError
+
+GENERATORS = (
+    samples.swiss_roll,
+    samples.s_curve,
+    samples.concentric_circles,
+    samples.ellipse,
+    samples.low_rank,
+    samples.sphere,
+    samples.moved_digits,
+    samples.moved_patch,
+)
+FOLDER = os.environ.get("LOWLAND_DATA")
+each_generator = pytest.mark.parametrize("make", GENERATORS, ids=lambda make: make.__name__)
+seeds = st.integers(0, 2**32)
+quick = settings(max_examples=20, deadline=None)
+
+
+def needs_folder(test):
+    return pytest.mark.data(pytest.mark.skipif(not FOLDER, reason="LOWLAND_DATA is not set")(test))
+
+
+def table(file, **options):
+    return np.loadtxt(os.path.join(FOLDER, file), delimiter=",", **options)
+
+
+# Laws of all samples
+
+
+@pytest.mark.parametrize("name", samples.available())
+def test_every_sample_is_coherent_or_says_what_is_missing(name):
+    try:
+        sample = samples.load_dataset(name)
+    except MissingFile as problem:
+        sample, said = None, str(problem)
+    if sample is None:
+        assert "LOWLAND_DATA" in said
+        assert "LOWLAND_DATA" in samples.available()[name]
+        return
+    n, d = sample.X.shape
+    assert sample.about.endswith(".")
+    assert len(sample.names) == d
+    assert len(set(sample.names)) == d
+    assert np.isfinite(sample.X).all()
+    if sample.y is not None:
+        assert sample.y.shape == (n,)
+    if sample.label_names is not None:
+        assert sample.y.dtype == np.int64
+        assert set(sample.y) == set(range(len(sample.label_names)))
+    if sample.truth is not None:
+        assert len(sample.truth) == n
+    if sample.image_shape is not None:
+        assert sample.image_shape[0] * sample.image_shape[1] == d
+    if sample.kind != "rows":
+        assert n == d
+        np.testing.assert_array_equal(sample.X, sample.X.T)
+
+
+@pytest.mark.parametrize("name", samples.available())
+def test_descriptions_are_one_line(name):
+    line = samples.available()[name]
+    assert len(line) > 20
+    assert "\n" not in line
+
+
+@each_generator
+def test_same_seed_same_numbers_other_seed_other_numbers(make):
+    one, again, other = make(n=16, noise=0.1, seed=3), make(n=16, noise=0.1, seed=3), make(n=16, noise=0.1, seed=4)
+    np.testing.assert_array_equal(one.X, again.X)
+    assert len(one.X) == 16
+    assert not np.array_equal(one.X, other.X)
+
+
+@each_generator
+def test_noise_moves_the_points_but_not_the_truth(make):
+    clean, noisy = make(n=100, noise=0), make(n=100, noise=0.01)
+    if clean.truth is not None:
+        np.testing.assert_array_equal(clean.truth, noisy.truth)
+    moves = noisy.X - clean.X
+    # under the patch of moved_patch there is no noise
+    assert np.std(moves[moves != 0]) == pytest.approx(0.01, rel=0.25)
+
+
+@each_generator
+@pytest.mark.parametrize(
+    "options", [{"n": 0}, {"n": 2.5}, {"n": True}, {"noise": -0.1}, {"noise": np.nan}, {"noise": "much"}, {"seed": -1}]
+)
+def test_senseless_arguments_are_refused_with_a_remedy(make, options):
+    with pytest.raises(ParameterError, match=rf"{make.__name__}\({next(iter(options))}=.*Choose"):
+        make(**options)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "words"),
+    [
+        (samples.low_rank, {"n": 10, "d": 4, "rank": 5}, "at most 4"),
+        (samples.low_rank, {"n": 3, "d": 40, "rank": 5}, "at most 3"),
+        (samples.low_rank, {"decay": 0}, "above 0"),
+        (samples.low_rank, {"d": 0}, "1 or more"),
+        (samples.concentric_circles, {"n": 3, "rings": 4}, "at most 3 rings"),
+        (samples.ellipse, {"axes": (1, 2, 3)}, "two numbers"),
+        (samples.ellipse, {"axes": 3.0}, "two numbers"),
+        (samples.ellipse, {"axes": (1, -2)}, "0 or more"),
+        (samples.ellipse, {"angle": np.inf}, "finite number"),
+        (samples.sphere, {"d": 0}, "1 or more"),
+        (samples.sphere, {"cap": 180}, "below 180"),
+        (samples.sphere, {"cap": 60, "d": 4}, "d=3"),
+        (samples.moved_digits, {"digit": 10}, "from 0 to 9"),
+        (samples.moved_digits, {"size": 24}, "25 or more"),
+        (samples.moved_digits, {"shift": 40}, "Choose a shift of at most 2"),
+        (samples.moved_patch, {"n": 1000}, "961 or 1024"),
+        (samples.randu, {"seed": 2}, "odd number"),
+        (samples.randu, {"seed": 2**31 + 1}, "odd number"),
+    ],
+)
+def test_limits_are_said(make, options, words):
+    with pytest.raises(ParameterError, match=words):
+        make(**options)
+
+
+def test_a_sample_unpacks_and_describes_itself():
+    sample = samples.load_dataset("iris")
+    X, y = sample
+    assert X is sample.X
+    assert y is sample.y
+    assert "150 × 4" in repr(sample)
+    assert sample.label_names == ("setosa", "versicolor", "virginica")
+
+
+# load and available
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("swissroll", "swiss_roll"), ("Iris", "iris"), ("isomap-faces", "isomap_faces")]
+)
+def test_an_unknown_name_suggests_the_closest_and_lists_all(wrong, right):
+    with pytest.raises(ParameterError, match=f"Did you mean '{right}'") as problem:
+        samples.load_dataset(wrong)
+    assert all(name in str(problem.value) for name in samples.available())
+
+
+def test_a_name_like_no_other_gets_no_suggestion():
+    with pytest.raises(ParameterError, match=r"no such name\. Choose among: iris"):
+        samples.load_dataset("qqqqqq")
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(ParameterError, match=r"no option 'rows'.*n, noise, seed"):
+        samples.load_dataset("sphere", rows=3)
+    with pytest.raises(ParameterError, match="no options"):
+        samples.load_dataset("iris", n=3)
+
+
+def test_options_reach_the_generator():
+    np.testing.assert_array_equal(samples.load_dataset("sphere", n=5, d=4, seed=9).X, samples.sphere(5, d=4, seed=9).X)
+
+
+def test_options_of_real_sets_are_checked_before_their_files():
+    with pytest.raises(ParameterError, match="Did you mean 'train'"):
+        samples.load_dataset("mnist", split="trian")
+    with pytest.raises(ParameterError, match="speech, music, hard_speech"):
+        samples.load_dataset("cocktail", recording="party")
+    with pytest.raises(ParameterError, match="300 or 1000"):
+        samples.load_dataset("swiss_roll_fixed", n=500)
+
+
+def test_a_missing_folder_or_file_is_named_with_the_variable(monkeypatch, tmp_path):
+    monkeypatch.delenv("LOWLAND_DATA", raising=False)
+    with pytest.raises(
+        MissingFile, match=r"LOWLAND_DATA is not set\. Set LOWLAND_DATA to the folder that holds mnist_test"
+    ):
+        samples.load_dataset("mnist", split="test")
+    monkeypatch.setenv("LOWLAND_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(MissingFile, match=r"no such folder.*frey\.npz"):
+        samples.load_dataset("frey")
+    monkeypatch.setenv("LOWLAND_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"no yeast\.csv in it.*set LOWLAND_DATA"):
+        samples.load_dataset("yeast")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content"),
+    [
+        ("frey", "frey.npz", b"not a zip"),
+        ("frey", "frey.npz", b"PK\x03\x04 broken"),
+        ("frey", "frey.npz", b""),
+        ("height_weight", "height_weight.csv", b"sex,height_in\nM,tall\n"),
+        ("height_weight", "height_weight.csv", b"height_in,weight_lb\n60,120\n"),
+        ("foetal_ecg", "foetal_ecg.csv.gz", b"\x1f\x8b broken"),
+    ],
+)
+def test_a_damaged_file_is_named(name, file, content, monkeypatch, tmp_path):
+    (tmp_path / file).write_bytes(content)
+    monkeypatch.setenv("LOWLAND_DATA", str(tmp_path))
+    with pytest.raises(FileProblem, match=f"{file} cannot be read"):
+        samples.load_dataset(name)
+
+
+def test_a_pickle_inside_an_archive_is_not_opened(monkeypatch, tmp_path):
+    np.savez(tmp_path / "frey.npz", X=np.array([{"a": 1}], dtype=object))
+    monkeypatch.setenv("LOWLAND_DATA", str(tmp_path))
+    with pytest.raises(FileProblem, match="allow_pickle=False"):
+        samples.load_dataset("frey")
+
+
+def test_the_import_is_light():
+    code = (
+        "import sys, lowland.data.datasets.generators as s; s.available(); s.swiss_roll(10);"
+        "print([m for m in ('sklearn', 'scipy', 'pandas', 'numba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# Manifolds and clouds
+
+
+@pytest.mark.parametrize("make", [samples.swiss_roll, samples.s_curve], ids=["swiss_roll", "s_curve"])
+def test_the_truth_of_a_sheet_is_an_isometry(make):
+    sample = make(1500)
+    in_space = np.linalg.norm(sample.X[:, None] - sample.X, axis=2)
+    on_sheet = np.linalg.norm(sample.truth[:, None] - sample.truth, axis=2)
+    # a chord is never longer than its path
+    assert (in_space <= on_sheet + 1e-9).all()
+    # and no shorter than 1 - s²/24 of it where the radius of curvature is 1 or more
+    near = (on_sheet < 0.5) & (on_sheet > 0)
+    assert near.sum() > 500
+    assert (in_space[near] >= on_sheet[near] * (1 - 0.5**2 / 24)).all()
+
+
+def test_the_arc_length_of_the_swiss_roll_is_the_length_of_the_curve():
+    sample = samples.swiss_roll(20000)
+    order = np.argsort(sample.y)
+    steps = np.diff(sample.X[order][:, [0, 2]], axis=0)
+    assert np.linalg.norm(steps, axis=1).sum() == pytest.approx(np.ptp(sample.y), rel=1e-5)
+    np.testing.assert_array_equal(sample.X[:, 1], sample.truth[:, 1])
+
+
+def test_the_swiss_roll_with_a_hole_has_one():
+    X = samples.swiss_roll(5000, hole=True).X
+    t, height = np.hypot(X[:, 0], X[:, 2]), X[:, 1]
+    # t runs over 3π and the height over 21: the window is the middle third of each
+    in_the_middle = np.column_stack([np.abs(t - 3 * np.pi) < np.pi / 2, np.abs(height - 10.5) < 3.5])
+    assert not in_the_middle.all(axis=1).any()
+    # two of the eight cells left are beside the window, two above and below
+    np.testing.assert_allclose(in_the_middle.mean(axis=0), 2 / 8, atol=0.03)
+
+
+@quick
+@given(n=st.integers(1, 200), d=st.integers(1, 30), seed=seeds)
+def test_points_on_the_sphere_have_norm_one(n, d, seed):
+    X = samples.sphere(n, d=d, seed=seed).X
+    assert X.shape == (n, d)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-12)
+
+
+def test_the_sphere_is_even():
+    X, height = samples.sphere(20000)
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=0.02)
+    np.testing.assert_allclose(np.cov(X.T), np.eye(3) / 3, atol=0.01)
+    # Archimedes: equal slices in height hold equally many points
+    np.testing.assert_allclose(np.histogram(height, bins=10, range=(-1, 1))[0], 2000, atol=200)
+
+
+def test_a_cap_is_even_and_its_truth_keeps_the_way_from_the_pole():
+    cap = samples.sphere(20000, cap=60)
+    X, height = cap
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.histogram(height, bins=10, range=(0.5, 1))[0], 2000, atol=200)
+    np.testing.assert_allclose(X[:, :2].mean(axis=0), 0, atol=0.02)
+    way = np.linalg.norm(cap.truth, axis=1)
+    np.testing.assert_allclose(np.cos(way), height, rtol=1e-12)
+    np.testing.assert_allclose(cap.truth * np.sin(way)[:, None], X[:, :2] * way[:, None], atol=1e-12)
+    noisy = samples.sphere(20000, cap=60, noise=0.1)
+    np.testing.assert_array_equal(noisy.truth, cap.truth)
+    np.testing.assert_allclose((noisy.X - X).std(), 0.1, rtol=0.02)
+
+
+@quick
+@given(n=st.integers(5, 300), rings=st.integers(1, 5), seed=seeds)
+def test_circles_have_their_radius_and_share_the_points(n, rings, seed):
+    X, y = samples.concentric_circles(n, 0, seed, rings=rings)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), y + 1)
+    assert np.ptp(np.bincount(y, minlength=rings)) <= 1
+
+
+@pytest.mark.parametrize("noise", [0, 0.5])
+@pytest.mark.parametrize(("axes", "angle"), [((3, 1), 30), ((2.0, 0.5), -75), ((1, 4), 0)])
+def test_the_covariance_of_the_ellipse(axes, angle, noise):
+    sample = samples.ellipse(40000, noise, axes=axes, angle=angle)
+    cos, sin = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
+    first, second = np.array([cos, sin]), np.array([-sin, cos])
+    S = axes[0] ** 2 * np.outer(first, first) + axes[1] ** 2 * np.outer(second, second) + noise**2 * np.eye(2)
+    np.testing.assert_allclose(np.cov(sample.X.T), S, atol=0.03 * max(axes) ** 2)
+
+
+@quick
+@given(seed=seeds, angle=st.floats(-360, 360))
+def test_the_ellipse_is_its_truth_turned(seed, angle):
+    sample = samples.ellipse(20, seed=seed, angle=angle)
+    complex_truth = sample.truth @ [1, 1j]
+    np.testing.assert_allclose(sample.X @ [1, 1j], complex_truth * np.exp(1j * np.deg2rad(angle)), atol=1e-9)
+
+
+@quick
+@given(n=st.integers(1, 60), d=st.integers(1, 60), decay=st.floats(0.5, 1), seed=seeds, data=st.data())
+def test_without_noise_the_singular_values_are_as_said(n, d, decay, seed, data):
+    rank = data.draw(st.integers(1, min(n, d)))
+    sample = samples.low_rank(n, 0, seed, d=d, rank=rank, decay=decay)
+    said = np.zeros(min(n, d))
+    said[:rank] = np.sqrt(n * d) * decay ** np.arange(rank)
+    np.testing.assert_allclose(np.linalg.svd(sample.X, compute_uv=False), said, atol=1e-9 * said[0])
+    np.testing.assert_allclose(sample.truth @ sample.truth.T, sample.X @ sample.X.T, atol=1e-9 * said[0] ** 2)
+
+
+def test_with_noise_the_singular_values_drop_after_the_rank():
+    s = np.linalg.svd(samples.low_rank(400, 0.01, d=60, rank=7).X, compute_uv=False)
+    # the largest singular value of pure noise is about σ(√n + √d)
+    assert s[7] < 0.01 * (np.sqrt(400) + np.sqrt(60)) * 1.1
+    assert s[6] > 30 * s[7]
+
+
+# RANDU
+
+
+def test_randu_follows_its_recurrence():
+    # from exact integer arithmetic, seed 1
+    first = np.array([[65539, 393225, 1769499], [7077969, 26542323, 95552217]])
+    np.testing.assert_array_equal(samples.randu(2).X * 2**31, first)
+
+
+@quick
+@given(seed=st.integers(0, 2**30 - 1).map(lambda half: 2 * half + 1))
+def test_randu_lies_on_fifteen_planes(seed):
+    sample = samples.randu(2000, seed)
+    planes = sample.X @ [9.0, -6.0, 1.0]
+    assert set(planes) <= set(range(-5, 10))
+    np.testing.assert_array_equal(planes, sample.y - 5)
+    assert ((sample.X > 0) & (sample.X < 1)).all()
+
+
+def test_the_default_randu_meets_all_fifteen_planes():
+    X = samples.load_dataset("randu").X
+    assert X.shape == (400, 3)
+    assert sorted(set(X @ [9.0, -6.0, 1.0])) == list(range(-5, 10))
+
+
+@needs_folder
+def test_randu_is_the_shared_file():
+    whole = table("randu_generated_int.csv.gz", skiprows=1)
+    np.testing.assert_array_equal(samples.randu(10000).X * 2**31, whole)
+
+
+@needs_folder
+def test_the_randu_of_r_lies_near_the_planes():
+    planes = samples.load_dataset("randu_r").X @ [9, -6, 1]
+    assert np.abs(planes - planes.round()).max() < 8.1e-6
+    assert sorted(set(planes.round())) == list(range(-5, 10))
+
+
+# Moved images
+
+
+@pytest.fixture(scope="module")
+def moved():
+    return samples.moved_digits(60, size=100, shift=20, rotation=45, seed=5)
+
+
+def centroids_and_axes(X, shape):
+    """Center of mass (right, down) of each image and the direction of its longest axis in degrees, y up."""
+    rows, columns = np.indices(shape).reshape(2, -1)
+    mass = X.sum(axis=1)
+    right, down = X @ columns / mass, X @ rows / mass
+    x, y = columns - right[:, None], down[:, None] - rows
+    xx, yy, xy = ((X * a * b).sum(axis=1) for a, b in ((x, x), (y, y), (x, y)))
+    return np.column_stack([right, down]), np.degrees(np.arctan2(2 * xy, xx - yy)) / 2
+
+
+def test_moved_digits_keep_their_ink(moved):
+    assert moved.X.shape == (60, 10000)
+    assert moved.X.dtype == np.float32
+    assert moved.X.min() >= 0
+    assert moved.X.max() <= 1
+    mass = moved.X.sum(axis=1)
+    np.testing.assert_allclose(mass, mass.mean(), rtol=0.01)
+
+
+def test_moved_digits_stay_in_the_image_and_the_truth_in_its_range(moved):
+    images = moved.X.reshape(-1, 100, 100)
+    frame = np.ones((100, 100), dtype=bool)
+    frame[1:-1, 1:-1] = False
+    assert images[:, frame].max() == 0
+    largest = np.abs(moved.truth).max(axis=0)
+    assert (largest <= [20, 20, 45]).all()
+    assert (largest > [18, 18, 40]).all()
+
+
+def test_the_truth_of_moved_digits_is_seen_in_the_images(moved):
+    centers, axes = centroids_and_axes(moved.X.astype(float), (100, 100))
+    np.testing.assert_allclose(centers, 49.5 + moved.truth[:, :2], atol=0.1)
+    upright = samples.moved_digits(1, rotation=0).X.astype(float)
+    _, (axis,) = centroids_and_axes(upright, (100, 100))
+    turned = (axes - axis + 90) % 180 - 90
+    np.testing.assert_allclose(turned, moved.truth[:, 2], atol=1.5)
+
+
+@pytest.mark.parametrize("digit", range(10))
+def test_every_digit_fits(digit):
+    assert samples.moved_digits(2, digit=digit).X.sum() > 0
+
+
+def test_the_patch_visits_every_position():
+    sample = samples.moved_patch()
+    assert sample.X.shape == (961, 2500)
+    assert sample.image_shape == (50, 50)
+    assert {(x, y) for x, y in sample.truth} == {(x, y) for x in range(31) for y in range(31)}
+
+
+def test_the_position_of_the_patch_is_seen_in_the_images():
+    noisy = samples.moved_patch(noise=0.1)
+    clean = samples.moved_patch(noise=0)
+    centers, _ = centroids_and_axes(clean.X, clean.image_shape)
+    np.testing.assert_allclose(centers - centers[0], clean.truth - clean.truth[0], atol=1e-9)
+    np.testing.assert_array_equal(np.argmax(noisy.X @ clean.X.T, axis=1), np.arange(961))
+
+
+def test_the_nearest_images_are_the_nearest_positions():
+    sample = samples.moved_patch()
+    inner = ((sample.truth > 0) & (sample.truth < 30)).all(axis=1)
+    square = (sample.X**2).sum(axis=1)
+    D2 = square[:, None] + square - 2 * sample.X @ sample.X.T
+    nearest = np.argsort(D2, axis=1)[:, 1:5]
+    steps = np.abs(sample.truth[nearest] - sample.truth[:, None]).max(axis=2)
+    assert (steps[inner] == 1).all()
+
+
+# Real sets
+
+
+def test_the_airports_are_a_distance_matrix():
+    sample = samples.load_dataset("airports")
+    D = sample.X
+    assert sample.names == ("ATL", "ORD", "DEN", "HOU", "LAX", "MIA", "JFK", "SFO", "SEA", "IAD")
+    assert sample.y is None
+    assert sample.kind == "distances"
+    np.testing.assert_array_equal(D, D.T)
+    np.testing.assert_array_equal(np.diag(D), 0)
+    # great circles obey the triangle inequality, up to rounding to whole miles
+    assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 2).all()
+    assert D[6, 4] == 2451
+
+
+@needs_folder
+def test_the_airports_are_the_shared_file():
+    D = table("airports10_UScitiesD.csv", skiprows=1, usecols=range(1, 11))
+    np.testing.assert_array_equal(samples.load_dataset("airports").X, D)
+
+
+@needs_folder
+def test_wine_is_the_shared_file():
+    np.testing.assert_array_equal(samples.load_dataset("wine").X, table("wine.csv", skiprows=1, usecols=range(13)))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes"), [("iris", (150, 4), 3), ("wine", (178, 13), 3), ("digits", (1797, 64), 10)]
+)
+def test_the_small_classics(name, shape, classes):
+    sample = samples.load_dataset(name)
+    assert sample.X.shape == shape
+    assert sample.X.dtype == np.float64
+    assert len(sample.label_names) == classes
+
+
+@needs_folder
+@pytest.mark.parametrize(
+    ("name", "options", "shape", "dtype"),
+    [
+        ("mnist", {"split": "test"}, (10000, 784), np.uint8),
+        ("mnist", {"split": "train"}, (60000, 784), np.uint8),
+        ("olivetti", {}, (400, 4096), np.uint8),
+        ("frey", {}, (1965, 560), np.uint8),
+        ("isomap_faces", {}, (698, 1024), np.float32),
+        ("yeast", {}, (1484, 8), np.float64),
+        ("height_weight", {}, (210, 2), np.float64),
+        ("eurodist", {}, (21, 21), np.float64),
+        ("ability", {}, (6, 6), np.float64),
+        ("harman", {}, (24, 24), np.float64),
+        ("cocktail", {"recording": "music"}, (110000, 2), np.float64),
+        ("cocktail", {"recording": "hard_speech"}, (300000, 2), np.float64),
+        ("foetal_ecg", {}, (2500, 8), np.float64),
+        ("ica_mixed", {}, (2000, 4), np.float64),
+        ("swiss_roll_fixed", {"n": 300}, (300, 3), np.float64),
+        ("swiss_roll_fixed", {"n": 1000}, (1000, 3), np.float64),
+    ],
+)
+def test_real_sets_have_their_shape_and_compact_numbers(name, options, shape, dtype):
+    X, _ = samples.load_dataset(name, **options)
+    assert X.shape == shape
+    assert X.dtype == dtype
+
+
+@needs_folder
+def test_labels_of_real_sets_count_right():
+    yeast = samples.load_dataset("yeast")
+    assert yeast.label_names[0] == "CYT"
+    assert np.bincount(yeast.y)[0] == 463
+    people = samples.load_dataset("height_weight")
+    assert dict(zip(people.label_names, np.bincount(people.y), strict=True)) == {"F": 137, "M": 73}
+    np.testing.assert_array_equal(np.bincount(samples.load_dataset("olivetti").y), 10)
+
+
+@needs_folder
+def test_the_sources_explain_the_mixtures():
+    sample = samples.load_dataset("ica_mixed")
+    sources = np.column_stack([sample.truth, np.ones(2000)])
+    fitted = sources @ np.linalg.lstsq(sources, sample.X, rcond=None)[0]
+    np.testing.assert_allclose(fitted, sample.X, atol=1e-6)
+
+
+@needs_folder
+def test_the_fixed_swiss_roll_has_the_geometry_of_the_generated_one():
+    sample = samples.load_dataset("swiss_roll_fixed")
+    order = np.argsort(sample.y)
+    steps = np.diff(sample.X[order][:, [0, 2]], axis=0)
+    assert np.linalg.norm(steps, axis=1).sum() == pytest.approx(np.ptp(sample.y), rel=1e-3)

@@ -1,0 +1,241 @@
+"""What is true of every method that places points by their distances."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, pdist
+
+import lowland
+from lowland import MDS, ClassicalMDS, SammonMapping
+from lowland.arrays.namespace import to_numpy
+from lowland.errors import DataError, DataWarning, ParameterError
+
+SCALINGS = {
+    "ClassicalMDS": ClassicalMDS,
+    "MDS": MDS,
+    "non-metric": lambda *args, **options: MDS(*args, metric_mds=False, **options),
+    "SammonMapping": SammonMapping,
+}
+each = pytest.mark.parametrize("name", SCALINGS)
+
+
+def rows(n=40, d=3, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d)) * np.linspace(3, 1, d) + 1
+
+
+# --- the caller's array ---
+
+
+@each
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_a_model_does_not_follow_what_the_caller_does_to_his_rows(name, metric, library):
+    xp = pytest.importorskip(library)
+    X, new = xp.asarray(rows()), xp.asarray(rows(5, seed=1))
+    model = SCALINGS[name](metric=metric).fit(X)
+    placed = to_numpy(model.transform(new)).copy()
+    D = to_numpy(model.dissimilarity_matrix_).copy()
+    X[...] = 0
+    np.testing.assert_array_equal(to_numpy(model.transform(new)), placed)
+    np.testing.assert_array_equal(to_numpy(model.dissimilarity_matrix_), D)
+
+
+# --- distances of new points ---
+
+
+@each
+def test_distances_of_new_points_are_checked(name):
+    X, new = rows(), rows(4, seed=1)
+    D = cdist(new, X)
+    model = SCALINGS[name](metric="precomputed").fit(cdist(X, X))
+    placed = model.transform(D)
+    for value, words in ((-1.0, r"point 3 is -1.*negative"), (np.inf, r"point 3 is inf.*infinite")):
+        wrong = D.copy()
+        wrong[2, 3] = value
+        with pytest.raises(DataError, match=words):
+            model.transform(wrong)
+    wrong[2, 3] = np.nan
+    if name in ("MDS", "non-metric"):
+        assert np.abs(model.transform(wrong) - placed).max() < 0.5
+        wrong[2] = np.nan
+        with pytest.raises(DataError, match="No distance of a new point"):
+            model.transform(wrong)
+    else:
+        with pytest.raises(DataError, match=r"point 3 is nan.*missing"):
+            model.transform(wrong)
+    with pytest.raises(DataError, match=r"distances of the new points to the 40 fitted points: an \(m, 40\) array"):
+        model.transform(D[:, :9])
+    D[1, 5] = 0.0
+    rounded = D.copy()
+    rounded[1, 5] = -1e-16
+    np.testing.assert_array_equal(model.transform(rounded), model.transform(D))
+
+
+def test_of_landmarks_only_their_distances_are_read():
+    D = cdist(rows(), rows())
+    model = ClassicalMDS(metric="precomputed", n_landmarks=10, random_state=0).fit(D)
+    point = int(model.landmarks_[4])
+    for column, wrong in ((point, True), (point + 1, False)):
+        spoilt = D.copy()
+        spoilt[7, column] = -2.0
+        assert (point + 1 not in model.landmarks_) or wrong
+        if wrong:
+            with pytest.raises(DataError, match=f"point {point} is -2"):
+                model.transform(spoilt)
+        else:
+            np.testing.assert_array_equal(model.transform(spoilt), model.embedding_)
+
+
+# --- units ---
+
+
+@each
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [
+        ("float32", 2.0**80),
+        ("float32", 2.0**-80),
+        ("float64", 2.0**-365),
+        ("float64", 2.0**600),
+        ("float64", 2.0**-600),
+    ],
+)
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_the_unit_of_the_data_does_not_matter(name, dtype, scale, given, library):
+    xp = pytest.importorskip(library)
+    X, new = rows().astype(dtype), rows(4, seed=1).astype(dtype)
+    table, asked = (cdist(X, X).astype(dtype), cdist(new, X).astype(dtype)) if given else (X, new)
+    options = {"metric": "precomputed"} if given else {}
+    plain, other = (SCALINGS[name](**options).fit(xp.asarray(table * np.asarray(c, dtype=dtype))) for c in (1.0, scale))
+    factor = 1.0 if name == "non-metric" else scale
+    loose = 1e-3 if dtype == "float32" else 1e-7
+    Z = to_numpy(plain.embedding_).astype(float)
+    assert str(other.embedding_.dtype).endswith(dtype)
+    near = {"atol": loose * np.abs(Z).max()}
+    np.testing.assert_allclose(to_numpy(other.embedding_).astype(float) / factor, Z, **near)
+    placed = [
+        to_numpy(m.transform(xp.asarray(asked * np.asarray(c, dtype=dtype)))) for m, c in ((plain, 1.0), (other, scale))
+    ]
+    np.testing.assert_allclose(placed[1].astype(float) / factor, placed[0], **near)
+    np.testing.assert_allclose(
+        to_numpy(other.dissimilarity_matrix_).astype(float) / scale, to_numpy(plain.dissimilarity_matrix_), rtol=1e-6
+    )
+    if name == "ClassicalMDS":
+        np.testing.assert_allclose(other.goodness_of_fit_, plain.goodness_of_fit_, rtol=1e-5)
+        assert other.dimensionality_ == plain.dimensionality_
+    elif name == "MDS":
+        assert other.stress1_ == pytest.approx(plain.stress1_, rel=1e-3)
+    else:
+        assert other.stress_ == pytest.approx(plain.stress_, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-180, 1e180])
+def test_the_unit_of_files_and_chunks_does_not_matter_either(scale, tmp_path):
+    X = rows()
+    np.save(tmp_path / "x.npy", X * scale)
+    Z = ClassicalMDS().fit_transform(X)
+    for source in (tmp_path / "x.npy", [X[:15] * scale, X[15:] * scale]):
+        np.testing.assert_allclose(ClassicalMDS().fit(source).embedding_ / scale, Z, atol=1e-9)
+    landmarks = {"metric": "manhattan", "n_landmarks": 20, "add_constant": True, "random_state": 0}
+    plain, other = ClassicalMDS(**landmarks).fit(X), ClassicalMDS(**landmarks).fit(tmp_path / "x.npy")
+    np.testing.assert_allclose(other.embedding_ / scale, plain.embedding_, atol=1e-9)
+    assert other.additive_constant_ / scale == pytest.approx(plain.additive_constant_)
+    lowland.save(other, tmp_path / "m.lowland")
+    again = lowland.load(tmp_path / "m.lowland").transform(X * scale)
+    np.testing.assert_allclose(again / scale, plain.embedding_, atol=1e-9)
+
+
+def test_large_measured_matrices_in_extreme_units_stay_in_double_precision(monkeypatch):
+    monkeypatch.setattr("lowland.blocks.distances.dissimilarities.SINGLE_ABOVE", 20)
+    plain, other = MDS().fit(rows()), MDS().fit(rows() * 2.0**200)
+    assert plain.dissimilarity_matrix_.dtype == np.float32
+    assert other.dissimilarity_matrix_.dtype == np.float64
+    np.testing.assert_allclose(other.embedding_ / 2.0**200, plain.embedding_, atol=1e-4)
+
+
+# --- one point, and matrices given as rows ---
+
+
+@each
+@pytest.mark.parametrize("given", [False, True])
+def test_points_that_are_one_are_told_and_lie_at_zero(name, given):
+    X = np.zeros((5, 5)) if given else np.full((5, 3), 0.1)
+    with pytest.warns(DataWarning, match="coincide"):
+        model = SCALINGS[name](2, **({"metric": "precomputed"} if given else {})).fit(X)
+    assert model.embedding_.shape == (5, 2)
+    assert (model.embedding_ == 0).all()
+    assert np.isfinite(model.transform(X + 1)).all()
+
+
+@pytest.mark.parametrize("name", ["ClassicalMDS", "MDS", "SammonMapping"])
+def test_distances_given_as_rows_are_remarked_upon(name):
+    with pytest.warns(DataWarning, match=f"{name} look like a matrix of distances"):
+        SCALINGS[name]().fit(cdist(rows(20), rows(20)))
+
+
+@each
+def test_the_rows_are_counted(name):
+    assert SCALINGS[name]().fit(rows()).n_samples_ == 40
+
+
+# --- metrics ---
+
+
+@each
+def test_arguments_that_a_metric_does_not_take(name):
+    def crow(a, b, power=2):
+        return float(np.abs(a - b).sum() ** (1 / power))
+
+    for options, words in (
+        ({"metric": "euclidean", "metric_params": {"p": 3}}, "'euclidean' takes no arguments, not 'p'"),
+        ({"metric": "minkowski", "metric_params": {"q": 3}}, "'minkowski' takes p and w, not 'q'"),
+        ({"metric": "minkowski", "metric_params": {"p": -1}}, "above 0"),
+        ({"metric": "precomputed", "metric_params": {"p": 3}}, "'precomputed' takes no arguments"),
+        ({"metric": crow, "metric_params": {"speed": 3}}, "'crow' cannot be called.*speed"),
+        ({"metric": "nan_euclidean"}, r"no metric 'nan_euclidean'.*pairwise_distances\(X, metric='nan_euclidean'\)"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            SCALINGS[name](**options).fit(rows())
+    SCALINGS[name](metric=crow, metric_params={"power": 1}).fit(rows(10))
+
+
+@each
+def test_a_function_that_returns_nan_is_told(name):
+    def crow(a, b):
+        return float("nan") if a[0] > 2 > b[0] else float(np.abs(a - b).sum())
+
+    with pytest.raises(DataError, match="metric 'crow' returned nan for the rows"):
+        SCALINGS[name](metric=crow).fit(rows())
+
+
+@each
+@pytest.mark.parametrize("metric", ["hamming", "jaccard", "canberra", "chebyshev", lambda a, b: float(a[0] != b[0])])
+def test_new_rows_with_gaps_are_refused_by_every_metric(name, metric):
+    X = np.round(rows())
+    model = SCALINGS[name](1, metric=metric).fit(X)
+    new = X[:3].copy()
+    new[1, 2] = np.nan
+    with pytest.raises(DataError, match=r"NaN \(1 value\) in column 2"):
+        model.transform(new)
+
+
+@each
+def test_a_frame_whose_rows_are_in_another_order_than_its_columns_is_refused(name):
+    pandas = pytest.importorskip("pandas")
+    names = list("abcdefghij")
+    D = pandas.DataFrame(cdist(rows(10), rows(10)), index=names, columns=names)
+    shuffled = D.loc[["b", "a", *names[2:]]]
+    with pytest.raises(DataError, match="order of its columns"):
+        SCALINGS[name](metric="precomputed").fit(shuffled)
+    model = SCALINGS[name](metric="precomputed").fit(D)
+    with pytest.raises(DataError, match="same order"):
+        model.transform(D[names[::-1]])
+
+
+def test_distances_are_kept_whatever_the_metric():
+    """What each metric says of new rows is what it said of the same rows when they were fitted."""
+    X = np.abs(rows())
+    for metric in ("seuclidean", "mahalanobis", "canberra", "braycurtis"):
+        model = ClassicalMDS(metric=metric).fit(X)
+        np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-10)
+    assert pdist(model.embedding_).max() > 0

@@ -1,0 +1,496 @@
+"""Measures of neighbourhoods: definitions in plain numpy, scikit-learn, laws, samples, and what cannot be."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy.spatial.distance import cdist
+from sklearn.manifold import trustworthiness as theirs
+
+import lowland
+from lowland import quality
+from lowland.blocks.neighbors import ranks as blocks
+from lowland.blocks.neighbors.exact_search import over_blocks
+from lowland.blocks.neighbors.ranks import Shuffled, Side
+from lowland.data import load_dataset
+from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.kernels import ranks as kernels
+from lowland.quality.original_space import HighSide
+from lowland.run.local import LocalRun
+
+
+def exact_powers(X):
+    """Squared distances, summed over the columns in their order as all kernels do."""
+    X = np.asarray(X, dtype=np.float64)
+    D = np.zeros((len(X), len(X)))
+    for column in X.T:
+        D += (column[:, None] - column[None, :]) ** 2
+    return D
+
+
+def rank_twin(X, around=False):
+    """Which neighbour of row i point j is, the row itself 0; ties by index, or by who follows sooner on the row."""
+    D, n = exact_powers(X), len(X)
+    ranks = np.zeros((n, n), dtype=int)
+    for i in range(n):
+        others = [j for j in np.lexsort(((np.arange(n) - i * around) % n, D[i])) if j != i]
+        ranks[i, others] = np.arange(1, n)
+    return ranks
+
+
+def shuffled_twin(Z):
+    """The same of an embedding, of which the points are shuffled first."""
+    points = Shuffled.of(Side(Z)).points
+    ranks = np.empty((len(Z), len(Z)), dtype=int)
+    ranks[np.ix_(points, points)] = rank_twin(Z[points], around=True)
+    return ranks
+
+
+def trust_twin(rho, r, k):
+    near, n = (r <= k) & (r > 0), len(r)
+    return 1 - 2 / (n * k * (2 * n - 3 * k - 1)) * np.maximum(rho - k, 0)[near].sum()
+
+
+def rank_error_twin(rho, r, k):
+    near, n = (r <= k) & (r > 0), len(r)
+    worst = n * sum(abs(n - 2 * j) / j for j in range(1, k + 1))
+    return (np.abs(rho - r)[near] / r[near]).sum() / worst
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    X = np.random.default_rng(0).standard_normal((300, 20)) * np.linspace(3, 0.3, 20)
+    return X, X[:, :2] + 0.2 * np.sin(X[:, 2:4])
+
+
+# --- ranks
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [2, 17, 40])
+@pytest.mark.parametrize("lattice", [False, True])
+def test_ranks_by_counting_are_those_of_sorting(kind, d, lattice, monkeypatch):
+    monkeypatch.setattr(blocks, "_TILE", 64)  # several products, and a last one that is smaller
+    rng = np.random.default_rng(d)
+    X = (rng.integers(0, 3, (150, d)) if lattice else rng.standard_normal((150, d)) + 5).astype(kind)
+    X[100:110] = X[:10]  # twins
+    targets = rng.integers(0, 149, (150, 6))
+    targets += targets >= np.arange(150)[:, None]  # not the row itself
+    run, rows = LocalRun(), np.array([3, 149, 40, 105])
+    for around in (False, True):
+        side, ranks = Side(X, around=around), rank_twin(X, around)
+        expected = np.take_along_axis(ranks, targets, axis=1)
+        np.testing.assert_array_equal(side.ranks(targets, run), expected)
+        np.testing.assert_array_equal(side.ranks(targets[rows], run, rows), expected[rows])
+        np.testing.assert_array_equal(side.all_ranks(rows), ranks[rows])
+        with lowland.config(threads=1):
+            np.testing.assert_array_equal(side.ranks(targets, LocalRun()), expected)
+
+
+@pytest.mark.parametrize("d", [3, 30])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("lattice", [False, True])
+def test_ranks_and_nearest_from_the_same_products_are_those_of_sorting(d, kind, lattice, monkeypatch):
+    """Columns that are the same in all points, ties and twins included: rows that candidates leave unsure as well."""
+    monkeypatch.setattr(blocks, "_TILE", 64)
+    rng = np.random.default_rng(d)
+    X = (rng.integers(0, 2, (150, d)) if lattice else rng.standard_normal((150, d)) - 7).astype(kind)
+    X[:, 1], X[100:130] = 0.1, X[50]
+    targets = (np.arange(150)[:, None] + [1, 50, 75]) % 150
+    for around in (False, True):
+        ranks = rank_twin(X, around)
+        near = np.argsort(np.where(ranks == 0, 1000, ranks), axis=1)[:, :5]
+        for rows in (None, np.array([149, 3, 105])):
+            chosen = slice(None) if rows is None else rows
+            found = Side(X, around=around).ranks_and_nearest(targets[chosen], 5, LocalRun(), rows)
+            np.testing.assert_array_equal(found[0], np.take_along_axis(ranks, targets, axis=1)[chosen])
+            np.testing.assert_array_equal(found[1], near[chosen])
+
+
+@pytest.mark.parametrize("k", [1, 6, 59])
+def test_a_shuffled_side_breaks_ties_in_an_order_of_its_own(k, rng, monkeypatch):
+    X = rng.integers(0, 3, (60, 2)).astype(float)
+    expected, run, rows = shuffled_twin(X), LocalRun(), np.array([50, 2, 31])
+    near = np.argsort(np.where(expected == 0, 1000, expected), axis=1)[:, :k]
+    for threads in (1, 3):
+        with lowland.config(threads=threads):
+            side = Shuffled.of(Side(X))
+            np.testing.assert_array_equal(side.nearest(k, run), near)
+            np.testing.assert_array_equal(side.nearest(k, run, rows), near[rows])
+            np.testing.assert_array_equal(side.ranks(near, run), np.tile(np.arange(1, k + 1), (60, 1)))
+            np.testing.assert_array_equal(side.ranks(near[rows], run, rows), np.tile(np.arange(1, k + 1), (3, 1)))
+            np.testing.assert_array_equal(side.order(rows)[:, :k], near[rows])
+        monkeypatch.setattr(blocks, "_PAIRS", 180)  # three rows at a time
+
+
+def test_products_that_tell_nothing_apart_give_way_to_comparing():
+    """One row so far away that the others are equal beside it, in single and in double precision."""
+    rng = np.random.default_rng(0)
+    for far in (1e6, 1e14):
+        X = rng.standard_normal((120, 20))
+        X[7] = far
+        targets = (np.arange(120)[:, None] + [1, 5]) % 120
+        expected = np.take_along_axis(rank_twin(X), targets, axis=1)
+        np.testing.assert_array_equal(Side(X).ranks(targets, LocalRun()), expected)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "cosine", "hamming", "precomputed", lambda a, b: abs(a - b).max()])
+def test_ranks_in_any_metric(metric, rng):
+    X = rng.standard_normal((40, 18))
+    names = {"manhattan": "cityblock", "precomputed": "euclidean"}
+    D = cdist(X, X, metric if callable(metric) else names.get(metric, metric))
+    side = Side(cdist(X, X) if metric == "precomputed" else X, metric)
+    targets = side.nearest(3, LocalRun())
+    expected = np.argsort(np.where(np.eye(40, dtype=bool), np.inf, D), axis=1, kind="stable")[:, :3]
+    np.testing.assert_array_equal(targets, expected)
+    np.testing.assert_array_equal(side.ranks(targets, LocalRun()), np.tile([1, 2, 3], (40, 1)))
+    np.testing.assert_allclose(side.distances(np.arange(40)), D, atol=1e-12)
+
+
+def test_kernels_of_orders_against_numpy(rng):
+    D = rng.integers(0, 5, (6, 30)).astype(float)
+    own = np.arange(6)
+    out = np.empty((6, 29), dtype=np.int32)
+    for around in (True, False):
+        kernels.settle_orders(D, own, around, np.argsort(D, axis=1), out)
+        for i in range(6):
+            sorted_ = np.lexsort(((np.arange(30) - around * i) % 30, D[i]))
+            np.testing.assert_array_equal(out[i], sorted_[sorted_ != i])
+    ranks = np.empty((6, 30), dtype=np.int32)
+    kernels.ranks_of_orders(out, ranks)
+    np.testing.assert_array_equal(np.take_along_axis(ranks, out.astype(int), axis=1), np.tile(np.arange(1, 30), (6, 1)))
+    assert kernels.rank_by_counting.targetoptions["nogil"]
+
+
+# --- definitions
+
+
+@pytest.mark.parametrize("k", [1, 5, 20, 149])
+def test_definitions(cloud, k):
+    X, Z = cloud
+    rho, r, n = rank_twin(X), rank_twin(Z), len(X)
+    assert quality.trustworthiness(X, Z, k).value == pytest.approx(trust_twin(rho, r, k), abs=1e-14)
+    assert quality.continuity(X, Z, k).value == pytest.approx(trust_twin(r, rho, k), abs=1e-14)
+    both = quality.trustworthiness_and_continuity(X, Z, k)
+    assert [m.value for m in both] == [quality.trustworthiness(X, Z, k).value, quality.continuity(X, Z, k).value]
+    false, missed = quality.mean_relative_rank_errors(X, Z, k)
+    assert false.value == pytest.approx(rank_error_twin(rho, r, k), abs=1e-14)
+    assert missed.value == pytest.approx(rank_error_twin(r, rho, k), abs=1e-14)
+    shared = ((rho <= k) & (r <= k) & (r > 0)).sum() / (n * k)
+    assert quality.lcmc(X, Z, k).value == pytest.approx(shared - k / (n - 1), abs=1e-14)
+    curves = quality.co_ranking(X, Z)
+    assert curves.q_nx[k - 1] == pytest.approx(shared, abs=1e-14)
+    assert curves.lcmc[k - 1] == pytest.approx(shared - k / (n - 1), abs=1e-14)
+    assert curves.r_nx[k - 1] == pytest.approx(((n - 1) * shared - k) / (n - 1 - k), abs=1e-13)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_trustworthiness_is_that_of_scikit_learn(d, kind, rng):
+    X = rng.standard_normal((400, d)).astype(kind)
+    Z = X[:, :2].copy()
+    for k in (1, 5, 50):
+        expected = theirs(X.astype(np.float64), Z, n_neighbors=k)
+        assert quality.trustworthiness(X, Z, k).value == pytest.approx(expected, abs=1e-12)
+    expected = theirs(X.astype(np.float64), Z, n_neighbors=5, metric="cosine")
+    assert quality.trustworthiness(X, Z, 5, metric="cosine").value == pytest.approx(expected, abs=1e-12)
+    D = cdist(X.astype(np.float64), X.astype(np.float64))
+    assert quality.trustworthiness(D, Z, metric="precomputed").value == quality.trustworthiness(X, Z).value
+
+
+def test_area_and_matrix_say_the_same(cloud):
+    X, Z = cloud
+    n, Q = len(X), quality.co_ranking_matrix(X, Z)
+    assert Q.sum() == n * (n - 1)
+    np.testing.assert_array_equal(Q.sum(axis=0), n)
+    curves = quality.co_ranking(X, Z)
+    shared = np.array([Q[:k, :k].sum() for k in range(1, n - 1)]) / n
+    np.testing.assert_allclose(curves.q_nx, shared / curves.k, atol=1e-14)
+    weights = 1 / curves.k
+    expected = (curves.r_nx * weights).sum() / weights.sum()
+    assert curves.area.value == pytest.approx(expected, abs=1e-12)
+    assert quality.r_nx_area(X, Z).value == curves.area.value
+    assert curves.k_max == np.argmax(curves.lcmc) + 1
+    np.testing.assert_array_equal(quality.co_ranking_matrix(Z, X), Q.T)
+
+
+def test_each_row_makes_the_mean(cloud):
+    X, Z = cloud
+    for found in (
+        quality.trustworthiness(X, Z, per_row=True),
+        quality.continuity(X, Z, per_row=True),
+        *quality.mean_relative_rank_errors(X, Z, per_row=True),
+        quality.lcmc(X, Z, per_row=True),
+        quality.r_nx_area(X, Z, per_row=True),
+    ):
+        assert found.per_row.shape == (300,)
+        assert found.per_row.dtype == np.float64
+        assert found.per_row.mean() == pytest.approx(found.value, abs=1e-12)
+        assert (found.low, found.high, found.sample, found.left_out) == (None, None, None, 0)
+
+
+# --- laws
+
+
+clouds = arrays.arrays(
+    np.float64, st.tuples(st.integers(12, 25), st.integers(1, 4)), elements=st.integers(-8, 8).map(float)
+).filter(lambda A: len(np.unique(A, axis=0)) > 1)
+
+
+@given(clouds, st.integers(1, 5), st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_definitions_hold_with_ties(X, k, seed):
+    Z = np.random.default_rng(seed).integers(0, 4, (len(X), 2)).astype(float)
+    if (Z[0] == Z).all():
+        return
+    rho, r, n = rank_twin(X), shuffled_twin(Z), len(X)
+    trust, cont = quality.trustworthiness(X, Z, k), quality.continuity(X, Z, k)
+    assert trust.value == pytest.approx(trust_twin(rho, r, k), abs=1e-14)
+    assert cont.value == pytest.approx(trust_twin(r, rho, k), abs=1e-14)
+    assert [m.value for m in quality.trustworthiness_and_continuity(X, Z, k)] == [trust.value, cont.value]
+    assert 0 <= trust.value <= 1
+    for found, expected in zip(quality.mean_relative_rank_errors(X, Z, k), [(rho, r), (r, rho)], strict=True):
+        assert found.value == pytest.approx(rank_error_twin(*expected, k), abs=1e-14)
+    Q = np.zeros((n, n), dtype=int)
+    np.add.at(Q, (rho, r), 1)
+    np.testing.assert_array_equal(quality.co_ranking_matrix(X, Z), Q[1:, 1:])
+    assert quality.lcmc(X, Z, k).value == pytest.approx(Q[1 : k + 1, 1 : k + 1].sum() / (n * k) - k / (n - 1))
+    assert quality.co_ranking(X, Z).q_nx[k - 1] == pytest.approx(Q[1 : k + 1, 1 : k + 1].sum() / (n * k))
+
+
+def at_chance(X, Z, k):
+    """Trustworthiness and continuity less what random ranks have, LCMC and the area: all 0 by chance."""
+    n = len(X)
+    beyond = (n - 1 - k) * (n - k) / 2 / (n - 1)  # the excess of a random rank
+    both = quality.trustworthiness_and_continuity(X, Z, k)
+    expected = 1 - 2 * beyond / (2 * n - 3 * k - 1)
+    return [*(m.value - expected for m in both), quality.lcmc(X, Z, k).value, quality.r_nx_area(X, Z).value]
+
+
+@pytest.mark.parametrize("rows_in_order", [False, True])
+def test_unrelated_sides_full_of_ties_are_at_chance(rows_in_order):
+    """Both sides have few values, so that the order of ties decides nearly all: the two must have nothing in common."""
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, Z = rng.integers(0, 2, (300, 3)) * 1.0, rng.integers(0, 2, (300, 2)) * 1.0
+        if rows_in_order:  # rows that follow on each other are alike
+            X = X[np.lexsort(X.T)]
+        found.append(at_chance(X, Z, 10))
+    assert np.abs(np.mean(found, axis=0)).max() < 0.005
+    assert np.abs(found).max() < 0.03
+
+
+@given(clouds, st.integers(1, 5))
+@settings(max_examples=30, deadline=None)
+def test_a_perfect_embedding_is_perfect_but_for_ties(X, k):
+    """Points are shaken, so that no two distances are equal."""
+    X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+    assert quality.trustworthiness(X, 4 * X, k).value == 1
+    assert quality.continuity(X, X / 2, k).value == 1
+    assert [m.value for m in quality.mean_relative_rank_errors(X, X / 2, k)] == [0, 0]
+    curves = quality.co_ranking(X, X)
+    np.testing.assert_array_equal(curves.q_nx, 1)
+    assert curves.area.value == pytest.approx(1, abs=1e-12)
+
+
+def test_twins_that_are_all_among_the_nearest_cost_nothing():
+    """Groups of four equal rows: the three others are the nearest in whichever order, and the next 4 as well."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((40, 3)), 4, axis=0)
+    for k in (3, 7, 11):
+        assert [m.value for m in quality.trustworthiness_and_continuity(X, 2 * X, k)] == [1, 1]
+        assert quality.lcmc(X, X, k).value == pytest.approx(1 - k / 159)
+    assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is not told
+
+
+def test_equal_sides_score_what_ties_leave_to_be_known():
+    """Cells of c equal rows share k/(c - 1) of k neighbours by chance, and no embedding can be told to do better."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((12, 3)), 41, axis=0)
+    n, k = len(X), 10
+    assert quality.lcmc(X, X, k).value + k / (n - 1) == pytest.approx(k / 40, abs=0.01)
+    beyond = sum(max(0, rank - k) for rank in range(1, 41)) / 40
+    both = quality.trustworthiness_and_continuity(X, X, k)
+    assert [m.value for m in both] == pytest.approx([1 - 2 * beyond / (2 * n - 3 * k - 1)] * 2, abs=0.001)
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_turn_scale_and_shift_do_not_matter(cloud, k, rng):
+    X, Z = cloud
+    turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    other = 1e-3 * (Z @ turn) + 7
+    for measure in (quality.trustworthiness, quality.continuity, quality.lcmc):
+        assert measure(X, other, k).value == pytest.approx(measure(X, Z, k).value, abs=1e-12)
+    assert quality.r_nx_area(X, other).value == pytest.approx(quality.r_nx_area(X, Z).value, abs=1e-12)
+
+
+def test_chance_gives_nothing(rng):
+    X, Z = rng.standard_normal((2000, 5)), rng.standard_normal((2000, 2))
+    assert abs(quality.r_nx_area(X, Z).value) < 0.005
+    assert abs(quality.lcmc(X, Z, 20).value) < 0.005
+    assert quality.trustworthiness(X, Z, 20).value == pytest.approx(0.5, abs=0.02)
+
+
+# --- samples
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_intervals_of_samples_hold_the_value_of_all_rows(seed):
+    digits = load_dataset("digits")
+    Z = lowland.PCA(2).fit_transform(digits.X)
+    whole = {
+        quality.trustworthiness: quality.trustworthiness(digits.X, Z).value,
+        quality.continuity: quality.continuity(digits.X, Z).value,
+        quality.lcmc: quality.lcmc(digits.X, Z).value,
+        quality.r_nx_area: quality.r_nx_area(digits.X, Z).value,
+    }
+    for measure, value in whole.items():
+        found = measure(digits.X, Z, sample=200, random_state=seed)
+        assert found.sample == 200
+        assert found.low < found.value < found.high
+        assert found.low - 0.005 < value < found.high + 0.005
+    curves = quality.co_ranking(digits.X, Z, sample=200, random_state=seed)
+    exact = quality.co_ranking(digits.X, Z)
+    inside = (curves.r_nx_low <= exact.r_nx) & (exact.r_nx <= curves.r_nx_high)
+    assert inside.mean() > 0.7
+    assert exact.r_nx_low is None
+
+
+def test_intervals_cover_as_often_as_they_say(cloud):
+    X, Z = cloud
+    value = quality.trustworthiness(X, Z, 10).value
+    found = [quality.trustworthiness(X, Z, 10, sample=60, random_state=seed) for seed in range(60)]
+    assert np.mean([m.low <= value <= m.high for m in found]) > 0.85
+    assert np.mean([m.value for m in found]) == pytest.approx(value, abs=0.005)  # each row has the same chance
+
+
+def test_a_sample_that_is_not_smaller_is_all_rows(cloud):
+    X, Z = cloud
+    assert quality.trustworthiness(X, Z, sample=300).low is None
+    found = quality.trustworthiness(X, Z, sample=50, per_row=True)
+    assert np.isfinite(found.per_row).sum() == 50
+    assert np.nanmean(found.per_row) == pytest.approx(found.value)
+    assert found.value == quality.trustworthiness(X, Z, sample=50).value
+    assert "50 rows" in str(found)
+    assert f"{found.low:.6g} to" in str(found)
+
+
+def test_many_rows_are_sampled_unless_told(monkeypatch, cloud):
+    X, Z = cloud
+    monkeypatch.setattr("lowland.quality.neighborhoods.rank_measures.COUNTED", 300 * 10)
+    monkeypatch.setattr("lowland.quality.inputs.drawn_rows.__defaults__", (None, 40))
+    assert quality.trustworthiness(X, Z).sample == 40
+    assert quality.trustworthiness(X, Z, sample=None).sample is None
+
+
+def test_ranks_that_are_too_many_to_keep_are_found_again(cloud, monkeypatch):
+    X, Z = cloud
+    kept = quality.co_ranking(X, Z)
+    monkeypatch.setattr("lowland.quality.original_space.KEPT_BYTES", 0)
+    monkeypatch.setattr("lowland.quality.original_space._BLOCK", 300 * 70)
+    np.testing.assert_array_equal(quality.co_ranking(X, Z).q_nx, kept.q_nx)
+
+
+def test_curves_of_many_blocks_are_added_as_they_come(cloud, monkeypatch):
+    def nothing_kept(*work):
+        assert set(over_blocks(*work)) == {None}
+
+    X, Z = cloud
+    once = quality.co_ranking(X, Z, sample=200)
+    monkeypatch.setattr("lowland.quality.original_space._BLOCK", 300)  # a row at a time
+    monkeypatch.setattr("lowland.quality.neighborhoods.rank_measures.over_blocks", nothing_kept)
+    again = quality.co_ranking(X, Z, sample=200)
+    np.testing.assert_array_equal(again.q_nx, once.q_nx)
+    np.testing.assert_array_equal(again.r_nx_low, once.r_nx_low)
+    with lowland.config(threads=3):
+        np.testing.assert_array_equal(quality.co_ranking(X, Z, sample=200).r_nx_low, once.r_nx_low)
+
+
+def test_a_high_side_is_made_once(cloud, monkeypatch):
+    X, Z = cloud
+    high = HighSide.of(X, sample=100)
+    first = quality.co_ranking(high, Z)
+    monkeypatch.setattr(Side, "all_ranks", None)  # would be called again
+    assert quality.co_ranking(high, Z).area.value == first.area.value
+    assert first.sample == 100
+    with pytest.raises(ParameterError, match="pass it to evaluate"):
+        quality.trustworthiness(high, Z)
+
+
+# --- rows without coordinates, and what cannot be
+
+
+def test_rows_without_coordinates_are_left_out_and_told(cloud):
+    X, Z = cloud
+    holes = Z.copy()
+    holes[[4, 70]] = np.nan
+    kept = ~np.isnan(holes[:, 0])
+    for measure in (quality.trustworthiness, quality.continuity, quality.lcmc, quality.r_nx_area):
+        found = measure(X, holes, per_row=True)
+        assert found.value == measure(X[kept], Z[kept]).value
+        assert found.left_out == 2
+        assert np.isnan(found.per_row[[4, 70]]).all()
+        assert np.isfinite(found.per_row[kept]).all()
+        assert "2 without coordinates" in str(found)
+    D = cdist(X, X)
+    assert quality.trustworthiness(D, holes, metric="precomputed").left_out == 2
+    high = HighSide.of(X)
+    assert quality.co_ranking(high, holes).area.value == quality.co_ranking(X[kept], Z[kept]).area.value
+
+
+def test_tensors_frames_and_files(cloud, tmp_path):
+    torch = pytest.importorskip("torch")
+    pandas = pytest.importorskip("pandas")
+    X, Z = cloud
+    expected = quality.trustworthiness(X, Z).value
+    assert quality.trustworthiness(torch.tensor(X), torch.tensor(Z)).value == expected
+    assert quality.trustworthiness(pandas.DataFrame(X), pandas.DataFrame(Z)).value == expected
+    np.save(tmp_path / "x.npy", X)
+    assert quality.trustworthiness(tmp_path / "x.npy", Z).value == expected
+
+
+MEASURES = (
+    quality.trustworthiness, quality.continuity, quality.lcmc, quality.r_nx_area, quality.mean_relative_rank_errors,
+    quality.raw_stress, quality.normalized_stress, quality.sammon_stress, quality.shepard, quality.residual_variance,
+    quality.evaluate,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda f: f.__name__)
+def test_what_cannot_be_is_said(measure, cloud):
+    X, Z = cloud
+    with pytest.raises(DataError, match=r"X has 300 rows and Z has 299\. Pass the coordinates"):
+        measure(X, Z[:-1])
+    with pytest.raises(DataError, match="All rows of Z are equal"):
+        measure(X, np.ones((300, 2)))
+    with pytest.raises(DataError, match="All rows of X are equal"):
+        measure(np.ones((300, 2)), Z)
+    with pytest.raises(DataError, match="0 of the 300 rows of Z have coordinates"):
+        measure(X, np.full((300, 2), np.nan))
+    with pytest.raises(DataError, match="infinite coordinates"):
+        measure(X, np.where(np.eye(300, 2) > 0, np.inf, Z))
+    with pytest.raises(DataError, match="NaN"):
+        measure(np.where(np.eye(300, 20) > 0, np.nan, X), Z)
+    with pytest.raises(ParameterError, match="sample=3: give a whole number of at least 20"):
+        measure(X, Z, sample=3)
+    with pytest.raises(ParameterError, match="no metric 'bent'"):
+        measure(X, Z, metric="bent")
+    import scipy.sparse
+
+    with pytest.raises(DataTypeError, match="Sparse rows"):
+        measure(scipy.sparse.csr_array(X), Z)
+
+
+def test_too_many_neighbours_are_refused(cloud):
+    X, Z = cloud
+    with pytest.raises(
+        ParameterError, match=r"n_neighbors=150: there are 300 rows with coordinates\. Choose at most 149"
+    ):
+        quality.trustworthiness(X, Z, 150)
+    with pytest.raises(ParameterError, match="Choose at most 149"):
+        quality.evaluate(X, Z, n_neighbors=200)
+    with pytest.raises(ParameterError, match="Choose at most 299"):
+        quality.lcmc(X, Z, 300)
+    for k in (0, True, 2.5):
+        with pytest.raises(ParameterError, match="whole number of at least 1"):
+            quality.continuity(X, Z, k)

@@ -1,0 +1,308 @@
+"""All measures at once, stability under resampling, and what a measure says."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.spatial import procrustes
+from scipy.spatial.distance import cdist
+
+import lowland
+from lowland import quality
+from lowland.blocks.neighbors.ranks import Side
+from lowland.data import load_dataset
+from lowland.errors import DataError, DataTypeError, ParameterError
+from lowland.quality.procrustes import Procrustes
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_dataset("iris")
+
+
+def test_judge_gives_what_each_measure_gives(iris):
+    pca = lowland.PCA(2).fit(iris.X)
+    Z = pca.transform(iris.X)
+    found = {m.name: m for m in quality.evaluate(iris.X, Z, iris.y, model=pca, n_neighbors=7)}
+    false, missed = quality.mean_relative_rank_errors(iris.X, Z, 7)
+    diagram = quality.shepard(iris.X, Z)
+    alone = (
+        quality.trustworthiness(iris.X, Z, 7), quality.continuity(iris.X, Z, 7), false, missed,
+        quality.lcmc(iris.X, Z, 7), quality.r_nx_area(iris.X, Z), quality.normalized_stress(iris.X, Z),
+        quality.sammon_stress(iris.X, Z), diagram.spearman, diagram.pearson, quality.residual_variance(iris.X, Z),
+        quality.neighborhood_hit(Z, iris.y, 7), quality.nearest_neighbor_accuracy(Z, iris.y, 7),
+        quality.silhouette(Z, iris.y), quality.reconstruction_error(pca, iris.X), quality.explained_variance_fraction(pca, iris.X),
+    )  # fmt: skip
+    for measure in alone:
+        assert found[measure.name].value == pytest.approx(measure.value, abs=1e-13), measure.name
+        assert found[measure.name].better == measure.better
+    in_data = quality.nearest_neighbor_accuracy(iris.X, iris.y, 7).value
+    assert found["nearest-neighbour accuracy in the data"].value == in_data
+    assert len(found) == len(alone) + 1
+    assert len(quality.evaluate(iris.X, Z)) == 11
+
+
+def test_what_cannot_be_told_is_said_and_the_rest_given(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    with pytest.warns(lowland.errors.DataWarning, match=r"down and back is not measured\. A Isomap has no way back"):
+        assert len(quality.evaluate(iris.X, Z, model=lowland.Isomap(2, n_neighbors=50).fit(iris.X))) == 11
+    with pytest.warns(lowland.errors.DataWarning, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
+        quality.evaluate(iris.X, Z, model=lowland.KernelPCA(2).fit(iris.X))
+
+
+def test_where_all_distances_are_equal_stresses_are_left():
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((60, 60)))[0]  # equal but for rounding
+    y = np.arange(60) % 2
+    for X in (np.eye(60), 1e-200 * np.eye(60), turn):
+        with pytest.warns(lowland.errors.DataWarning, match="All distances are equal in the data: no row is nearer"):
+            found = {m.name: m.value for m in quality.evaluate(X, X[:, :2], y)}
+        expected = [
+            "normalized stress",
+            "Sammon stress",
+            "neighbourhood hit",
+            "nearest-neighbour accuracy",
+            "silhouette",
+        ]
+        assert list(found) == expected
+        assert found["normalized stress"] == quality.normalized_stress(X, X[:, :2]).value
+    with pytest.warns(lowland.errors.DataWarning, match="equal in the embedding"):
+        names = [m.name for m in quality.evaluate(rng.standard_normal((60, 3)), np.eye(60), y)]
+    assert "nearest-neighbour accuracy in the data" in names
+    assert "trustworthiness" not in names
+    with pytest.raises(DataError, match="All distances are equal in the embedding"):
+        quality.shepard(rng.standard_normal((60, 3)), np.eye(60))
+
+
+def test_rows_left_out_need_no_label(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    Z[[3, 77]] = np.nan
+    kept = np.isfinite(Z[:, 0])
+    labels = {"nan": np.where(kept, iris.y, np.nan), "none": np.where(kept, iris.y.astype(str), None)}
+    for y in labels.values():
+        for sample in ("auto", 60):
+            found = quality.evaluate(iris.X, Z, y, sample=sample)
+            assert {m.left_out for m in found} == {2}
+        high = quality.HighSide.of(iris.X, labels=y)
+        assert [m.value for m in quality.evaluate(high, Z, y)] == pytest.approx(
+            [m.value for m in quality.evaluate(iris.X[kept], Z[kept], iris.y[kept])]
+        )
+        with pytest.raises(DataError, match="2 rows without a label"):
+            quality.evaluate(iris.X, lowland.PCA(2).fit_transform(iris.X), y)
+
+
+def test_choices_that_contradict_a_high_side_are_refused(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    high = quality.HighSide.of(iris.X, metric="manhattan", sample=50, random_state=2)
+    plain = quality.evaluate(high, Z)
+    same = quality.evaluate(high, Z, metric="manhattan", sample=50, random_state=2)
+    assert [m.value for m in same] == [m.value for m in plain]
+    for contrary in ({"metric": "cosine"}, {"sample": 60}, {"sample": None}, {"random_state": 3}):
+        (name,) = contrary
+        for measure in (quality.evaluate, quality.co_ranking, quality.normalized_stress, quality.shepard):
+            with pytest.raises(ParameterError, match=f"{name}=.* this HighSide was made with {name}="):
+                measure(high, Z, **contrary)
+    with pytest.raises(ParameterError, match="this HighSide was made with metric='manhattan'"):
+        quality.co_ranking_matrix(high, Z, metric="cosine")
+    with pytest.raises(ParameterError, match="looks at 50 of 150 rows"):
+        quality.co_ranking_matrix(high, Z)
+    whole = quality.HighSide.of(iris.X, metric="manhattan")
+    np.testing.assert_array_equal(
+        quality.co_ranking_matrix(whole, Z), quality.co_ranking_matrix(iris.X, Z, metric="manhattan")
+    )
+
+
+def test_the_high_side_is_prepared_once(iris, monkeypatch):
+    high = quality.HighSide.of(iris.X, labels=iris.y)
+    first = quality.evaluate(high, lowland.PCA(2).fit_transform(iris.X), iris.y)
+    counted = []
+    ranks = Side.all_ranks
+    monkeypatch.setattr(Side, "all_ranks", lambda self, rows: (counted.append(len(rows)), ranks(self, rows))[1])
+    again = quality.evaluate(high, lowland.PCA(2).fit_transform(iris.X), iris.y)
+    assert [m.value for m in again] == [m.value for m in first]
+    assert counted == []
+    assert len(quality.evaluate(high, lowland.PCA(1).fit_transform(iris.X))) == 11
+
+
+def test_a_sample_has_intervals_and_even_shares_of_the_classes():
+    digits = load_dataset("digits")
+    high = quality.HighSide.of(digits.X, labels=digits.y, sample=100)
+    drawn = np.bincount(digits.y[high.places], minlength=10)
+    np.testing.assert_allclose(drawn, 100 * np.bincount(digits.y) / len(digits.y), atol=1.01)
+    found = quality.evaluate(high, lowland.PCA(2).fit_transform(digits.X), digits.y)
+    assert all(m.sample == 100 for m in found)
+    assert all(m.low <= m.value <= m.high for m in found)
+
+
+def test_rows_without_coordinates(iris):
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    Z[10] = np.nan
+    found = quality.evaluate(iris.X, Z, iris.y)
+    assert {m.left_out for m in found} == {1}
+    kept = np.arange(150) != 10
+    alone = quality.evaluate(iris.X[kept], Z[kept], iris.y[kept])
+    assert [m.value for m in found] == [m.value for m in alone]
+
+
+def test_a_good_embedding_is_judged_better_than_noise(iris, rng):
+    good = quality.evaluate(iris.X, lowland.PCA(2).fit_transform(iris.X), iris.y)
+    bad = quality.evaluate(iris.X, rng.standard_normal((150, 2)), iris.y)
+    for a, b in zip(good, bad, strict=True):
+        if a.name != "nearest-neighbour accuracy in the data":
+            assert a.value > b.value if a.better == "higher" else a.value < b.value, a.name
+
+
+def test_judging_the_embedding_of_a_largest_part():
+    X = np.concatenate([load_dataset("swiss_roll", n=200).X, load_dataset("swiss_roll", n=30).X + 500])
+    with pytest.warns(lowland.errors.DataWarning, match="falls"):
+        Z = lowland.Isomap(2, disconnected="largest").fit_transform(X)
+    assert quality.trustworthiness(X, Z).left_out == 30
+
+
+# --- stability
+
+
+def test_procrustes_is_that_of_scipy(rng):
+    A, B = rng.standard_normal((2, 30, 3))
+    laid = Procrustes.onto(A, B)
+    assert 1 - laid.explained == pytest.approx(procrustes(B, A)[2])
+    left = np.sum((laid(A) - B) ** 2) / np.sum((B - B.mean(axis=0)) ** 2)
+    assert left == pytest.approx(1 - laid.explained)
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    same = Procrustes.onto(4 * A @ turn - 1, A)
+    assert same.explained == pytest.approx(1)
+    assert same.scale == pytest.approx(0.25)
+    np.testing.assert_allclose(same(4 * A @ turn - 1), A, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-90, 1e80, 1e200, 1e307])
+def test_procrustes_of_the_smallest_and_the_largest_clouds_is_that_of_ordinary_ones(size, rng):
+    A, B = rng.uniform(-1, 1, (2, 30, 3))
+    plain, laid = Procrustes.onto(A, B), Procrustes.onto(size * A, size * B)
+    assert laid.explained == pytest.approx(plain.explained)
+    assert laid.scale == pytest.approx(plain.scale)
+    np.testing.assert_allclose(laid(size * A) / size, plain(A), atol=1e-12)
+    assert Procrustes.onto(size * A, B).explained == pytest.approx(plain.explained)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-90, 1e80, 1e200])
+def test_stability_does_not_depend_on_the_size_of_coordinates(size, iris):
+    class Sized(lowland.PCA):
+        def fit_transform(self, X, y=None):
+            return size * super().fit_transform(X)
+
+    plain = quality.stability(lowland.PCA(2), iris.X, resamples=3, per_row=True)
+    found = quality.stability(Sized(2), iris.X, resamples=3, per_row=True)
+    assert found.value == pytest.approx(plain.value)
+    np.testing.assert_allclose(found.per_row, plain.per_row, rtol=1e-6)
+
+
+@pytest.mark.parametrize("resample", ["halves", "bootstrap"])
+def test_what_rows_determine_is_stable_and_what_they_do_not_is_not(resample, rng):
+    line = rng.standard_normal((200, 5)) * [10, 5, 0.1, 0.1, 0.1]
+    round_ = rng.standard_normal((200, 5))
+    sure = quality.stability(lowland.PCA(2), line, resample=resample, per_row=True)
+    assert sure.value > 0.999
+    assert sure.low <= sure.value <= sure.high <= 1
+    assert sure.per_row.shape == (200,)
+    assert np.nanmax(sure.per_row) < 0.1
+    loose = quality.stability(lowland.PCA(2), round_, resample=resample)
+    assert loose.high < 0.95
+    again = quality.stability(lowland.PCA(2), round_, resample=resample)
+    assert again.value == loose.value
+    assert quality.stability(lowland.PCA(2), round_, resample=resample, random_state=1).value != loose.value
+
+
+def test_stability_of_methods_that_choose_want_labels_or_leave_rows_out(iris):
+    assert quality.stability(lowland.PCA(0.9), load_dataset("wine").X, resamples=3).value > 0.9
+    assert quality.stability(lowland.LinearDiscriminantAnalysis(n_components=2), iris.X, iris.y).value > 0.9
+    with pytest.warns(lowland.errors.DataWarning):
+        found = quality.stability(lowland.Isomap(2, disconnected="largest"), iris.X, resamples=2, per_row=True)
+    assert found.left_out == 50
+    assert np.isnan(found.per_row).sum() >= 50
+
+
+@pytest.mark.parametrize("resample", ["halves", "bootstrap"])
+def test_stability_draws_columns_with_the_rows_where_pairs_are_given(resample, iris):
+    D = cdist(iris.X, iris.X)
+    by_rows = quality.stability(lowland.ClassicalMDS(2), iris.X, resamples=3, resample=resample)
+    by_pairs = quality.stability(lowland.ClassicalMDS(2, metric="precomputed"), D, resamples=3, resample=resample)
+    assert by_pairs.value == pytest.approx(by_rows.value)
+    by_rows = quality.stability(lowland.KernelPCA(2), iris.X, resamples=3, resample=resample)
+    by_pairs = quality.stability(
+        lowland.KernelPCA(2, kernel="precomputed"), iris.X @ iris.X.T, resamples=3, resample=resample
+    )
+    assert by_pairs.value == pytest.approx(by_rows.value)
+
+
+def test_stability_takes_tensors(iris):
+    torch = pytest.importorskip("torch")
+    found = quality.stability(lowland.PCA(2), torch.tensor(iris.X), resamples=3)
+    assert found.value == pytest.approx(quality.stability(lowland.PCA(2), iris.X, resamples=3).value, abs=1e-9)
+
+
+def test_stability_says_what_cannot_be(iris):
+    with pytest.raises(DataTypeError, match="has no fit_transform"):
+        quality.stability(3, iris.X)
+    with pytest.raises(DataTypeError, match="PCA has no fit_transform to be called"):
+        quality.stability(lowland.PCA, iris.X)
+    with pytest.raises(ParameterError, match="resamples=1"):
+        quality.stability(lowland.PCA(2), iris.X, resamples=1)
+    with pytest.raises(ParameterError, match="resample='jack'"):
+        quality.stability(lowland.PCA(2), iris.X, resample="jack")
+    with pytest.raises(DataError, match="one value for each"):
+        quality.stability(lowland.PCA(2), iris.X, iris.y[:5])
+    with pytest.raises(DataError, match=r"With 75 rows, drawn from the 150: .*Choose at most 74"):
+        quality.stability(lowland.Isomap(2, n_neighbors=100), iris.X)
+    with pytest.raises(DataError, match="fewer than 3 different ones"):
+        quality.stability(lowland.PCA(2), iris.X[:3], resample="bootstrap", resamples=20)
+    two_parts = iris.X[:100]
+    with (
+        warnings.catch_warnings(action="ignore", category=lowland.errors.DataWarning),
+        pytest.raises(DataError, match="disconnected='connect'"),
+    ):
+        quality.stability(lowland.Isomap(2, disconnected="largest"), two_parts)
+    D = csr_array(cdist(iris.X, iris.X))
+    with pytest.raises(DataTypeError, match=r"Sparse distances .* all pairs"):
+        quality.stability(lowland.Isomap(2, metric="precomputed"), D)
+
+
+# --- the way back of every method
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lowland.KernelPCA(2, kernel="rbf", gamma=0.1, fit_inverse_transform=True),
+        lowland.SelfOrganizingMap((5, 5)),
+        lowland.SequentialFeatureSelector(n_features_to_select=2),
+        lowland.FastICA(2, random_state=0),
+        lowland.TruncatedSVD(2),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_reconstruction_of_every_method_with_an_inverse(model, iris):
+    model.fit(iris.X, iris.y)
+    found = quality.reconstruction_error(model, iris.X, per_row=True)
+    back = model.inverse_transform(model.transform(iris.X))
+    np.testing.assert_allclose(found.per_row, ((iris.X - back) ** 2).sum(axis=1), rtol=1e-7, atol=1e-9)
+    assert found.value == pytest.approx(quality.reconstruction_error(model, iris.X).value)
+    assert quality.explained_variance_fraction(model, iris.X).value <= 1
+
+
+def test_methods_without_one_say_so(iris):
+    with pytest.raises(DataTypeError, match="Isomap has no way back"):
+        quality.reconstruction_error(lowland.Isomap(2, n_neighbors=50).fit(iris.X), iris.X)
+    with pytest.raises(DataTypeError, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
+        quality.reconstruction_error(lowland.KernelPCA(2).fit(iris.X), iris.X)
+
+
+def test_a_measure_says_what_it_is():
+    plain = quality.Measure("name", 0.5, None, "lower", "About.")
+    assert str(plain) == "name: 0.5 (lower is better). About."
+    assert float(plain) == 0.5
+    drawn = quality.Measure("name", 0.5, None, "lower", "About.", 0.4, 0.6, 1500, 3)
+    assert str(drawn) == (
+        "name: 0.5 (0.4 to 0.6, lower is better). About. Estimated from 1,500 rows. Left out: 3 without coordinates."
+    )

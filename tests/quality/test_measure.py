@@ -1,0 +1,80 @@
+"""Intervals of what is found from a sample: how often they hold the value of all rows, also where few rows err."""
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from lowland import quality
+from lowland.quality.measure import interval_about, wilson
+
+
+@pytest.mark.parametrize("m", [20, 80, 500])
+@pytest.mark.parametrize("share", [0.0005, 0.003, 0.02, 0.1, 0.5])
+@pytest.mark.parametrize("wrong", [0.0, 0.6])
+def test_rare_errors_are_held(m, share, wrong):
+    """Rows are perfect, but for a few that have a value far below."""
+    rng = np.random.default_rng(0)
+    seen = rng.binomial(m, share, 4000)  # of rows that err
+    mean = 1 - (1 - wrong) * seen / m
+    spread = (1 - wrong) * np.sqrt(seen / m * (1 - seen / m) * m / (m - 1))
+    low, high = interval_about(mean, spread, m, ends=(0.0, 1.0))
+    true = 1 - (1 - wrong) * share
+    assert np.mean((low <= true) & (true <= high)) > 0.93
+    assert np.all(high - low > 1 / m)
+    assert low.min() >= 0
+    assert high.max() <= 1
+
+
+def test_shares_have_the_interval_that_scipy_gives():
+    for right, n in ((0, 7), (4, 20), (50, 100), (37, 37)):
+        expected = binomtest(right, n).proportion_ci(method="wilson")
+        assert wilson(right / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_of_rows_right_or_wrong_it_is_wilsons():
+    m = 100_000  # where Student's t is the normal distribution
+    for share in (0.0, 0.00005, 0.3, 1.0):
+        spread = np.sqrt(share * (1 - share))
+        assert interval_about(share, spread, m, ends=(0.0, 1.0)) == pytest.approx(wilson(share, m), rel=1e-3, abs=1e-9)
+
+
+def test_all_rows_have_no_interval_and_nearly_all_a_narrow_one():
+    assert interval_about(0.7, 0.2, 50, 50, ends=(0.0, 1.0)) == pytest.approx((0.7, 0.7))
+    low, high = interval_about(0.7, 0.2, 49, 50, ends=(0.0, 1.0))
+    assert high - low < 0.03
+
+
+def test_where_few_rows_err_the_sample_may_meet_none():
+    """Three of 600 rows have been moved: most samples of 60 see perfect neighbours, and must not be sure."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 2))
+    Z = X.copy()
+    Z[[5, 100, 333]] = Z[[6, 101, 334]] + 0.01
+    y = (X[:, 0] > 0).astype(int)
+    y[[7, 99, 400]] ^= 1
+    for of in (
+        lambda **how: quality.trustworthiness(X, Z, **how),
+        lambda **how: quality.continuity(X, Z, **how),
+        lambda **how: quality.mean_relative_rank_errors(X, Z, **how)[0],
+        lambda **how: quality.r_nx_area(X, Z, **how),
+        lambda **how: quality.normalized_stress(X, Z, **how),
+        lambda **how: quality.shepard(X, Z, **how).spearman,
+        lambda **how: quality.nearest_neighbor_accuracy(Z, y, **how),
+    ):
+        value, found = of().value, [of(sample=60, random_state=seed) for seed in range(25)]
+        assert np.mean([each.low <= value <= each.high for each in found]) > 0.85
+        assert all(each.high - each.low > 1e-3 for each in found)
+
+
+def test_intervals_stay_where_values_can_be():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    for Z in (X, rng.standard_normal((300, 2))):
+        for each in quality.evaluate(X, Z, np.arange(300) % 2, sample=30):
+            assert each.low - 1e-12 <= each.value <= each.high + 1e-12
+            assert each.low >= (-1.01 if each.name[:4] in ("silh", "Spea", "Pear", "area", "LCMC") else 0)
+            assert each.high <= 1 + 1e-12
+        curves = quality.co_ranking(X, Z, sample=30)
+        assert np.all(curves.r_nx_low <= curves.r_nx + 1e-12)
+        assert np.all(curves.r_nx_high >= curves.r_nx - 1e-12)
+        assert curves.r_nx_high.max() <= 1 + 1e-12

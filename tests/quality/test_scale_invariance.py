@@ -1,0 +1,89 @@
+"""Astronomic and minute units: measures do not depend on the unit, or say that there is no number for them."""
+
+import numpy as np
+import pytest
+
+from lowland import PCA, quality
+from lowland.blocks.neighbors.ranks import Side
+from lowland.errors import DataError
+
+
+def measures(X, Z, y):
+    return {
+        "trust": quality.trustworthiness(X, Z).value,
+        "missed": quality.continuity(X, Z).value,
+        "LCMC": quality.lcmc(X, Z).value,
+        "area": quality.r_nx_area(X, Z).value,
+        "stress": quality.normalized_stress(X, Z).value,
+        "Sammon": quality.sammon_stress(X, Z).value,
+        "residual": quality.residual_variance(X, Z).value,
+        "Spearman": quality.shepard(X, Z).spearman.value,
+        "silhouette": quality.silhouette(Z, y).value,
+        "hit": quality.neighborhood_hit(Z, y).value,
+        "accuracy": quality.nearest_neighbor_accuracy(X, y).value,
+        "manhattan": quality.silhouette(X, y, metric="manhattan").value,
+        "squared": quality.normalized_stress(X, Z, metric="sqeuclidean").value,
+        "seuclidean": quality.normalized_stress(X, Z, metric="seuclidean").value,
+        "downstream": quality.downstream(Z, y).value,
+    }
+
+
+@pytest.mark.parametrize("d", [4, 30])
+@pytest.mark.parametrize(
+    ("unit", "kind"),
+    [(u, np.float64) for u in (-1050, -660, -540, 515, 660, 1000)] + [(u, np.float32) for u in (-120, -83, 83, 110)],
+)
+def test_no_measure_depends_on_the_unit(d, unit, kind):
+    rng = np.random.default_rng(d)
+    X = (rng.standard_normal((120, d)) * np.linspace(3, 0.3, d)).astype(kind)
+    if unit < -1000:
+        X = np.round(X * 64) / 64  # numbers so small have few digits
+    Z, y = X[:, :2].copy(), (X[:, 0] > 0).astype(int)
+    ordinary, found = measures(X, Z, y), measures(np.ldexp(X, unit), np.ldexp(Z, unit), y)
+    assert found == pytest.approx(ordinary, rel=1e-9, abs=1e-12)
+    every = quality.evaluate(np.ldexp(X, unit), Z, y, sample=60)
+    assert [m.high for m in every] == pytest.approx([m.high for m in quality.evaluate(X, Z, y, sample=60)])
+
+
+def test_what_has_a_unit_keeps_it():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3))
+    Z = X[:, :2] / 2
+    diagram = quality.shepard(X, Z)
+    for a, b in ((1e-100, 1e100), (1e120, 1.0), (1.0, 1e-200)):
+        far = quality.shepard(a * X, b * Z)
+        np.testing.assert_allclose(far.original, a * diagram.original, rtol=1e-9)
+        np.testing.assert_allclose(far.embedded, b * diagram.embedded, rtol=1e-9)
+        assert far.scale == pytest.approx(diagram.scale * a / b)
+    raw = quality.raw_stress(X, Z)
+    assert quality.raw_stress(1e-100 * X, Z).value == pytest.approx(1e-200 * raw.value)
+    assert quality.raw_stress(1e100 * X, Z, per_row=True).per_row.sum() == pytest.approx(1e200 * raw.value)
+    plain = quality.normalized_stress(X, Z, rescale=False).value
+    for unit in (1e-200, 1e200):
+        assert quality.normalized_stress(unit * X, unit * Z, rescale=False).value == pytest.approx(plain)
+    assert quality.normalized_stress(1e200 * X, Z, rescale=False).value == pytest.approx(1)
+    assert f"times {1e100 * diagram.scale:.4g}" in quality.normalized_stress(1e100 * X, Z).about
+
+
+def test_what_is_no_number_is_refused():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    for unit in (1e-162, 1e155):
+        with pytest.raises(DataError, match="is no number any more"):
+            quality.raw_stress(unit * X, X)
+    with pytest.raises(DataError, match="rescale=True"):
+        quality.normalized_stress(1e-200 * X, X, rescale=False)
+    with pytest.raises(DataError, match="rescale=True"):
+        quality.sammon_stress(1e-200 * X, X, rescale=False)
+
+
+def test_ordinary_numbers_are_not_copied():
+    X = np.random.default_rng(0).standard_normal((50, 3)) * 1e15
+    assert Side.of(X).X is X
+    assert Side.of(X * 1e200, lambda a, b: abs(a - b).max()).unit == 1
+
+
+def test_variance_that_is_lost_is_not_explained():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    model = PCA(2).fit(X)
+    with pytest.raises(DataError, match="vary too little to be squared"):
+        quality.explained_variance_fraction(model, 1e-162 * X)

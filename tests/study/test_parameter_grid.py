@@ -1,0 +1,90 @@
+"""Sweeps: what names and values they take, and what they say of those they do not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowland.errors import ParameterError
+from lowland.methods.registry import entries
+from lowland.study.parameter_grid import checked_sweep, combinations, method_named, split_sweep, swept
+
+NAMES = [(e, flag) for e in entries().values() for flag in e.flags]
+words = st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=8)
+
+
+@given(st.sampled_from(NAMES), st.booleans(), st.booleans())
+def test_every_parameter_is_found_by_verb_and_by_class_in_any_case(named, by_verb, upper):
+    entry, flag = named
+    name = f"{entry.verb if by_verb else entry.name}.{flag.name}"
+    assert swept(name.upper() if upper else name) == (entry, flag)
+
+
+@given(words, st.lists(words, min_size=1, max_size=5))
+def test_a_text_comes_apart_into_what_it_was_made_of(name, values):
+    assert split_sweep(f"{name}={','.join(values)}") == (name, values)
+    assert split_sweep(f" {name} = {' , '.join(values)} ") == (name, values)
+
+
+@given(st.dictionaries(words, st.lists(st.integers(), min_size=1, max_size=3, unique=True), max_size=3))
+def test_combinations_are_all_and_each_once(values):
+    found = combinations(values)
+    product = 1
+    for each in values.values():
+        product *= len(each)
+    assert len(found) == product
+    assert len({tuple(each.items()) for each in found}) == product
+    assert all(each[name] in values[name] for each in found for name in values)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("isomap.n_neighbors", "VALUE"), ("isomap.n_neighbors=", "VALUE"), ("isomap.n_neighbors=5,,7", "VALUE")],
+)
+def test_texts_that_are_none(text, said):
+    with pytest.raises(ParameterError, match=said):
+        split_sweep(text)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "said"),
+    [
+        (
+            {"isomap.neighbours": [5]},
+            "has no parameter 'neighbours'. Did you mean 'n_neighbors'. It has: 'n_components'",
+        ),
+        ({"isomop.n_neighbors": [5]}, "no method 'isomop'. Did you mean 'isomap'. The methods: .*isomap"),
+        ({"isomap": [5]}, "with a dot between them"),
+        ({"isomap.n_neighbors": []}, "empty"),
+        ({"isomap.n_neighbors": 5}, "a list of values"),
+        ({"isomap.n_neighbors": "5,10"}, "a list of values"),
+        (["isomap.n_neighbors"], "give a dict"),
+        ({5: [5]}, "sweep 5: name a method"),
+    ],
+)
+def test_what_cannot_be_swept_is_said(sweep, said):
+    with pytest.raises(ParameterError, match=said):
+        checked_sweep(sweep)
+
+
+def test_values_count_once_and_true_is_not_one():
+    found = checked_sweep({"isomap.n_neighbors": [5, 10, 5], "pca.whiten": [True, 1]})
+    assert found == {"Isomap": {"n_neighbors": [5, 10]}, "PCA": {"whiten": [True, 1]}}
+    assert found["PCA"]["whiten"][0] is True
+
+
+def test_methods_are_found_without_their_dashes():
+    assert method_named("SpectralEmbedding") == method_named("spectral_embedding") == method_named("spectral-embedding")
+
+
+def test_numbers_of_numpy_and_parameters_named_twice_count_once():
+    import numpy as np
+
+    found = checked_sweep({"isomap.n_neighbors": np.array([5, 10]), "Isomap.N-NEIGHBORS": [5, 20]})
+    assert found == {"Isomap": {"n_neighbors": [5, 10, 20]}}
+    weights = [np.zeros(3), np.ones(3), np.ones(3)]
+    assert len(checked_sweep({"isomap.metric_params": weights})["Isomap"]["metric_params"]) == 2
+
+
+def test_what_other_libraries_make_is_judged_not_compared():
+    with pytest.raises(ParameterError, match=r"no method 'umap'\. The methods: .*quality\.evaluate"):
+        method_named("umap")

@@ -1,0 +1,112 @@
+"""The cache: keys change with all that a result depends on, damage is no result, the size is bounded."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from lowland.study.trials.cache import HELD, TOLD, TrialCache, cache_folder, fingerprint, key_of
+
+values = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+facts = st.dictionaries(st.text(max_size=5), values | st.lists(values, max_size=3), max_size=5)
+
+
+@given(facts)
+def test_the_order_of_facts_does_not_matter(told):
+    assert key_of(told) == key_of(dict(reversed(told.items())))
+
+
+@given(facts, st.text(max_size=5), values, values)
+def test_another_value_is_another_key(told, name, a, b):
+    same = type(a) is type(b) and a == b and repr(a) == repr(b)
+    assert (key_of({**told, name: a}) == key_of({**told, name: b})) is same
+
+
+def test_rules_and_numbers_have_keys_and_functions_have_none():
+    from lowland.rules import Cumulative
+
+    assert key_of({"n": Cumulative(0.9)}) == key_of({"n": Cumulative(0.9)}) != key_of({"n": Cumulative(0.8)})
+    assert key_of({"n": np.float64(2.0)}) == key_of({"n": 2.0})
+    for thing in (len, lambda: None, scipy.sparse.eye_array(3), np.array([len])):
+        with pytest.raises(TypeError, match="plain data"):
+            key_of({"n": thing})
+
+
+@given(arrays.arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(1, 4))), st.integers(1, 9))
+def test_a_fingerprint_does_not_depend_on_the_chunks(X, step):
+    whole = fingerprint([X])
+    assert fingerprint(X[i : i + step] for i in range(0, len(X), step)) == whole
+    assert fingerprint([np.asfortranarray(X)]) == whole
+
+
+def test_a_fingerprint_depends_on_each_value_its_kind_and_the_shape():
+    X = np.arange(12.0).reshape(4, 3)
+    Y = X.copy()
+    Y[2, 1] = np.nextafter(Y[2, 1], 9)
+    found = {fingerprint([Z]) for Z in (X, Y, X.T, X.reshape(6, 2), X.view(np.int64), X.astype(np.float32), X[:3])}
+    assert len(found) == 7
+
+
+def test_what_is_kept_comes_back(tmp_path):
+    cache = TrialCache(tmp_path)
+    cache.put("a", {"n": 1, "words": "ä"}, {"z": np.eye(2, dtype=np.float32), "row:trust": np.arange(3.0)})
+    told, held = cache.get("a")
+    assert told == {"n": 1, "words": "ä"}
+    np.testing.assert_array_equal(held["z"], np.eye(2))
+    assert held["z"].dtype == np.float32
+    np.testing.assert_array_equal(held["row:trust"], [0, 1, 2])
+    assert cache.get("b") is None
+    cache.put("a", {"n": 2}, {})
+    assert cache.get("a") == ({"n": 2}, {})
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda place: (place / TOLD).write_text("{"),
+        lambda place: (place / TOLD).write_text("[1]"),
+        lambda place: (place / TOLD).write_bytes(b"\xff\xfe"),
+        lambda place: (place / TOLD).unlink(),
+        lambda place: (place / HELD).write_bytes(b""),
+        lambda place: (place / HELD).write_bytes((place / HELD).read_bytes()[:-40]),
+        lambda place: (place / HELD).unlink(),
+    ],
+)
+def test_what_is_damaged_is_not_there_and_can_be_written_again(tmp_path, damage):
+    cache = TrialCache(tmp_path)
+    cache.put("a", {"n": 1}, {"z": np.eye(20)})
+    damage(tmp_path / "a")
+    assert cache.get("a") is None
+    cache.put("a", {"n": 1}, {"z": np.eye(20)})
+    assert cache.get("a") is not None
+
+
+def test_what_was_not_read_for_longest_goes_first(tmp_path):
+    cache = TrialCache(tmp_path, most_bytes=25_000)
+    for place, name in enumerate("ab"):
+        cache.put(name, {}, {"z": np.zeros(1000)})  # 8 kB
+        os.utime(tmp_path / name, (place, place))
+    assert cache.get("a") is not None
+    cache.put("c", {}, {"z": np.zeros(1000)})
+    cache.put("d", {}, {"z": np.zeros(1000)})
+    assert sorted(os.listdir(tmp_path)) == ["a", "c", "d"]
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path):
+    (tmp_path / "file").write_text("")
+    cache = TrialCache(tmp_path / "file" / "folder")
+    cache.put("a", {}, {})
+    assert cache.get("a") is None
+
+
+def test_the_folder_is_that_of_the_user(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "lowland" / "studies"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "lowland" / "studies"

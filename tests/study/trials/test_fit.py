@@ -1,0 +1,147 @@
+"""One trial: what is shared gives what would be found without, limits end it, whatever fails is told."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland import MDS, DiffusionMap, Isomap, LocallyLinearEmbedding, SammonMapping, SpectralEmbedding
+from lowland.blocks.distances.to_points import distance_matrix
+from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.errors import Stopped
+from lowland.run.local import LocalRun
+from lowland.study.plan import Planned
+from lowland.study.trials.fit import Shared, fit_trial
+from lowland.study.trials.resources import Clock, PeakMemory
+
+
+@pytest.fixture
+def shared(iris):
+    run = LocalRun()
+    return Shared(iris.X, np.asarray(iris.y), nearest_neighbors(iris.X, 40, run), distance_matrix(iris.X, run))
+
+
+def planned(cls, **parameters):
+    return Planned(cls.__name__, cls.__name__, parameters)
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameters"),
+    [
+        (Isomap, {"n_neighbors": 30}),
+        (LocallyLinearEmbedding, {"n_neighbors": 40}),
+        (SpectralEmbedding, {"n_neighbors": 31}),
+        (DiffusionMap, {"n_neighbors": 30}),
+        (MDS, {"n_components": 2}),
+        (SammonMapping, {}),
+    ],
+)
+def test_sharing_a_graph_or_distances_changes_nothing(cls, parameters, shared):
+    trial = fit_trial(planned(cls, **parameters), shared)
+    assert trial.status == "done", trial.error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Z = cls(**parameters).fit_transform(shared.X)
+    assert trial.n_components == 2
+    np.testing.assert_allclose(trial.Z, Z, atol=1e-5 * np.abs(Z).max())
+
+
+def test_warnings_are_told_and_not_shown(shared):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trial = fit_trial(planned(Isomap, n_neighbors=5), shared)
+    assert len(trial.warnings) == 1
+    assert "falls into" in trial.warnings[0]
+    assert "Raise n_neighbors" in trial.warnings[0]
+
+
+def test_a_failure_is_a_trial(shared):
+    trial = fit_trial(planned(Isomap, n_components=200), shared)
+    assert trial.status == "failed"
+    assert "at most 149" in trial.error
+    assert trial.Z is None
+    unknown = fit_trial(Planned("PCA", "PCA", {"flavour": 1}), shared)
+    assert unknown.error.startswith("TypeError: ")
+    assert unknown.error.endswith(".")
+
+
+class Slow(lowland.PCA):
+    """Takes a second in steps, and tells of them."""
+
+    def solve(self, rows, run, y, weights):
+        for _ in run.iterate("waiting", 100):
+            time.sleep(0.02)
+        super().solve(rows, run, y, weights)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    from lowland.study.trials import fit as trials
+
+    real = trials.load_method
+    monkeypatch.setattr(trials, "load_method", lambda name: Slow if name == "PCA" else real(name))
+    return Planned("PCA", "PCA", {})
+
+
+def test_a_limit_ends_a_trial_in_this_process(slow, shared):
+    begun = time.perf_counter()
+    trial = fit_trial(slow, shared, limit=0.2)
+    assert trial.status == "timed out"
+    assert "0.2 s" in trial.error
+    assert time.perf_counter() - begun < 1.5
+
+
+def test_the_user_s_own_callback_stops_the_study(slow, shared):
+    with lowland.config(progress=lambda event: False), pytest.raises(Stopped):
+        fit_trial(slow, shared, limit=60)
+
+
+def test_what_learns_from_labels_is_judged_on_rows_it_has_not_seen(rng):
+    """Labels by chance: discriminants of 90 columns tell the rows they were fitted to apart, and no others."""
+    X, y = rng.standard_normal((150, 90)), rng.integers(2, size=150)
+    trial = fit_trial(Planned("LDA", "LinearDiscriminantAnalysis", {"n_components": 1}), Shared(X, y))
+    assert trial.scores["downstream accuracy"].value < 0.7
+    assert lowland.quality.downstream(trial.Z, y).value > 0.8
+
+
+def test_rows_are_placed_among_a_sample(iris):
+    trial = fit_trial(Planned("MDS", "MDS", {}, fitted_rows=60), Shared(iris.X))
+    whole = MDS().fit_transform(iris.X)
+    assert trial.Z.shape == (150, 2)
+    assert lowland.quality.shepard(whole, trial.Z).pearson.value > 0.99
+
+
+def test_compiling_is_no_part_of_the_time():
+    from lowland import kernels
+
+    clock = Clock()
+    kernels.compiling["seconds"] += 100
+    assert clock.seconds == 0
+    kernels.compiling["seconds"] -= 100
+    assert 0 < clock.seconds < 5
+
+
+def test_memory_is_that_of_the_peak():
+    with PeakMemory() as peak:
+        held = np.ones(5_000_000)  # 40 MB
+        del held
+    if peak.bytes is None:
+        pytest.skip("the system does not tell")
+    assert 30e6 < peak.bytes < 80e6
+
+
+def test_memory_is_sampled_where_the_peak_cannot_be_reset(monkeypatch):
+    from lowland.study.trials import resources as meters
+
+    monkeypatch.setattr(meters, "_reset_peak", lambda: False)
+    with PeakMemory() as peak:
+        held = np.ones(5_000_000)
+        time.sleep(0.1)
+        del held
+    assert peak.bytes is None or 30e6 < peak.bytes < 80e6
+    monkeypatch.setattr(meters, "resident", lambda: None)
+    with PeakMemory() as peak:
+        pass
+    assert peak.bytes is None
