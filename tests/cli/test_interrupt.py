@@ -52,7 +52,7 @@ def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
     def interrupted(self, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PCA, "solve", interrupted)
+    monkeypatch.setattr(PCA, "_solve", interrupted)
     before = set(os.listdir(folder))
     result = lowland("fit", "pca", table, "--to", "z.csv", "--model", "m")
     assert result.exit_code == 130

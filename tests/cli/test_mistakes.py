@@ -154,7 +154,7 @@ def test_what_nobody_foresaw_is_one_line_too(lowland, table, monkeypatch):
     def broken(self, *_):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr(PCA, "solve", broken)
+    monkeypatch.setattr(PCA, "_solve", broken)
     result = lowland("fit", "pca", table)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0].startswith("lowland: An error nobody foresaw: ZeroDivisionError: oh.")

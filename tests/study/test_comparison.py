@@ -10,7 +10,7 @@ import pytest
 
 import lowland
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
-from lowland.study import load
+from lowland.study import load_study
 from lowland.study.scoring.measures import neighbors_for
 
 FEW = ["pca", "isomap", "lda"]
@@ -163,7 +163,7 @@ def test_ctrl_c_keeps_what_is_done(iris, monkeypatch):
     def interrupted(self, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Isomap, "solve", interrupted)
+    monkeypatch.setattr(Isomap, "_solve", interrupted)
     study = lowland.compare(iris.X, None, ["pca", "isomap", "lda", "whitening"])
     assert [t.status for t in study.trials] == ["done", "stopped", "left out", "stopped"]
     assert not study.complete
@@ -298,7 +298,7 @@ def test_the_worker_finds_the_same(iris):
 
 
 def test_a_study_is_read_as_it_was_written(study, tmp_path):
-    again = load(study.save(tmp_path / "new" / "study"))
+    again = load_study(study.save(tmp_path / "new" / "study"))
     assert sorted(os.listdir(tmp_path / "new" / "study")) == ["points.parquet", "study.json"]
     assert again.advice == study.advice
     assert (again.k, again.purpose, again.command, again.complete) == (2, "see", study.command, True)
@@ -322,7 +322,7 @@ def test_a_study_is_read_as_it_was_written(study, tmp_path):
 
 def test_what_was_left_out_or_failed_is_written_too(iris, tmp_path):
     study = lowland.compare(iris.X, None, ["lda", "isomap"], sweep={"isomap.n_components": [500]})
-    again = load(study.save(tmp_path))
+    again = load_study(study.save(tmp_path))
     assert [t.status for t in again.trials] == ["left out", "failed"]
     assert again.table.labels is None
     json.loads((tmp_path / "study.json").read_text())  # plain JSON: no NaN
@@ -330,11 +330,11 @@ def test_what_was_left_out_or_failed_is_written_too(iris, tmp_path):
 
 def test_what_is_no_study(tmp_path, study):
     with pytest.raises(MissingFile, match=r"study\.json"):
-        load(tmp_path)
+        load_study(tmp_path)
     study.save(tmp_path / "s")
     (tmp_path / "s" / "study.json").write_text("{}")
     with pytest.raises(FileProblem, match="damaged"):
-        load(tmp_path / "s")
+        load_study(tmp_path / "s")
     (tmp_path / "file").write_text("")
     with pytest.raises(FileProblem, match="is a file"):
         study.save(tmp_path / "file")
@@ -530,7 +530,7 @@ def test_the_intrinsic_dimension_is_not_above_the_columns(rng):
 
 def test_numbers_of_numpy_are_numbers(iris, tmp_path):
     study = lowland.compare(iris.X, None, ["pca"], np.int64(2), seed=np.int64(1))
-    assert load(study.save(tmp_path)).k == 2
+    assert load_study(study.save(tmp_path)).k == 2
     labels = np.array(list(iris.X[:, 0]), dtype=object)
     np.testing.assert_allclose(lowland.compare(iris.X[:, 1:], labels, ["pca"]).table.labels, iris.X[:, 0])
 
@@ -647,7 +647,7 @@ def test_parameters_that_json_does_not_know_come_back_or_say_so(iris, tmp_path):
     study = lowland.compare(iris.X, None, ["pca"], sweep=sweep, cache=False)
     assert [t.status for t in study.trials] == ["done"] * 3
     assert "lambda" in report_html(study)
-    again = load(study.save(tmp_path))
+    again = load_study(study.save(tmp_path))
     names = [t.name for t in again.trials]
     assert again.estimator(names[1]).p == np.inf
     with pytest.raises(ParameterError, match="only a description of kernel"):

@@ -165,7 +165,7 @@ def test_least_squares_from_moments_is_least_squares(model, scoring):
     X = X * np.geomspace(1e-2, 1e2, 7)
     cv = ShuffleSplit(3, test_size=0.3, random_state=0)  # parts that overlap
     scores = by(model, X, y, scoring=scoring, cv=cv)
-    assert type(scores).__name__ == "LeastSquares"
+    assert type(scores).__name__ == "LeastSquaresScores"
 
     def truth(S):
         return cross_val_score(model, X[:, S], y, cv=cv, scoring=scoring).mean() / scores.unit
@@ -181,7 +181,7 @@ def test_least_squares_from_moments_is_least_squares(model, scoring):
 def test_discriminants_by_updates_classify_as_those_that_are_fitted(classes):
     X, y = rows(120, 7, 3, classes)
     scores = by(LinearDiscriminantAnalysis(), X, y)
-    assert type(scores).__name__ == "Discriminants"
+    assert type(scores).__name__ == "DiscriminantScores"
 
     def truth(S):
         return cross_val_score(LinearDiscriminantAnalysis(), X[:, S], y, cv=4).mean()

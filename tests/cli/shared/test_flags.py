@@ -121,7 +121,7 @@ def test_flags_reach_the_method(lowland, table, X):
     result = lowland("fit", "pca", table, "-k", "kaiser", "--scale", "--svd-solver", "full", "--no-copy", "--json")
     assert result.exit_code == 0, result.stderr
     facts = json.loads(result.stdout)
-    expected = ll.PCA(ll.Kaiser(), scale=True, svd_solver="full", copy=False).fit(X)
+    expected = ll.PCA(ll.rules.Kaiser(), scale=True, svd_solver="full", copy=False).fit(X)
     changed = {n: v for n, v in facts["parameters"].items() if v != ll.PCA().get_params().get(n)}
     assert changed == {"n_components": "Kaiser()", "scale": True, "svd_solver": "full", "copy": False}
     assert facts["components"] == expected.n_components_

@@ -194,7 +194,7 @@ def test_values_in_words(value, text):
     assert in_words(value) == text
 
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def commands(page):

@@ -54,13 +54,13 @@ def test_no_cache(lowland, table, cache_folder):
 
 
 def test_the_study_is_saved_and_not_overwritten(lowland, labelled):
-    from lowland.study import load
+    from lowland.study import load_study
 
     words = ("compare", labelled, "--label", "way", "--methods", "pca", "--save", "study")
     result = lowland(*words)
     assert result.exit_code == 0, result.stderr
     assert "Written  study" in result.stdout
-    study = load("study")
+    study = load_study("study")
     assert study.table.label_name == "way"
     assert study.table.source == "labels.csv"
     again = lowland(*words)
@@ -93,7 +93,7 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
     def interrupted(self, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Isomap, "solve", interrupted)
+    monkeypatch.setattr(Isomap, "_solve", interrupted)
     result = lowland("compare", table, "--methods", "pca,isomap", "--to", "page.html", "--save", "study")
     assert result.exit_code == 130
     assert "Interrupted" in result.stderr

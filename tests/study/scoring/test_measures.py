@@ -22,7 +22,7 @@ def test_scores_that_count_labels_the_method_was_fitted_to_are_marked(study):
 
 
 def test_the_mark_survives_on_disk(study, tmp_path):
-    from lowland.study import load_dataset as load_study
+    from lowland.study import load_study as load_study
 
     back = load_study(study.save(tmp_path / "study"))
     assert back["LinearDiscriminantAnalysis"].scores["silhouette"].seen

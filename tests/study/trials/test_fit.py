@@ -70,10 +70,10 @@ def test_a_failure_is_a_trial(shared):
 class Slow(lowland.PCA):
     """Takes a second in steps, and tells of them."""
 
-    def solve(self, rows, run, y, weights):
+    def _solve(self, rows, run, y, weights):
         for _ in run.iterate("waiting", 100):
             time.sleep(0.02)
-        super().solve(rows, run, y, weights)
+        super()._solve(rows, run, y, weights)
 
 
 @pytest.fixture
