@@ -34,7 +34,7 @@ from lowland.run.run import Run
 _NULL = 8  # roundings of the rows' precision: a direction of less variance, beside the largest, does not vary
 
 
-class ProjectionPursuit(LinearMap, verb="projection-pursuit", streams=True):
+class ProjectionPursuit(LinearMap, verb="projection-pursuit", streams=True, quick={"n_starts": 200, "n_null": 1}):
     """Projection pursuit: the views in one, two or three dimensions in which the rows look least like noise.
 
     Problem: over k axes on which the rows have unit variance and no correlation, maximise an index I(z) of the

@@ -11,9 +11,9 @@ SHOWN_SHARES = 10
 def model_facts(est: Any) -> dict[str, Any]:
     """Return what a fitted method says of itself."""
     from lowland.cli.shared.outputs import refusal_of_coordinates
-    from lowland.methods.registry import entry
+    from lowland.methods.registry import find_method
 
-    known = entry(type(est).__name__)
+    known = find_method(type(est).__name__)
     solver, choice = getattr(est, "solver_", None), getattr(est, "choice_", None)
     how = {"name": getattr(solver, "name", str(solver)), "reason": getattr(solver, "reason", None)}
     told = est._facts()
@@ -53,7 +53,7 @@ def plain(value: Any) -> Any:
 
 def changed_parameters(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters whose values are not the defaults."""
-    from lowland.methods.registry import entry
+    from lowland.methods.registry import find_method
 
-    defaults = {flag.name: flag.default for flag in entry(facts["class"]).flags}
+    defaults = {flag.name: flag.default for flag in find_method(facts["class"]).flags}
     return {name: value for name, value in facts["parameters"].items() if value != defaults.get(name)}

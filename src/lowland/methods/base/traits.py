@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -26,6 +27,7 @@ class Traits:
     predicts: str = "class"  # what ``predict``, where there is one, says of a row
     min_rows: int = 2
     tolerance: float = 1e-10  # fraction of the largest coordinate to which engines and chunkings agree
+    quick: Mapping[str, Any] = field(default_factory=dict)  # parameters of a fit to a small table of noise, as in tests
 
 
 def traits_of(method: Any) -> Traits:
