@@ -192,8 +192,8 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"dtype": value.str}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         return {"texts": [str(v) for v in value], "kind": value.dtype.kind}
-    if is_array(value):
-        arrays[key] = np.ascontiguousarray(to_numpy(value))
+    if isinstance(value, np.ndarray) or is_array(value):
+        arrays[key] = np.ascontiguousarray(value if isinstance(value, np.ndarray) else to_numpy(value))
         return {"array": key}
     if is_sparse(value):
         rows = value.tocsr()
