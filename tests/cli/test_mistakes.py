@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from lowland.cli.main import cli, one_line
-from lowland.cli.shared.flags import in_flags
+from lowland.cli.main import cli
+from lowland.cli.shared.messages import in_flags, one_line
 from lowland.data.write import write_chunks
 
 

@@ -108,7 +108,7 @@ def test_csv_in_all_its_forms(X, tmp_path):
 
 
 def test_decimals_after_whole_numbers_in_a_later_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowland.data.files._CSV_BLOCK", 64)
+    monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 64)
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 50 + "3.5,4\n")
     assert whole(open_rows(tmp_path / "x.csv"))[-1, 0] == 3.5
     (tmp_path / "y.csv").write_text("a,b\n" + "1,2\n" * 50 + "oops,4\n")
@@ -338,7 +338,7 @@ def test_folders_within_folders(tmp_path):
 
 
 def test_a_csv_that_ends_too_soon(tmp_path, monkeypatch):
-    monkeypatch.setattr("lowland.data.files._CSV_BLOCK", 2**14)
+    monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 2**14)
     text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in np.random.default_rng(0).standard_normal((20_000, 2)))
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text.encode(), 1)[:-1000])
     rows = open_rows(tmp_path / "x.csv.gz")

@@ -23,7 +23,7 @@ from lowland.blocks.selection.subset_search import Step
 from lowland.blocks.spectra.component_rules import RULES, ComponentChoice
 from lowland.blocks.statistics.class_moments import ClassMoments
 from lowland.blocks.statistics.moments import Moments
-from lowland.data.write import whole_or_nothing
+from lowland.data.write import atomic_write
 from lowland.errors import MissingFile, ModelFileError, warn
 from lowland.methods.base.estimator import _INNER, Reducer
 from lowland.methods.base.parameters import Described
@@ -71,7 +71,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     header["checksum"] = _checksum(header, arrays)
     from safetensors.numpy import save_file
 
-    with whole_or_nothing(path) as temporary:
+    with atomic_write(path) as temporary:
         save_file(arrays, temporary, metadata={"lowland": json.dumps(header)})
 
 
@@ -192,8 +192,8 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"dtype": value.str}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         return {"texts": [str(v) for v in value], "kind": value.dtype.kind}
-    if is_array(value):
-        arrays[key] = np.ascontiguousarray(to_numpy(value))
+    if isinstance(value, np.ndarray) or is_array(value):
+        arrays[key] = np.ascontiguousarray(value if isinstance(value, np.ndarray) else to_numpy(value))
         return {"array": key}
     if is_sparse(value):
         rows = value.tocsr()

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.files import read_columns
-from lowland.data.write import whole_or_nothing, write_columns
+from lowland.data.formats.parquet_table import read_columns
+from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.parameters import Described
 from lowland.study.result import Advice, Curve, Score, StudyResult, Table, Trial
@@ -111,7 +111,7 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
     text = json.dumps(_finite({"format": FORMAT, **whole}), indent=1, ensure_ascii=False)
     place.mkdir(parents=True, exist_ok=True)
     write_columns(_columns(result.table, [arrays for _, arrays in trials]), place / POINTS)
-    with whole_or_nothing(place / JSON) as path:
+    with atomic_write(place / JSON) as path:
         path.write_text(text, encoding="utf-8")
     return place
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lowland as ll
-from lowland.cli.shared.outputs import refusal_of_coordinates
+from lowland.cli.shared.outputs import coordinate_refusal
 from lowland.cli.shared.show import in_words
 from lowland.data import load_dataset
 from lowland.data.write import write_chunks
@@ -175,7 +175,7 @@ def test_a_code_book_tells_numbers(lowland, wine):
 
 @pytest.mark.parametrize("name", entries())
 def test_before_a_fit_nothing_speaks_against_coordinates(name):
-    assert refusal_of_coordinates(load_method(name)()) is None
+    assert coordinate_refusal(load_method(name)()) is None
 
 
 @pytest.mark.parametrize(

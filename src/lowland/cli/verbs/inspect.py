@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from lowland.cli.shared import options
+from lowland.cli.shared.commands import Command
 
 SHOWN_NAMES = 12
 
 
 def run(model: Path, as_json: bool) -> None:
-    """Load, so that a damaged file is refused, and tell."""
+    """Load, so that a damaged file is refused, and print."""
     from lowland import __version__
     from lowland.cli.shared import show
     from lowland.cli.shared.summary import model_facts, plain
@@ -64,7 +65,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return [*lines, ("Arrays", ", ".join(arrays)), ("Versions", f"{written}, read by Lowland {versions['reading']}")]
 
 
-inspect = options.Command(
+inspect = Command(
     "inspect",
     callback=run,
     params=[options.file_argument("model", "MODEL"), options.json_option(), options.debug_option()],

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import generator
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.data.open import as_vector, float_vector, is_frame, open_rows, read_column
+from lowland.data.open import as_vector, float_vector, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, warn
 from lowland.methods.base.parameters import check_parameters, documented, param
@@ -70,16 +70,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
-        """Open rows and labels; a text y names the column of labels, which is left out of the rows."""
-        if isinstance(y, str):
-            if not _has_named_columns(X):
-                raise DataError(
-                    f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
-                    "path of one file, or give the labels themselves, one a row."
-                )
-            rows = open_rows(X, drop=[y])
-            return rows, as_vector(read_column(X, y), rows.n, "y")
-        rows = open_rows(X)
+        """Open rows and labels; a string y names the column of labels, which is left out of the rows."""
+        rows, labels, label_name = open_labelled(X, y)
+        if label_name is not None:
+            return rows, as_vector(labels, rows.n, "y")
         if not self._traits.reads_y:
             return rows, y
         if y is None and self._traits.needs_y:
