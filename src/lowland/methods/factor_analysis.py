@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, result_dtype
 from lowland.blocks.factors.adequacy import (
     Correlations,
     concerns,
@@ -272,7 +272,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     def _own(self, values: np.ndarray) -> Array:
         """Values in the array library of the rows, and in their precision."""
         xp = xp_of(self.mean_)
-        return like(values, self.mean_, xp.float32 if self._dtype == np.float32 else xp.float64)
+        return like(values, self.mean_, result_dtype(xp, self._dtype))
 
     def _encoding(self) -> Affine:
         return Affine(self.score_weights_.T, self.mean_)

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, result_dtype, rounding_of
 from lowland.blocks.spectra.discriminants import (
     DiscriminantAxes,
     WithinAxes,
@@ -221,7 +221,7 @@ class LinearDiscriminantAnalysis(
     def _keep(self, means: Array, axes: WithinAxes, found: DiscriminantAxes | None) -> None:
         """Set the fitted attributes of the directions, in the precision of the data."""
         xp = xp_of(means)
-        kind = xp.float32 if self._dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, self._dtype)
         self.means_, self.xbar_ = means, self.priors_ @ means
         self.rank_ = axes.rank
         self._tell_of_rank(axes)
@@ -274,7 +274,7 @@ class LinearDiscriminantAnalysis(
 
     @property
     def _rounding(self) -> float:
-        return 8 * float(np.finfo(self._dtype).eps)
+        return rounding_of(self._dtype)
 
     @property
     def _least(self) -> float:

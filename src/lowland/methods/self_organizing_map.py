@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.codebooks.grids import Grid, asked_grid, usual_grid
 from lowland.blocks.codebooks.som import (
     Codebook,
@@ -173,7 +174,7 @@ class SelfOrganizingMap(RowMap, verb="som", streams=True, predicts="unit", width
         """Set the fitted attributes, the units in the precision and the library of the data."""
         mean = axes.columns.mean
         xp = xp_of(mean)
-        kind = xp.float32 if found.units.dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, found.units.dtype)
         self.grid_ = (grid.rows, grid.columns)
         self.units_ = like(found.units, mean, kind)
         self.places_ = like(grid.places, mean, kind)

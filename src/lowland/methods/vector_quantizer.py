@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import is_array, is_dask, like, to_numpy, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.codebooks.kmeans import (
     Codes,
     CodeSums,
@@ -146,7 +147,7 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
         mean, k = columns.mean, self.n_clusters
         xp = xp_of(mean)
         counts, total = found.sums.counts, float(np.sum(to_numpy(columns.squares)))
-        self.cluster_centers_ = like(found.book.units, mean, xp.float32 if dtype == np.float32 else xp.float64)
+        self.cluster_centers_ = like(found.book.units, mean, result_dtype(xp, dtype))
         self.counts_ = like(counts, mean, xp.float64)
         self.inertia_ = found.inertia
         self.distortion_ = found.trace[-1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowland.arrays.linalg import eigh, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.precision import as_double, rounding_in
 from lowland.arrays.scratch import less_rows_of
 from lowland.blocks.spectra.leading import fix_signs
 
@@ -57,7 +57,7 @@ def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> Wi
     xp = xp_of(X)
     n = X.shape[0]
     C = less_rows_of(as_double(X), means, y) / n**0.5  # (n, d)
-    constant, deviations = _deviations(xp.sum(C * C, axis=0), means, (8 * eps_of(X)) ** 2)
+    constant, deviations = _deviations(xp.sum(C * C, axis=0), means, rounding_in(X) ** 2)
     C = C / deviations[None, :]
     values, U = eigh(C @ C.T)
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from lowland.arrays.linalg import gram
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.precision import as_double, rounding_in
 from lowland.arrays.scratch import less_rows_of, shifted_with_sums
 from lowland.blocks.statistics.moments import Scattered, shift_of
 
@@ -96,7 +96,7 @@ class MomentsByClass:
         xp = xp_of(X)
         n = np.bincount(y, minlength=self.classes).astype(np.float64)
         Y, mean, seen = _means(X, y, n)
-        rounding = (8 * eps_of(X)) ** 2
+        rounding = rounding_in(X) ** 2
         if not self.apart and (scatter := _by_difference(Y, seen, n)) is not None:
             return ClassMoments(n, mean, scatter, rounding)
         near = xp.astype(mean, X.dtype)
