@@ -27,7 +27,7 @@ from lowland.blocks.codebooks.som import (
 )
 from lowland.blocks.spectra.component_rules import Fixed
 from lowland.blocks.spectra.principal_axes import Axes, principal_axes
-from lowland.blocks.statistics.labels import NamedClass
+from lowland.blocks.statistics.labels import ClassLabels
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
@@ -213,7 +213,7 @@ class SelfOrganizingMap(RowMap, verb="som", streams=True, predicts="unit", width
         """Return the number of each row's unit, counted row by row of the grid from 0."""
         rows, run = self._rows_to_map(X)
         numbers = run.gather(UnitOf(Codebook.of(self.units_)), rows, 1, name="finding units")[:, 0]
-        return NamedClass(np.arange(self._grid().units))(numbers)
+        return ClassLabels(np.arange(self._grid().units))(numbers)
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
         """Fit to the rows of X and return the number of each row's unit."""

@@ -22,7 +22,7 @@ from lowland.blocks.codebooks.kmeans import (
 )
 from lowland.blocks.codebooks.som import CodebookScaling, UnitOf, in_low_slabs
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
-from lowland.blocks.statistics.labels import NamedClass
+from lowland.blocks.statistics.labels import ClassLabels
 from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import ArrayRows, Rows
@@ -215,7 +215,7 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
         k = int(self.cluster_centers_.shape[0])
         encoding = UnitOf(Codes.of(self.cluster_centers_))
         numbers = run.gather(encoding, in_slabs(rows, k), 1, name="finding codes")[:, 0]
-        return NamedClass(np.arange(k))(numbers)
+        return ClassLabels(np.arange(k))(numbers)
 
     def distortion(self, X: Any) -> float:
         """Return the mean squared distance of other rows to their codes."""
