@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.distances.metrics import check_metric
 from lowland.blocks.distances.to_points import (
     check_distances,
@@ -151,7 +152,7 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
         found = eigenvalues_of_axes(axes, k)
         found.check(k)
         xp = xp_of(axes.pairs.vectors)
-        A = xp.astype(axes.pairs.vectors[:, :k], xp.float32 if rows.dtype == np.float32 else xp.float64)  # (d, k)
+        A = xp.astype(axes.pairs.vectors[:, :k], result_dtype(xp, rows.dtype))  # (d, k)
         Z = self._placed(Affine(A, axes.columns.mean), rows_in_units, run)
         signed = fix_signs(Z)  # by the coordinates, as from a matrix of the same distances
         turned = like(np.where(to_numpy(xp_of(Z).sum(Z * signed, axis=0)) < 0, -1.0, 1.0), A)

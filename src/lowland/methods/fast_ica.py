@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import like, to_numpy, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.nongaussian.contrasts import as_contrast
 from lowland.blocks.nongaussian.ica import Unmixing, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
 from lowland.blocks.nongaussian.negentropy import ShapeOf, count_gaussian, dependence, negentropies
@@ -142,7 +143,7 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
         unit = 1.0 if self.whiten != "arbitrary-variance" else math.sqrt(found.n)
 
         xp = xp_of(found.sample)
-        kind = xp.float32 if rows.dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, rows.dtype)
         self.components_ = like(W @ found.K / unit, found.sample, kind)  # (k, d)
         self.mixing_ = like(mixing * unit, found.sample, kind)  # (d, k)
         self.negentropy_ = like(J, found.sample, kind)

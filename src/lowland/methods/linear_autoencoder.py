@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.networks.linear_autoencoder import (
     KINDS,
     LinearAutoencoderLoss,
@@ -135,7 +136,7 @@ class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, tak
     def _keep(self, pair: Pair, found: Descent, moments: Moments, total: float) -> None:
         """Set the fitted attributes, in the precision of the data; tell where the descent stopped too early."""
         xp = xp_of(pair.D)
-        kind = xp.float32 if self._dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, self._dtype)
         self.mean_ = moments.mean
         self.decoder_ = xp.astype(pair.D, kind)  # (d, k)
         self.encoder_ = xp.astype(pair.F.T, kind)  # (k, d)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, like, to_numpy
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.nongaussian.projection_indices import INDICES
 from lowland.blocks.nongaussian.pursuit import (
     Search,
@@ -30,8 +30,6 @@ from lowland.errors import DataError, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.maps import Affine, LinearMap
 from lowland.run.run import Run
-
-_NULL = 8  # roundings of the rows' precision: a direction of less variance, beside the largest, does not vary
 
 
 class ProjectionPursuit(LinearMap, verb="projection-pursuit", streams=True, quick={"n_starts": 200, "n_null": 1}):
@@ -101,7 +99,7 @@ class ProjectionPursuit(LinearMap, verb="projection-pursuit", streams=True, quic
         self._check_columns(rows.d)
         picked, moments = self._gather(rows, run, picking)
         X, origin = in_order(picked), picked[:0, :]  # (n, d) on the host
-        white = sphered(X, _NULL * float(np.finfo(rows.dtype).eps))
+        white = sphered(X, rounding_of(rows.dtype))
         self._check_rank(len(white.W), rows.d)
         search = Search(
             INDICES[self.index](self.n_components, self.order),

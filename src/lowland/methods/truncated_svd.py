@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, result_dtype
 from lowland.blocks.spectra.leading import Eigenpairs
 from lowland.blocks.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.blocks.statistics.moments import ColumnMoments, Moments
@@ -66,7 +66,7 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
         options = SolverOptions(self._generator(), self.tol, steps, self.n_oversamples)
         pairs, moments, chosen = singular_axes(rows, run, self.n_components, solver=self.algorithm, options=options)
         xp = xp_of(pairs.values)
-        kind = xp.float32 if rows.dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, rows.dtype)
         variances = _variances(pairs, moments)
         total = float(xp.sum(moments.variances)) * (moments.n - 1) / moments.n if moments.n > 1 else 0.0
         self.components_ = xp.astype(pairs.vectors.T, kind)  # (k, d)

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import xp_of
-from lowland.arrays.precision import eps_of
+from lowland.arrays.precision import result_dtype, rounding_of
 from lowland.blocks.spectra.whitening_matrices import whitener
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
@@ -79,8 +79,8 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
                 f"Whitening(n_components={self.n_components}): the data has {d} columns. Choose at most {d}."
             )
         xp = xp_of(moments.scatter)
-        kind = xp.float32 if self._dtype == np.float32 else xp.float64
-        rounding = 8 * eps_of(xp.zeros(1, dtype=kind))
+        kind = result_dtype(xp, self._dtype)
+        rounding = rounding_of(self._dtype)
         tol = rounding if self.tol is None else self.tol
         found = whitener(moments.covariance, moments.variances, self.method, self.n_components, run, tol)
         if found.rank == 0:

@@ -13,7 +13,7 @@ import numpy as np
 
 from lowland.arrays.linalg import svd
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.distances.kernel_functions import KernelMatrix, KernelWith, rows_of
 from lowland.blocks.distances.to_points import in_slabs
 from lowland.blocks.optimize.outcome import Outcome
@@ -31,7 +31,6 @@ from lowland.run.run import Run, all_finite
 _SMALL = 1200  # rows up to which LAPACK beats every iteration
 _MANY = 20  # one component for so many rows is too many for an iteration
 _END_STEPS, _NEAR = 8, 1e-2  # of the search for a negative eigenvalue, and the residual that ends it
-_ROUNDINGS = 8
 _ALONE = 1e-3  # affinity to all other rows together below which a row is alone
 
 
@@ -166,7 +165,7 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
             tol=wanted.tol,
             max_iter=wanted.power_steps if solver == "subspace" else wanted.max_iter,
             like_array=matrix.means[None, :],
-            rounding=max(ROUNDING, _ROUNDINGS * np.finfo(matrix.rows.dtype).eps),
+            rounding=max(ROUNDING, rounding_of(matrix.rows.dtype)),
             definite=False,
         )
     if wanted.solver == "auto" and not pairs.converged and _dense_bytes(n) <= run.budget:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy, xp_of
+from lowland.arrays.precision import rounding_of
 from lowland.blocks.nongaussian.contrasts import Contrast, ContrastOf, Whiten, block_rows
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed
 from lowland.blocks.spectra.principal_axes import Axes, principal_axes
@@ -16,7 +17,6 @@ from lowland.data.rows import ArrayRows, DaskRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
-_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
 _LARGE = 2**20  # white numbers from which on the search begins in float32
 _SLAB = 2**17  # numbers in a slab of white rows: enough to be worth a thread's while, few enough for many threads
 
@@ -102,7 +102,7 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
 def _spectrum(axes: Axes, rows: Rows) -> tuple[np.ndarray, int]:
     """The eigenvalues that were asked for (a factor gives them all), and how many of them are more than rounding."""
     values = to_numpy(axes.pairs.values)[: axes.choice.n_components]
-    least = _NULL * float(np.finfo(rows.dtype).eps) * values[0]
+    least = rounding_of(rows.dtype) * values[0]
     return values, int(np.sum(values > least)) if values[0] > 0 else 0
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from lowland.arrays.linalg import orthonormal, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.blocks.spectra.leading import (
@@ -42,7 +42,6 @@ from lowland.run.run import Run
 _SMALL = 500  # rows and columns up to which a full decomposition costs nothing worth saving
 _WIDE = 2000  # a smaller side above this makes few components worth an iteration
 _FAR = 1e3  # a mean this many times the scatter costs an eigenproblem of their sum too many digits
-_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
 _FAINT = 1e-4  # a float32 product leaves eigenvalues below this share of the first too few digits
 _SURELY = 1e-8  # a remainder below this share of the total has lost too many digits to the subtraction
 
@@ -69,9 +68,9 @@ class AxesRequest:
     dtype: Any = np.float64  # that of the rows, which their products keep
 
     @property
-    def eps(self) -> float:
-        """The rounding of the rows."""
-        return float(np.finfo(self.dtype).eps)
+    def rounding(self) -> float:
+        """The fraction of the first eigenvalue below which another is nothing but rounding."""
+        return rounding_of(self.dtype)
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,7 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
         R = R / columns.scale[None, :]  # type: ignore[index]
     _, s, Vt = svd(R)
     pairs = Eigenpairs(s**2 / (triangle.n - 1), fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
-    null_below = (_NULL * wanted.eps) ** 2  # squares of singular values keep twice the digits
+    null_below = wanted.rounding**2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
 
@@ -277,7 +276,7 @@ def _eigenpairs(
         max_iter=options.power_steps if solver == "subspace" else None,
         oversamples=options.oversamples,
         like_array=like_array,
-        rounding=ROUNDING if like_array is None else max(ROUNDING, _NULL * wanted.eps),
+        rounding=ROUNDING if like_array is None else max(ROUNDING, wanted.rounding),
     )
 
 
@@ -301,7 +300,7 @@ def _decided(
             f"the data has {columns.rows} rows and {d} columns. Choose at most {most}."
         )
 
-    null_below = _NULL * wanted.eps if null_below is None else null_below
+    null_below = wanted.rounding if null_below is None else null_below
 
     def spectrum(values: Array, asked: int) -> Spectrum:
         found = np.maximum(to_numpy(values)[:most], 0.0)
@@ -374,6 +373,6 @@ def singular_axes(
             AxesRequest(Fixed(k), chosen, options=options, dtype=rows.dtype),
         )
         pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows))
-    rounding = _NULL * float(np.finfo(rows.dtype).eps)
+    rounding = rounding_of(rows.dtype)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
     return pairs, moments, _with_course(chosen, pairs)

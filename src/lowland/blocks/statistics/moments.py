@@ -16,7 +16,7 @@ import numpy as np
 
 from lowland.arrays.linalg import add_outer, column_squares, column_sums, gram, triangle
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.precision import as_double, rounding_in
 from lowland.arrays.scratch import shifted_with_sums
 from lowland.errors import DataError
 
@@ -284,7 +284,7 @@ def _freedom(n: float, rows: int) -> float:
 
 def _dense_rounding(X: Array) -> float:
     """The variance that rounding alone gives a constant column, as a share of its squared mean."""
-    return (8 * eps_of(X.data if is_sparse(X) else X)) ** 2
+    return rounding_in(X.data if is_sparse(X) else X) ** 2
 
 
 def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from lowland.arrays.precision import rounding_of
 from lowland.blocks.statistics.labels import classes_of
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.errors import DataError, DataWarning, ParameterError, warn
@@ -73,7 +74,7 @@ class Target:
         center = float(self.values.mean())
         values = self.values - center
         scale = float(np.sqrt(values @ values / len(values)))
-        if scale <= 8 * np.finfo(np.float64).eps * abs(center):
+        if scale <= rounding_of(np.float64) * abs(center):
             raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
         return replace(self, values=values / scale, center=center * self.scale + self.center, scale=scale * self.scale)
 

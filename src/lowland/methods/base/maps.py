@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_array, is_sparse, like, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.precision import as_double, result_dtype, rounding_in
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.blocks.spectra.operators import centered_product
 from lowland.blocks.spectra.principal_axes import Axes
@@ -267,7 +266,7 @@ class PrincipalMap(MomentsMap):
             )
         values = axes.pairs.values[:k]
         xp = xp_of(values)
-        kind = xp.float32 if dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, dtype)
         self.mean_ = columns.mean
         self.scale_ = columns.scale
         self.components_ = xp.astype(axes.pairs.vectors[:, :k].T, kind)  # (k, d)
@@ -294,7 +293,7 @@ class PrincipalMap(MomentsMap):
         S = (U.T * (as_double(self.explained_variance_) * (self.n_effective_ - 1))[None, :]) @ U
         if self.scale_ is not None:
             S = S * (self.scale_[:, None] * self.scale_[None, :])
-        rounding = (8 * eps_of(self.components_)) ** 2
+        rounding = rounding_in(self.components_) ** 2
         return Moments(self.n_effective_, self.n_samples_, self.mean_, S, rounding)
 
     def _encoding(self) -> Affine:
