@@ -26,7 +26,7 @@ from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import RowMap
+from lowland.methods.base.row_map import RowMap
 from lowland.run.run import Run
 
 _SMALL = 2**15  # values in a table that is trained with all rows at once

@@ -38,7 +38,8 @@ from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, PointMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run, run_for
 
 _FEW_COLUMNS = 500  # up to this many, all eigenvalues of their scatter cost nothing worth saving
@@ -233,7 +234,7 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
         self.goodness_at_most_ = found.goodness
         self.goodness_of_fit_ = found.goodness if found.exact else None
         self.n_samples_ = int(Z.shape[0])
-        self._tell_of_course(solver, "Ask for fewer components, or for all_eigenvalues, which are found directly.")
+        self._record_convergence(solver, "Ask for fewer components, or for all_eigenvalues, which are found directly.")
 
     @property
     def dissimilarity_matrix_(self) -> Array:

@@ -27,7 +27,8 @@ from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, MomentsMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.moments_map import MomentsMap
 from lowland.methods.base.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
@@ -136,7 +137,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         if isinstance(k, numbers.Integral) and (many := too_many_factors(rows.d, int(k))):
             raise ParameterError(f"FactorAnalysis: {many}")
         self._check_rows(rows, reset=True, least=1)
-        self._forget()
+        self._clear_fit()
         self._moments, self._dtype = moments, np.dtype(np.float64)
         self._solve_moments(self._moments, run_for(rows))
         self._solved = True

@@ -19,7 +19,7 @@ from lowland.blocks.spectra.leading import fix_signs
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, LinearMap
+from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 

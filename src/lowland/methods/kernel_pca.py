@@ -35,8 +35,8 @@ from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows, SparseRows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import PointMap
-from lowland.methods.base.parameters import Described
+from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run, run_for
 
 
@@ -172,7 +172,7 @@ class KernelPCA(PointMap, verb="kernel-pca", takes_sparse=True, streams_with_lan
         if axes.vectors is not None:
             self.eigenvectors_ = xp.astype(axes.vectors, X.dtype)
         self.n_samples_ = axes.n
-        self._tell_of_course(axes.solver)
+        self._record_convergence(axes.solver)
         if not self.fit_inverse_transform:
             return
         run = run_for(ArrayRows(X))
@@ -221,11 +221,7 @@ class KernelPCA(PointMap, verb="kernel-pca", takes_sparse=True, streams_with_lan
         return 1 / X.shape[1] if self.gamma is None else float(self.gamma)
 
     def _kernel_with(self, points: Array) -> KernelWith:
-        if isinstance(self.kernel, Described):
-            raise ParameterError(
-                f"The kernel of this KernelPCA is a function, {self.kernel.text}, which its file does not hold. "
-                "Give it again with set_params(kernel=...)."
-            )
+        check_saved(self, "kernel")
         if self.kernel == "precomputed":
             return KernelWith(None, "precomputed")
         return KernelWith(points, self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params or {})

@@ -22,7 +22,8 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, MomentsMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.moments_map import MomentsMap
 from lowland.run.run import Run
 
 
@@ -169,7 +170,7 @@ class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, tak
         return self.inverse_transform(Z)
 
     def _facts(self) -> dict[str, Any]:
-        self._settle()
+        self._solve_pending()
         n, variances = self._moments.n, self._moments.variances
         total = float(xp_of(variances).sum(variances)) * (n - 1) / n  # divisor n, as in the loss
         kept = 1 - self.loss_ / total if total > 0 else None

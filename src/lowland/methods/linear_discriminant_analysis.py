@@ -33,7 +33,8 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.classifier import LinearClassifier
 from lowland.methods.base.estimator import param
-from lowland.methods.base.maps import Affine, in_library_of
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.moments_map import in_library_of
 from lowland.methods.base.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
@@ -268,7 +269,7 @@ class LinearDiscriminantAnalysis(
     # --- coordinates ---
 
     def _encoding_width(self) -> int:
-        self._settle()
+        self._solve_pending()
         return int(self.patterns_.shape[0]) if self.solver != "lsqr" else self._most_components(self.n_features_in_)
 
     def _encoding(self) -> Affine:
@@ -285,7 +286,7 @@ class LinearDiscriminantAnalysis(
         return Affine(self.patterns_, None, self.xbar_ - (self.xbar_ @ A) @ B)
 
     def _facts(self) -> dict[str, Any]:
-        self._settle()
+        self._solve_pending()
         counts = zip(to_numpy(self.classes_).tolist(), to_numpy(self.counts_).tolist(), strict=True)
         return {
             "shares of": "the variance between classes",

@@ -23,7 +23,7 @@ from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import PrincipalMap
+from lowland.methods.base.principal_map import PrincipalMap
 from lowland.run.run import Run
 
 

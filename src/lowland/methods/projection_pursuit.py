@@ -28,7 +28,7 @@ from lowland.blocks.statistics.sampling import Picked, evenly_spread
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, LinearMap
+from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.run import Run
 
 

@@ -6,7 +6,6 @@ once. ``make docs`` and ``make texts`` write the index anew; a test keeps it tru
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import json
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lowland.errors import ParameterError
+from lowland.suggestions import suggested
 
 INDEX = Path(__file__).with_name("index.json")
 _NO_METHODS = ("__init__", "model_files", "registry")  # the files of this folder that hold no method
@@ -62,15 +62,20 @@ def entries() -> dict[str, Entry]:
     return {e.name: e for e in sorted(found, key=lambda e: e.module)}
 
 
-def find_method(name: str) -> Entry:
-    """Return a method by its class name or its verb; case, dashes and underscores do not matter."""
+def match_method(name: str) -> Entry | None:
+    """Return a method by its class name or its verb, or None; case, dashes and underscores do not matter."""
     word = _plain(name)
-    for e in entries().values():
-        if word in (_plain(e.name), _plain(e.verb)):
-            return e
+    return next((e for e in entries().values() if word in (_plain(e.name), _plain(e.verb))), None)
+
+
+def find_method(name: str) -> Entry:
+    """Return a method named as for ``match_method``, or say which names are close and which there are."""
+    found = match_method(name)
+    if found is not None:
+        return found
     verbs = sorted(e.verb for e in entries().values())
-    close = difflib.get_close_matches(name.strip().lower(), verbs, n=1, cutoff=0.65)
-    meant = f"Did you mean {close[0]!r}? " if close else ""
+    close = suggested(name.strip(), verbs)
+    meant = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     raise ParameterError(f"There is no method {name.strip()!r}. {meant}The methods: {', '.join(verbs)}.")
 
 

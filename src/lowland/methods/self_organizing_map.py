@@ -32,7 +32,7 @@ from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import RowMap
+from lowland.methods.base.row_map import RowMap
 from lowland.run.run import Run
 
 

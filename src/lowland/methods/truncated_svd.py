@@ -13,7 +13,7 @@ from lowland.blocks.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.blocks.statistics.moments import ColumnMoments, Moments
 from lowland.data.rows import Rows
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, LinearMap
+from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.run import Run
 
 
@@ -74,7 +74,7 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
         self.explained_variance_ = xp.astype(variances, kind)
         self.explained_variance_ratio_ = xp.astype(variances / total if total > 0 else variances, kind)
         self.n_samples_ = moments.rows
-        self._tell_of_course(chosen)
+        self._record_convergence(chosen)
 
     def _encoding(self) -> Affine:
         return Affine(self.components_.T)

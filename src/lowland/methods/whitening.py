@@ -13,7 +13,8 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import param
-from lowland.methods.base.maps import Affine, MomentsMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.moments_map import MomentsMap
 from lowland.run.run import Run
 
 

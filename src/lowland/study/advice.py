@@ -306,7 +306,7 @@ def _simpler(chosen: Trial, other: Trial) -> str:
 
 
 def _is_linear(trial: Trial) -> bool:
-    from lowland.methods.base.maps import LinearMap
+    from lowland.methods.base.linear_map import LinearMap
 
     cls = load_method(trial.method)
     return issubclass(cls, LinearMap) or traits_of(cls).selects_columns

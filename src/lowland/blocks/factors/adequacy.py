@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.records import record
 from lowland.blocks.factors.correlations import Correlations
 from lowland.blocks.factors.estimate import FactorEstimate
 from lowland.blocks.factors.maximum_likelihood import degrees_of_freedom, free_parameters, most_factors
@@ -17,6 +18,7 @@ from lowland.blocks.factors.model import NO_NOISE
 _NOTHING = 1e-14  # a sum of squared correlations below this is rounding
 
 
+@record
 @dataclass(frozen=True)
 class ChiSquare:
     """A test: the statistic, its degrees of freedom, and how often chance alone gives as much."""
@@ -26,6 +28,7 @@ class ChiSquare:
     p_value: float
 
 
+@record
 @dataclass(frozen=True)
 class Adequacy:
     """Kaiser, Meyer and Olkin's measure of sampling adequacy: of all columns and of each."""

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
+from lowland.arrays.records import record
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.errors import DataError, ParameterError
@@ -34,6 +35,7 @@ _TOGETHER = 1e-4  # least singular value of T: nearer, factors have fallen toget
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]  # loadings -> value, gradient
 
 
+@record
 @dataclass(frozen=True)
 class Rotation:
     """Rotated loadings, the rotation, the correlations of the factors, and how the search went."""

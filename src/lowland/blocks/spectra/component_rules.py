@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowland.arrays.random import generator
+from lowland.arrays.records import record
 from lowland.errors import DataError, ParameterError
 
 VARIANCE, GRAM, ANY = "variance", "gram", "any"
@@ -44,6 +45,7 @@ class Spectrum:
         return self.values / self.total if self.total > 0 else np.zeros_like(self.values)
 
 
+@record
 @dataclass(frozen=True)
 class ComponentChoice:
     """How many components were kept, by which rule, and why."""
@@ -75,6 +77,7 @@ class Rule:
         return ComponentChoice(max(1, min(count, spectrum.length)), repr(self), reason, evidence)
 
 
+@record
 @dataclass(frozen=True)
 class Cumulative(Rule):
     """Keep the fewest components whose shares of the variance add up to more than ``share``."""
@@ -102,6 +105,7 @@ class Cumulative(Rule):
         )
 
 
+@record
 @dataclass(frozen=True)
 class EachAtLeast(Rule):
     """Keep the components that each explain at least ``share`` of the variance."""
@@ -120,6 +124,7 @@ class EachAtLeast(Rule):
         )
 
 
+@record
 @dataclass(frozen=True)
 class EigenvalueAbove(Rule):
     """Keep the components whose eigenvalue exceeds ``tau``."""
@@ -137,6 +142,7 @@ class EigenvalueAbove(Rule):
         )
 
 
+@record
 @dataclass(frozen=True)
 class Kaiser(Rule):
     """Keep the components whose eigenvalue exceeds the average one (Kaiser 1960: above 1 for standardised columns)."""
@@ -151,6 +157,7 @@ class Kaiser(Rule):
         )
 
 
+@record
 @dataclass(frozen=True)
 class ParallelAnalysis(Rule):
     """Keep the components that exceed what columns without correlation would give (Horn 1965).
@@ -205,6 +212,7 @@ def _noise_spectrum(n: float, deviations: np.ndarray, rng: np.random.Generator) 
     return np.linalg.svd(L, compute_uv=False) ** 2 / m
 
 
+@record
 @dataclass(frozen=True)
 class Knee(Rule):
     """Keep the components before the bend of the scree plot: the point farthest from the line between its ends.
@@ -270,6 +278,7 @@ def _laplace_evidence(values: np.ndarray, k: int, n: float) -> float:
     return log_p_u + log_p_l + log_p_v + (m + k) / 2 * math.log(2 * math.pi) - log_det / 2 - k / 2 * math.log(n)
 
 
+@record
 @dataclass(frozen=True)
 class Downstream(Rule):
     """Keep the fewest components with which ``estimator`` predicts y nearly as well as it can.

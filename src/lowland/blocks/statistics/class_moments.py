@@ -14,12 +14,14 @@ import numpy as np
 from lowland.arrays.linalg import gram
 from lowland.arrays.namespace import Array, device_of, like, xp_of
 from lowland.arrays.precision import as_double, rounding_in
+from lowland.arrays.records import record
 from lowland.arrays.scratch import less_rows_of, shifted_with_sums
 from lowland.blocks.statistics.moments import Scattered, shift_of
 
 _MEMBERS = 2048  # rows summed at a time
 
 
+@record
 @dataclass(frozen=True)
 class ClassMoments(Scattered):
     """Counts, means and scatter of the classes: (d, d) pooled, or (C, d, d) where the classes are kept apart."""

@@ -17,6 +17,7 @@ import numpy as np
 from lowland.arrays.linalg import add_outer, column_squares, column_sums, gram, triangle
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
 from lowland.arrays.precision import as_double, rounding_in
+from lowland.arrays.records import record
 from lowland.arrays.scratch import shifted_with_sums
 from lowland.errors import DataError
 
@@ -44,6 +45,7 @@ class Scattered:
         raise NotImplementedError
 
 
+@record
 @dataclass(frozen=True)
 class Moments(Scattered):
     """Count, mean and scatter of rows. With weights, ``n`` is their sum: a weight counts repetitions."""

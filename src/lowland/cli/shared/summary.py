@@ -13,8 +13,8 @@ def model_facts(est: Any) -> dict[str, Any]:
 
     components = None if coordinate_refusal(est) else len(est.get_feature_names_out())
     own = est._facts()
-    if hasattr(est, "_settle"):  # partial_fit may have left the last step to whoever reads
-        est._settle()
+    if hasattr(est, "_solve_pending"):  # partial_fit may have left the last step to whoever reads
+        est._solve_pending()
     known, found = entries()[type(est).__name__], vars(est)
     solver, choice = found.get("solver_"), found.get("choice_")
     how = {"name": getattr(solver, "name", str(solver)), "reason": getattr(solver, "reason", None)}

@@ -14,7 +14,7 @@ from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
 from lowland.cli.shared.flags import parameter_options
 from lowland.errors import ParameterError
-from lowland.methods.registry import Entry, entries
+from lowland.methods.registry import Entry, entries, match_method
 
 
 class FitCommands(CommandGroup):
@@ -26,7 +26,7 @@ class FitCommands(CommandGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a method, named by verb or class, with dashes or without."""
-        entry = _method_named(cmd_name)
+        entry = match_method(cmd_name)
         return None if entry is None else command_of(entry)
 
     def missing(self, ctx: click.Context, name: str, what: str = "method") -> str:
@@ -34,12 +34,6 @@ class FitCommands(CommandGroup):
         if Path(name).suffix or Path(name).exists():
             return f"{name!r} is not a method. Name the method before the file, as in: lowland fit pca {name}"
         return super().missing(ctx, name, what)
-
-
-def _method_named(name: str) -> Entry | None:
-    """Return the method of a verb or class name; case, dashes and underscores make no difference."""
-    word = name.lower().replace("-", "").replace("_", "")
-    return next((e for e in entries().values() if word in (e.verb.replace("-", ""), e.name.lower())), None)
 
 
 def command_of(entry: Entry) -> click.Command:

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.blocks.statistics.labels import ClassLabels, ClassProbabilities, MostProbableClass
 from lowland.data.open import read_column
-from lowland.methods.base.maps import Affine, MomentsMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.moments_map import MomentsMap
 
 
 class LinearClassifier(ClassifierMixin, MomentsMap):
@@ -68,7 +69,7 @@ class LinearClassifier(ClassifierMixin, MomentsMap):
 
     def _scores(self) -> Affine:
         """Scores seen from xbar_, without what all classes have in common: it would cost digits far from the origin."""
-        self._settle()
+        self._solve_pending()
         centered = self.means_ - self.xbar_[None, :]
         xp = xp_of(centered)
         logs = xp.log(self.priors_)
