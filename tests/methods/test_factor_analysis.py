@@ -550,7 +550,9 @@ def test_noise_variance_init_must_fit():
     given = FactorAnalysis(2, noise_variance_init=np.ones(10)).fit(X)
     np.testing.assert_allclose(given.noise_variance_, FactorAnalysis(2).fit(X).noise_variance_, rtol=1e-6)
     iris = load_dataset("iris").X
-    with pytest.raises(DataError, match=r"shape \(2,\), and there are 4 columns. Give noise_variance_init one .* per column\.$"):
+    with pytest.raises(
+        DataError, match=r"shape \(2,\), and there are 4 columns. Give noise_variance_init one .* per column\.$"
+    ):
         FactorAnalysis(1, noise_variance_init=[1, 1]).fit(iris)
     with pytest.raises(DataError, match="one variance of at least zero per column"):
         FactorAnalysis(1, noise_variance_init=[1, 1, -1, 1]).fit(iris)

@@ -64,13 +64,15 @@ class PrincipalMap(MomentsMap):
         A = self.components_.T
         if self.scale_ is not None:
             A = A / like(self.scale_, A)[:, None]
-        return Affine(A * spread(self.explained_variance_, -0.5)[None, :] if self.whiten else A, self.mean_)
+        return Affine(A * power_of_variances(self.explained_variance_, -0.5)[None, :] if self.whiten else A, self.mean_)
 
     def _decoding(self) -> Affine:
         B = self.components_
         if self.scale_ is not None:
             B = B * like(self.scale_, B)[None, :]
-        return Affine(spread(self.explained_variance_, 0.5)[:, None] * B if self.whiten else B, None, self.mean_)
+        return Affine(
+            power_of_variances(self.explained_variance_, 0.5)[:, None] * B if self.whiten else B, None, self.mean_
+        )
 
     def _encoding_width(self) -> int:
         return int(self.n_components_)
@@ -116,7 +118,7 @@ class PrincipalMap(MomentsMap):
         return as_double(self.components_), xp.where(beyond > 0, beyond, xp.zeros_like(beyond))
 
 
-def spread(values: Array, power: float) -> Array:
+def power_of_variances(values: Array, power: float) -> Array:
     """Variances to a power, with a direction of no variance left at zero instead of infinity."""
     xp = xp_of(values)
     safe = xp.where(values > 0, values, xp.ones_like(values))
