@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland.data.open import open_rows
-from lowland.data.write import check_writable, atomic_write, write_chunks
+from lowland.data.write import atomic_write, check_writable, write_chunks
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
 ENDINGS = [".npy", ".csv", ".csv.gz", ".parquet"]

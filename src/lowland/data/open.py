@@ -16,9 +16,14 @@ from lowland.data.formats.csv_table import CsvTable
 from lowland.data.formats.frame_table import FrameTable
 from lowland.data.formats.numpy_files import load_numpy
 from lowland.data.formats.parquet_table import ParquetTable
-from lowland.data.paths import NUMPY, READABLE, check_readable, suffix_of
+from lowland.data.paths import NUMPY, READABLE, check_readable, readable_suffix, suffix_of
 from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
 from lowland.errors import DataError, DataTypeError, ParameterError
+
+_TABLES: dict[str, type[CsvTable] | type[ParquetTable]] = {
+    ".parquet": ParquetTable,
+    **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), CsvTable),
+}
 
 
 def open_rows(source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = ()) -> Rows:
@@ -98,17 +103,14 @@ def open_table(source: Any) -> NamedTable:
 
 def open_table_file(path: Path) -> TableFile:
     """Return the table in a file with named columns."""
-    check_readable(path)
-    suffix = suffix_of(path)
-    if path.is_dir() or suffix == ".parquet":
-        return ParquetTable(path)
-    if suffix in (".csv", ".csv.gz", ".tsv", ".tsv.gz"):
-        return CsvTable(path)
+    suffix = readable_suffix(path)
     if suffix in NUMPY:
         raise ParameterError(f"{str(path)!r} has no column names, so columns cannot be chosen or dropped by name.")
-    raise ParameterError(
-        f"{str(path)!r} is not read as a table. Lowland reads {', '.join(READABLE)} and folders of Parquet parts."
-    )
+    if suffix not in _TABLES:
+        raise ParameterError(
+            f"{str(path)!r} is not read as a table. Lowland reads {', '.join(READABLE)} and folders of Parquet parts."
+        )
+    return _TABLES[suffix](path)
 
 
 def _path(source: Any) -> Path:
@@ -220,7 +222,7 @@ def _not_empty(rows: Rows) -> Rows:
 
 
 def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
-    if columns is not None or drop or suffix_of(path) not in NUMPY or path.is_dir():
+    if columns is not None or drop or path.suffix.lower() not in NUMPY or path.is_dir():
         return _not_empty(open_table_file(path).select(columns, drop))
     check_readable(path)
     found, name = load_numpy(path), repr(str(path))

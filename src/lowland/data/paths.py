@@ -23,3 +23,9 @@ def check_readable(path: Path) -> None:
         raise MissingFile(f"There is no file {str(path)!r}. Check the name and the folder.")
     if not os.access(path, os.R_OK):
         raise FileProblem(f"{str(path)!r} may not be read by this user. Ask its owner for permission to read it.")
+
+
+def readable_suffix(path: Path) -> str:
+    """Return the ending of a file that can be read, or .parquet for a folder of parts."""
+    check_readable(path)
+    return ".parquet" if path.is_dir() else suffix_of(path)

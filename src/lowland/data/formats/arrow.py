@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import refuse_text
-from lowland.data.rows import ColumnRows, Rows, slab_rows
+from lowland.data.rows import ColumnRows, Rows
 
 
 def arrow_rows(batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], n: int | None, source: str) -> Rows:
     """Return Rows over Arrow record batches, cut anew into slabs whose borders do not depend on the file's layout."""
     import pyarrow as pa
 
-    refuse_text(text_fields(fields), source)
+    texts, names = text_fields(fields), tuple(f.name for f in fields)
+    if texts:
+        refuse_text(texts, source)
     single = all(f.type == pa.float32() for f in fields)
     dtype = np.dtype(np.float32 if single else np.float64)
-    slab = slab_rows(max(1, len(fields)), dtype.itemsize)
-    names = tuple(f.name for f in fields)
-    return ColumnRows(lambda: _reslab(batches(slab), slab), _arrow_columns, n, len(fields), dtype, names, source)
+    return ColumnRows(lambda slab: _reslab(batches(slab), slab), _arrow_columns, n, len(fields), dtype, names, source)
 
 
 def _arrow_columns(table: Any) -> list[np.ndarray]:
@@ -57,15 +57,29 @@ def concatenated(batches: Iterable[Any]) -> np.ndarray:
 
 def text_fields(fields: Sequence[Any]) -> list[str]:
     """Return the names of the fields that hold no numbers."""
-    return [f.name for f in fields if not holds_numbers(f.type)]
+    return [f.name for f in fields if not _holds_numbers(f.type)]
 
 
-def holds_numbers(kind: Any) -> bool:
-    """Whether an Arrow type is one of numbers."""
+def _holds_numbers(kind: Any) -> bool:
     import pyarrow.types as kinds
 
     tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal, kinds.is_null)
     return any(is_kind(kind) for is_kind in tests)
+
+
+def common_fields(schemas: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Return the fields as which columns of several parts are read: floats, unless a part holds no numbers there."""
+    import pyarrow as pa
+
+    return [pa.field(name, _common_type([schema.field(name).type for schema in schemas])) for name in names]
+
+
+def _common_type(types: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    if not all(map(_holds_numbers, types)):
+        return next(kind for kind in types if not _holds_numbers(kind))
+    return pa.float32() if all(kind in (pa.float32(), pa.float16()) for kind in types) else pa.float64()
 
 
 def first_line(error: Exception) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import TableFile
-from lowland.data.formats.arrow import arrow_rows, concatenated, first_line, holds_numbers, text_fields
+from lowland.data.formats.arrow import arrow_rows, concatenated, first_line, text_fields
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem
 
@@ -132,7 +132,7 @@ class CsvTable(TableFile):
 
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it holds text."""
-        return None if holds_numbers(self.schema.types[0]) else self.names[0]
+        return next(iter(text_fields([self.schema.field(0)])), None)
 
     def _batches(self, names: list[str], **convert: Any) -> Iterator[Any]:
         """Yield record batches of the named columns."""

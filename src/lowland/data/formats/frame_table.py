@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import NamedTable, refuse_duplicates, refuse_text
-from lowland.data.rows import ColumnRows, Rows, slab_rows
+from lowland.data.rows import ColumnRows, Rows
 from lowland.errors import DataTypeError
 
 
@@ -39,9 +39,8 @@ class FrameTable(NamedTable):
         )
         n, d = len(table), len(keep)
         dtype = np.dtype(np.float32 if all(kind == nw.Float32 for kind in kinds) else np.float64)
-        slab = slab_rows(max(d, 1), dtype.itemsize)
 
-        def read() -> Iterator[Any]:
+        def read(slab: int) -> Iterator[Any]:
             return (table[start : start + slab] for start in range(0, n, slab))
 
         def columns_of(part: Any) -> list[np.ndarray]:

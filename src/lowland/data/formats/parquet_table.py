@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lowland.data.columns import TableFile
-from lowland.data.formats.arrow import arrow_rows, concatenated, first_line, holds_numbers
+from lowland.data.formats.arrow import arrow_rows, common_fields, concatenated, first_line, text_fields
 from lowland.data.paths import check_readable
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, MissingFile
@@ -43,17 +43,17 @@ class ParquetTable(TableFile):
                     f"{part.name} of {self.source} has other columns than {self.parts[0].name}. "
                     "All parts need the same columns."
                 )
-        self.types = [_common_type([schema.field(name).type for schema, _ in heads]) for name in self.names]
+        self.schemas = [schema for schema, _ in heads]
 
     def _open(self, part: Path) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        check_readable(part)
         try:
             # Without these two, Arrow reads whole row groups ahead, whatever the budget says.
             return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
         except (pa.ArrowInvalid, OSError) as error:
+            check_readable(part)  # not there, or closed to this user
             raise FileProblem(
                 f"{str(part)!r} is not a whole Parquet file ({first_line(error)}). Truncated? Write it again."
             ) from error
@@ -67,7 +67,7 @@ class ParquetTable(TableFile):
         import pyarrow as pa
 
         names = [self.names[j] for j in keep]
-        fields = [pa.field(self.names[j], self.types[j]) for j in keep]
+        fields = common_fields(self.schemas, names)
 
         def batches(slab: int) -> Iterator[Any]:
             for batch in self._batches(names, slab):
@@ -82,7 +82,7 @@ class ParquetTable(TableFile):
 
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it holds text."""
-        return None if holds_numbers(self.types[0]) else self.names[0]
+        return next(iter(text_fields(common_fields(self.schemas, self.names[:1]))), None)
 
     def _batches(self, names: list[str], size: int) -> Iterator[Any]:
         """Yield record batches of the named columns, part after part."""
@@ -101,15 +101,6 @@ def _pandas_index(schema: Any) -> set[str]:
     """The columns that pandas wrote as the index of its frame, which are no features."""
     written = (schema.pandas_metadata or {}).get("index_columns", ())
     return {name for name in written if isinstance(name, str)}
-
-
-def _common_type(types: Sequence[Any]) -> Any:
-    """The type in which a column of all parts is read: one without numbers if there is any, floats otherwise."""
-    import pyarrow as pa
-
-    if not all(map(holds_numbers, types)):
-        return next(kind for kind in types if not holds_numbers(kind))
-    return pa.float32() if all(kind in (pa.float32(), pa.float16()) for kind in types) else pa.float64()
 
 
 def read_columns(path: Path) -> dict[str, np.ndarray]:
