@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.statistics.labels import unboxed, missing_labels
+from lowland.blocks.statistics.labels import missing_labels, unboxed
 from lowland.errors import DataError, ParameterError
 from lowland.plots.style import (
     COLORS,

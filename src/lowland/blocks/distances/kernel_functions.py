@@ -82,7 +82,7 @@ class KernelWith:
             text = f"The kernel function returned {what} for a pair of finite rows. Check the function."
         elif value == "NaN" and self.kernel == "poly" and not float(self.degree).is_integer():
             text = (
-                f"The kernel 'poly' has no value for degree={self.degree:g} where gamma x'y + coef0 is negative. "
+                f"The kernel 'poly' has no value for the degree {self.degree:g} where gamma x'y + coef0 is negative. "
                 "Choose a whole degree, or raise coef0."
             )
         else:
@@ -229,8 +229,8 @@ def median_gamma(X: Array, kernel: Kernel) -> float:
     """
     if kernel not in ("rbf", "laplacian"):
         raise ParameterError(
-            f"gamma='median' is a rule about distances, for the kernels 'rbf' and 'laplacian', not {kernel!r}. "
-            "Give gamma as a number."
+            f"The median rule is about distances, for the kernels 'rbf' and 'laplacian', not {kernel!r}. Give gamma as a "
+            "number."
         )
     n = X.shape[0]
     places = np.linspace(0, n - 1, min(n, _PAIRED_ROWS)).astype(np.int64)

@@ -35,16 +35,13 @@ class White:
         sums = self.run.fold(self.rows, ContrastOf(contrast, W, self.whiten), name="summing contrasts")
         cross, slopes = to_numpy(sums.cross) / sums.n, to_numpy(sums.slopes) / sums.n
         if not (np.isfinite(cross).all() and np.isfinite(slopes).all()):
-            raise DataError(
-                f"The contrast {contrast!r} is not finite on these rows: NaN or infinity came out of it. "
-                "Choose fun='logcosh', which is bounded, or rescale rows that are passed with whiten=False."
-            )
+            raise DataError(f"The contrast {contrast!r} is not finite on these rows: NaN or infinity came out of it.")
         return cross, slopes
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """White rows z = K(x − mean), unit variance with divisor n, and the way back x = mean + back z."""
+    """White rows z = K(x − mean), unit variance with divisor n, and back: x = mean + back z."""
 
     white: White
     K: np.ndarray  # (k, d) float64 on the host, as all of these but the mean
@@ -89,7 +86,7 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
     if rank == 0:
         raise DataError("All columns are constant: there is nothing to unmix. Check the data.")
     if k is not None and rank < k:
-        raise ParameterError(f"n_components={k}: {_limited(rank, most, rows)}. Choose at most {rank}.")
+        raise ParameterError(f"{k} components were asked for: {_limited(rank, most, rows)}. Choose at most {rank}.")
     reason = "asked for" if k else "all directions that vary" if rank == rows.d else _limited(rank, most, rows)
     n, mean, scale = axes.columns.rows, axes.columns.mean, axes.columns.scale
     scales = np.ones(rows.d) if scale is None else to_numpy(scale)
@@ -127,7 +124,6 @@ def _limited(rank: int, most: int, rows: Rows) -> str:
 
 def already_white(rows: Rows, run: Run) -> Whitened:
     """Take the rows as they are; one pass all the same, to find NaN and how white they are."""
-    run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
     moments = run.fold(rows, Moments.of, name="summing moments")
     d, n = rows.d, moments.rows
     covariance = to_numpy(moments.covariance) * ((n - 1) / n)

@@ -236,7 +236,7 @@ class Minka(Rule):
         """Return the dimension with the largest Laplace evidence."""
         if spectrum.n < spectrum.d:
             raise DataError(
-                f"n_components='mle' is only supported if n_samples >= n_features; there are {spectrum.n:g} rows and "
+                f"'mle' is only supported if n_samples >= n_features; there are {spectrum.n:g} rows and "
                 f"{spectrum.d} columns. Choose a number or another rule."
             )
         if not spectrum.whole:
@@ -366,7 +366,7 @@ def as_rule(n_components: Any) -> Rule:
         case numbers.Real() if 0 < float(n_components) < 1:
             return Cumulative(float(n_components))
     raise ParameterError(
-        f"n_components={n_components!r}: give a whole number, a share between 0 and 1, 'mle', None, "
+        f"{n_components!r} components: give a whole number, a fraction between 0 and 1, 'mle', None, "
         "or a rule such as Kaiser()."
     )
 

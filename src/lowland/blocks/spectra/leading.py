@@ -295,7 +295,7 @@ def _arpack(
         values, vectors, converged = error.eigenvalues, error.eigenvectors, False
         if len(values) < k:
             raise ParameterError(
-                f"ARPACK found {len(values)} of {k} eigenpairs. Raise tol, or choose another svd_solver."
+                f"ARPACK found {len(values)} of {k} eigenpairs. Raise the tolerance, or choose another solver."
             ) from error
     except ArpackError:  # a matrix of zeros, which Lanczos cannot start on
         return _krylov(A, k, _start(A, k, 2, rng, like_array), run, tol, max_iter, ROUNDING)

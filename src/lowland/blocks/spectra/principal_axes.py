@@ -42,8 +42,8 @@ from lowland.run.run import Run
 _SMALL = 500  # rows and columns up to which a full decomposition costs nothing worth saving
 _WIDE = 2000  # a smaller side above this makes few components worth an iteration
 _FAR = 1e3  # a mean this many times the scatter costs an eigenproblem of their sum too many digits
-_FAINT = 1e-4  # a float32 product leaves eigenvalues below this share of the first too few digits
-_SURELY = 1e-8  # a remainder below this share of the total has lost too many digits to the subtraction
+_FAINT = 1e-4  # a float32 product leaves eigenvalues below this fraction of the first too few digits
+_SURELY = 1e-8  # a remainder below this fraction of the total has lost too many digits to the subtraction
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Axes:
     columns: ColumnSummary
     pairs: Eigenpairs  # at least the kept ones
     choice: ComponentChoice
-    solver: Outcome
+    outcome: Outcome
     spectrum: Spectrum
     left: float  # the variance of the components that were not kept
 
@@ -170,7 +170,7 @@ def principal_axes(
     if chosen.name == "covariance_eigh" and _rows_are_fewer(rows):
         return _by_rows(rows, run, wanted)
     if chosen.name == "covariance_eigh":
-        run.require(_bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance", "Choose svd_solver='randomized'")
+        run.require(_bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance", "Choose the randomized solver")
     elif chosen.name == "randomized" or _bytes_to_form(rows.d) > run.budget:
         return _matrix_free(rows, run, wanted)
     moments = run.fold(rows, Moments.of, weights, name="summing moments")
@@ -194,11 +194,11 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Singular values of the triangular factor: exact to the last digit of the smallest component."""
     if rows.is_sparse:
         raise ParameterError(
-            "PCA with svd_solver='full' would make the sparse rows dense. "
-            "Choose 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
+            "The full decomposition would make the sparse rows dense. "
+            "Choose the solver 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
         )
     height = rows.d if rows.n is None else min(rows.n, rows.d)
-    run.require(3 * 8 * height * rows.d, f"A {height} x {rows.d} factor", "Choose svd_solver='randomized'")
+    run.require(3 * 8 * height * rows.d, f"A {height} x {rows.d} factor", "Choose the randomized solver")
     triangle = run.fold(rows, Triangle.of, wanted.weights, name="factoring rows")
     columns = ColumnSummary(triangle.n, triangle.rows, triangle.mean, triangle.variances)
     R = as_double(triangle.R)
@@ -214,7 +214,7 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
 def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Fewer rows than columns: CC' is n x n and has the same eigenvalues; the axes are C'U over their lengths."""
     n = int(rows.n or 0)
-    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose svd_solver='randomized'")
+    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose the randomized solver")
     columns = _columns_of(rows, run, wanted)
     X, weights = counting(rows.to_array(), wanted.weights)
     n, mean = X.shape[0], columns.mean
@@ -296,7 +296,7 @@ def _decided(
     most, d = columns.most, len(variances)
     if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
         raise ParameterError(
-            f"n_components={rule.count} must be between 1 and min(n_samples, n_features)={most}: "
+            f"The number of components, {rule.count}, must be between 1 and min(n_samples, n_features)={most}: "
             f"the data has {columns.rows} rows and {d} columns. Choose at most {most}."
         )
 
@@ -330,8 +330,8 @@ def _decided(
     if left < _SURELY * known.total and not known.whole and all_values is not None:
         known = spectrum(all_values(), most)
     left = float(known.values[k:].sum()) if known.whole else max(left, 0.0)
-    told = _with_course(wanted.solver, pairs)
-    return Axes(columns, with_null_space(pairs, k, null_below), choice, told, known, left)
+    outcome = _outcome_of(wanted.solver, pairs)
+    return Axes(columns, with_null_space(pairs, k, null_below), choice, outcome, known, left)
 
 
 def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -> Eigenpairs:
@@ -350,7 +350,7 @@ def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -
     return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
 
 
-def _with_course(chosen: Outcome, pairs: Eigenpairs) -> Outcome:
+def _outcome_of(chosen: Outcome, pairs: Eigenpairs) -> Outcome:
     return replace(chosen, iterations=pairs.iterations, converged=pairs.converged, trace=pairs.trace)
 
 
@@ -359,7 +359,9 @@ def singular_axes(
 ) -> tuple[Eigenpairs, ColumnMoments | Moments, Outcome]:
     """Return the leading eigenpairs of X'X, not centered: right singular vectors and squared singular values."""
     if k > rows.d:
-        raise ParameterError(f"n_components({k}) must be <= n_features({rows.d}). Choose at most {rows.d}.")
+        raise ParameterError(
+            f"The number of components, {k}, must be <= n_features({rows.d}). Choose at most {rows.d}."
+        )
     if rows.d <= _WIDE and _bytes_to_form(rows.d) <= run.budget:
         moments = run.fold(rows, Moments.of, name="summing moments")
         chosen = Outcome("covariance_eigh", f"the {rows.d} x {rows.d} Gram matrix costs least")
@@ -375,4 +377,4 @@ def singular_axes(
         pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows))
     rounding = rounding_of(rows.dtype)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
-    return pairs, moments, _with_course(chosen, pairs)
+    return pairs, moments, _outcome_of(chosen, pairs)

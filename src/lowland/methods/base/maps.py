@@ -280,7 +280,7 @@ class PrincipalMap(MomentsMap):
         self.n_samples_ = columns.rows
         self.n_effective_ = columns.n
         self.choice_ = axes.choice
-        self._tell_of_course(axes.solver)
+        self._tell_of_course(axes.outcome)
 
     def _moments_again(self) -> Moments:
         """All components are the whole scatter, S = UΛU'(n - 1); fewer are not enough to go on from."""
