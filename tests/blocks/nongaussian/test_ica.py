@@ -7,6 +7,7 @@ from lowland.blocks.nongaussian import ica
 from lowland.blocks.nongaussian import whitened_rows as white_rows
 from lowland.blocks.nongaussian.contrasts import LogCosh, as_contrast
 from lowland.blocks.nongaussian.ica import (
+    ALGORITHMS,
     polar,
     unmix_by_deflation,
     unmix_by_quasi_newton,
