@@ -178,8 +178,8 @@ class ProjectionPursuit(LinearMap, verb="projection-pursuit", streams=True):
         self.converged_ = all(outcome.converged for outcome in outcomes)
         if not self.converged_:
             warn(
-                f"ProjectionPursuit: the refinement of a projection stopped after max_iter={self.max_iter} steps before "
-                f"they fell below tol={self.tol:g} radians. Raise max_iter or tol.",
+                f"ProjectionPursuit: the refinement of a projection stopped after max_iter={self.max_iter} steps, "
+                f"before they fell below tol={self.tol:g} radians. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
 

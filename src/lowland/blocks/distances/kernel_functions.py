@@ -50,7 +50,7 @@ class KernelWith:
             return xp.full((X.shape[0], self.points.shape[0]), xp.nan, dtype=X.dtype, device=device_of(some))
         if callable(self.kernel):
             return self._by_function(self.kernel, X)
-        with np.errstate(over="ignore", invalid="ignore"):  # told by ``refuse``, where it matters
+        with np.errstate(over="ignore", invalid="ignore"):  # ``refuse`` reports it, where it matters
             if is_sparse(X) or is_sparse(self.points):
                 return _of_sparse(self, X)
             return _KERNELS[self.kernel](self, as_double(X), like(self.points, X, as_double(X).dtype), X.dtype)
@@ -67,7 +67,7 @@ class KernelWith:
             ) from error
 
     def refuse(self, K: Array, X: Array) -> None:
-        """Say why kernel values of a slab are not finite; where the slab itself is not, others tell its columns."""
+        """Say why kernel values of a slab are not finite; where the slab itself is not, others name its columns."""
         if all_finite(K) or (self.kernel != "precomputed" and not all_finite(X)):
             return
         bad = np.argwhere(~np.isfinite(to_numpy(K)))[0]

@@ -33,9 +33,10 @@ from lowland.blocks.spectra.operators import (
     centered_transposed_by_columns,
     divided_columns,
 )
-from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, counting
+from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, without_zero_weights
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
+from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
@@ -108,7 +109,7 @@ class Axes:
     choice: ComponentChoice
     outcome: Outcome
     spectrum: Spectrum
-    left: float  # the variance of the components that were not kept
+    discarded: float  # the variance of the components that were not kept
 
 
 def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> Outcome:
@@ -180,6 +181,46 @@ def principal_axes(
     return axes_of_moments(moments, run, wanted)
 
 
+def principal_axes_of_covariance(
+    S: Array,
+    k: int | None = None,
+    *,
+    solver: str = "auto",
+    options: SolverOptions | None = None,
+    run: Run | None = None,
+) -> Eigenpairs:
+    """Return the principal axes of a covariance or correlation matrix: S u = λ u, largest λ first.
+
+    Parameters
+    ----------
+    S
+        A symmetric, positive semi-definite matrix, (d, d).
+    k
+        How many axes; None keeps all.
+    solver
+        "auto" (LAPACK, or an iteration where it is sure to be faster), "covariance_eigh", "power", "arpack" or
+        "randomized".
+    options
+        Tolerance, power steps and random numbers of an iterative solver.
+    run
+        Shows progress and can be cancelled.
+
+    Returns
+    -------
+    Eigenpairs
+        ``values`` (k,) the variances λ, ``vectors`` (d, k) the axes u, each with its largest entry positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> axes = principal_axes_of_covariance(np.array([[2.0, 1.0], [1.0, 2.0]]), 1)
+    >>> axes.values.round(12), axes.vectors[:, 0].round(4)
+    (array([3.]), array([0.7071, 0.7071]))
+    """
+    wanted = AxesRequest(Fixed(k), Outcome(solver), options=options or SolverOptions())
+    return _eigenpairs(S, S.shape[0] if k is None else k, LocalRun() if run is None else run, wanted)
+
+
 def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
     """Return the axes of a table of which only the moments are at hand."""
     columns = ColumnSummary(moments.n, moments.rows, moments.mean, moments.variances)
@@ -187,7 +228,13 @@ def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
     if wanted.scale:
         columns = columns.scaled()
         S = S / (columns.scale[:, None] * columns.scale[None, :])  # type: ignore[index]
-    return _decided(columns, wanted, lambda k: _eigenpairs(S, k, run, wanted), lambda: all_eigenvalues(S))
+    solver, options = wanted.solver.name, wanted.options
+    return _decided(
+        columns,
+        wanted,
+        lambda k: principal_axes_of_covariance(S, k, solver=solver, options=options, run=run),
+        lambda: all_eigenvalues(S),
+    )
 
 
 def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
@@ -216,7 +263,7 @@ def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     n = int(rows.n or 0)
     run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose the randomized solver")
     columns = _columns_of(rows, run, wanted)
-    X, weights = counting(rows.to_array(), wanted.weights)
+    X, weights = without_zero_weights(rows.to_array(), wanted.weights)
     n, mean = X.shape[0], columns.mean
     if columns.scale is not None:
         X, mean = divided_columns(X, columns.scale), mean / columns.scale
@@ -290,7 +337,7 @@ def _decided(
     """Find how many components the rule keeps, and as many pairs.
 
     ``solve(k)`` gives the k leading pairs, or all there are. Without ``all_values``, a rule that needs to see more of
-    the spectrum is shown twice as many pairs until it can tell.
+    the spectrum is shown twice as many pairs until it can decide.
     """
     rule, variances = wanted.rule, to_numpy(columns.variances)
     most, d = columns.most, len(variances)
@@ -326,12 +373,12 @@ def _decided(
             break
         k = min(most, 2 * k)
     k = choice.n_components
-    left = known.total - float(known.values[:k].sum())
-    if left < _SURELY * known.total and not known.whole and all_values is not None:
+    discarded = known.total - float(known.values[:k].sum())
+    if discarded < _SURELY * known.total and not known.whole and all_values is not None:
         known = spectrum(all_values(), most)
-    left = float(known.values[k:].sum()) if known.whole else max(left, 0.0)
+    discarded = float(known.values[k:].sum()) if known.whole else max(discarded, 0.0)
     outcome = _outcome_of(wanted.solver, pairs)
-    return Axes(columns, with_null_space(pairs, k, null_below), choice, outcome, known, left)
+    return Axes(columns, with_null_space(pairs, k, null_below), choice, outcome, known, discarded)
 
 
 def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -> Eigenpairs:

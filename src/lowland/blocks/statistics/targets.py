@@ -16,7 +16,7 @@ from lowland.errors import DataError, DataWarning, ParameterError, warn
 Kind = Literal["auto", "classes", "numbers"]
 
 _MOST_CLASSES, _LEAST_MEMBERS = 100, 5  # whole numbers of more kinds, or of fewer rows a kind, are quantities
-_FEW_CLASSES = 10  # more than these are told of, since a y of whole numbers may hold quantities
+_FEW_CLASSES = 10  # more than these are warned of, since a y of whole numbers may hold quantities
 _NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these compare with; the others take both
 
 
