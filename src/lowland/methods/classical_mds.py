@@ -162,7 +162,7 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
         n = int(rows.n or 0)
         if rows.in_memory and n * (n + rows.d) * rows.dtype.itemsize <= run.budget:
             self._given = own_array(rows, rows.to_array())
-        self._keep(signed * (0.0 if found.one_point else unit), found, axes.solver, unit)
+        self._keep(signed * (0.0 if found.one_point else unit), found, axes.outcome, unit)
 
     # --- other distances ---
 

@@ -99,18 +99,18 @@ def test_sources(lowland, wine):
 
 
 def test_views(lowland, wine):
-    facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-views", 2, "--n-null", 3)
+    facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-projections", 2, "--n-null", 3)
     found = ll.load("m")
     assert facts["facts"] == {
-        "index of views": found.index_.tolist(),
-        "p-value of views": found.p_value_.tolist(),
+        "index of projections": found.index_.tolist(),
+        "p-value of projections": found.p_value_.tolist(),
         "largest index in noise": float(found.null_index_.max()),
         "rows searched": 178,
     }
-    assert "P-value of views" in text
+    assert "P-value of projections" in text
     facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-null", 0)
     assert facts["facts"]["largest index in noise"] is None
-    assert "noise " not in text.split("Rows searched")[0].split("Index of views")[1]
+    assert "noise " not in text.split("Rows searched")[0].split("Index of projections")[1]
 
 
 def test_what_an_autoencoder_keeps(lowland, table, X):

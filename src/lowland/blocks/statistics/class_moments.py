@@ -34,11 +34,11 @@ class ClassMoments(Scattered):
     def _merged(self, other: Self, scatter: Array) -> Self:
         """The merger, given the sum of the scatters: each class adds (n_a n_b/n) δδ'."""
         n = self.n + other.n
-        share = other.n / np.maximum(n, 1)  # (C,)
+        part = other.n / np.maximum(n, 1)  # (C,)
         delta = other.mean - self.mean  # (C, d)
-        root = delta * like(np.sqrt(self.n * share), delta)[:, None]
+        root = delta * like(np.sqrt(self.n * part), delta)[:, None]
         scatter += gram(root) if scatter.ndim == 2 else root[:, :, None] * root[:, None, :]
-        mean = self.mean + delta * like(share, delta)[:, None]
+        mean = self.mean + delta * like(part, delta)[:, None]
         return type(self)(n, mean, scatter, max(self.rounding, other.rounding))
 
     def is_finite(self) -> bool:
@@ -79,11 +79,11 @@ class ClassMoments(Scattered):
         source[places] = np.arange(len(self.n))
         order = xp.asarray(source, device=device_of(self.mean))
 
-        def spread(a: Array) -> Array:
+        def placed(a: Array) -> Array:
             return xp.take(xp.concat([a, xp.zeros_like(a[:1, ...])], axis=0), order, axis=0)
 
         n = np.append(self.n, 0)[source]
-        return type(self)(n, spread(self.mean), spread(self.scatter) if self.apart else self.scatter, self.rounding)
+        return type(self)(n, placed(self.mean), placed(self.scatter) if self.apart else self.scatter, self.rounding)
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ class MostProbableClass:
         s = self.scores(X)
         xp = xp_of(s)
         best = s[:, 0] > 0 if s.shape[1] == 1 else xp.argmax(s, axis=1)
-        finite = xp.all(xp.isfinite(s), axis=1)  # a NaN must stay one, to be told
+        finite = xp.all(xp.isfinite(s), axis=1)  # a NaN must stay one, to be reported
         return xp.where(finite, xp.astype(best, s.dtype), xp.full_like(s[:, 0], xp.nan))[:, None]
 
 

@@ -37,14 +37,14 @@ class PrincipalMap(MomentsMap):
         self.explained_variance_ = xp.astype(values, kind)
         self.explained_variance_ratio_ = xp.astype(values / total if total > 0 else values, kind)
         self.singular_values_ = xp.astype(xp.sqrt(values * (columns.n - 1)), kind)
-        self.noise_variance_ = axes.left / (columns.most - k) if k < columns.most else 0.0
+        self.noise_variance_ = axes.discarded / (columns.most - k) if k < columns.most else 0.0
         self.total_variance_ = total
-        self.discarded_variance_ = axes.left
+        self.discarded_variance_ = axes.discarded
         self.n_components_ = k
         self.n_samples_ = columns.rows
         self.n_effective_ = columns.n
         self.choice_ = axes.choice
-        self._record_convergence(axes.solver)
+        self._record_convergence(axes.outcome)
 
     def _moments_of_fit(self) -> Moments:
         """All components are the whole scatter, S = UΛU'(n - 1); fewer are not enough to go on from."""
