@@ -17,6 +17,8 @@ def float_dtype(dtype: Any) -> np.dtype:
 
 def as_double(X: Array) -> Array:
     """Return X in float64 (in float32 where a device has no float64)."""
+    if isinstance(X, np.ndarray):
+        return X.astype(np.float64, copy=False)
     xp = xp_of(X)
     if X.dtype == xp.float64:
         return X
@@ -28,7 +30,7 @@ def as_double(X: Array) -> Array:
 
 def eps_of(X: Array) -> float:
     """Return the relative spacing of the floats of X."""
-    return float(xp_of(X).finfo(X.dtype).eps)
+    return float((np if isinstance(X, np.ndarray) else xp_of(X)).finfo(X.dtype).eps)
 
 
 def rounding_of(dtype: Any) -> float:

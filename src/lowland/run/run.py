@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, Self
@@ -33,7 +34,7 @@ class Run:
     def __init__(self, chosen: Settings | None = None) -> None:
         self.settings = chosen or settings()
 
-    @property
+    @functools.cached_property
     def budget(self) -> int:
         """The memory budget in bytes."""
         return self.settings.budget

@@ -97,7 +97,9 @@ class Moments(Scattered):
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        return _finite(self.mean) and _finite(xp_of(self.scatter).linalg.diagonal(self.scatter))
+        xp = xp_of(self.scatter)
+        squares = xp.linalg.diagonal(self.scatter)
+        return bool(xp.all(xp.isfinite(self.mean))) and bool(xp.all(xp.isfinite(squares)))
 
     @property
     def covariance(self) -> Array:
@@ -298,4 +300,5 @@ def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:
 
 
 def _finite(values: Array) -> bool:
-    return bool(xp_of(values).all(xp_of(values).isfinite(values)))
+    xp = xp_of(values)
+    return bool(xp.all(xp.isfinite(values)))
