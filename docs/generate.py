@@ -1,7 +1,8 @@
 """Write everything that is generated: the index of methods, the reference, tables of methods, and the pictures.
 
-``make docs`` runs it, ``make texts`` all but the pictures; the same data give the same files. Tests hold the index, the reference and the tables to the
-code. What the tables say of a method is read from its class and from the table "In short" of its page.
+``make docs`` runs it, ``make texts`` all but the pictures; the same data give the same files. Tests hold the index, the
+reference and the tables to the code. What the tables say of a method is read from its class and from the table "In
+short" of its page.
 """
 
 from __future__ import annotations
