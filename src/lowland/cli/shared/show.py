@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 SHOWN_VALUES = 12
-SHOWN_SHARES = 10
+SHOWN_FRACTIONS = 10
 _SIGNS = {"add": "+", "remove": "−", "find": "found at once"}
 
 
@@ -46,9 +46,12 @@ def _wrapped(text: str, indent: int) -> list[str]:
 
 
 def print_facts(
-    title: str, facts: list[tuple[str, str]], shares: list[float | None] | None = None, shares_of: str = "the variance"
+    title: str,
+    facts: list[tuple[str, str]],
+    fractions: list[float | None] | None = None,
+    fractions_of: str = "the variance",
 ) -> None:
-    """Print facts in two columns, and below them the shares of the first components."""
+    """Print facts in two columns, and below them the fractions of the variance of the first components."""
     from rich.table import Table
     from rich.text import Text
 
@@ -58,30 +61,30 @@ def print_facts(
     for name, text in facts:
         table.add_row(name, Text(printable(text)))
     parts: list[Any] = [Text(printable(title), style="bold"), Text(), table]
-    if shares:
-        parts += [Text(), Text(f"Shares of {shares_of}"), _share_table(shares)]
-        if len(shares) > SHOWN_SHARES:
-            parts.append(Text(f"and {len(shares) - SHOWN_SHARES} more, {_percent(_sums(shares)[-1])} in all"))
+    if fractions:
+        parts += [Text(), Text(f"Shares of {fractions_of}"), _fraction_table(fractions)]
+        if len(fractions) > SHOWN_FRACTIONS:
+            parts.append(Text(f"and {len(fractions) - SHOWN_FRACTIONS} more, {_percent(_sums(fractions)[-1])} in all"))
     _print(parts)
 
 
-def _share_table(shares: list[float | None]) -> Any:
+def _fraction_table(fractions: list[float | None]) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for name in ("Component", "Share", "Cumulative"):
         table.add_column(name, justify="right", no_wrap=True)
-    for i, (share, total) in enumerate(zip(shares[:SHOWN_SHARES], _sums(shares), strict=False), start=1):
-        table.add_row(str(i), _percent(share), _percent(total))
+    for i, (fraction, total) in enumerate(zip(fractions[:SHOWN_FRACTIONS], _sums(fractions), strict=False), start=1):
+        table.add_row(str(i), _percent(fraction), _percent(total))
     return table
 
 
-def _sums(shares: list[float | None]) -> list[float]:
-    return list(accumulate(share or 0.0 for share in shares))
+def _sums(fractions: list[float | None]) -> list[float]:
+    return list(accumulate(fraction or 0.0 for fraction in fractions))
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.2%}"
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else f"{fraction:.2%}"
 
 
 def _print(parts: list[Any]) -> None:
@@ -105,11 +108,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def model_lines(facts: dict[str, Any], *, whole: bool = False) -> list[tuple[str, str]]:
-    """Return the facts of a model as lines; ``whole`` lists every parameter, otherwise those that are not default."""
+def model_lines(facts: dict[str, Any], *, every_parameter: bool = False) -> list[tuple[str, str]]:
+    """Return the facts of a model as lines; ``every_parameter``: not only those that differ from the default."""
     changed = _changed_parameters(facts)
     lines = [("Method", facts["class"] + _assignments(", ", changed))]
-    if whole:
+    if every_parameter:
         lines.append(("Defaults", _assignments("", {n: v for n, v in facts["parameters"].items() if n not in changed})))
     if facts["solver"]:
         why = facts["solver"]["reason"]

@@ -147,8 +147,8 @@ def print_summary(facts: dict[str, Any], as_json: bool) -> None:
     for written in facts["files"]:
         size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"
         lines.append(("Written", f"{written['file']}{size}"))
-    title, shares = f"Fitted {facts['class']} to {Path(data['file']).name}", facts["explained_variance_ratio"]
-    show.print_facts(title, lines, shares, facts["shares_of"])
+    title, fractions = f"Fitted {facts['class']} to {Path(data['file']).name}", facts["explained_variance_ratio"]
+    show.print_facts(title, lines, fractions, facts["shares_of"])
 
 
 fit = FitCommands(

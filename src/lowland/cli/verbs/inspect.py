@@ -34,8 +34,8 @@ def run(model: Path, as_json: bool) -> None:
     if as_json:
         show.print_json(facts)
     else:
-        title, shares = f"{facts['class']} in {model.name}", facts["explained_variance_ratio"]
-        show.print_facts(title, _lines(facts), shares, facts["shares_of"])
+        title, fractions = f"{facts['class']} in {model.name}", facts["explained_variance_ratio"]
+        show.print_facts(title, _lines(facts), fractions, facts["shares_of"])
 
 
 def _is_public(name: str) -> bool:
@@ -58,7 +58,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("Columns", ", ".join(names[:SHOWN_NAMES]) + more))
     if facts["label"] is not None:
         lines.append(("Label", facts["label"]))
-    lines += show.model_lines(facts, whole=True)
+    lines += show.model_lines(facts, every_parameter=True)
     arrays = [f"{name} {' × '.join(map(str, a['shape']))} {a['dtype']}" for name, a in facts["arrays"].items()]
     versions = facts["versions"]
     written = f"written by Lowland {versions['lowland']} in format {versions['format']}"

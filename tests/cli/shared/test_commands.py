@@ -1,0 +1,42 @@
+"""Commands: their help in sections, and the names they suggest."""
+
+import click
+import pytest
+
+from lowland.cli.shared.commands import Command, CommandGroup
+from lowland.cli.shared.options import DATA, Option, in_section
+from lowland.cli.verbs.fit import fit
+
+
+def test_the_sections_of_the_help_stand_in_the_order_of_their_first_options():
+    params = [*in_section("First", [Option(["--a"])]), *in_section(DATA, [Option(["--b"])]), Option(["--c"])]
+    command = Command("x", params=params)
+    text = command.get_help(click.Context(command))
+    places = [text.index(word) for word in ("First:", "--a", "Data:", "--b", "Other:", "--c")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("lda2", "Did you mean 'lda'?"),
+        ("kpca", "Did you mean 'kernel-pca'?"),
+        ("zzzz", "Choose among: "),
+        ("iris.csv", "Name the method before the file"),
+    ],
+)
+def test_a_name_that_is_not_there(word, words):
+    assert words in fit.missing(click.Context(fit), word)
+
+
+def test_a_command_is_looked_up_once():
+    class Counting(CommandGroup):
+        calls = 0
+
+        def get_command(self, ctx, cmd_name):
+            self.calls += 1
+            return super().get_command(ctx, cmd_name)
+
+    group = Counting("all", commands=[Command("one")])
+    name, command, rest = group.resolve_command(click.Context(group), ["one", "--x"])
+    assert (name, command.name, rest, group.calls) == ("one", "one", ["--x"], 1)
