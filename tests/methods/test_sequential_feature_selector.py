@@ -314,7 +314,7 @@ BAD = {
     "a gain that is none": ({"tol": np.nan}, 0, ParameterError, "finite"),
     "a constant y": ({"estimator": "linear"}, np.ones(80), DataError, "y is constant"),
     "a constant y for a tree": ({"estimator": DecisionTreeRegressor()}, np.ones(80), DataError, "y is constant"),
-    "squares of a tiny y": ({"scoring": "neg_mean_squared_error"}, np.arange(80) * 1e-170, DataError, "scoring='r2'"),
+    "squares of a tiny y": ({"scoring": "neg_mean_squared_error"}, np.arange(80) * 1e-170, DataError, "Score by R²"),
     "one row a test part": ({"cv": 80, "estimator": "linear"}, 0, DataError, "two rows"),
 }
 

@@ -16,7 +16,7 @@ from matplotlib.transforms import Bbox
 
 import lowland
 from lowland import plots, quality
-from lowland.blocks.selection.subset_search import Step
+from lowland.blocks.selection.selection_path import Step
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, MissingExtra, ParameterError
 from lowland.plots.style import COLORS, STRONG, WEAK, WITH_COMPONENTS

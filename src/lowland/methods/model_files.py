@@ -19,7 +19,7 @@ from lowland.blocks.factors.adequacy import Adequacy, ChiSquare
 from lowland.blocks.factors.rotations import Rotation
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.selection.subset_search import Step
+from lowland.blocks.selection.selection_path import Step
 from lowland.blocks.spectra.component_rules import RULES, ComponentChoice
 from lowland.blocks.statistics.class_moments import ClassMoments
 from lowland.blocks.statistics.moments import Moments
