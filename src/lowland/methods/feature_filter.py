@@ -47,7 +47,7 @@ class FeatureFilter(
        (``blocks.selection.filters``); or score columns in memory: Spearman's ranks, distance correlation, mutual
        information (``blocks.selection.dependence``).
     2. mRMR: add the column that is relevant and not redundant, one after the other (``blocks.selection.mrmr``).
-    3. Keep the best k, a share, those above a threshold, or those that pass a false discovery rate.
+    3. Keep the best k, a fraction, those above a threshold, or those that pass a false discovery rate.
     4. Rows keep the chosen columns.
 
     Cost: one pass and n d operations; in memory d n log n; mRMR sums correlations, n d². Prefer

@@ -48,12 +48,13 @@ def test_groups_are_those_of_scikit_learn(linkage):
     np.testing.assert_array_equal(cut_tree(cluster_tree(cdist(points, points), linkage), 4), theirs)
 
 
+@pytest.mark.parametrize("linkage", ["average", "single"])
 @pytest.mark.parametrize("n_clusters", [None, 2])
-def test_along_a_path_only_neighbors_join(n_clusters):
+def test_along_a_path_only_neighbors_join(n_clusters, linkage):
     """0 and 2 are nearest, and not linked."""
     D = np.array([[0.0, 5.0, 1.0], [5.0, 0.0, 6.0], [1.0, 6.0, 0.0]])
     links = connectivity_graph(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), 3, lambda: D)
-    labels = cut_tree(constrained_tree(links, D, "average", n_clusters), 2)
+    labels = cut_tree(constrained_tree(links, D, linkage, n_clusters), 2)
     assert labels[0] == labels[1] != labels[2]
 
 

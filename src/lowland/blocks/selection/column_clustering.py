@@ -32,13 +32,9 @@ class ClusterTree:
 
     children: np.ndarray  # (t, 2); t = d - 1, unless it ends early
     heights: np.ndarray  # (t,) the distance of the two
+    n_leaves: int  # columns, d
     n_connected_components: int = 1  # of the graph along which columns may join
     parents: np.ndarray | None = None  # of every node; only where the tree ends early
-
-    @property
-    def n_leaves(self) -> int:
-        """The number of columns, d."""
-        return len(self.children) + 1 if self.parents is None else len(self.parents) - len(self.children)
 
     def n_clusters_at(self, height: float) -> int:
         """Return how many groups a cut at this height leaves."""
@@ -80,7 +76,7 @@ def cluster_tree(D: np.ndarray, linkage: Linkage = "average", *, spanning_tree: 
     apart = squareform(D, checks=False)
     unit = float(power_of_two(apart.max()))  # Ward's linkage squares the distances
     Z = joined(np.divide(apart, unit, out=apart), method=linkage)
-    return ClusterTree(Z[:, :2].astype(np.int64), Z[:, 2] * unit)
+    return ClusterTree(Z[:, :2].astype(np.int64), Z[:, 2] * unit, len(D))
 
 
 def _spanning_tree(D: np.ndarray) -> ClusterTree:
@@ -105,7 +101,7 @@ def _spanning_tree(D: np.ndarray) -> ClusterTree:
                 above[end], end = top, above[end]
             children[join, side] = top
         above[children[join]] = d + join
-    return ClusterTree(children, lengths[order])
+    return ClusterTree(children, lengths[order], d)
 
 
 def constrained_tree(links: Any, points: np.ndarray, linkage: Linkage, n_clusters: int | None) -> ClusterTree:
@@ -142,9 +138,8 @@ def constrained_tree(links: Any, points: np.ndarray, linkage: Linkage, n_cluster
                 affinity="precomputed",
                 return_distance=True,
             )
-    return ClusterTree(
-        np.asarray(children, dtype=np.int64), heights, components, None if n_clusters is None else parents
-    )
+    ended_early = None if n_clusters is None else parents
+    return ClusterTree(np.asarray(children, dtype=np.int64), heights, len(points), components, ended_early)
 
 
 def connectivity_graph(connectivity: Any, d: int, columns: Callable[[], np.ndarray]) -> Any:
