@@ -838,7 +838,7 @@ def tree_selector() -> Any:
     _quiet(axes[0])
     met = [step.feature for step in selector.path_]
     colors = [STRONG if selector.support_[j] else WEAK for j in met]
-    axes[1].barh(range(len(met)), selector.leaves_at_[met], color=colors)
+    axes[1].barh(range(len(met)), selector.removal_alphas_[met], color=colors)
     axes[1].set_yticks(range(len(met)), [names[j] for j in met], fontsize="small")
     axes[1].axvline(selector.alpha_, color=MARK, linewidth=1)
     axes[1].set_xscale("log")
@@ -847,7 +847,7 @@ def tree_selector() -> Any:
     _quiet(axes[1])
     order = np.argsort(selector.permutation_importances_)[-6:]
     axes[2].barh(range(len(order)), selector.permutation_importances_[order], color=STRONG,
-                 xerr=selector.permutation_deviations_[order], ecolor="#3a3f47", capsize=3)  # fmt: skip
+                 xerr=selector.permutation_importances_std_[order], ecolor="#3a3f47", capsize=3)  # fmt: skip
     axes[2].set_yticks(range(len(order)), [names[j] for j in order], fontsize="small")
     axes[2].set_xlabel("accuracy lost when shuffled")
     _title(axes[2], "importance on rows held out")

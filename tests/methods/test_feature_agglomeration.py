@@ -10,7 +10,8 @@ from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import FeatureAgglomeration
-from lowland.blocks.selection.column_clustering import column_distances, cut, euclidean_distances, grown
+from lowland.blocks.selection.column_clustering import cluster_tree, cut_tree
+from lowland.blocks.selection.column_distances import column_distances, euclidean_distances
 from lowland.data import load_dataset
 from lowland.data.open import open_rows
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
@@ -251,11 +252,11 @@ def test_groups_of_columns_that_are_there_are_found():
 @given(d=st.integers(2, 12), seed=st.integers(0, 10**6), linkage=st.sampled_from(LINKAGES))
 def test_cuts_are_nested_and_count_right(d, seed, linkage):
     D = squareform(pdist(np.random.default_rng(seed).standard_normal((d, 3))))
-    tree = grown(D, linkage)
-    before = cut(tree, d, 1)
+    tree = cluster_tree(D, linkage)
+    before = cut_tree(tree, 1)
     assert not before.any()
     for k in range(2, d + 1):
-        groups = cut(tree, d, k)
+        groups = cut_tree(tree, k)
         assert sorted(set(groups.tolist())) == list(range(k))
         assert len(set(zip(groups.tolist(), before.tolist(), strict=True))) == k  # each lies in one of the coarser
         before = groups

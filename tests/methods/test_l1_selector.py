@@ -34,12 +34,12 @@ def table():
 
 def test_the_columns_that_matter_are_found_by_every_rule(table):
     X, y = table
-    for options in ({}, {"rule": "stability", "expected_false": 2.0}, {"n_features_to_select": 3}):
+    for options in ({}, {"rule": "stability", "expected_false_positives": 2.0}, {"n_features_to_select": 3}):
         selector = L1Selector(**options).fit(X, y)
         assert selector.get_support(indices=True).tolist() == [2, 5, 7]
         np.testing.assert_array_equal(selector.transform(X), X[:, [2, 5, 7]])
         assert selector.converged_
-    order = np.argsort(-selector.entered_at_, kind="stable")
+    order = np.argsort(-selector.entry_alphas_, kind="stable")
     assert order[:3].tolist() == [2, 5, 7]
     assert [step.feature for step in selector.path_[:3]] == [2, 5, 7]
     assert selector.path_[0].action == "add"
@@ -72,7 +72,7 @@ def test_coefficients_stand_in_the_units_of_the_columns(table):
 def test_moments_and_rows_give_the_same(table):
     """More columns than rows are worked from the rows; with enough of them, both routes can be had."""
     from lowland.blocks.selection.lasso_data import MomentsSample, RowsSample
-    from lowland.blocks.selection.lasso_path import follow, grid_of, validated
+    from lowland.blocks.selection.lasso_path import cross_validated_losses, grid_of, path_of
     from lowland.blocks.statistics.fold_moments import Layout, MomentsByPart
     from lowland.blocks.statistics.targets import Target
 
@@ -82,9 +82,10 @@ def test_moments_and_rows_give_the_same(table):
     moments = MomentsSample.of(MomentsByPart(4)(X, target.values, layout.part), layout, standardize=True)
     rows = RowsSample.of(X, target, layout, standardize=True)
     alphas = grid_of(20, moments.whole().alpha_max, 1e-3)
-    one, other = (validated(sample, alphas, 1e-12, 10_000, lambda: None) for sample in (moments, rows))
+    one, other = (cross_validated_losses(sample, alphas, 1e-12, 10_000, lambda: None) for sample in (moments, rows))
     np.testing.assert_allclose(one, other, rtol=1e-7)
-    for a, b in zip(*(follow(sample.whole(), alphas, 1e-12, 10_000) for sample in (moments, rows)), strict=True):
+    paths = [path_of(sample.whole(), alphas, 1e-12, 10_000).solutions for sample in (moments, rows)]
+    for a, b in zip(*paths, strict=True):
         np.testing.assert_allclose(a.coef, b.coef, atol=1e-9)
 
 
@@ -159,8 +160,8 @@ def test_folds_may_be_many(table):
 
 
 def test_more_wrong_columns_than_asked_for_are_told(table):
-    with pytest.warns(DataWarning, match=r"expected_false=0\.222 or more"):
-        selector = L1Selector(rule="stability", expected_false=0.05).fit(*table)
+    with pytest.warns(DataWarning, match=r"expected_false_positives=0\.222 or more"):
+        selector = L1Selector(rule="stability", expected_false_positives=0.05).fit(*table)
     assert selector.error_bound_ == pytest.approx(1 / 4.5)
 
 
@@ -181,12 +182,12 @@ def test_columns_too_small_to_be_squared_are_refused(table):
 
 def test_stability_tells_frequencies_and_the_bound(table):
     X, y = table
-    selector = L1Selector(rule="stability", threshold=0.8, expected_false=0.5, random_state=1).fit(X, y)
+    selector = L1Selector(rule="stability", threshold=0.8, expected_false_positives=0.5, random_state=1).fit(X, y)
     q = int(np.sqrt(0.5 * 0.6 * 9))
     assert selector.error_bound_ == pytest.approx(q**2 / (0.6 * 9))
     assert selector.stability_.sum() == pytest.approx(q)
     np.testing.assert_array_equal(selector.support_, selector.stability_ >= 0.8)
-    again = L1Selector(rule="stability", threshold=0.8, expected_false=0.5, random_state=1).fit(X, y)
+    again = L1Selector(rule="stability", threshold=0.8, expected_false_positives=0.5, random_state=1).fit(X, y)
     np.testing.assert_array_equal(again.stability_, selector.stability_)
     two = L1Selector(2, rule="stability").fit(X, y)
     assert two.get_support(indices=True).tolist() == [2, 5]
@@ -250,7 +251,7 @@ def test_where_no_column_helps_the_first_is_kept_and_told():
         with pytest.warns(DataWarning, match=r"without any column.*Column 'x\d'"):
             selector = L1Selector().fit(X, y)
         assert selector.support_.sum() == 1
-        assert selector.support_[np.argmax(selector.entered_at_)]
+        assert selector.support_[np.argmax(selector.entry_alphas_)]
 
 
 def test_a_path_that_is_not_finished_is_told(table):

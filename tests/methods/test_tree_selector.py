@@ -38,7 +38,7 @@ def test_the_columns_that_matter_are_found(table):
     np.testing.assert_array_equal(selector.transform(X), X[:, [2, 5]])
     assert np.argsort(-selector.permutation_importances_)[:2].tolist() == [2, 5]
     assert (selector.permutation_importances_[[0, 1, 3, 4, 6]] == 0).all()
-    assert (selector.permutation_deviations_[[2, 5]] > 0).all()
+    assert (selector.permutation_importances_std_[[2, 5]] > 0).all()
     assert selector.impurity_importances_.sum() == pytest.approx(1)
     assert selector.score_ > 0.9
     assert TreeSelector(1).fit(X, y).get_support(indices=True).tolist() == [2]
@@ -96,10 +96,10 @@ def test_the_path_tells_when_each_column_leaves(table):
     selector = TreeSelector().fit(X, y)
     left = [step.feature for step in selector.path_]
     assert sorted(left) == selector.features_grown_.tolist()
-    assert (np.diff(selector.leaves_at_[left]) >= 0).all()
+    assert (np.diff(selector.removal_alphas_[left]) >= 0).all()
     assert left[-2:] == [5, 2]
     assert selector.path_[-1].size == 0
-    kept = [j for j in left if selector.leaves_at_[j] > selector.alpha_]
+    kept = [j for j in left if selector.removal_alphas_[j] > selector.alpha_]
     assert sorted(kept) == selector.features_pruned_.tolist()
     assert selector.path_[-3].score == pytest.approx(selector.score_, abs=0.05)
     assert selector.path_table().splitlines()[1].split()[1] == "remove"

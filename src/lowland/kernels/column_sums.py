@@ -4,8 +4,8 @@ from lowland.kernels.compile import kernel
 
 
 @kernel
-def add_beside(X, shift, z, sums, squares, products):
-    """Add x - shift, its square, and its product with z, row by row, to three sums a column, (d,)."""
+def add_products(X, shift, z, sums, squares, products):
+    """Add x - shift, its square, and its product with z, row by row, to three sums per column, (d,)."""
     for i in range(X.shape[0]):
         row, w = X[i], z[i]
         for j in range(row.size):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.utils import Tags
@@ -11,28 +11,31 @@ from sklearn.utils.validation import check_memory
 
 from lowland.arrays.namespace import to_numpy
 from lowland.blocks.selection.column_clustering import (
-    EUCLIDEAN,
-    METRIC_NAMES,
     ClusterTree,
     Graph,
-    JoblibMemory,
     Linkage,
-    PoolColumns,
-    SpreadGroups,
-    column_distances,
-    cut,
-    grown,
-    grown_along,
-    links_of,
-    named_groups,
-    spans,
+    cluster_tree,
+    connectivity_graph,
+    constrained_tree,
+    cut_tree,
+    uses_spanning_tree,
 )
+from lowland.blocks.selection.column_distances import EUCLIDEAN, METRIC_NAMES, column_distances
+from lowland.blocks.selection.column_pooling import PoolColumns, SpreadGroups, named_groups
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import param
 from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.row_map import RowMap
 from lowland.run.run import Run
+
+
+@runtime_checkable
+class JoblibMemory(Protocol):
+    """What joblib.Memory offers."""
+
+    def cache(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Keep what a function returns."""
 
 
 class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_parameter="n_clusters", min_rows=1):
@@ -42,8 +45,10 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
     adds (Ward) or by the mean, largest or smallest distance of their columns. A cut leaves k groups.
 
     1. Find the distances of all pairs of columns: straight ones, cosines and correlations from the moments, summed in
-       one pass; pairs so near that digits are lost, from their differences in a second (``blocks.selection.column_clustering``).
-    2. Join groups by the chain of nearest neighbours; along given links by scikit-learn's own trees.
+       one pass; pairs so near that digits are lost, from their differences in a second
+       (``blocks.selection.column_distances``).
+    2. Join groups by the chain of nearest neighbours; along given links by scikit-learn's own trees
+       (``blocks.selection.column_clustering``).
     3. Cut the tree at a number of groups or at a height.
     4. Coordinates are the mean of each group's columns; the way back gives every column its group's.
 
@@ -102,30 +107,31 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         tree = self._tree(rows, run)
         k = self.n_clusters
         if k is None:
-            k = int(np.count_nonzero(tree.heights >= self.distance_threshold)) + 1
+            assert self.distance_threshold is not None
+            k = tree.n_clusters_at(self.distance_threshold)
         self.n_clusters_ = int(k)
-        self.labels_ = cut(tree, rows.d, self.n_clusters_)
+        self.labels_ = cut_tree(tree, self.n_clusters_)
         self.children_, self.distances_ = tree.children, tree.heights
-        self.n_leaves_, self.n_connected_components_ = rows.d, tree.parts
+        self.n_leaves_, self.n_connected_components_ = rows.d, tree.n_connected_components
 
     def _tree(self, rows: Rows, run: Run) -> ClusterTree:
         keep = check_memory(self.memory).cache
-        on_angles = self.linkage == "ward" and self.metric == "correlation"
+        by_ward = self.linkage == "ward" and self.metric == "correlation"
         if self.connectivity is None:
-            D, self.n_samples_ = column_distances(rows, run, self.metric, squared_angles=on_angles)
-            return keep(grown)(D, self.linkage, as_spanned=spans(self.metric))
+            D, self.n_samples_ = column_distances(rows, run, self.metric, as_euclidean=by_ward)
+            return keep(cluster_tree)(D, self.linkage, spanning_tree=uses_spanning_tree(self.metric))
 
         def columns() -> np.ndarray:
             X = to_numpy(run.to_array(rows, "FeatureAgglomeration with connectivity"))
             return np.ascontiguousarray(X.T, dtype=np.float64)
 
-        links = links_of(self.connectivity, rows.d, columns)
+        links = connectivity_graph(self.connectivity, rows.d, columns)
         if self.linkage == "ward":
             points = columns()
             self.n_samples_ = points.shape[1]
         else:
             points, self.n_samples_ = column_distances(rows, run, self.metric)
-        return keep(grown_along)(links, points, self.linkage, None if self._whole(rows.d) else self.n_clusters)
+        return keep(constrained_tree)(links, points, self.linkage, None if self._whole(rows.d) else self.n_clusters)
 
     def _whole(self, d: int) -> bool:
         """Whether the tree along links goes on to its root."""

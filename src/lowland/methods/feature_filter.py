@@ -9,19 +9,17 @@ import numpy as np
 from sklearn.utils import Tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.blocks.selection import filters
-from lowland.blocks.selection import mrmr as relevance
-from lowland.blocks.selection.dependence import (
-    ColumnReader,
-    column_scores,
-    discrete_columns,
-    function_scores,
-    measure_for,
-)
-from lowland.blocks.selection.filters import Scores
-from lowland.blocks.selection.subset_search import Step, path_table
-from lowland.blocks.statistics.moments import ColumnMoments
-from lowland.blocks.statistics.targets import Target, statistic_and_target
+from lowland.blocks.selection import mrmr
+from lowland.blocks.selection.column_statistics import MomentsAndTarget
+from lowland.blocks.selection.columns import ColumnReader, listed
+from lowland.blocks.selection.dependence import column_scores, measure_for
+from lowland.blocks.selection.discoveries import discoveries, ranked
+from lowland.blocks.selection.filter_scores import IN_MEMORY, StatisticName, choose_statistic, one_pass
+from lowland.blocks.selection.filters import FilterScores
+from lowland.blocks.selection.function_scores import function_scores
+from lowland.blocks.selection.mutual_information import discrete_columns
+from lowland.blocks.selection.selection_path import numbered
+from lowland.blocks.statistics.targets import Target
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
@@ -29,7 +27,6 @@ from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import RandomState, param
 from lowland.run.run import Run
 
-_IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
 _FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another that is summed in one pass, use fewer rows"
 
 
@@ -47,10 +44,10 @@ class FeatureFilter(
     model; for mRMR those with the largest s(x_j, y) - mean of s(x_j, x_i) over the columns i chosen before.
 
     1. Sum the statistic in one pass: variance, Pearson's r, the F of an analysis of variance, chi-square
-       (``blocks.selection.filters``); or score columns in memory: Spearman's ranks, distance correlation, mutual information
-       (``blocks.selection.dependence``).
+       (``blocks.selection.filters``); or score columns in memory: Spearman's ranks, distance correlation, mutual
+       information (``blocks.selection.dependence``).
     2. mRMR: add the column that is relevant and not redundant, one after the other (``blocks.selection.mrmr``).
-    3. Keep the best k, a share, those above a threshold, or those that pass a false discovery rate.
+    3. Keep the best k, a fraction, those above a threshold, or those that pass a false discovery rate.
     4. Rows keep the chosen columns.
 
     Cost: one pass and n d operations; in memory d n log n; mRMR sums correlations, n d². Prefer
@@ -74,20 +71,7 @@ class FeatureFilter(
     ([6, 11, 12], 'anova', 233.9)
     """
 
-    statistic: (
-        Literal[
-            "auto",
-            "variance",
-            "pearson",
-            "spearman",
-            "distance-correlation",
-            "mutual-information",
-            "anova",
-            "chi2",
-            "mrmr",
-        ]
-        | Callable[..., Any]
-    ) = param(
+    statistic: StatisticName | Callable[..., Any] = param(
         "auto",
         "The statistic by name, or a function of X and y; auto: anova for classes, pearson for numbers.",
         positional=True,
@@ -130,7 +114,7 @@ class FeatureFilter(
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Score the columns, rank them, keep some."""
-        self.statistic_, target = statistic_and_target(self.statistic, y, self.target)
+        self.statistic_, target = choose_statistic(self.statistic, y, self.target, for_numbers="target='numbers'")
         self._check_choices(self.statistic_)
         least = self._count(rows.d)
         if self.statistic_ == "mrmr":
@@ -138,7 +122,7 @@ class FeatureFilter(
             found, order = self._by_relevance(rows, run, target, least)
         else:
             found = self._scores(rows, run, y, target)
-            order = filters.ranked(np.where(found.constant, -np.inf, found.strength))  # what does not vary comes last
+            order = ranked(np.where(found.constant, -np.inf, found.strength))  # what does not vary comes last
         if found.constant.all():
             raise DataError("Every column is constant, so none says anything. Pass columns that vary.")
         self.scores_, self.pvalues_, self.n_samples_ = found.values, found.pvalues, found.n
@@ -146,58 +130,42 @@ class FeatureFilter(
         self.ranking_[order] = np.arange(1, rows.d + 1)
         self.support_ = self._support(found, least)
         self.classes_ = None if target is None else target.classes
-        self._tell_of_what_was_kept(found, rows)
+        self._warn_of_support(found, rows)
 
-    def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> Scores:
+    def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:
         """The scores of all columns, from one pass or from rows in memory."""
-        name = self.statistic_
-        if name == "variance":
-            return filters.variance_scores(run.fold(rows, ColumnMoments.of, name="summing columns"))
+        summed = one_pass(self.statistic_, target, lambda: self._names(rows))
+        if summed is not None:
+            return summed.scores(run.fold(rows, summed.of, *summed.aligned, name=summed.stage))
+        X = self._in_memory(rows, run, y)
         if callable(self.statistic):
-            return function_scores(
-                self.statistic, self._in_memory(rows, run, y), y, run, self.n_permutations, self._seed()
-            )
+            return function_scores(self.statistic, X, y, run, self.n_permutations, self._seed())
         assert target is not None
-        C, values = target.n_classes or 0, target.values
-        if name == "pearson":
-            columns = run.fold(rows, filters.TargetColumns.of, values, name="summing columns")
-            return filters.pearson_scores(columns)
-        if name == "anova":
-            return filters.anova_scores(run.fold(rows, filters.ColumnsByClass(C), values, name="summing classes"))
-        if name == "chi2":
-            sums = run.fold(rows, filters.SumsByClass(C), values, name="summing classes")
-            return filters.chi2_scores(sums, self._names(rows))
-        table = ColumnReader(self._in_memory(rows, run, y))
-        measure = measure_for(name, target, self._discrete(rows), self.n_neighbors, self._seed())
-        return column_scores(table, measure, run, self.n_permutations, self._seed(), signed=name == "spearman")
+        measure = measure_for(self.statistic_, target, self._discrete(rows), self.n_neighbors, self._seed())
+        return column_scores(ColumnReader(X), measure, run, self.n_permutations, self._seed())
 
-    def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[Scores, np.ndarray]:
+    def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[FilterScores, np.ndarray]:
         """Add columns one after the other, and keep the path."""
         if self.mrmr_redundancy == "correlation":
             remedy = "Choose mrmr_redundancy='mutual-information', or leave columns out first by another statistic"
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} table of correlations", remedy)
-            of = filters.MomentsAndTarget(target.n_classes)
-            both = run.fold(rows, of, target.values, name="summing correlations")
-            relevant, redundancy, constant, n = relevance.by_correlation(both)
+            of = MomentsAndTarget(target.n_classes)
+            relevance = mrmr.by_correlation(run.fold(rows, of, target.values, name="summing correlations"))
         else:
             columns = ColumnReader(self._in_memory(rows, run, target.values))
-            relevant, redundancy, constant, n = relevance.by_information(
-                columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run
-            )
-        search = relevance.GreedyChoice(relevant, redundancy, constant, quotient=self.mrmr_form == "quotient")
-        names, path = self._names(rows), list[Step]()
-        for _, move in zip(run.iterate("adding columns", k), search.moves(k), strict=True):
-            path.append(Step.of(len(path) + 1, move, names))
-        self.path_, self.relevance_ = tuple(path), relevant
-        return Scores(search.scores, None, constant, n), search.ranking()
+            relevance = mrmr.by_information(columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run)
+        search = mrmr.GreedyChoice(relevance, quotient=self.mrmr_form == "quotient")
+        moves = (move for _, move in zip(run.iterate("adding columns", k), search.moves(k), strict=True))
+        self.path_, self.relevance_ = tuple(numbered(moves, self._names(rows))), relevance.values
+        return FilterScores(search.scores, None, relevance.constant, relevance.n), search.ranking()
 
-    def _support(self, found: Scores, k: int) -> np.ndarray:
+    def _support(self, found: FilterScores, k: int) -> np.ndarray:
         """Which columns are kept."""
         if self.false_discovery_rate is not None:
             if found.pvalues is None:
                 raise ParameterError(_no_pvalue(self.statistic_))
             yekutieli = self.fdr_method == "benjamini-yekutieli"
-            return filters.discoveries(found.pvalues, self.false_discovery_rate, any_dependence=yekutieli)
+            return discoveries(found.pvalues, self.false_discovery_rate, any_dependence=yekutieli)
         if self.threshold is not None:
             return found.strength > self.threshold
         return self.ranking_ <= k
@@ -228,11 +196,11 @@ class FeatureFilter(
             raise ParameterError(f"{' and '.join(given)} both say how many columns to keep. Give one of them.")
         if self.threshold is not None and np.isnan(self.threshold):
             raise ParameterError("FeatureFilter(threshold=nan): no score is above NaN. Give a number.")
-        in_memory = name in _IN_MEMORY or callable(self.statistic)
+        in_memory = name in IN_MEMORY or callable(self.statistic)
         if self.n_permutations and not in_memory:
             raise ParameterError(
                 f"FeatureFilter(statistic={name!r}, n_permutations={self.n_permutations}): permutations are for scores "
-                f"of rows in memory: {', '.join(_IN_MEMORY)}, or a function. Leave n_permutations out."
+                f"of rows in memory: {', '.join(IN_MEMORY)}, or a function. Leave n_permutations out."
             )
         if self.false_discovery_rate is not None:
             permuted = name == "mutual-information" and self.n_permutations > 0
@@ -249,7 +217,7 @@ class FeatureFilter(
         k = self.n_features_to_select
         if isinstance(k, str):
             return max(1, d // 2)
-        return self._number_of(k, d)
+        return self._check_count(k, d)
 
     def _in_memory(self, rows: Rows, run: Run, y: np.ndarray | None) -> Any:
         """All rows on the host; sparse ones stay so."""
@@ -277,11 +245,7 @@ class FeatureFilter(
 
     # --- out ---
 
-    def path_table(self) -> str:
-        """Return the path of mRMR as a text: step, column, score, number of columns after it."""
-        return path_table(self.path_)
-
-    def _tell_of_what_was_kept(self, found: Scores, rows: Rows) -> None:
+    def _warn_of_support(self, found: FilterScores, rows: Rows) -> None:
         by = next((way for way in ("false_discovery_rate", "threshold") if getattr(self, way) is not None), None)
         if not self.support_.any():
             change = "Raise it" if by == "false_discovery_rate" else "Lower it"
@@ -292,22 +256,20 @@ class FeatureFilter(
             )
         taken = np.flatnonzero(self.support_ & found.constant)
         if len(taken):
-            names = self._names(rows)
-            listed = ", ".join(repr(names[j]) for j in taken[:5]) + ", …" * (len(taken) > 5)
             remedy = {"threshold": "Raise threshold", "false_discovery_rate": "Lower false_discovery_rate"}
             warn(
-                f"Only {int((~found.constant).sum())} columns vary, and constant ones were kept as well: {listed}. "
-                f"{remedy.get(str(by), 'Ask for fewer columns')}.",
+                f"Only {int((~found.constant).sum())} columns vary, and constant ones were kept as well: "
+                f"{listed(self._names(rows), taken)}. {remedy.get(str(by), 'Ask for fewer columns')}.",
                 DataWarning,
             )
 
     def _facts(self) -> dict[str, Any]:
         names, scores, ranking = self.get_feature_names_out(), self.scores_[self.support_], self.ranking_[self.support_]
         best_first = {str(names[i]): float(scores[i]) for i in np.argsort(ranking)}
-        told = {"statistic": self.statistic_, **super()._facts(), "scores": best_first}
-        if "path" in told:
-            told["score of a step"] = f"relevance {'over' if self.mrmr_form == 'quotient' else 'less'} redundancy"
-        return told
+        facts = {"statistic": self.statistic_, **super()._facts(), "scores": best_first}
+        if "path" in facts:
+            facts["score of a step"] = f"relevance {'over' if self.mrmr_form == 'quotient' else 'less'} redundancy"
+        return facts
 
 
 def _no_pvalue(name: str) -> str:

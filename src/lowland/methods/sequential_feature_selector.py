@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,17 +13,19 @@ from sklearn.base import is_classifier
 from sklearn.utils import Tags, get_tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
-from lowland.blocks.selection import subset_search as selection
-from lowland.blocks.selection.closed_form_scores import Tally, of_order_one
+from lowland.blocks.selection.column_updates import of_order_one
 from lowland.blocks.selection.scorers import (
     Estimator,
     Splitter,
+    has_wilks,
     is_instance,
     model_of,
     scores_for,
-    tell_of_constants,
+    warn_of_constants,
 )
-from lowland.blocks.selection.subset_search import Step, path_table
+from lowland.blocks.selection.selection_path import Step
+from lowland.blocks.selection.subset_scores import Tally
+from lowland.blocks.selection.subset_search import final_step, n_scores, removes_columns, search
 from lowland.blocks.statistics.labels import classes_of
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
@@ -31,13 +34,16 @@ from lowland.methods.base.column_map import ColumnMap
 from lowland.methods.base.estimator import param
 from lowland.run.run import Run
 
-SEARCHES: dict[str, Callable[..., Any]] = {
-    "forward": selection.forward,
-    "backward": selection.backward,
-    "floating-forward": selection.floating_forward,
-    "floating-backward": selection.floating_backward,
-    "exhaustive": selection.exhaustive,
-}
+_FOR_NUMBERS = "estimator='linear'"  # how to say that y holds no classes
+
+
+@dataclass
+class SearchState:
+    """What a search has found so far, which an interruption leaves as the result."""
+
+    n_samples: int = 0
+    classes: np.ndarray | None = None
+    path: list[Step] = field(default_factory=list)
 
 
 class SequentialFeatureSelector(
@@ -54,10 +60,12 @@ class SequentialFeatureSelector(
     alone. There are d!/(k!(d - k)!) such S, so the search walks from one to the next by one column.
 
     1. Find the model's score of a subset: in closed form for least squares and discriminants, where the folds' moments
-       are summed once (``blocks.selection.closed_form_scores``), else by fitting it to every fold (``blocks.selection.refit_scores``).
+       are summed once (``blocks.selection.least_squares_scores``, ``blocks.selection.discriminant_scores``), else by
+       fitting it to every fold (``blocks.selection.refit_scores``).
     2. Add the column that raises J most (forward), or remove the one whose loss lowers it least (backward).
     3. Floating: after each step go back as long as that beats the best subset of that size so far
-       (``blocks.selection.subset_search``). Exhaustive: look at all, with bounds where J cannot fall when a column is added.
+       (``blocks.selection.subset_search``). Exhaustive: look at all, with bounds where J cannot fall when a column is
+       added.
     4. Rows keep the chosen columns.
 
     Cost: k d scores of a subset, each F fits; in closed form F n d² once and about F k² d a step. Prefer a filter
@@ -120,49 +128,52 @@ class SequentialFeatureSelector(
         """
         return self._fit(X, y)
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(
+        self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, found: SearchState | None = None
+    ) -> None:
         """Score subsets, walk from one to the next, keep the path."""
-        X = self._rows(rows, run)
-        model, k = model_of(self.estimator, y), self._count(rows.d)
+        found = found or SearchState()
+        X = self._table(rows, run)
+        model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
+        self._check_wilks(model, X, y)
         names = self._names(rows)
-        tell_of_constants(X, names)
+        warn_of_constants(X, names)
         if self.estimator in (None, "linear", "discriminant") and not rows.is_sparse:
             X, _ = of_order_one(X)  # which changes nothing for these models, in whatever units columns come
-        classes = classes_of(y)[0] if y is not None and is_classifier(model) else None
-        self._of: tuple[int, np.ndarray | None] = int(X.shape[0]), classes
-        with run.stage("scoring subsets", self._n_scores(rows.d, k)) as stage:
+        found.classes = classes_of(y)[0] if y is not None and is_classifier(model) else None
+        found.n_samples = int(X.shape[0])
+        total = None if self.n_features_to_select == "auto" and self.tol else n_scores(rows.d, k, self.direction)
+        with run.stage("scoring subsets", total) as stage:
             tally = Tally(stage.advance)
             scores, self.solver_ = scores_for(
-                model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form, tally=tally
-            )
+                model, X, y, scoring=self.scoring, cv=self.cv, n_jobs=self.n_jobs, closed=self.closed_form, tally=tally,
+                for_numbers=_FOR_NUMBERS,
+            )  # fmt: skip
             gain = self.tol / scores.unit if self.tol is not None and self.n_features_to_select == "auto" else None
-            for move in SEARCHES[self.direction](scores, k, gain):
-                told = move._replace(score=move.score * scores.unit)
-                self._path.append(Step.of(len(self._path) + 1, told, names))
+            for move in search(scores, k, self.direction, gain):
+                in_own_unit = move._replace(score=move.score * scores.unit)
+                found.path.append(Step.of(len(found.path) + 1, in_own_unit, names))
         self.n_subsets_ = tally.n
         if tally.failures:
             warn(f"{len(tally.failures)} of {tally.n} subsets were passed over. {tally.failures[0]}", DataWarning)
-        self._keep(rows.d, interrupted=False)
+        self._keep(found, rows.d, interrupted=False)
 
-    def _fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
-        self._path: list[Step] = []
-        self._of = 0, None
+    def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
+        found = SearchState()
         try:
-            return super()._fit(X, y, weights)
+            return super()._fit(X, y, weights, found=found, **given)
         except (KeyboardInterrupt, Stopped) as stop:
-            if self._path:  # what is found so far is a whole answer to a smaller question
-                self._keep_so_far(y, stop)
+            if found.path:  # what is found so far is a whole answer to a smaller question
+                self._keep_interrupted(found, y, stop)
             raise
-        finally:
-            del self._path, self._of
 
-    def _keep_so_far(self, y: Any, stop: BaseException) -> None:
+    def _keep_interrupted(self, found: SearchState, y: Any, stop: BaseException) -> None:
         """Make the path so far the result, and say so with the interruption, which goes on."""
         self._record_label_name(y)
-        self._keep(self.n_features_in_, interrupted=True)
+        self._keep(found, self.n_features_in_, interrupted=True)
         self._solved = True
         words = (
-            f"SequentialFeatureSelector was stopped after {len(self._path)} steps. What it found so far is kept: "
+            f"SequentialFeatureSelector was stopped after {len(found.path)} steps. What it found so far is kept: "
             "path_, and in support_ the best columns on it."
         )
         if isinstance(stop, Stopped):
@@ -170,16 +181,14 @@ class SequentialFeatureSelector(
         else:
             stop.add_note(words)
 
-    def _keep(self, d: int, *, interrupted: bool) -> None:
+    def _keep(self, found: SearchState, d: int, *, interrupted: bool) -> None:
         """Set the fitted attributes: the best subset of the size that the search came to."""
-        self.path_ = tuple(self._path)
-        self.n_samples_, self.classes_ = self._of
+        self.path_ = tuple(found.path)
+        self.n_samples_, self.classes_ = found.n_samples, found.classes
         self.support_ = np.ones(d, dtype=bool)
         self.score_ = math.nan
         if self.path_:
-            removes = self.direction in ("backward", "floating-backward")
-            size = (min if removes else max)(step.size for step in self.path_)
-            best = max((step for step in self.path_ if step.size == size), key=lambda step: step.score)
+            best = final_step(self.path_, self.direction)
             self.support_ = np.isin(np.arange(d), best.features)
             self.score_ = best.score
         self.interrupted_ = interrupted
@@ -206,21 +215,25 @@ class SequentialFeatureSelector(
             return self.estimator != "discriminant"
         return self._tags_of_model().input_tags.sparse
 
-    def _rows(self, rows: Rows, run: Run) -> Any:
+    def _table(self, rows: Rows, run: Run) -> Any:
         """All rows on the host, where models are fitted; sparse ones by columns."""
         X = run.to_array(rows, "SequentialFeatureSelector")
         if not rows.is_sparse:  # the folds' parts, and two scatters for each
-            numbers_held = 3 * X.shape[0] * rows.d + 2 * self._n_folds * rows.d**2
+            n_folds = int(self.cv) if isinstance(self.cv, numbers.Integral) else 5
+            numbers_held = 3 * X.shape[0] * rows.d + 2 * n_folds * rows.d**2
             run.require(8 * numbers_held, "Sequential feature selection", "Use fewer rows or columns")
         return X.tocsc() if is_sparse(X) else to_numpy(X)
 
-    @property
-    def _n_folds(self) -> int:
-        return int(self.cv) if isinstance(self.cv, numbers.Integral) else 5
+    def _check_wilks(self, model: Any, X: Any, y: np.ndarray | None) -> None:
+        if self.scoring == "wilks" and not has_wilks(model, X, y):
+            raise ParameterError(
+                "scoring='wilks' is a criterion of least squares and discriminants over dense rows. Choose "
+                f"estimator='linear' or 'discriminant', or another scoring for {type(model).__name__}."
+            )
 
     def _count(self, d: int) -> int:
         """How many columns to come to, at least one."""
-        k, removes = self.n_features_to_select, self.direction in ("backward", "floating-backward")
+        k, removes = self.n_features_to_select, removes_columns(self.direction)
         if self.tol is not None and not math.isfinite(self.tol):
             raise ParameterError(
                 f"SequentialFeatureSelector(tol={self.tol}): tol must be a finite number. Give the least gain, or None."
@@ -233,14 +246,7 @@ class SequentialFeatureSelector(
         if isinstance(k, str):
             half = d - d // 2 if removes else max(1, d // 2)  # scikit-learn takes half of the steps
             return half if self.tol is None else 1 if removes else d
-        return self._number_of(k, d)
-
-    def _n_scores(self, d: int, k: int) -> float | None:
-        """How many subsets there are to score, where that is known."""
-        if self.direction in ("forward", "backward") and not (self.n_features_to_select == "auto" and self.tol):
-            sizes = range(d - k + 1, d + 1) if self.direction == "forward" else range(k + 1, d + 1)
-            return float(sum(sizes))
-        return None
+        return self._check_count(k, d)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -254,13 +260,9 @@ class SequentialFeatureSelector(
 
     # --- out ---
 
-    def path_table(self) -> str:
-        """Return the path as a text: step, what was added or removed, score, number of columns after it."""
-        return path_table(self.path_)
-
     def _facts(self) -> dict[str, Any]:
         own = "the model's own (accuracy of classes, R² of numbers)"
         words = own if self.scoring is None else getattr(self.scoring, "__name__", str(self.scoring))
         words = "1 less Wilks' lambda, of all rows" if words == "wilks" else f"{words}, on rows held out"
-        told = {"score": self.score_, "subsets scored": vars(self).get("n_subsets_")}
-        return {**told, **super()._facts(), "score of a step": words}
+        facts = {"score": self.score_, "subsets scored": vars(self).get("n_subsets_")}
+        return {**facts, **super()._facts(), "score of a step": words}

@@ -10,18 +10,18 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Tags
 
-from lowland.arrays.namespace import to_numpy
+from lowland.blocks.selection.columns import rows_in_memory
 from lowland.blocks.selection.one_standard_error import ValidationCurve
-from lowland.blocks.selection.scorers import Splitter, folds_of, scorer_of, tell_of_constants
-from lowland.blocks.selection.subset_search import path_table
+from lowland.blocks.selection.scorers import Splitter, folds_of, scorer_of, warn_of_constants
+from lowland.blocks.selection.selection_path import numbered
 from lowland.blocks.selection.tree_importance import (
+    cross_validated_losses,
     features_of,
     in_own_units,
-    leaves_at,
     ranks_of,
+    removal_alphas,
+    removals,
     shuffled_losses,
-    steps_of,
-    validated,
 )
 from lowland.blocks.selection.tree_pruning import Pruning, rules_of, weakest_links
 from lowland.blocks.statistics.targets import Kind, Target
@@ -32,6 +32,7 @@ from lowland.methods.base.estimator import RandomState, param
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"regressor": "numbers", "classifier": "classes", None: "auto"}
+_FOR_NUMBERS = "estimator='regressor'"  # how to say that y holds no classes
 
 
 class TreeSelector(
@@ -59,9 +60,9 @@ class TreeSelector(
     Cost: F + 1 trees of about n d log²n each, and n times the columns met times ``n_repeats`` for the importances.
     Prefer ``L1Selector`` where effects are linear: it needs fewer rows, and reads files once.
 
-    Attributes: ``support_`` (d,) bool, ``features_grown_``, ``features_pruned_``, ``leaves_at_`` (d,) complexity at
-    which each column leaves, ``path_`` (a ``Step`` for each that leaves), ``alpha_``, ``alphas_`` (m,), ``n_leaves_``
-    (m,), ``cv_losses_`` (m, F), ``permutation_importances_`` and ``permutation_deviations_`` (d,),
+    Attributes: ``support_`` (d,) bool, ``features_grown_``, ``features_pruned_``, ``removal_alphas_`` (d,) complexity
+    at which each column is pruned, ``path_`` (a ``Step`` for each that leaves), ``alpha_``, ``alphas_`` (m,),
+    ``n_leaves_`` (m,), ``cv_losses_`` (m, F), ``permutation_importances_`` and ``permutation_importances_std_`` (d,),
     ``impurity_importances_`` (d,), ``rules_``, ``score_``, ``classes_``, ``n_features_to_select_``, ``n_samples_``.
 
     Reference: Breiman, Friedman, Olshen and Stone 1984, doi:10.1201/9781315139470; Breiman 2001,
@@ -103,31 +104,31 @@ class TreeSelector(
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Grow, prune, validate, shuffle; keep what is met in the pruned tree or matters most."""
         assert y is not None
-        self._check_count(rows.d)
+        if self.n_features_to_select is not None:
+            self._check_count(self.n_features_to_select, rows.d)
         names = self._names(rows)
         X = self._columns(rows, run, len(y), names)
         Z = ranks_of(X)
-        target = Target.of(y, _KINDS[self.estimator]).standardized()
+        target = Target.of(y, _KINDS[self.estimator], for_numbers=_FOR_NUMBERS).standardized()
         model = self._tree(classes=target.classes is not None)
         scorer = scorer_of(model, self.scoring)
-        folds = folds_of(
-            self.cv, Z, target.values, classifier=target.classes is not None, for_numbers="estimator='regressor'"
-        )
+        classes = target.classes is not None
+        folds = folds_of(self.cv, Z, target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         with run.stage("growing trees", 1 + 2 * len(folds)) as stage:
             grown = clone(model).fit(Z, target.values)
             self._check_split(grown, len(Z))
-            goes_at = weakest_links(grown.tree_)
-            pruning = Pruning.of(goes_at)
+            node_alphas = weakest_links(grown.tree_)
+            pruning = Pruning.of(node_alphas)
             stage.advance()
-            losses = validated(model, Z, target.values, folds, pruning.alphas, stage.advance)
+            losses = cross_validated_losses(model, Z, target.values, folds, pruning.alphas, stage.advance)
             best = ValidationCurve.of(losses).chosen(self.rule)
             model.set_params(ccp_alpha=float(pruning.alphas[best]))
             drops = shuffled_losses(model, scorer, Z, target, folds, self.n_repeats, self._generator(), stage.advance)
         pruned = in_own_units(clone(model).fit(Z, target.values), target)
-        self._keep_pruning(grown, goes_at, pruning, losses, target, best, names)
+        self._keep_pruning(grown, node_alphas, pruning, losses, target, best, names)
         self.features_pruned_ = features_of(pruned.tree_)
         self.permutation_importances_ = drops.mean(axis=1)
-        self.permutation_deviations_ = drops.std(axis=1)
+        self.permutation_importances_std_ = drops.std(axis=1)
         self.impurity_importances_ = pruned.feature_importances_
         self.rules_ = rules_of(pruned, names, X, target.classes)
         self.support_ = self._chosen(int(grown.tree_.feature[0]), names)
@@ -138,12 +139,10 @@ class TreeSelector(
         """All rows on the host."""
         why = "TreeSelector: a tree needs all rows in memory; that"
         run.require(3 * 8 * n * rows.d, why, "Use fewer rows or columns")
-        X = to_numpy(run.to_array(rows, "TreeSelector"))
-        if len(X) != n:
-            raise DataError(f"X has {len(X)} rows and y has {n} values. Give one value for each row.")
+        X = rows_in_memory(rows, run, n, "TreeSelector")
         if (X.min(axis=0) == X.max(axis=0)).all():
             raise DataError("Every column is constant, so a tree has nothing to split. Pass columns that vary.")
-        tell_of_constants(X, names)
+        warn_of_constants(X, names)
         return X
 
     def _tree(self, *, classes: bool) -> Any:
@@ -154,7 +153,7 @@ class TreeSelector(
     def _keep_pruning(
         self,
         grown: Any,
-        goes_at: np.ndarray,
+        node_alphas: np.ndarray,
         pruning: Pruning,
         losses: np.ndarray,
         target: Target,
@@ -165,20 +164,21 @@ class TreeSelector(
         curve = ValidationCurve.of(losses)
         unit = target.scale**2
         self.features_grown_ = features_of(grown.tree_)
-        self.leaves_at_ = leaves_at(grown.tree_, goes_at, self.n_features_in_) * unit
+        self.removal_alphas_ = removal_alphas(grown.tree_, node_alphas, self.n_features_in_) * unit
         self.alphas_, self.n_leaves_ = pruning.alphas * unit, pruning.n_leaves
         self.alpha_ = float(self.alphas_[best])
         self.cv_losses_ = losses * unit
         scores = 1 - curve.mean  # accuracy, or R² since numbers have unit variance here
         self.score_ = float(scores[best])
-        self.path_ = steps_of(self.leaves_at_ / unit, self.features_grown_, pruning.alphas, scores, names)
+        moves = removals(self.removal_alphas_ / unit, self.features_grown_, pruning.alphas, scores)
+        self.path_ = tuple(numbered(moves, names))
         self.classes_, self.n_samples_ = target.classes, len(target.values)
 
     def _chosen(self, root: int, names: list[str]) -> np.ndarray:
         """The columns of the pruned tree, or the k most important; ties by when they leave, and by impurity."""
         d, k = self.n_features_in_, self.n_features_to_select
         if k is not None:
-            ranks = np.lexsort((-self.impurity_importances_, -self.leaves_at_, -self.permutation_importances_))
+            ranks = np.lexsort((-self.impurity_importances_, -self.removal_alphas_, -self.permutation_importances_))
             return np.isin(np.arange(d), ranks[:k])
         if self.features_pruned_.size:
             return np.isin(np.arange(d), self.features_pruned_)
@@ -191,11 +191,6 @@ class TreeSelector(
         return np.arange(d) == root
 
     # --- checks ---
-
-    def _check_count(self, d: int) -> None:
-        k = self.n_features_to_select
-        if k is not None and k > d:
-            raise ParameterError(f"TreeSelector(n_features_to_select={k}): n_features={d}. Choose at most {d}.")
 
     def _check_split(self, grown: Any, n: int) -> None:
         if grown.tree_.node_count == 1:
@@ -215,11 +210,7 @@ class TreeSelector(
         """Return the pruned tree as a text of conditions, in the units of the columns."""
         return self.rules_
 
-    def path_table(self) -> str:
-        """Return the path as a text: step, which column left, validated score of what is left, columns after it."""
-        return path_table(self.path_)
-
     def _facts(self) -> dict[str, Any]:
         words = f"{'R²' if self.classes_ is None else 'accuracy'} on rows held out, of the tree after it"
-        told = {"score": self.score_, "complexity": self.alpha_, **super()._facts()}
-        return {**told, "score of a step": words, "rules": self.rules_}
+        facts = {"score": self.score_, "complexity": self.alpha_, **super()._facts()}
+        return {**facts, "score of a step": words, "rules": self.rules_}

@@ -5,8 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from lowland.blocks.selection.one_standard_error import ValidationCurve
-from lowland.blocks.selection.tree_importance import PermutationErrors, features_of, leaves_at, ranks_of
+from lowland.blocks.selection.tree_importance import NodeErrors, features_of, ranks_of, removal_alphas
 from lowland.blocks.selection.tree_pruning import Pruning, border_of, losses_by_complexity, rules_of, weakest_links
 from lowland.data import load_dataset
 
@@ -21,14 +20,14 @@ def grown(kind, depth=None):
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
 def test_splits_go_where_scikit_learn_prunes_them(kind):
     _, y, tree, Z = grown(kind)
-    goes_at = weakest_links(tree.tree_)
+    node_alphas = weakest_links(tree.tree_)
     theirs = tree.cost_complexity_pruning_path(Z, y).ccp_alphas
-    np.testing.assert_allclose(np.unique(goes_at.round(12)), np.unique(theirs.round(12)), atol=1e-11)
-    pruning = Pruning.of(goes_at)
+    np.testing.assert_allclose(np.unique(node_alphas.round(12)), np.unique(theirs.round(12)), atol=1e-11)
+    pruning = Pruning.of(node_alphas)
     assert pruning.n_leaves[0] == 1
-    errors = PermutationErrors.of(tree.tree_, y, getattr(tree, "classes_", None))
-    losses = losses_by_complexity(tree, goes_at, pruning.alphas, Z, errors)
-    last = leaves_at(tree.tree_, goes_at, Z.shape[1])
+    errors = NodeErrors.of(tree.tree_, y, getattr(tree, "classes_", None))
+    losses = losses_by_complexity(tree, node_alphas, pruning.alphas, Z, errors)
+    last = removal_alphas(tree.tree_, node_alphas, Z.shape[1])
     for i in range(0, len(pruning.alphas), max(1, len(pruning.alphas) // 12)):
         again = clone(tree).set_params(ccp_alpha=float(pruning.alphas[i])).fit(Z, y)
         assert again.get_n_leaves() == pruning.n_leaves[i]
@@ -70,12 +69,3 @@ def test_splits_that_gain_nothing_are_pruned():
     pruning = Pruning.of(weakest_links(tree.tree_))
     assert pruning.n_leaves.tolist() == [1]
     assert tree.set_params(ccp_alpha=pruning.alphas[0]).fit(X, y).get_n_leaves() == 1
-
-
-def test_the_simplest_model_within_a_standard_error():
-    losses = np.array([[5.0, 5.0], [1.1, 1.3], [0.9, 1.3], [1.1, 1.1], [2.0, 2.0]])
-    curve = ValidationCurve.of(losses)
-    assert curve.chosen("min") == 2  # 1.1 twice: the simpler one
-    assert curve.chosen("one-standard-error") == 1
-    np.testing.assert_allclose(curve.error[2], 0.2)
-    assert ValidationCurve.of(losses[:, :1]).chosen("one-standard-error") == 2

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lowland.arrays.precision import rounding_of
+from lowland.blocks.selection.columns import listed, rows_in_memory
 from lowland.blocks.selection.filters import check_squares
-from lowland.blocks.selection.lasso import LassoProblem, LogLoss, Solution, SquaresOfMoments, SquaresOfRows, log_loss
-from lowland.blocks.statistics.fold_moments import Layout, PartMoments
+from lowland.blocks.selection.lasso import LassoProblem, Solution, SquaresOfMoments, SquaresOfRows, inverse_scale
+from lowland.blocks.selection.logistic_lasso import LogLoss, log_loss
+from lowland.blocks.statistics.fold_moments import MOST_PARTS, Layout, MomentsByPart, PartMoments
 from lowland.blocks.statistics.labels import shown
 from lowland.blocks.statistics.targets import Target
+from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, warn
+from lowland.run.run import Run
+
+_PARTS = 16  # into which rows are cut to draw halves, where their moments are all that is kept
 
 
 class LassoData:
@@ -65,7 +70,9 @@ class MomentsSample(LassoData):
     def losses(self, split: int, found: Sequence[Solution]) -> np.ndarray:
         """Mean squared errors on the second set, which its moments tell: (δ'Sδ)/n + (mean error)²."""
         train, test = (self.moments.of(parts) for parts in self.layout.splits[split])
-        B = np.concatenate([each.coef for each in found]) * _over(self.scale)  # (m, d), of columns in their own units
+        B = np.concatenate([each.coef for each in found]) * inverse_scale(
+            self.scale
+        )  # (m, d), of columns in their own units
         V = np.column_stack([-B, np.ones(len(B))])
         spread = ((V @ test.scatter) * V).sum(axis=1) / test.n
         return spread + (V @ (test.mean - train.mean)) ** 2
@@ -91,11 +98,11 @@ class RowsSample(LassoData):
             deviations = np.sqrt((Z**2).mean(axis=0))
         if not np.isfinite(deviations).all():
             raise DataError("The columns are too large for float64: their squares overflow. Rescale the columns.")
-        rounding = rounding_of(X.dtype)
+        rounding = 8 * np.finfo(X.dtype).eps
         check_squares(len(X), mean, len(X) * deviations**2, rounding**2, double=True)
         deviations[deviations <= rounding * np.abs(mean)] = 0.0
         scale = deviations if standardize else np.sign(deviations)
-        Z *= _over(scale)
+        Z *= inverse_scale(scale)
         return cls(Z, target, layout, mean, scale)
 
     def whole(self) -> LassoProblem:
@@ -130,6 +137,29 @@ class RowsSample(LassoData):
         return np.array([log_loss(Z @ s.coef.T + s.intercept, Y) for s in found])
 
 
+def sample_of(
+    rows: Rows, run: Run, target: Target, layout_of: Callable[[int], Layout], *, standardize: bool
+) -> LassoData:
+    """Return the moments of the parts of the rows where these tell all and are fewer, else the rows themselves.
+
+    ``layout_of`` cuts the rows into parts; it is given the most that are of use.
+    """
+    n, d = len(target.values), rows.d
+    in_memory = target.classes is not None or d > n
+    layout = layout_of(n if in_memory else _PARTS)
+    if not in_memory and layout.parts <= MOST_PARTS:
+        run.require(16 * layout.parts * (d + 1) ** 2, "The moments of the folds", "Use fewer folds")
+        by_part = MomentsByPart(layout.parts)
+        moments = run.fold(rows, by_part, target.values, layout.part, name="summing moments")
+        return MomentsSample.of(moments, layout, standardize=standardize)
+    why = (
+        f"Classes, more columns than rows, or folds that cut the rows into more than {MOST_PARTS} parts, need all rows "
+        "in memory; that"
+    )
+    run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or numbers as y, whose moments are enough")
+    return RowsSample.of(rows_in_memory(rows, run, n, "The L1 penalty"), target, layout, standardize=standardize)
+
+
 def check_classes_of_folds(target: Target, layout: Layout) -> None:
     """Refuse folds that leave a class without rows to learn from."""
     if target.classes is None:
@@ -139,8 +169,7 @@ def check_classes_of_folds(target: Target, layout: Layout) -> None:
         if not counts.all():
             raise DataError(
                 f"A fold leaves no row of class {shown(target.classes[int(np.argmin(counts))])} to learn from. Choose "
-                "fewer folds (cv), or leave classes of so few rows out; if y holds quantities and no classes, say so "
-                "with estimator='linear'."
+                "fewer folds (cv), or leave classes of so few rows out."
             )
 
 
@@ -150,10 +179,9 @@ def check_columns(sample: LassoData, names: Sequence[str]) -> None:
     if len(constant) == len(names):
         raise DataError("Every column is constant, so none says anything of y. Pass columns that vary.")
     if len(constant):
-        listed = ", ".join(repr(names[j]) for j in constant[:5]) + ", …" * (len(constant) > 5)
         many = len(constant) > 1
         warn(
-            f"{'Columns' if many else 'Column'} {listed} {'are' if many else 'is'} constant and never "
+            f"{'Columns' if many else 'Column'} {listed(names, constant)} {'are' if many else 'is'} constant and never "
             f"{'enter' if many else 'enters'}. Leave constant columns out.",
             DataWarning,
         )
@@ -161,9 +189,5 @@ def check_columns(sample: LassoData, names: Sequence[str]) -> None:
 
 def in_own_units(found: Solution, sample: LassoData, target: Target) -> tuple[Any, Any]:
     """Return coefficients and intercepts of the columns as they came, (K, d) and (K,)."""
-    coef = found.coef * _over(sample.scale) * target.scale
+    coef = found.coef * inverse_scale(sample.scale) * target.scale
     return coef, found.intercept * target.scale + target.center - coef @ sample.mean
-
-
-def _over(scale: np.ndarray) -> np.ndarray:
-    return np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)

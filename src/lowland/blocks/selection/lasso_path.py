@@ -3,41 +3,151 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lowland.blocks.selection.lasso import LassoProblem, Solution
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.selection.lasso import LassoProblem, Solution, SquaresOfMoments
 from lowland.blocks.selection.lasso_data import LassoData
-from lowland.blocks.selection.subset_search import Move, Step
+from lowland.blocks.selection.selection_path import Move
 from lowland.errors import DataError, ParameterError
 
 _HALVINGS = 40
 _LOWEST = 1e-6  # of the largest penalty: below the grid it is followed so far, where columns are still wanted
 
 
-def grid_of(alphas: Any, alpha_max: float, eps: float) -> np.ndarray:
-    """Return penalties in falling order: as many as said, evenly by their logarithms, or those given."""
+@dataclass(frozen=True)
+class LassoPath:
+    """The models at the penalties of a grid, from the largest to the smallest."""
+
+    solutions: tuple[Solution, ...]
+    null_loss: float  # of the model without any column
+
+    @property
+    def alphas(self) -> np.ndarray:
+        """The penalties, (m,)."""
+        return np.array([each.alpha for each in self.solutions])
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The coefficients, (m, K, d); K = 1 for numbers and for two classes."""
+        return np.stack([each.coef for each in self.solutions])
+
+    @property
+    def dual_gaps(self) -> np.ndarray:
+        """The duality gaps as fractions of the loss without any column, (m,)."""
+        return np.array([each.gap for each in self.solutions])
+
+    @property
+    def entry_alphas(self) -> np.ndarray:
+        """The largest penalty at which each column takes part, (d,); zero for one that never does."""
+        took_part = np.stack([each.support for each in self.solutions])  # (m, d)
+        return np.where(took_part.any(axis=0), self.alphas[np.argmax(took_part, axis=0)], 0.0)
+
+    def moves(self) -> Iterator[Move]:
+        """Yield every entry and removal of a column; the score is the fraction of the loss that is explained there."""
+        inside: tuple[int, ...] = ()
+        for each in self.solutions:
+            now, score = each.support, 1 - each.loss / self.null_loss
+            gone = [j for j in inside if not now[j]]
+            for action, columns in (("remove", gone), ("add", _entering(each, list(inside)))):
+                for j in columns:
+                    inside = tuple(i for i in inside if i != j) if action == "remove" else tuple(sorted((*inside, j)))
+                    yield Move(action, j, float(score), inside)
+
+    def outcome(self, tol: float) -> Outcome:
+        """Return how the solver went, with ``tol`` as the gap at which a penalty is solved."""
+        gaps = self.dual_gaps
+        return Outcome(
+            "coordinate descent",
+            iterations=sum(each.steps for each in self.solutions),
+            converged=bool((gaps <= tol).all()),
+            trace=tuple(gaps.tolist()),
+        )
+
+
+def lasso_path(
+    G: np.ndarray,
+    q: np.ndarray,
+    alphas: int | Sequence[float] | np.ndarray = 100,
+    *,
+    y_squares: float = 1.0,
+    eps: float = 1e-3,
+    tol: float = 1e-9,
+    max_iter: int = 100_000,
+) -> LassoPath:
+    """Minimize β'Gβ/2 - q'β + α Σ_j |β_j| for penalties α down a grid, each from the one before.
+
+    Parameters
+    ----------
+    G : ndarray of shape (d, d)
+        Z'Z/n of centered columns: their correlations, where they are standardized.
+    q : ndarray of shape (d,)
+        Z'y/n: their correlations with the target, where that is standardized too.
+    alphas : int or sequence of float
+        Number of penalties, or the penalties themselves.
+    y_squares : float
+        y'y/n, 1 for a standardized target; the duality gap is measured by it.
+    eps : float
+        Least penalty of the grid as a fraction of the largest.
+    tol : float
+        Duality gap at which a penalty is solved, as a fraction of y'y/2n.
+    max_iter : int
+        Sweeps over the columns at each penalty.
+
+    Returns
+    -------
+    LassoPath
+        ``alphas`` (m,) falling, ``coef`` (m, 1, d), ``entry_alphas`` (d,), ``dual_gaps`` (m,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> path = lasso_path(np.eye(2), np.array([0.8, -0.5]), [0.6, 0.1])
+    >>> path.coef[:, 0].round(3).tolist()
+    [[0.2, 0.0], [0.7, -0.4]]
+    """
+    problem = SquaresOfMoments(np.asarray(G, dtype=np.float64), np.asarray(q, dtype=np.float64), float(y_squares))
+    return path_of(problem, grid_of(alphas, problem.alpha_max, eps), tol, max_iter)
+
+
+def path_of(
+    problem: LassoProblem, alphas: np.ndarray, tol: float, max_iter: int, tick: Callable[[], Any] = lambda: None
+) -> LassoPath:
+    """Return the path of a problem; ``tick`` is called after each penalty."""
+    found = [problem.start()]
+    for alpha in alphas:  # each from the one before
+        found.append(problem.at(float(alpha), found[-1], tol, max_iter))
+        tick()
+    return LassoPath(tuple(found[1:]), found[0].loss)
+
+
+def grid_of(alphas: Any, alpha_max: float, eps: float, *, unit: float = 1.0) -> np.ndarray:
+    """Return penalties in falling order: as many as said, evenly by their logarithms, or those given.
+
+    ``unit`` is what given penalties are divided by.
+    """
     if not alpha_max > 0:
         raise DataError(
             "No column varies together with y: every covariance is zero, so no penalty lets one in. Pass columns that "
             "say something of y."
         )
-    if isinstance(alphas, int | np.integer):
-        return np.geomspace(alpha_max, alpha_max * eps, int(alphas)) if alphas > 1 else np.array([alpha_max * eps])
-    given = np.asarray(alphas, dtype=np.float64)
+    if isinstance(alphas, numbers.Integral):
+        m = int(alphas)
+        return np.geomspace(alpha_max, alpha_max * eps, m) if m > 1 else np.array([alpha_max * eps])
+    try:
+        given = np.asarray(alphas, dtype=np.float64) / unit
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"The penalties {alphas!r}: {error}. Give a number of penalties, or a list of numbers above zero."
+        ) from error
     if given.ndim != 1 or given.size == 0 or not np.isfinite(given).all() or (given <= 0).any():
-        raise ParameterError("alphas: the penalties must be numbers above zero, one or more. Give a list of such.")
+        raise ParameterError("The penalties must be numbers above zero, one or more. Give a list of such.")
     return np.sort(given)[::-1]
-
-
-def follow(problem: LassoProblem, alphas: np.ndarray, tol: float, max_iter: int) -> Iterator[Solution]:
-    """Yield the model at each penalty, each starting from the one before."""
-    found = problem.start()
-    for alpha in alphas:
-        found = problem.at(float(alpha), found, tol, max_iter)
-        yield found
 
 
 def first_to_enter(
@@ -50,18 +160,18 @@ def first_to_enter(
     """
     order: list[int] = []
     found = problem.start()
-    for alpha in _on_and_on(alphas, problem.alpha_max):
+    for alpha in _extended_grid(alphas, problem.alpha_max):
         if len(order) == k and not (linger and alpha >= alphas[-1]):
             break
         now = problem.at(alpha, found, tol, max_iter)
-        new = _newcomers(now, order)
+        new = _entering(now, order)
         if len(order) + len(new) > k:
-            return _one_by_one(problem, found, now, order, k, tol, max_iter)
+            return _bisect(problem, found, now, order, k, tol, max_iter)
         order, found = order + new, now
     return order, found
 
 
-def _on_and_on(alphas: np.ndarray, alpha_max: float) -> Iterator[float]:
+def _extended_grid(alphas: np.ndarray, alpha_max: float) -> Iterator[float]:
     """The penalties of a grid, and then smaller ones, from where columns enter."""
     yield from alphas.tolist()
     top = min(float(alphas[0]), alpha_max)
@@ -71,7 +181,7 @@ def _on_and_on(alphas: np.ndarray, alpha_max: float) -> Iterator[float]:
         alpha /= 2
 
 
-def _one_by_one(
+def _bisect(
     problem: LassoProblem, before: Solution, after: Solution, order: list[int], k: int, tol: float, max_iter: int
 ) -> tuple[list[int], Solution]:
     """Halve the stretch between two penalties until exactly k columns have entered."""
@@ -79,15 +189,15 @@ def _one_by_one(
         if len(order) == k:
             break
         now = problem.at(math.sqrt(before.alpha * after.alpha), before, tol, max_iter)
-        new = _newcomers(now, order)
+        new = _entering(now, order)
         if len(order) + len(new) > k:
             after = now
         else:
             order, before = order + new, now
-    return order + _newcomers(after, order)[: k - len(order)], before
+    return order + _entering(after, order)[: k - len(order)], before
 
 
-def _newcomers(found: Solution, order: list[int]) -> list[int]:
+def _entering(found: Solution, order: list[int]) -> list[int]:
     """Columns that take part for the first time, the largest coefficient first."""
     sizes = np.abs(found.coef).max(axis=0)
     sizes[order] = 0.0
@@ -95,73 +205,26 @@ def _newcomers(found: Solution, order: list[int]) -> list[int]:
     return new[np.argsort(-sizes[new], kind="stable")].tolist()
 
 
-# --- what a path tells ---------------------------------------------------------------------------------------------
+def fill_support(order: Sequence[int], sizes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
+    """Mark the first k columns, (d,) bool; where fewer entered, those of the largest ``sizes`` fill up.
+
+    Also return how many had to.
+    """
+    support = np.isin(np.arange(len(sizes)), order[:k])
+    missing = k - int(support.sum())
+    if missing:
+        near = np.where(support, -1.0, sizes)
+        support[np.argsort(-near, kind="stable")[:missing]] = True
+    return support, missing
 
 
-def entered_at(found: Sequence[Solution]) -> np.ndarray:
-    """Return the largest penalty at which each column takes part, (d,); zero for one that never does."""
-    alphas = np.array([each.alpha for each in found])
-    took_part = np.stack([each.support for each in found])  # (m, d)
-    return np.where(took_part.any(axis=0), alphas[np.argmax(took_part, axis=0)], 0.0)
-
-
-def steps_of(found: Sequence[Solution], null: float, names: Sequence[str]) -> tuple[Step, ...]:
-    """Return every coming and going of a column; the score is the share of the loss that is explained there."""
-    steps: list[Step] = []
-    inside: tuple[int, ...] = ()
-    for each in found:
-        now, score = each.support, 1 - each.loss / null
-        gone = [j for j in inside if not now[j]]
-        for action, columns in (("remove", gone), ("add", _newcomers(each, list(inside)))):
-            for j in columns:
-                inside = tuple(i for i in inside if i != j) if action == "remove" else tuple(sorted((*inside, j)))
-                steps.append(Step.of(len(steps) + 1, Move(action, j, float(score), inside), names))
-    return tuple(steps)
-
-
-# --- cross-validation and stability --------------------------------------------------------------------------------
-
-
-def validated(sample: LassoData, alphas: np.ndarray, tol: float, max_iter: int, tick: Callable[[], None]) -> np.ndarray:
+def cross_validated_losses(
+    sample: LassoData, alphas: np.ndarray, tol: float, max_iter: int, tick: Callable[[], Any]
+) -> np.ndarray:
     """Return the loss of each penalty on the rows that each fold has held out, (m, F)."""
     losses = np.empty((len(alphas), len(sample.layout.splits)))
     for fold in range(losses.shape[1]):
         problem = sample.part(fold, 0)
         assert problem is not None  # checked before
-        found = []
-        for each in follow(problem, alphas, tol, max_iter):
-            found.append(each)
-            tick()
-        losses[:, fold] = sample.losses(fold, found)
+        losses[:, fold] = sample.losses(fold, path_of(problem, alphas, tol, max_iter, tick).solutions)
     return losses
-
-
-def selection_frequencies(
-    sample: LassoData, q: int, shares: np.ndarray, tol: float, max_iter: int, tick: Callable[[], None]
-) -> np.ndarray:
-    """Return how often each column is among the first q to enter, over both halves of all pairs, (d,) shares.
-
-    ``shares`` are the penalties of a grid, as shares of the largest of each half.
-    """
-    counts = np.zeros(len(sample.scale))
-    for pair in range(len(sample.layout.splits)):
-        for side in (0, 1):
-            problem = sample.part(pair, side)
-            if problem is not None and problem.alpha_max > 0:
-                counts[first_to_enter(problem, problem.alpha_max * shares, q, tol, max_iter)[0]] += 1
-            tick()
-    return counts / (2 * len(sample.layout.splits))
-
-
-def entrants_allowed(d: int, threshold: float, false: float) -> int:
-    """Return how many columns each half may choose, so that at most ``false`` wrong ones are expected to be kept."""
-    return max(1, min(d, math.floor(math.sqrt(false * (2 * threshold - 1) * d) + 1e-9)))
-
-
-def expected_false(d: int, threshold: float, q: int) -> float:
-    """Return the bound on how many wrong columns are kept on average, q²/((2π - 1)d).
-
-    Meinshausen and Bühlmann (2010) for noise columns that are as good as each other. Shah and Samworth (2013), with
-    both halves of a split: without that, for columns that a half chooses less often than at random.
-    """
-    return q**2 / ((2 * threshold - 1) * d)

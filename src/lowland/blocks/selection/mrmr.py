@@ -6,14 +6,18 @@ Ding and Peng 2005; Peng, Long and Ding 2005.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
 from lowland.blocks.neighbors.exact_search import over_blocks
-from lowland.blocks.selection.dependence import ColumnReader, MutualInformation
-from lowland.blocks.selection.filters import Both, ClassColumns, check_squares, correlation_ratios, pearson_scores
-from lowland.blocks.selection.subset_search import Move, first_best
+from lowland.blocks.selection.column_statistics import ClassColumns, ColumnsAndMoments
+from lowland.blocks.selection.columns import ColumnReader
+from lowland.blocks.selection.filters import check_squares, correlation_ratios, pearson_scores
+from lowland.blocks.selection.greedy_search import first_best
+from lowland.blocks.selection.mutual_information import MutualInformation
+from lowland.blocks.selection.selection_path import Move
 from lowland.blocks.statistics.moments import Moments
 from lowland.blocks.statistics.targets import Target
 from lowland.errors import DataError
@@ -25,14 +29,25 @@ _TIE = 1e-10  # criteria nearer than this are equal, and the first column wins
 Redundancy = Callable[[int], np.ndarray]  # of each column with column j, (d,)
 
 
+@dataclass(frozen=True)
+class Relevance:
+    """How relevant each column is for the target, and how redundant any two are."""
+
+    values: np.ndarray  # (d,)
+    redundancy: Redundancy
+    constant: np.ndarray  # (d,) bool
+    n: int  # rows
+
+
 class GreedyChoice:
     """The state of the search: what was chosen, and what each column would bring."""
 
-    def __init__(self, relevance: np.ndarray, redundancy: Redundancy, constant: np.ndarray, *, quotient: bool) -> None:
-        self.relevance, self.redundancy, self.constant, self.quotient = relevance, redundancy, constant, quotient
+    def __init__(self, relevance: Relevance, *, quotient: bool) -> None:
+        self.relevance, self.redundancy, self.constant = relevance.values, relevance.redundancy, relevance.constant
+        self.quotient = quotient
         self.chosen: list[int] = []
-        self.scores = relevance.copy()  # of a chosen column, as it was when it was chosen
-        self._shared = np.zeros(len(relevance))  # the sum of redundancies with the chosen
+        self.scores = relevance.values.copy()  # of a chosen column, as it was when it was chosen
+        self._redundancies = np.zeros(len(self.scores))  # with the chosen, summed
 
     def moves(self, k: int) -> Iterator[Move]:
         """Add the column whose relevance most exceeds its mean redundancy with the chosen, until there are k."""
@@ -46,9 +61,9 @@ class GreedyChoice:
             yield Move("add", j, float(self.scores[j]), tuple(sorted(self.chosen)))
             if len(self.chosen) == d:
                 return
-            self._shared += self.redundancy(j)
+            self._redundancies += self.redundancy(j)
             left = left[left != j]
-            mean = self._shared[left] / len(self.chosen)
+            mean = self._redundancies[left] / len(self.chosen)
             relevance = self.relevance[left]
             self.scores[left] = relevance / np.maximum(mean, _LEAST) if self.quotient else relevance - mean
 
@@ -59,8 +74,8 @@ class GreedyChoice:
         return np.concatenate([np.array(self.chosen, dtype=int), rest])
 
 
-def by_correlation(found: Both) -> tuple[np.ndarray, Redundancy, np.ndarray, int]:
-    """Relevance, redundancy, constant columns and the number of rows from sums of one pass.
+def by_correlation(found: ColumnsAndMoments) -> Relevance:
+    """Return relevance and redundancy from sums of one pass.
 
     Relevance is the size of the correlation with numbers, or the correlation ratio with classes, which is the same if
     there are two; redundancy the size of the correlation of two columns.
@@ -68,7 +83,7 @@ def by_correlation(found: Both) -> tuple[np.ndarray, Redundancy, np.ndarray, int
     if found.moments.lost_digits:
         raise DataError(
             "The sparse rows lie too far from the origin for their correlations to be trusted. Pass X.toarray(), or "
-            "choose mrmr_redundancy='mutual-information'."
+            "measure redundancy by mutual information."
         )
     m = found.moments
     check_squares(m.n, to_numpy(m.mean), np.diagonal(to_numpy(m.scatter)), m.rounding)
@@ -78,7 +93,7 @@ def by_correlation(found: Both) -> tuple[np.ndarray, Redundancy, np.ndarray, int
     else:
         relevance = np.abs(pearson_scores(found.columns).values)
     C = np.abs(correlations(found.moments))
-    return np.where(constant, 0.0, relevance), lambda j: C[j], constant, int(found.moments.n)
+    return Relevance(np.where(constant, 0.0, relevance), lambda j: C[j], constant, int(found.moments.n))
 
 
 def correlations(moments: Moments) -> np.ndarray:
@@ -90,8 +105,8 @@ def correlations(moments: Moments) -> np.ndarray:
 
 def by_information(
     columns: ColumnReader, target: Target, discrete: np.ndarray, k: int, seed: int, run: Run
-) -> tuple[np.ndarray, Redundancy, np.ndarray, int]:
-    """The same from mutual information, in nats, of rows in memory; columns are compared when one is chosen."""
+) -> Relevance:
+    """Return the same from mutual information, in nats, of rows in memory; columns are compared when one is chosen."""
     constant = columns.constant()
 
     def informations(to: Target) -> np.ndarray:
@@ -109,4 +124,4 @@ def by_information(
         kinds, codes = np.unique(x, return_inverse=True) if discrete[j] else (None, x)
         return informations(Target(codes, kinds))
 
-    return informations(target), redundancy, constant, columns.n
+    return Relevance(informations(target), redundancy, constant, columns.n)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from lowland.blocks.selection.closed_form_scores import Tally
+from lowland.blocks.selection.subset_scores import Tally
 from lowland.blocks.statistics.fold_moments import Folds
 from lowland.errors import DataError, ParameterError
 

@@ -15,9 +15,12 @@ from sklearn.model_selection import check_cv
 
 from lowland.arrays.namespace import is_sparse
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.selection.closed_form_scores import TIE, DiscriminantScores, LeastSquaresScores, Tally, Wilks
+from lowland.blocks.selection.columns import listed
+from lowland.blocks.selection.discriminant_scores import DiscriminantScores
+from lowland.blocks.selection.least_squares_scores import LeastSquaresScores
 from lowland.blocks.selection.refit_scores import Refitted
-from lowland.blocks.selection.subset_search import SubsetScores
+from lowland.blocks.selection.subset_scores import TIE, SubsetScores, Tally
+from lowland.blocks.selection.wilks import Wilks
 from lowland.blocks.statistics.fold_moments import Folds
 from lowland.blocks.statistics.labels import classes_of
 from lowland.blocks.statistics.rescaling import power_of_two
@@ -45,15 +48,18 @@ class Splitter(Protocol):
         """Yield training and test rows."""
 
 
-def model_of(name: Any, y: np.ndarray | None) -> Any:
-    """Return the estimator behind a name; an estimator is returned as it is."""
+def model_of(name: Any, y: np.ndarray | None, *, for_numbers: str) -> Any:
+    """Return the estimator behind a name; an estimator is returned as it is.
+
+    ``for_numbers`` is how to say that y holds no classes.
+    """
     if name is not None and not isinstance(name, str):
         return name
     if y is None:
         raise DataError("The target y is None: pass y, or an estimator that does without.")
     classes = name not in ("linear", "discriminant", "logistic") and seems_classes(y)
     if classes:
-        warn_of_many_classes(y)
+        warn_of_many_classes(y, for_numbers)
     name = name or ("discriminant" if classes else "linear")
     from sklearn import discriminant_analysis, linear_model, neighbors, tree
 
@@ -74,22 +80,27 @@ def _least_squares(cls: Any) -> Any:
 
 
 def scores_for(
-    model: Any, X: Any, y: np.ndarray | None, *, scoring: Any, cv: Any, n_jobs: int | None, closed: bool, tally: Tally
+    model: Any,
+    X: Any,
+    y: np.ndarray | None,
+    *,
+    scoring: Any,
+    cv: Any,
+    n_jobs: int | None,
+    closed: bool,
+    tally: Tally,
+    for_numbers: str,
 ) -> tuple[SubsetScores, Outcome]:
-    """Return what scores subsets, and which route that is."""
+    """Return what scores subsets, and which route that is; ``for_numbers`` as in ``folds_of``."""
     y, codes = _target(model, y)
     X = X if is_sparse(X) else X.astype(np.float64, copy=False)
     least_squares, discriminant = _is(model, "LinearRegression", "Ridge"), _is(model, "LinearDiscriminantAnalysis")
     if scoring == "wilks":
-        if not (least_squares or discriminant) or y is None or is_sparse(X):
-            raise ParameterError(
-                "scoring='wilks' is a criterion of least squares and discriminants over dense rows. Choose "
-                f"estimator='linear' or 'discriminant', or another scoring for {type(model).__name__}."
-            )
+        assert y is not None  # see ``has_wilks``
         target, classes = (Target.of_numbers(y).values, None) if codes is None else (codes, int(codes.max()) + 1)
         return Wilks.of(X, target, classes, tally), Outcome("closed form", "Wilks' lambda of all rows")
     scorer = scorer_of(model, scoring)
-    folds = folds_of(cv, X, y, classifier=is_classifier(model))
+    folds = folds_of(cv, X, y, classifier=is_classifier(model), for_numbers=for_numbers)
     tie, unit = 0.0, 1.0
     if least_squares and _is_named(scoring, SQUARES) and y is not None:  # the same columns win by either route
         tie, (y, unit) = TIE, _in_its_deviation(y, SQUARES[scoring])
@@ -111,12 +122,18 @@ def scores_for(
     return refit, Outcome("refitting", f"{type(model).__name__} is fitted to every subset and fold")
 
 
+def has_wilks(model: Any, X: Any, y: np.ndarray | None) -> bool:
+    """Whether Wilks' lambda is a criterion of a model and these rows."""
+    known = _is(model, "LinearRegression", "Ridge", "LinearDiscriminantAnalysis")
+    return known and y is not None and not is_sparse(X)
+
+
 def scorer_of(model: Any, scoring: Any) -> Any:
     """Return scikit-learn's scorer of a name or function."""
     if isinstance(scoring, str) and scoring not in (known := get_scorer_names()):
         near = sorted(difflib.get_close_matches(scoring, known, 3))
         raise ParameterError(
-            f"scoring={scoring!r} is not the name of a scorer. "
+            f"{scoring!r} is not the name of a scorer. "
             + (f"Did you mean {' or '.join(map(repr, near))}? " if near else "")
             + "All names are listed by sklearn.metrics.get_scorer_names()."
         )
@@ -124,7 +141,7 @@ def scorer_of(model: Any, scoring: Any) -> Any:
         return check_scoring(model, scoring=scoring)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"scoring={scoring!r} does not suit {type(model).__name__}: {str(error).splitlines()[0]} Name one of "
+            f"The scorer {scoring!r} does not suit {type(model).__name__}: {str(error).splitlines()[0]} Name one of "
             "sklearn.metrics.get_scorer_names(), or give a function of the estimator, X and y."
         ) from error
 
@@ -138,35 +155,36 @@ def _in_its_deviation(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
     if not np.finfo(np.float64).tiny <= unit < np.inf:
         raise DataError(
             f"The squares of y, which deviates by about {step:.0e}, are too large or too small for floating point. "
-            "Choose scoring='r2', or give y in another unit."
+            "Score by R² ('r2'), or give y in another unit."
         )
     return y / step, unit
 
 
-def folds_of(
-    cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_numbers: str = "estimator='linear'"
-) -> Folds:
+def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_numbers: str) -> Folds:
     """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets.
 
     ``for_numbers`` is how to say that y holds no classes.
     """
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             folds = list(check_cv(cv, y, classifier=classifier).split(X, y))
     except Exception as error:
         raise DataError(
-            f"cv={cv!r} cannot split the {X.shape[0]} rows: {str(error).splitlines()[0].rstrip('.')}. Choose fewer "
-            f"folds, or pass more rows; if y holds numbers and no classes, say so with {for_numbers}."
+            f"Cross-validation by {cv!r} cannot split the {X.shape[0]} rows: "
+            f"{str(error).splitlines()[0].rstrip('.')}. Choose fewer folds, or pass more rows; if y holds "
+            f"numbers and no classes, say so with {for_numbers}."
         ) from error
-    for each in told:
+    for each in caught:
         warn(
             f"{str(each.message).rstrip('.')}. Choose fewer folds (cv), or leave rare classes out; if y holds numbers "
             f"and no classes, say so with {for_numbers}.",
             DataWarning,
         )
     if not folds:
-        raise ParameterError(f"cv={cv!r} gives no folds. Give a number of folds, a splitter, or pairs of row numbers.")
+        raise ParameterError(
+            f"Cross-validation by {cv!r} gives no folds. Give a number of folds, a splitter, or pairs of row numbers."
+        )
     rows = np.arange(X.shape[0])
     try:
         found = [(rows[train], rows[test]) for train, test in folds]
@@ -195,7 +213,7 @@ def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.nda
     except (TypeError, ValueError) as error:
         raise DataError(
             f"y holds {y.dtype} and {type(model).__name__} wants numbers: {error}. For classes choose "
-            "estimator='discriminant', or another classifier."
+            "'discriminant', or another classifier."
         ) from error
     if not np.isfinite(values).all():
         raise DataError("Input y contains NaN or infinity. Give every row a value, or leave those rows out.")
@@ -230,7 +248,7 @@ def is_instance(model: Any) -> bool:
     return not inspect.isclass(model) and hasattr(model, "get_params")
 
 
-def tell_of_constants(X: Any, names: list[str]) -> None:
+def warn_of_constants(X: Any, names: list[str]) -> None:
     """Warn of columns that say nothing; refuse where none says anything."""
     if is_sparse(X):
         constant = (X.max(axis=0).toarray() == X.min(axis=0).toarray()).ravel()
@@ -239,12 +257,11 @@ def tell_of_constants(X: Any, names: list[str]) -> None:
     if constant.all():
         raise DataError("Every column is constant, so there is nothing to choose by. Pass columns that vary.")
     if constant.any():
-        named = [repr(names[j]) for j in np.flatnonzero(constant)]
-        listed = ", ".join(named[:5]) + ", …" * (len(named) > 5)
-        many = len(named) > 1
+        which = np.flatnonzero(constant)
+        many = len(which) > 1
         warn(
-            f"{'Columns' if many else 'Column'} {listed} {'are' if many else 'is'} constant: no model learns from "
-            f"{'them' if many else 'it'}, and {'they are' if many else 'it is'} chosen only where all others do harm. "
-            "Leave constant columns out.",
+            f"{'Columns' if many else 'Column'} {listed(names, which)} {'are' if many else 'is'} constant: no model "
+            f"learns from {'them' if many else 'it'}, and {'they are' if many else 'it is'} chosen only where all "
+            "others do harm. Leave constant columns out.",
             DataWarning,
         )

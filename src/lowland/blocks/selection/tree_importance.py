@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from lowland.blocks.selection.refit_scores import score_of
-from lowland.blocks.selection.subset_search import Move, Step
+from lowland.blocks.selection.selection_path import Move
 from lowland.blocks.selection.tree_pruning import losses_by_complexity, weakest_links
 from lowland.blocks.statistics.fold_moments import Folds
 from lowland.blocks.statistics.targets import Target
@@ -20,7 +20,7 @@ from lowland.errors import DataError
 
 
 @dataclass(frozen=True)
-class PermutationErrors:
+class NodeErrors:
     """The loss of rows answered by nodes: whether the class is another, or the squared difference."""
 
     values: np.ndarray  # (n,) numbers, or the number of each row's class
@@ -28,7 +28,7 @@ class PermutationErrors:
     classes: bool
 
     @classmethod
-    def of(cls, tree: Any, values: np.ndarray, classes: np.ndarray | None) -> PermutationErrors:
+    def of(cls, tree: Any, values: np.ndarray, classes: np.ndarray | None) -> NodeErrors:
         """Of a grown tree; ``classes`` are the numbers of the classes that it knows."""
         if classes is None:
             return cls(values, tree.value[:, 0, 0], False)
@@ -52,14 +52,14 @@ def ranks_of(X: np.ndarray) -> np.ndarray:
     return Z
 
 
-def validated(
+def cross_validated_losses(
     model: Any, Z: np.ndarray, y: np.ndarray, folds: Folds, alphas: np.ndarray, tick: Callable[[], None]
 ) -> np.ndarray:
-    """Return the loss of each complexity on the rows that each fold has held out, (m, F): one tree a fold."""
+    """Return the loss of each complexity on the rows that each fold has held out, (m, F): one tree per fold."""
     losses = np.empty((len(alphas), len(folds)))
     for f, (train, test) in enumerate(folds):
         grown = clone(model).fit(Z[train], y[train])
-        errors = PermutationErrors.of(grown.tree_, y[test], getattr(grown, "classes_", None))
+        errors = NodeErrors.of(grown.tree_, y[test], getattr(grown, "classes_", None))
         losses[:, f] = losses_by_complexity(grown, weakest_links(grown.tree_), alphas, Z[test], errors)
         tick()
     return losses
@@ -84,7 +84,7 @@ def shuffled_losses(
         fitted = in_own_units(clone(model).fit(Z[train], target.values[train]), target)
         held, truth = Z[test], target.own[test]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndefinedMetricWarning)  # told below
+            warnings.simplefilter("ignore", UndefinedMetricWarning)  # refused below
             whole = score_of(fitted, scorer, held, truth)
         if not np.isfinite(whole):
             raise DataError(
@@ -114,23 +114,18 @@ def features_of(tree: Any) -> np.ndarray:
     return np.unique(tree.feature[tree.children_left >= 0])
 
 
-def leaves_at(tree: Any, goes_at: np.ndarray, d: int) -> np.ndarray:
-    """Return the complexity at which the last split in each column goes, (d,); zero for one never met."""
+def removal_alphas(tree: Any, node_alphas: np.ndarray, d: int) -> np.ndarray:
+    """Return the complexity at which the last split in each column is pruned, (d,); zero for one never met."""
     last = np.zeros(d)
     splits = tree.children_left >= 0
-    np.maximum.at(last, tree.feature[splits], goes_at[splits])
+    np.maximum.at(last, tree.feature[splits], node_alphas[splits])
     return last
 
 
-def steps_of(
-    last: np.ndarray, grown: np.ndarray, alphas: np.ndarray, scores: np.ndarray, names: list[str]
-) -> tuple[Step, ...]:
-    """Return the columns in the order in which pruning takes them out, with the validated score of what is left."""
-    steps: list[Step] = []
+def removals(last: np.ndarray, grown: np.ndarray, alphas: np.ndarray, scores: np.ndarray) -> Iterator[Move]:
+    """Yield the columns in the order in which pruning takes them out, with the validated score of what is left."""
     inside = tuple(int(j) for j in grown)
     for j in sorted(inside, key=lambda j: (last[j], -j)):
         inside = tuple(i for i in inside if i != j)
         after = len(alphas) - int(np.searchsorted(alphas[::-1], last[j], side="left")) - 1
-        move = Move("remove", j, float(scores[max(after, 0)]), inside)
-        steps.append(Step.of(len(steps) + 1, move, names))
-    return tuple(steps)
+        yield Move("remove", j, float(scores[max(after, 0)]), inside)

@@ -20,7 +20,7 @@ def weakest_links(tree: Any) -> np.ndarray:
 
     Minimal cost-complexity pruning (Breiman, Friedman, Olshen and Stone 1984): of R(T) + α |leaves of T| the least, for
     all α. The node t with the least g(t) = (R(t) - R(leaves below t)) / (leaves below t - 1) goes first.
-    ``tree`` is scikit-learn's ``tree_``; R is its impurity, weighted by the share of the rows. A split that gains
+    ``tree`` is scikit-learn's ``tree_``; R is its impurity, weighted by the fraction of the rows. A split that gains
     nothing goes at zero.
     """
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
@@ -34,7 +34,7 @@ def weakest_links(tree: Any) -> np.ndarray:
     for t in range(n - 1, -1, -1):  # children come after their parents
         if left[t] != _NO_CHILD:
             below[t], leaves[t] = below[left[t]] + below[right[t]], leaves[left[t]] + leaves[right[t]]
-    goes_at = np.zeros(n)
+    node_alphas = np.zeros(n)
     standing = [child != _NO_CHILD for child in left]
     heap = [((R[t] - below[t]) / (leaves[t] - 1), t, leaves[t]) for t in range(n) if standing[t]]
     heapq.heapify(heap)
@@ -48,7 +48,7 @@ def weakest_links(tree: Any) -> np.ndarray:
         while waiting:
             s = waiting.pop()
             if standing[s]:
-                standing[s], goes_at[s] = False, alpha
+                standing[s], node_alphas[s] = False, alpha
                 waiting += [left[s], right[s]]
         gain, fewer = R[t] - below[t], leaves[t] - 1
         below[t], leaves[t] = R[t], 1
@@ -57,7 +57,7 @@ def weakest_links(tree: Any) -> np.ndarray:
             below[a], leaves[a] = below[a] + gain, leaves[a] - fewer
             heapq.heappush(heap, ((R[a] - below[a]) / (leaves[a] - 1), a, leaves[a]))
             a = parent[a]
-    return goes_at
+    return node_alphas
 
 
 @dataclass(frozen=True)
@@ -68,20 +68,24 @@ class Pruning:
     n_leaves: np.ndarray  # (m,)
 
     @classmethod
-    def of(cls, goes_at: np.ndarray) -> Pruning:
+    def of(cls, node_alphas: np.ndarray) -> Pruning:
         """Between two complexities at which splits go, their geometric mean stands for all.
 
         None is zero, at which scikit-learn prunes nothing, also not what gains nothing.
         """
-        ends = np.unique(goes_at[goes_at > 0])  # rising
+        ends = np.unique(node_alphas[node_alphas > 0])  # rising
         inner = np.sqrt(ends[:-1] * ends[1:])
         alphas = np.concatenate([ends[-1:] * 2, inner[::-1], ends[:1] / 2]) if ends.size else np.array([_NO_GAIN])
-        splits_left = len(goes_at) - np.searchsorted(np.sort(goes_at), alphas, side="right")
+        splits_left = len(node_alphas) - np.searchsorted(np.sort(node_alphas), alphas, side="right")
         return cls(alphas, 1 + splits_left)
 
 
 def losses_by_complexity(
-    model: Any, goes_at: np.ndarray, alphas: np.ndarray, Z: np.ndarray, errors: Callable[[np.ndarray, np.ndarray], Any]
+    model: Any,
+    node_alphas: np.ndarray,
+    alphas: np.ndarray,
+    Z: np.ndarray,
+    errors: Callable[[np.ndarray, np.ndarray], Any],
 ) -> np.ndarray:
     """Return the mean loss on some rows of the tree pruned at each complexity, (m,), from the one tree.
 
@@ -89,14 +93,14 @@ def losses_by_complexity(
     its parent does. ``errors(rows, nodes)`` is the loss of rows answered by nodes.
     """
     tree = model.tree_
-    parent_goes = np.full(len(goes_at), np.inf)
+    parent_goes = np.full(len(node_alphas), np.inf)
     for children in (tree.children_left, tree.children_right):
         splits = np.flatnonzero(children != _NO_CHILD)
-        parent_goes[children[splits]] = goes_at[splits]
+        parent_goes[children[splits]] = node_alphas[splits]
     passed = model.decision_path(Z).tocoo()
-    by_node = np.bincount(passed.col, errors(passed.row, passed.col), len(goes_at))
+    by_node = np.bincount(passed.col, errors(passed.row, passed.col), len(node_alphas))
     rising = alphas[::-1]
-    begin, end = np.searchsorted(rising, goes_at, side="left"), np.searchsorted(rising, parent_goes, side="left")
+    begin, end = np.searchsorted(rising, node_alphas, side="left"), np.searchsorted(rising, parent_goes, side="left")
     steps = np.bincount(begin, by_node, len(rising) + 1) - np.bincount(end, by_node, len(rising) + 1)
     return np.cumsum(steps[:-1])[::-1] / len(Z)
 
@@ -110,7 +114,7 @@ def rules_of(model: Any, names: Sequence[str], X: np.ndarray, classes: np.ndarra
         value = f"{tree.value[t, 0, 0]:.5g}" if classes is None else str(classes[int(np.argmax(tree.value[t, 0]))])
         return f"{value} ({rows} row{'s' * (rows != 1)})"
 
-    def tell(t: int, depth: int) -> None:
+    def write(t: int, depth: int) -> None:
         pad = "    " * depth
         if tree.children_left[t] == _NO_CHILD:
             lines.append(f"{pad}{answer(t)}")
@@ -119,11 +123,11 @@ def rules_of(model: Any, names: Sequence[str], X: np.ndarray, classes: np.ndarra
         else:
             j = int(tree.feature[t])
             lines.append(f"{pad}if {names[j]} <= {border_of(X[:, j], tree.threshold[t])}:")
-            tell(int(tree.children_left[t]), depth + 1)
+            write(int(tree.children_left[t]), depth + 1)
             lines.append(f"{pad}else:")
-            tell(int(tree.children_right[t]), depth + 1)
+            write(int(tree.children_right[t]), depth + 1)
 
-    tell(0, 0)
+    write(0, 0)
     return "\n".join(lines)
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from lowland.arrays.precision import rounding_of
 from lowland.blocks.statistics.labels import classes_of
 from lowland.blocks.statistics.rescaling import power_of_two
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, warn
 
 Kind = Literal["auto", "classes", "numbers"]
 
 _MOST_CLASSES, _LEAST_MEMBERS = 100, 5  # whole numbers of more kinds, or of fewer rows a kind, are quantities
 _FEW_CLASSES = 10  # more than these are warned of, since a y of whole numbers may hold quantities
-_NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these compare with; the others take both
 
 
 @dataclass(frozen=True)
@@ -30,12 +29,15 @@ class Target:
     scale: float = 1.0
 
     @classmethod
-    def of(cls, y: np.ndarray, kind: Kind) -> Self:
-        """Return y as "numbers" or "classes", or as what it seems to hold for "auto"."""
+    def of(cls, y: np.ndarray, kind: Kind, *, for_numbers: str = "kind 'numbers'") -> Self:
+        """Return y as "numbers" or "classes", or as what it seems to hold for "auto".
+
+        ``for_numbers`` is how to say that y holds numbers.
+        """
         if kind == "classes":
             return cls.of_classes(y)
         if kind == "auto" and seems_classes(y):
-            warn_of_many_classes(y)
+            warn_of_many_classes(y, for_numbers)
             return cls.of_classes(y)
         return cls.of_numbers(y)
 
@@ -98,46 +100,13 @@ def seems_classes(y: np.ndarray) -> bool:
     return kinds <= 2 or (kinds <= _MOST_CLASSES and kinds * _LEAST_MEMBERS <= len(values))
 
 
-def warn_of_many_classes(y: np.ndarray) -> None:
+def warn_of_many_classes(y: np.ndarray, for_numbers: str) -> None:
     """Warn where whole numbers are taken for more classes than most y hold: they may be quantities."""
     if _is_numeric(y) and (kinds := len(np.unique(np.asarray(y, dtype=np.float64)))) > _FEW_CLASSES:
         warn(
-            f"The whole numbers of y are taken for {kinds} classes. If they are quantities, choose regression, or say "
-            "that y holds numbers.",
+            f"The whole numbers of y are taken for {kinds} classes. If they are quantities, say so with {for_numbers}.",
             DataWarning,
         )
-
-
-def statistic_and_target(given: Any, y: np.ndarray | None, kind: Kind) -> tuple[str, Target | None]:
-    """Return the name of a statistic, "auto" resolved, and y as it compares with; ``kind`` says what y holds."""
-    if not isinstance(given, str):
-        return f"{getattr(given, '__name__', type(given).__name__)}()", None
-    if y is None or given == "variance":
-        return given, None
-    if given in _NUMBERS:
-        return given, _numbers_for(given, y, kind)
-    if given not in _CLASSES:
-        target = Target.of(y, kind)
-        return {"auto": "pearson" if target.n_classes is None else "anova"}.get(given, given), target
-    if kind == "numbers":
-        raise ParameterError(
-            f"{given!r} compares classes, and y is to hold numbers. Choose 'pearson', 'spearman', "
-            "'distance-correlation' or 'mutual-information' for numbers."
-        )
-    return given, Target.of_classes(y)
-
-
-def _numbers_for(statistic: str, y: np.ndarray, kind: Kind) -> Target:
-    """The target of a correlation; more than two classes have no order to follow."""
-    if kind == "numbers" or (kind == "auto" and not seems_classes(y)):
-        return Target.of_numbers(y)
-    target = Target.of_classes(y)
-    if target.n_classes != 2:
-        raise DataError(
-            f"{statistic!r}: y holds {target.n_classes} classes, and a correlation follows numbers or two classes. "
-            "Choose 'anova' for classes; if y holds quantities, say that it holds numbers."
-        )
-    return Target(target.values.astype(np.float64))
 
 
 def _is_numeric(y: np.ndarray) -> bool:

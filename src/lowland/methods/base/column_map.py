@@ -16,7 +16,7 @@ from lowland.methods.base.row_map import RowMap
 from lowland.run.run import all_finite
 
 if TYPE_CHECKING:
-    from lowland.blocks.selection.subset_search import Step
+    from lowland.blocks.selection.selection_path import Step
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class TakeColumns:
     columns: np.ndarray  # (k,)
 
     def __call__(self, X: Any) -> Array:
-        """Of one slab; NaN or infinity in a column that is not kept marks its row, and is told as elsewhere."""
+        """Of one slab; NaN or infinity in a column that is not kept marks its row, and is refused as elsewhere."""
         if is_sparse(X):  # slabs of a result that is written or joined, which is dense
             Z = X[:, self.columns].toarray()
             return Z if all_finite(X) else np.full_like(Z, np.nan)
@@ -98,22 +98,28 @@ class ColumnMap(RowMap, selects_columns=True, sparse_remedy=_FOR_SPARSE):
         check_is_fitted(self)
         return _check_feature_names_in(self, input_features)[self.support_]
 
+    def path_table(self) -> str:
+        """Return the path as a text: step, which column came or went, score, number of columns after it."""
+        from lowland.blocks.selection.selection_path import path_table
+
+        return path_table(self.path_)
+
     def _facts(self) -> dict[str, Any]:
         """The columns that were kept, and the path to them where there is one; a step that finds many names none."""
-        told: dict[str, Any] = {"kept": [str(name) for name in self.get_feature_names_out()]}
+        facts: dict[str, Any] = {"kept": [str(name) for name in self.get_feature_names_out()]}
         if "path_" in vars(self):
-            told["path"] = [
+            facts["path"] = [
                 {"action": s.action, "column": None if s.feature is None else s.name, "score": s.score, "size": s.size}
                 for s in self.path_
             ]
-        return told
+        return facts
 
     def _names(self, rows: Rows) -> list[str]:
         """The names of the columns, made up where they have none."""
         return [str(name) for name in rows.names] if rows.names else [f"x{j}" for j in range(rows.d)]
 
-    def _number_of(self, k: float, d: int) -> int:
-        """How many of d columns a whole number or a share asks for."""
+    def _check_count(self, k: float, d: int) -> int:
+        """Return how many of d columns an integer or a fraction asks for."""
         asked = f"{type(self).__name__}(n_features_to_select={k})"
         if isinstance(k, numbers.Integral):
             if not 1 <= k <= d:

@@ -1,0 +1,77 @@
+"""Stability selection: which columns the lasso chooses again and again on random halves of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowland.blocks.selection.lasso_data import LassoData
+from lowland.blocks.selection.lasso_path import first_to_enter
+
+
+@dataclass(frozen=True)
+class StableColumns:
+    """How often each column is chosen, and what that is worth."""
+
+    frequencies: np.ndarray  # (d,) fraction of the halves that choose a column
+    q: int  # columns that each half may choose
+    error_bound: float  # on how many false positives are kept on average
+
+    @classmethod
+    def of(
+        cls,
+        sample: LassoData,
+        fractions: np.ndarray,
+        *,
+        threshold: float,
+        expected_false_positives: float,
+        at_least: int,
+        tol: float,
+        max_iter: int,
+        tick: Callable[[], Any],
+    ) -> StableColumns:
+        """Follow the path of every half; ``at_least`` is how many columns each may choose in any case."""
+        d = int((sample.scale > 0).sum())  # columns that vary
+        q = max(entrants_allowed(d, threshold, expected_false_positives), at_least)
+        frequencies = selection_frequencies(sample, min(q, d), fractions, tol, max_iter, tick)
+        return cls(frequencies, q, error_bound(d, threshold, q))
+
+    def ranked(self, sizes: np.ndarray) -> list[int]:
+        """Return the columns that some half chooses, the most stable first, then by ``sizes``."""
+        order = np.lexsort((-sizes, -self.frequencies)).tolist()
+        return [j for j in order if self.frequencies[j] > 0]
+
+
+def selection_frequencies(
+    sample: LassoData, q: int, fractions: np.ndarray, tol: float, max_iter: int, tick: Callable[[], Any]
+) -> np.ndarray:
+    """Return how often each column is among the first q to enter, over both halves of all pairs, (d,) fractions.
+
+    ``fractions`` are the penalties of a grid, as fractions of the largest of each half.
+    """
+    counts = np.zeros(len(sample.scale))
+    for pair in range(len(sample.layout.splits)):
+        for side in (0, 1):
+            problem = sample.part(pair, side)
+            if problem is not None and problem.alpha_max > 0:
+                counts[first_to_enter(problem, problem.alpha_max * fractions, q, tol, max_iter)[0]] += 1
+            tick()
+    return counts / (2 * len(sample.layout.splits))
+
+
+def entrants_allowed(d: int, threshold: float, expected_false_positives: float) -> int:
+    """Return how many columns each half may choose, so that no more false positives than these are expected."""
+    return max(1, min(d, math.floor(math.sqrt(expected_false_positives * (2 * threshold - 1) * d) + 1e-9)))
+
+
+def error_bound(d: int, threshold: float, q: int) -> float:
+    """Return the bound on how many false positives are kept on average, q²/((2π - 1)d).
+
+    Meinshausen and Bühlmann (2010) for noise columns that are as good as each other. Shah and Samworth (2013), with
+    both halves of a split: without that, for columns that a half chooses less often than at random.
+    """
+    return q**2 / ((2 * threshold - 1) * d)

@@ -1,0 +1,38 @@
+"""Discriminants by updates against those that are fitted."""
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import cross_val_score
+
+from lowland.blocks.selection.scorers import scores_for
+from lowland.blocks.selection.subset_scores import Tally
+
+
+def rows(n=60, d=7, seed=0, classes=None):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.5 * rng.standard_normal((d, d))) + 5
+    if classes is None:
+        return X, X @ rng.standard_normal(d) + 2 * rng.standard_normal(n)
+    y = rng.integers(0, classes, n)
+    return X + 0.7 * rng.standard_normal((classes, d))[y], y
+
+
+def by(model, X, y, closed=True, scoring=None, cv=4):
+    return scores_for(model, X, y, scoring=scoring, cv=cv, n_jobs=None, closed=closed, tally=Tally(), for_numbers="")[0]
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_discriminants_by_updates_classify_as_those_that_are_fitted(classes):
+    X, y = rows(120, 7, 3, classes)
+    scores = by(LinearDiscriminantAnalysis(), X, y)
+    assert type(scores).__name__ == "DiscriminantScores"
+
+    def truth(S):
+        return cross_val_score(LinearDiscriminantAnalysis(), X[:, S], y, cv=4).mean()
+
+    J = np.array([0, 4, 6])
+    assert scores.with_each((1, 3), J).tolist() == [truth([1, 3, j]) for j in J]
+    assert scores.with_each((), J).tolist() == [truth([j]) for j in J]
+    assert scores.without_each((1, 3, 4)).tolist() == [truth([3, 4]), truth([1, 4]), truth([1, 3])]
+    assert scores.many(np.array([[0, 1], [2, 6]])).tolist() == [truth([0, 1]), truth([2, 6])]

@@ -1,0 +1,58 @@
+"""Least squares from the moments of folds against models that are fitted."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import ShuffleSplit, cross_val_score
+
+from lowland.blocks.selection.least_squares_scores import LeastSquaresScores
+from lowland.blocks.selection.scorers import scores_for
+from lowland.blocks.selection.subset_scores import Tally
+
+
+def rows(n=60, d=7, seed=0, classes=None):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.5 * rng.standard_normal((d, d))) + 5
+    if classes is None:
+        return X, X @ rng.standard_normal(d) + 2 * rng.standard_normal(n)
+    y = rng.integers(0, classes, n)
+    return X + 0.7 * rng.standard_normal((classes, d))[y], y
+
+
+def by(model, X, y, closed=True, scoring=None, cv=4):
+    return scores_for(model, X, y, scoring=scoring, cv=cv, n_jobs=None, closed=closed, tally=Tally(), for_numbers="")[0]
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(5.0)])
+@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error", "neg_root_mean_squared_error"])
+def test_least_squares_from_moments_is_least_squares(model, scoring):
+    X, y = rows()
+    X = X * np.geomspace(1e-2, 1e2, 7)
+    cv = ShuffleSplit(3, test_size=0.3, random_state=0)  # parts that overlap
+    scores = by(model, X, y, scoring=scoring, cv=cv)
+    assert type(scores).__name__ == "LeastSquaresScores"
+
+    def truth(S):
+        return cross_val_score(model, X[:, S], y, cv=cv, scoring=scoring).mean() / scores.unit
+
+    J = np.array([0, 4, 6])
+    np.testing.assert_allclose(scores.with_each((1, 3), J), [truth([1, 3, j]) for j in J], rtol=1e-9)
+    np.testing.assert_allclose(scores.with_each((), J), [truth([j]) for j in J], rtol=1e-9)
+    np.testing.assert_allclose(scores.without_each((1, 3, 4)), [truth([3, 4]), truth([1, 4]), truth([1, 3])], rtol=1e-9)
+    np.testing.assert_allclose(scores.many(np.array([[0, 1], [2, 6]])), [truth([0, 1]), truth([2, 6])], rtol=1e-9)
+
+
+def test_r2_of_a_test_part_that_does_not_vary_is_scikit_learns():
+    X, y = rows(20, 3)
+    y[:5] = 1.0
+    folds = [(np.arange(5, 20), np.arange(5)), (np.arange(5), np.arange(5, 20))]
+    truth = [cross_val_score(LinearRegression(), X[:, [j]], y, cv=folds).mean() for j in range(3)]
+    np.testing.assert_allclose(by(LinearRegression(), X, y, cv=folds).with_each((), np.arange(3)), truth, rtol=1e-9)
+
+
+def test_where_columns_outnumber_rows_backward_fits_at_once(monkeypatch):
+    X, y = np.random.default_rng(0).standard_normal((12, 20)), np.random.default_rng(1).standard_normal(12)
+    scores = by(LinearRegression(), X, y, cv=3)
+    monkeypatch.setattr(LeastSquaresScores, "_independent", None)  # the search for columns that add nothing, one by one
+    assert len(scores.without_each(tuple(range(20)))) == 20
+    assert scores.tally.n == 20

@@ -1,0 +1,35 @@
+"""The target beside the rows: whether it holds numbers or classes."""
+
+import numpy as np
+import pytest
+
+from lowland.blocks.statistics.targets import Target, seems_classes
+from lowland.errors import DataError, DataWarning
+
+
+def test_what_a_target_seems_to_hold():
+    assert seems_classes(np.array(["a", "b", "b"]))
+    assert seems_classes(np.array([True, False]))
+    assert seems_classes(np.array([0, 1]))
+    assert seems_classes(np.array([0.0, 1.0, 2.0] * 5))
+    assert not seems_classes(np.array([0.5, 1.0, 2.0] * 5))
+    assert not seems_classes(np.array([0, 1, 2]))  # one row each
+    assert not seems_classes(np.arange(2000) % 101)  # too many kinds
+    assert Target.of_numbers(np.array(["yes", "no", "no"])).values.tolist() == [1, 0, 0]
+    for y in (np.array([1.0, np.nan, 2.0]), np.array([1.0, np.inf, 2.0])):
+        with pytest.raises(DataError, match="NaN or infinity"):
+            seems_classes(y)
+
+
+def test_many_integers_taken_for_classes_are_warned_of():
+    y = np.arange(200) % 20
+    with pytest.warns(DataWarning, match="20 classes.*say so with kind 'numbers'"):
+        assert Target.of(y, "auto").n_classes == 20
+
+
+def test_standardized_numbers_go_back_to_their_own_unit():
+    y = np.array([3.0, 5.0, 10.0])
+    target = Target.of(y, "numbers").standardized()
+    np.testing.assert_allclose(target.values, (y - 6) / y.std())
+    np.testing.assert_allclose(target.own, y)
+    assert Target.of(np.array(["b", "a", "b"]), "classes").own.tolist() == ["b", "a", "b"]
