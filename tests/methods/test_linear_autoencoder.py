@@ -116,7 +116,7 @@ def test_free_codes_are_the_best_codes():
 @given(
     seed=st.integers(0, 10**6),
     k=st.integers(1, 5),
-    encoder=st.sampled_from(ENCODERS),
+    encoder=st.sampled_from(list(ENCODERS)),
     scale=st.sampled_from([1e-100, 1, 1e9]),
 )
 def test_no_plane_loses_less_than_pca(seed, k, encoder, scale):
