@@ -155,7 +155,11 @@ def linear_autoencoder() -> Any:
     pca = lowland.PCA(k).fit(X)
     figure, (left, right) = _panels(2, (9.5, 3.6))
     stops = np.arange(1, 252, 10)
-    for encoder, color, line in (("tied", STRONG, "-"), ("untied", "#e76300", "--"), ("least_squares", "#832db6", "-.")):
+    for encoder, color, line in (
+        ("tied", STRONG, "-"),
+        ("untied", "#e76300", "--"),
+        ("least_squares", "#832db6", "-."),
+    ):
         models = [_stopped(lowland.LinearAutoencoder(k, encoder=encoder, max_iter=int(m)), X) for m in stops]
         angles = [subspace_angles(pca.components_.T, model.decoder_).max() for model in models]
         left.plot(np.array(models[-1].trace_) / pca.distortion(), color=color, linestyle=line, label=encoder)

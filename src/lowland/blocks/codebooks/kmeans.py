@@ -92,23 +92,23 @@ def lloyd_over_rows(
 
     ``start`` (k, d) and ``tol`` are scaled. A code that no row is nearest to goes to the row farthest from its own.
     """
-    W, trace, updates, settled = start, [], 0, False
+    W, trace, updates, converged = start, [], 0, False
     rows = in_low_slabs(rows)
     with blas_on_one_thread():  # a tile is too small to be divided: threads would wait for each other at every product
         for step in run.iterate("moving the codes", max_iter + 1):
             book = NearestCodebook(scaling, W)
             sums: CodeSums = run.fold(rows, SumByCode(book), weights, name="one pass")
             trace.append(sums.error * scaling.unit**2 / float(sums.counts.sum()))
-            if settled or step == max_iter:
+            if converged or step == max_iter:
                 break
             new, updates = _moved(rows, run, book, sums, weights), updates + 1
             moved = float(np.sum((new - W) ** 2))
-            W, settled = new, moved <= tol
+            W, converged = new, moved <= tol
             if moved == 0:  # another pass would find the same
                 trace.append(trace[-1])
                 break
-    why = "the codes moved no further" if settled else f"{max_iter} iterations were over"
-    return Quantization(book, sums, Outcome("lloyd", "", updates, settled, tuple(trace), why))
+    why = "the codes moved no further" if converged else f"{max_iter} iterations were over"
+    return Quantization(book, sums, Outcome("lloyd", "", updates, converged, tuple(trace), why))
 
 
 def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights: np.ndarray | None) -> np.ndarray:
