@@ -22,12 +22,12 @@ def autoencoder(plan: Plan) -> Iterator[Line]:
 
     X = load_digits().data[: plan.size(1797, 300)]
     work: dict[str, Any] = {"peer": partial(_network, X, 5), "pca": partial(PCA(5, svd_solver="full").fit, X)}
-    for codes in ("tied", "untied", "free"):
-        work[codes] = partial(_fit, X, 5, codes, None)
+    for encoder in ("tied", "untied", "least_squares"):
+        work[encoder] = partial(_fit, X, 5, encoder, None)
     work["batches"] = partial(_fit, X, 5, "tied", 64)
     times = alternate(work, plan.repeat, at_most=plan.size(120, 20))
     lost = _distortion(X, 5)
-    for name in ("tied", "untied", "free", "batches"):
+    for name in ("tied", "untied", "least_squares", "batches"):
         model = times.answers[name]
         agree(f"the loss, {name}", np.array([model.loss_]), np.array([lost]), within=_WITHIN)
         what = f"{model.n_iter_} epochs of 64 rows a batch" if name == "batches" else f"{model.n_iter_} steps"
@@ -54,10 +54,10 @@ def autoencoder_batches(plan: Plan) -> Iterator[Line]:
     yield times.line("against all rows at once", "batches", "whole", remark=remark)
 
 
-def _fit(X: np.ndarray, k: int, codes: str, batch_size: int | None) -> Any:
+def _fit(X: np.ndarray, k: int, encoder: str, batch_size: int | None) -> Any:
     from lowland import LinearAutoencoder
 
-    return LinearAutoencoder(k, codes=codes, batch_size=batch_size, tol=1e-5).fit(X)  # type: ignore[arg-type]
+    return LinearAutoencoder(k, encoder=encoder, batch_size=batch_size, tol=1e-5).fit(X)  # type: ignore[arg-type]
 
 
 def _network(X: np.ndarray, k: int) -> Any:

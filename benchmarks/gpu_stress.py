@@ -24,7 +24,8 @@ def main():
             "gpu_stress.py needs a CUDA device, and torch finds none here. Run it on a machine with an NVIDIA GPU."
         )
     from lowland import MDS
-    from lowland.blocks.scaling.stress import Targets, stress_pulls
+    from lowland.blocks.scaling.stress import stress_gradient
+    from lowland.blocks.scaling.targets import Targets
     from lowland.run.local import LocalRun
 
     warnings.simplefilter("ignore")  # the fits are cut short on purpose
@@ -48,7 +49,7 @@ def main():
     torch.cuda.synchronize()
     begin = time.perf_counter()
     for _ in range(10):
-        stress_pulls(targets, Z, run, exact=False)
+        stress_gradient(targets, Z, run, exact=False)
     torch.cuda.synchronize()
     one_pass = 1e3 * (time.perf_counter() - begin) / 10
     result = {

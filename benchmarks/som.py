@@ -49,7 +49,7 @@ def bent_rows(n: int, d: int) -> np.ndarray:
 def _fit(X: np.ndarray, options: dict[str, Any]) -> np.ndarray:
     from lowland import SelfOrganizingMap
 
-    return SelfOrganizingMap((SIDE, SIDE), topology="rectangular", **options).fit(X).units_
+    return SelfOrganizingMap((SIDE, SIDE), topology="rectangular", **options).fit(X).prototypes_
 
 
 def _fit_peer(X: np.ndarray) -> np.ndarray:
@@ -97,12 +97,12 @@ def fit_file(path: str) -> dict[str, Any]:
 
     import lowland
 
-    fit = lowland.SelfOrganizingMap((10, 10), epochs=10, settling=0).fit
+    fit = lowland.SelfOrganizingMap((10, 10), epochs=10, convergence_epochs=0).fit
     with lowland.config(memory="512MB"):
         seconds, som = stopwatch(partial(fit, path))
     peak = resident("VmHWM")
     X = np.column_stack([c.to_numpy() for c in next(pq.ParquetFile(path).iter_batches(5000)).columns]).astype(float)
-    W = som.units_.astype(np.float64)
+    W = som.prototypes_.astype(np.float64)
     squares = (X**2).sum(axis=1)[:, None] - 2 * X @ W.T + (W**2).sum(axis=1)
     return {
         "seconds": seconds, "peak": peak, "epochs": som.n_iter_, "error": som.quantization_error_,

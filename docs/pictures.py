@@ -157,11 +157,15 @@ def linear_autoencoder() -> Any:
     pca = lowland.PCA(k).fit(X)
     figure, (left, right) = _panels(2, (9.5, 3.6))
     stops = np.arange(1, 252, 10)
-    for codes, color, line in (("tied", STRONG, "-"), ("untied", "#e76300", "--"), ("free", "#832db6", "-.")):
-        models = [_stopped(lowland.LinearAutoencoder(k, codes=codes, max_iter=int(m)), X) for m in stops]
+    for encoder, color, line in (
+        ("tied", STRONG, "-"),
+        ("untied", "#e76300", "--"),
+        ("least_squares", "#832db6", "-."),
+    ):
+        models = [_stopped(lowland.LinearAutoencoder(k, encoder=encoder, max_iter=int(m)), X) for m in stops]
         angles = [subspace_angles(pca.components_.T, model.decoder_).max() for model in models]
-        left.plot(np.array(models[-1].trace_) / pca.distortion(), color=color, linestyle=line, label=codes)
-        right.semilogy(stops, angles, color=color, linestyle=line, label=codes)
+        left.plot(np.array(models[-1].trace_) / pca.distortion(), color=color, linestyle=line, label=encoder)
+        right.semilogy(stops, angles, color=color, linestyle=line, label=encoder)
     left.axhline(1, color=MARK, linewidth=1)
     left.text(40, 0.97, "PCA's distortion", color=MARK, ha="right", va="top")
     left.set_xlim(0, 40)
@@ -579,11 +583,11 @@ def self_organizing_map() -> Any:
     angle, away = rng.uniform(0, 1.2 * np.pi, 2500), rng.uniform(1, 2, 2500)
     X = np.column_stack([away * np.cos(angle), away * np.sin(angle)])
     som = lowland.SelfOrganizingMap((7, 24), topology="rectangular", final_radius=0.7).fit(X)
-    net = som.units_.reshape(*som.grid_, 2)
+    net = som.prototypes_.reshape(*som.grid_, 2)
     panels[0].scatter(*X.T, s=4, color=WEAK, linewidths=0)
     for line in (*net, *net.swapaxes(0, 1)):
         panels[0].plot(*line.T, color=STRONG, linewidth=0.7)
-    panels[0].scatter(*som.units_.T, s=7, color=MARK, linewidths=0, zorder=3)
+    panels[0].scatter(*som.prototypes_.T, s=7, color=MARK, linewidths=0, zorder=3)
     panels[0].set_aspect("equal")
     panels[0].set_axis_off()
     _title(panels[0], "a grid bent through a cloud")
@@ -598,7 +602,7 @@ def self_organizing_map() -> Any:
     for marks in panels[2].collections[1:2]:
         marks.set_facecolor(WEAK)
     names = list(wine.names)
-    plots.component_planes(som.units_[:, [names.index("proline")]], som.grid_, names=["proline"], ax=panels[3])
+    plots.component_planes(som.prototypes_[:, [names.index("proline")]], som.grid_, names=["proline"], ax=panels[3])
     return figure
 
 

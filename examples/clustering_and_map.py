@@ -15,7 +15,7 @@ from lowland.plots.style import COLORS, INK, MARKERS
 wine = load_dataset("wine")
 X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
 som = SelfOrganizingMap((8, 10)).fit(X)
-regions = VectorQuantizer(3, random_state=0).fit_predict(som.units_)  # (80,) of each unit
+regions = VectorQuantizer(3, random_state=0).fit_predict(som.prototypes_)  # (80,) of each unit
 units = som.predict(X)  # (178,) the unit of each wine
 
 counts = np.array([np.bincount(wine.y[regions[units] == region], minlength=3) for region in range(3)])
@@ -24,7 +24,7 @@ right = grower[regions[units]] == wine.y
 assert sorted(grower) == [0, 1, 2], "each region has a grower of its own"
 assert right.mean() > 0.9
 
-near = np.linalg.norm(som.places_[:, None] - som.places_, axis=2) < 1.1  # (80, 80) neighbours on the grid
+near = np.linalg.norm(som.positions_[:, None] - som.positions_, axis=2) < 1.1  # (80, 80) neighbours on the grid
 border = (near & (regions[:, None] != regions)).any(axis=1)
 ridge = float(som.u_matrix_.ravel()[border].mean() / som.u_matrix_.ravel()[~border].mean())
 assert ridge > 1.1, "borders of the regions lie on ridges"
@@ -37,7 +37,7 @@ plots.hit_map(np.zeros(som.grid_), som.topology, title="", ax=ax)
 ax.collections[0].set_facecolor([to_rgba(COLORS[grower[region]], 0.35) for region in regions])
 ax.collections[0].set_edgecolor("white")
 rng = np.random.default_rng(0)
-places = som.places_[units] + rng.uniform(-0.28, 0.28, (len(units), 2))  # side by side within a cell
+places = som.positions_[units] + rng.uniform(-0.28, 0.28, (len(units), 2))  # side by side within a cell
 for one in range(3):
     ax.scatter(
         *places[wine.y == one].T, s=14, color=COLORS[one], marker=MARKERS[one], linewidths=0, label=f"grower {one + 1}"

@@ -31,11 +31,11 @@ def by_network(Z, y, new):
 
 
 def by_map(Z, y, new):
-    som = SelfOrganizingMap(settling=0).fit(Z)
-    votes = np.zeros((len(som.units_), y.max() + 1))
+    som = SelfOrganizingMap(convergence_epochs=0).fit(Z)
+    votes = np.zeros((len(som.prototypes_), y.max() + 1))
     np.add.at(votes, (som.predict(Z), y), 1)
     won = votes.any(axis=1)  # units without a row have no class
-    return votes[won].argmax(axis=1)[spatial.distance.cdist(new, som.units_[won]).argmin(axis=1)]
+    return votes[won].argmax(axis=1)[spatial.distance.cdist(new, som.prototypes_[won]).argmin(axis=1)]
 
 
 def accuracies(X, y, method, k, repeats):  # shares named rightly in each fold, (folds, 2)

@@ -10,10 +10,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import lowland
 from lowland import PCA, Autoencoder
 from lowland.arrays.engines import Engine
-from lowland.blocks.networks import batches as feeding
+from lowland.blocks.networks import batches
 from lowland.blocks.networks.training import threads_for
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError, Stopped
+from lowland.methods.autoencoder import layer_widths
 from lowland.run.local import LocalRun
 
 LINEAR = {"activation": "identity", "validation_fraction": 0.0}
@@ -87,16 +88,16 @@ def test_what_it_says_of_itself_is_true():
     X = arc()
     whole = Autoencoder(2, validation_fraction=0, random_state=0).fit(X)
     assert whole.loss_ == pytest.approx(whole.reconstruction_error(X).mean(), rel=1e-6)
-    assert whole.held_out_loss_ is None
-    assert whole.held_out_trace_ == ()
+    assert whole.validation_loss_ is None
+    assert whole.validation_losses_ == ()
     model = Autoencoder(2, random_state=0).fit(X)
-    held = feeding.choose_held(600, 0.1, 10**6, _after_the_weights(model))
+    held = batches.choose_validation_rows(600, 0.1, 10**6, _after_the_weights(model))
     errors = model.reconstruction_error(X)
-    assert model.held_out_loss_ == pytest.approx(errors[held].mean(), rel=1e-6)
+    assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-6)
     assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-6)
-    assert model.held_out_loss_ == min(model.held_out_trace_)  # the best are kept
-    assert model.best_iter_ == 1 + int(np.argmin(model.held_out_trace_))
-    assert len(model.trace_) == len(model.held_out_trace_) == model.n_iter_
+    assert model.validation_loss_ == min(model.validation_losses_)  # the best are kept
+    assert model.best_iter_ == 1 + int(np.argmin(model.validation_losses_))
+    assert len(model.trace_) == len(model.validation_losses_) == model.n_iter_
     assert model.converged_
     assert "held out" in model.stopped_because_
     assert [W.shape for W, _ in model.encoder_] == [(3, 16), (16, 2)]
@@ -191,7 +192,7 @@ def test_a_file_larger_than_memory_trains_as_the_array_does(tmp_path, monkeypatc
 
     pytest.importorskip(engine)
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 6000)
-    monkeypatch.setattr(feeding, "WINDOW_BYTES", 4000)
+    monkeypatch.setattr(batches, "WINDOW_BYTES", 4000)
     X = arc(2000, dtype=np.float32)
     pa.parquet.write_table(pa.table({name: X[:, j] for j, name in enumerate("abc")}), tmp_path / "x.parquet")
     options = {"solver": "adam", "engine": engine, "max_iter": 4, "batch_size": 50, "random_state": 0}
@@ -349,9 +350,9 @@ def test_the_error_told_is_that_of_the_weights_kept(options):
     X = arc(300)
     model = Autoencoder(2, random_state=0, **options).fit(X)
     errors = model.reconstruction_error(X)
-    held = feeding.choose_held(300, 0.1, 10**6, _after_the_weights(model))
+    held = batches.choose_validation_rows(300, 0.1, 10**6, _after_the_weights(model))
     assert model.loss_ == pytest.approx(np.delete(errors, held).mean(), rel=1e-4)
-    assert model.held_out_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
+    assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
 
 
 def test_patience_ends_training_and_the_best_weights_stay(digits):
@@ -361,7 +362,7 @@ def test_patience_ends_training_and_the_best_weights_stay(digits):
     ).fit(digits[:200])  # fmt: skip
     assert model.converged_
     assert model.best_iter_ <= model.n_iter_ < 200
-    assert model.held_out_loss_ == min(model.held_out_trace_)
+    assert model.validation_loss_ == min(model.validation_losses_)
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
@@ -438,3 +439,13 @@ def test_a_constant_column_is_given_back():
 def test_codes_of_the_wrong_width():
     with pytest.raises(DataError, match="1 components"):
         Autoencoder(1).fit(arc(100)).decode(np.zeros((3, 2)))
+
+
+def test_widths_in_all_their_forms():
+    assert layer_widths((512, 256.0), 4, "hidden_layer_sizes") == (512, 256)
+    assert layer_widths(7, 4, "hidden_layer_sizes") == (7,)
+    assert layer_widths((), 4, "hidden_layer_sizes") == ()
+    assert [layer_widths(None, d, "hidden_layer_sizes") for d in (3, 64, 1000)] == [(16,), (128,), (512,)]
+    for bad in ("512", (0,), (1.5,), (True,), ((3,),), (float("nan"),)):
+        with pytest.raises(ParameterError, match="whole numbers"):
+            layer_widths(bad, 4, "hidden_layer_sizes")

@@ -143,7 +143,7 @@ def test_large_problems_say_what_they_do_not_know(monkeypatch):
     assert few.goodness_of_fit_ is None
     assert few.solver_.name == "krylov"
     assert few.n_iter_ == len(few.solver_.trace) > 0
-    assert all(a >= b for a, b in zip(few.goodness_at_most_, whole.goodness_of_fit_, strict=True))
+    assert all(a >= b for a, b in zip(few.goodness_of_fit_bound_, whole.goodness_of_fit_, strict=True))
     assert few.dimensionality_ == whole.dimensionality_ == 3
     np.testing.assert_allclose(few.embedding_, whole.embedding_, atol=1e-9)
 

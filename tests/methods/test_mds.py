@@ -100,8 +100,8 @@ def test_more_starts_are_never_worse():
     X = points(40, 8)
     one, many = (MDS(init="random", n_init=n, random_state=0).fit(X) for n in (1, 8))
     assert many.stress_ <= one.stress_
-    assert len(many.starts_) == 8
-    assert min(many.starts_) == pytest.approx(many.stress_)
+    assert len(many.init_stresses_) == 8
+    assert min(many.init_stresses_) == pytest.approx(many.stress_)
 
 
 def test_only_the_order_counts_in_non_metric_scaling():

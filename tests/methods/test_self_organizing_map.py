@@ -8,9 +8,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import lowland
 from lowland import SelfOrganizingMap
 from lowland.blocks.codebooks.grids import Grid, nearness
-from lowland.blocks.codebooks.som import tangents
+from lowland.blocks.codebooks.som_maps import tangents
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterError
+from lowland.methods.self_organizing_map import grid_sides
 
 TOPOLOGIES = ["hexagonal", "rectangular"]
 
@@ -33,10 +34,10 @@ def banana(n=1500, seed=0, dtype=np.float64):
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_a_settled_map_is_the_smoothed_mean_of_what_it_won(iris, topology):
     som = SelfOrganizingMap((4, 6), topology=topology, tol=0.0).fit(iris)
-    places = som.places_
+    places = som.positions_
     H = nearness(cdist(places, places) ** 2, 1.0, "gaussian")
-    won = H[:, cdist(iris, som.units_).argmin(axis=1)]  # (u, n)
-    np.testing.assert_allclose(som.units_, won @ iris / won.sum(axis=1)[:, None], atol=1e-9)
+    won = H[:, cdist(iris, som.prototypes_).argmin(axis=1)]  # (u, n)
+    np.testing.assert_allclose(som.prototypes_, won @ iris / won.sum(axis=1)[:, None], atol=1e-9)
     assert som.converged_
 
 
@@ -44,20 +45,20 @@ def test_a_settled_map_is_the_smoothed_mean_of_what_it_won(iris, topology):
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_what_it_says_of_itself_is_true(iris, training, topology):
     som = SelfOrganizingMap((5, 7), training=training, topology=topology).fit(iris)
-    D = cdist(iris, som.units_)
+    D = cdist(iris, som.prototypes_)
     first, second = np.argsort(D, axis=1)[:, :2].T
     np.testing.assert_array_equal(som.predict(iris), first)
-    np.testing.assert_array_equal(som.transform(iris), som.places_[first])
-    np.testing.assert_array_equal(som.inverse_transform(som.places_), som.units_)
-    np.testing.assert_array_equal(som.inverse_transform(som.transform(iris)), som.units_[first])
+    np.testing.assert_array_equal(som.transform(iris), som.positions_[first])
+    np.testing.assert_array_equal(som.inverse_transform(som.positions_), som.prototypes_)
+    np.testing.assert_array_equal(som.inverse_transform(som.transform(iris)), som.prototypes_[first])
     np.testing.assert_array_equal(som.hits_.ravel(), np.bincount(first, minlength=35))
     assert som.quantization_error_ == pytest.approx(D.min(axis=1).mean(), rel=1e-12)
-    apart = np.linalg.norm(som.places_[first] - som.places_[second], axis=1)
+    apart = np.linalg.norm(som.positions_[first] - som.positions_[second], axis=1)
     assert som.topographic_error_ == pytest.approx(np.mean(apart > (1.1 if topology == "hexagonal" else 1.5)))
     assert som.errors(iris) == (pytest.approx(som.quantization_error_), som.topographic_error_)
     assert som.trace_[-1] == pytest.approx(som.quantization_error_)
     assert len(som.trace_) == som.n_iter_ + 1
-    np.testing.assert_allclose(som.u_matrix_, Grid(5, 7, topology).u_matrix(som.units_))
+    np.testing.assert_allclose(som.u_matrix_, Grid(5, 7, topology).u_matrix(som.prototypes_))
     assert som.n_samples_ == 150
 
 
@@ -74,7 +75,7 @@ def test_a_bent_strip_is_laid_out_in_order(training):
 
 def test_a_map_of_one_unit_is_the_mean(iris):
     som = SelfOrganizingMap((1, 1)).fit(iris)
-    np.testing.assert_allclose(som.units_[0], iris.mean(axis=0))
+    np.testing.assert_allclose(som.prototypes_[0], iris.mean(axis=0))
     assert som.topographic_error_ == 0
     assert not som.predict(iris).any()
 
@@ -84,17 +85,18 @@ def test_without_neighbours_it_is_k_means(iris):
     from sklearn.cluster import KMeans
 
     som = SelfOrganizingMap((1, 5), neighborhood="bubble", final_radius=0.5, tol=0.0).fit(iris)
-    again = KMeans(5, init=som.units_, n_init=1, max_iter=50).fit(iris)
-    np.testing.assert_allclose(again.cluster_centers_, som.units_, atol=1e-9)
+    again = KMeans(5, init=som.prototypes_, n_init=1, max_iter=50).fit(iris)
+    np.testing.assert_allclose(again.cluster_centers_, som.prototypes_, atol=1e-9)
 
 
 def test_moving_turning_and_scaling_the_rows_moves_the_map(iris):
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
     som = SelfOrganizingMap((4, 6)).fit(iris)
     moved = SelfOrganizingMap((4, 6)).fit(100 * iris @ Q + 1000)
-    turned = (moved.units_ - 1000) @ Q.T / 100
+    turned = (moved.prototypes_ - 1000) @ Q.T / 100
     same = min(  # the signs of the axes may differ, which mirrors the grid
-        np.abs(cdist(turned, som.units_).min(axis=1)).max(), np.abs(cdist(som.units_, turned).min(axis=1)).max()
+        np.abs(cdist(turned, som.prototypes_).min(axis=1)).max(),
+        np.abs(cdist(som.prototypes_, turned).min(axis=1)).max(),
     )
     assert moved.quantization_error_ == pytest.approx(100 * som.quantization_error_, rel=0.05)
     assert same < 0.5
@@ -105,7 +107,7 @@ def test_moving_turning_and_scaling_the_rows_moves_the_map(iris):
 def test_smooth_coordinates_stay_within_the_cell_and_lead_back_nearer(iris, topology, coordinates):
     som = SelfOrganizingMap((5, 7), topology=topology, coordinates=coordinates).fit(iris)
     Z = som.transform(iris)
-    within = np.abs((Z - som.places_[som.predict(iris)]) @ Grid(5, 7, topology).across.T)
+    within = np.abs((Z - som.positions_[som.predict(iris)]) @ Grid(5, 7, topology).cell_normals.T)
     assert within.max() <= (0.499 + 1e-9 if coordinates == "smooth" else 0)
     assert len(np.unique(Z, axis=0)) > 100 or coordinates == "unit"
     error = np.linalg.norm(iris - som.inverse_transform(Z), axis=1).mean()
@@ -125,14 +127,14 @@ def test_a_smooth_place_leads_back_by_the_rows_own_unit(topology, dtype):
     for far in (1, 100):  # also rows far outside the map, whose places end at a border
         som = SelfOrganizingMap((6, 8), topology=topology, coordinates="smooth").fit(X)
         Z, own = som.transform(far * X), som.predict(far * X)
-        np.testing.assert_array_equal(cdist(Z, som.places_).argmin(axis=1), own)
-        off = Z.astype(float) - Grid(6, 8, topology).places[own]
-        J = tangents(Grid(6, 8, topology), som.units_.astype(float))[own]
-        back = som.units_[own] + np.einsum("ij,ijk->ik", off, J)
+        np.testing.assert_array_equal(cdist(Z, som.positions_).argmin(axis=1), own)
+        off = Z.astype(float) - Grid(6, 8, topology).positions[own]
+        J = tangents(Grid(6, 8, topology), som.prototypes_.astype(float))[own]
+        back = som.prototypes_[own] + np.einsum("ij,ijk->ik", off, J)
         np.testing.assert_allclose(som.inverse_transform(Z), back, atol=1e-9 if dtype == "float64" else 1e-4)
         # towards the row as far as the cell goes: never farther than the unit itself
         away = np.linalg.norm(far * X - back, axis=1)
-        assert np.all(away <= np.linalg.norm(far * X - som.units_[own], axis=1) * (1 + 1e-4))
+        assert np.all(away <= np.linalg.norm(far * X - som.prototypes_[own], axis=1) * (1 + 1e-4))
 
 
 def test_a_row_that_is_not_finite_is_told_in_smooth_coordinates(iris):
@@ -152,7 +154,7 @@ def test_smaller_radii_are_nearer_to_the_rows():
 
 @pytest.mark.parametrize("decay", ["exponential", "linear", "inverse"])
 def test_radii_are_those_of_the_schedule(iris, decay):
-    som = SelfOrganizingMap((4, 6), epochs=5, radius=3.0, decay=decay, settling=0).fit(iris)
+    som = SelfOrganizingMap((4, 6), epochs=5, radius=3.0, decay=decay, convergence_epochs=0).fit(iris)
     assert (len(som.radii_), som.n_iter_) == (5, 5)
     assert (som.radii_[0], som.radii_[-1]) == (3.0, pytest.approx(1.0))
     assert som.stopped_because_ == "the schedule has ended"
@@ -162,8 +164,8 @@ def test_component_planes_by_number_and_name(iris):
     import pandas as pd
 
     som = SelfOrganizingMap((4, 6)).fit(pd.DataFrame(iris, columns=list("abcd")))
-    np.testing.assert_array_equal(som.component_plane("c"), som.units_[:, 2].reshape(4, 6))
-    np.testing.assert_array_equal(som.component_plane(-1), som.units_[:, 3].reshape(4, 6))
+    np.testing.assert_array_equal(som.component_plane("c"), som.prototypes_[:, 2].reshape(4, 6))
+    np.testing.assert_array_equal(som.component_plane(-1), som.prototypes_[:, 3].reshape(4, 6))
     for column in ("e", 4, True, 1.5):
         with pytest.raises(ParameterError, match="number from 0 to 3 or a name such as 'a'"):
             som.component_plane(column)
@@ -178,7 +180,7 @@ def test_a_file_in_slabs_gives_the_map_of_the_array(tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", X)
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 2000)
     parts = SelfOrganizingMap((5, 9)).fit(tmp_path / "x.npy")
-    np.testing.assert_allclose(parts.units_, whole.units_, atol=1e-10)
+    np.testing.assert_allclose(parts.prototypes_, whole.prototypes_, atol=1e-10)
     np.testing.assert_array_equal(parts.predict(tmp_path / "x.npy"), whole.predict(X))
 
 
@@ -189,7 +191,7 @@ def test_tensors_and_dask_give_the_map_of_the_array(training):
     som = SelfOrganizingMap((5, 9), training=training).fit(X)
     for other in (torch.asarray(X), da.from_array(X, chunks=(90, 2))):
         found = SelfOrganizingMap((5, 9), training=training).fit(other)
-        np.testing.assert_allclose(np.asarray(found.units_), som.units_, atol=1e-9)
+        np.testing.assert_allclose(np.asarray(found.prototypes_), som.prototypes_, atol=1e-9)
         np.testing.assert_array_equal(np.asarray(found.predict(other)), som.predict(X))
     assert type(SelfOrganizingMap((5, 9)).fit(torch.asarray(X)).predict(torch.asarray(X))) is torch.Tensor
 
@@ -197,7 +199,7 @@ def test_tensors_and_dask_give_the_map_of_the_array(training):
 def test_float32_finds_the_same_units():
     X = banana(dtype=np.float32)
     single, double = SelfOrganizingMap((5, 9)).fit(X), SelfOrganizingMap((5, 9)).fit(X.astype(float))
-    assert single.units_.dtype == np.float32
+    assert single.prototypes_.dtype == np.float32
     assert np.mean(single.predict(X) == double.predict(X.astype(float))) > 0.99
     assert single.inverse_transform(single.transform(X)).dtype == np.float32
 
@@ -205,7 +207,9 @@ def test_float32_finds_the_same_units():
 def test_float32_far_from_the_origin_is_trained_as_float64():
     X = (banana() + 3000).astype(np.float32)
     single, double = SelfOrganizingMap((5, 9)).fit(X), SelfOrganizingMap((5, 9)).fit(X.astype(float))
-    np.testing.assert_allclose(single.units_, double.units_, atol=4e-4)  # one rounding: half of 2.4e-4, and some
+    np.testing.assert_allclose(
+        single.prototypes_, double.prototypes_, atol=4e-4
+    )  # one rounding: half of 2.4e-4, and some
     assert single.n_iter_ == double.n_iter_
     np.testing.assert_allclose(single.trace_[:-1], double.trace_[:-1], rtol=1e-5)
     np.testing.assert_array_equal(single.hits_.ravel(), np.bincount(single.predict(X), minlength=45))
@@ -219,7 +223,7 @@ def test_fit_predict_is_both(iris):
 
 @pytest.mark.parametrize("training", ["batch", "online"])
 def test_the_seed_matters_only_online(iris, training):
-    maps = [SelfOrganizingMap((3, 4), training=training, random_state=seed).fit(iris).units_ for seed in (0, 1)]
+    maps = [SelfOrganizingMap((3, 4), training=training, random_state=seed).fit(iris).prototypes_ for seed in (0, 1)]
     assert np.array_equal(*maps) == (training == "batch")
 
 
@@ -236,7 +240,7 @@ def test_rows_may_be_counted_only_by_reading():
 def test_a_grid_larger_than_the_data(iris):
     with pytest.raises(ParameterError, match=r"grid=20x20\): 400 units are more than the 150 rows.*at most 150"):
         SelfOrganizingMap((20, 20)).fit(iris)
-    assert SelfOrganizingMap().fit(iris[:5]).units_.shape[0] <= 5
+    assert SelfOrganizingMap().fit(iris[:5]).prototypes_.shape[0] <= 5
 
 
 @pytest.mark.parametrize(
@@ -257,9 +261,11 @@ def test_wrong_schedules(iris, options, words):
 @pytest.mark.parametrize("training", ["batch", "online"])
 def test_the_smallest_and_the_largest_radius(iris, training):
     for radius in (1e-3, 1e6):
-        som = SelfOrganizingMap((3, 4), training=training, radius=radius, final_radius=radius, settling=0).fit(iris)
-        assert np.isfinite(som.units_).all()
-    np.testing.assert_allclose(som.units_, np.broadcast_to(som.units_[0], som.units_.shape), atol=1e-6)
+        som = SelfOrganizingMap(
+            (3, 4), training=training, radius=radius, final_radius=radius, convergence_epochs=0
+        ).fit(iris)
+        assert np.isfinite(som.prototypes_).all()
+    np.testing.assert_allclose(som.prototypes_, np.broadcast_to(som.prototypes_[0], som.prototypes_.shape), atol=1e-6)
 
 
 def test_a_grid_may_be_an_array(iris):
@@ -275,17 +281,17 @@ def test_wrong_grids(iris):
 def test_constant_columns_change_nothing_and_constant_rows_are_told(iris):
     wide = np.column_stack([iris, np.full(150, 7.0)])
     som, wider = SelfOrganizingMap((4, 6)).fit(iris), SelfOrganizingMap((4, 6)).fit(wide)
-    np.testing.assert_allclose(wider.units_[:, :4], som.units_, atol=1e-10)
+    np.testing.assert_allclose(wider.prototypes_[:, :4], som.prototypes_, atol=1e-10)
     np.testing.assert_allclose(wider.component_plane(4), 7.0)
     with pytest.warns(DataWarning, match="do not vary"):
         flat = SelfOrganizingMap((2, 3)).fit(np.full((20, 3), 0.1))
-    np.testing.assert_allclose(flat.units_, 0.1)
+    np.testing.assert_allclose(flat.prototypes_, 0.1)
     assert flat.quantization_error_ < 1e-15
 
 
 def test_an_unsettled_map_is_told(iris):
-    with pytest.warns(ConvergenceWarning, match="Raise tol or settling"):
-        som = SelfOrganizingMap((8, 10), settling=1, tol=0.0, epochs=2, radius=6.0).fit(iris)
+    with pytest.warns(ConvergenceWarning, match="Raise tol or convergence_epochs"):
+        som = SelfOrganizingMap((8, 10), convergence_epochs=1, tol=0.0, epochs=2, radius=6.0).fit(iris)
     assert not som.converged_
     assert som.n_iter_ == 3
 
@@ -308,7 +314,9 @@ def test_online_training_needs_the_rows_in_memory(tmp_path, monkeypatch):
     with lowland.config(memory="300kB"), pytest.raises(MemoryBudgetError, match="Online training"):
         SelfOrganizingMap((4, 4), training="online").fit(tmp_path / "x.parquet")
     with lowland.config(memory="300kB"):
-        assert SelfOrganizingMap((4, 4), epochs=2, settling=0).fit(tmp_path / "x.parquet").n_samples_ == 20_000
+        assert (
+            SelfOrganizingMap((4, 4), epochs=2, convergence_epochs=0).fit(tmp_path / "x.parquet").n_samples_ == 20_000
+        )
 
 
 def test_before_fitting():
@@ -336,3 +344,11 @@ def test_the_command_line_writes_places_and_units(tmp_path, iris):
     np.testing.assert_array_equal(np.load(files["z.npy"]), som.transform(iris))
     np.testing.assert_array_equal(np.load(files["u.npy"])[:, 0], som.predict(iris))
     call("fit", "som", files["x.npy"], "--grid", "4,6", "--to", files["z.npy"], "--force")
+
+
+def test_grids_may_be_written_in_several_ways():
+    for grid in ((20, 30), [20.0, 30.0], "20x30", " 20 X 30", "20,30", "20×30", np.array([20, 30])):
+        assert grid_sides(grid) == (20, 30)
+    for grid in ((20,), (0, 3), "20", "axb", (2.5, 3), (1, 2, 3), "", (np.inf, 1)):
+        with pytest.raises(ParameterError, match=r"grid=.*20x30"):
+            grid_sides(grid)

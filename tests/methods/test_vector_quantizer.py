@@ -320,10 +320,10 @@ def test_float32_finds_the_codes_of_float64():
 
 
 def test_many_rows_are_started_from_a_sample(monkeypatch):
-    monkeypatch.setattr("lowland.blocks.codebooks.kmeans._SAMPLE", 200)
-    monkeypatch.setattr("lowland.blocks.codebooks.kmeans._SAMPLE_A_CODE", 1)
+    monkeypatch.setattr("lowland.blocks.codebooks.kmeans_start._SAMPLE", 200)
+    monkeypatch.setattr("lowland.blocks.codebooks.kmeans_start._SAMPLE_PER_CODE", 1)
     X = clouds(3000)
-    plain, settled = VectorQuantizer(6).fit(X), VectorQuantizer(6, settle_on_sample=True).fit(X)
+    plain, settled = VectorQuantizer(6).fit(X), VectorQuantizer(6, refine_on_sample=True).fit(X)
     weighted = VectorQuantizer(6).fit(X, sample_weight=np.where(np.arange(3000) % 2, 1.0, 0.0))
     assert settled.n_iter_ <= plain.n_iter_
     for model in (plain, settled, weighted):

@@ -136,7 +136,11 @@ def fitted():
     [
         ("u_matrix", "SelfOrganizingMap", "plots.u_matrix(model.u_matrix_, model.topology)"),
         ("hit_map", "SelfOrganizingMap", "plots.hit_map(model.hits_, model.topology)"),
-        ("component_planes", "SelfOrganizingMap", "plots.component_planes(model.units_, model.grid_, model.topology)"),
+        (
+            "component_planes",
+            "SelfOrganizingMap",
+            "plots.component_planes(model.prototypes_, model.grid_, model.topology)",
+        ),
         (
             "dendrogram",
             "FeatureAgglomeration",

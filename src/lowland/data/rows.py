@@ -383,3 +383,15 @@ class DaskRows(Rows):
     def prepare(self, piece: Any) -> Array:
         """Return the block as floats."""
         return as_floats(piece, self.dtype)
+
+
+def own_array(rows: Rows, X: Array) -> Array:
+    """Return X, what ``rows.to_array()`` gave, or a copy where it may be the caller's own array.
+
+    A model keeps it to compare new rows with; the caller may write to theirs.
+    """
+    if is_sparse(X):
+        return X.copy()
+    if isinstance(rows, ArrayRows) and X.dtype == rows.X.dtype:
+        return xp_of(X).asarray(X, copy=True)
+    return X

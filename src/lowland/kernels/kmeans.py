@@ -6,7 +6,7 @@ from lowland.kernels.compile import vector_kernel
 
 
 @vector_kernel
-def see_rows(X, shift, scale, Y, single):
+def scale_rows(X, shift, scale, Y, single):
     """Write (X - shift) times scale into Y, (m, d) float64, and into the first columns of ``single``, float32."""
     for i in range(X.shape[0]):
         x, y, z = X[i], Y[i], single[i]
@@ -49,7 +49,7 @@ def nearest_codes(Y, D, slack, rounding):
 
 @vector_kernel
 def add_rows(Y, first, weights, W, sums, counts):
-    """Add each row, times its weight, to what its code has won; return the weighted sum of |y - w|².
+    """Add each row, times its weight, to the sum of its code; return the weighted sum of |y - w|².
 
     ``weights`` is empty where every row counts once.
     """

@@ -1,4 +1,4 @@
-"""Stress and its slopes over pairs of points, a row of distances at a time: nothing n x n is made.
+"""Stress and its gradient over pairs of points, a row of distances at a time: nothing n x n is made.
 
 Targets lie in one flat array; ``bases[a] + j`` is where that of the pair (start + a, j) stands, j > start + a. So a
 matrix and the upper triangle of one, row by row, are read alike.
@@ -10,40 +10,40 @@ from lowland.kernels.compile import vector_kernel
 
 
 @vector_kernel
-def add_pulls(targets, weights, bases, start, Z, F):
+def add_stress_gradient(targets, weights, bases, start, Z, F):
     """Add sum_j w(1 - t/d)(z_i - z_j) to F, (k, n), over the pairs of some rows; return their stress sum w(t - d)².
 
     Z is (k, n). An empty ``weights`` means ones. A target that is NaN counts for nothing.
     """
     k, n = Z.shape
-    pull = np.empty(n)
+    ratio = np.empty(n)
     total = 0.0
     for a in range(bases.size):
         i = start + a
         row = targets[bases[a] + i + 1 : bases[a] + n]
         m = n - i - 1
-        _squared_distances(Z, i, pull)
+        _squared_distances(Z, i, ratio)
         if weights.size:
-            shares = weights[bases[a] + i + 1 : bases[a] + n]
+            row_weights = weights[bases[a] + i + 1 : bases[a] + n]
             for j in range(m):
-                t, w = np.float64(row[j]), np.float64(shares[j])
-                d = np.sqrt(pull[j])
+                t, w = np.float64(row[j]), np.float64(row_weights[j])
+                d = np.sqrt(ratio[j])
                 known = t == t
-                gap = d - t if known else 0.0
+                residual = d - t if known else 0.0
                 w = w if known else 0.0
-                total += w * gap * gap
-                pull[j] = w * gap / (d if d > 0.0 else np.inf)
+                total += w * residual * residual
+                ratio[j] = w * residual / (d if d > 0.0 else np.inf)
         else:
             for j in range(m):
                 t = np.float64(row[j])
-                d = np.sqrt(pull[j])
-                gap = d - t if t == t else 0.0
-                total += gap * gap
-                pull[j] = gap / (d if d > 0.0 else np.inf)
+                d = np.sqrt(ratio[j])
+                residual = d - t if t == t else 0.0
+                total += residual * residual
+                ratio[j] = residual / (d if d > 0.0 else np.inf)
         for c in range(k):
             z, f, zi, own = Z[c, i + 1 :], F[c, i + 1 :], Z[c, i], 0.0
             for j in range(m):
-                v = pull[j] * (zi - z[j])
+                v = ratio[j] * (zi - z[j])
                 own += v
                 f[j] -= v
             F[c, i] += own
@@ -51,42 +51,42 @@ def add_pulls(targets, weights, bases, start, Z, F):
 
 
 @vector_kernel
-def add_sammon_pulls(targets, masses, bases, start, Z, F, H):
+def add_sammon_gradient(targets, masses, bases, start, Z, F, H):
     """The same with weights m_i m_j / t, and the second derivatives by each coordinate added to H, (k, n).
 
     Pairs of target zero count for nothing.
     """
     k, n = Z.shape
-    pull, bend = np.empty(n), np.empty(n)
+    ratio, curvature = np.empty(n), np.empty(n)
     total = 0.0
     for a in range(bases.size):
         i = start + a
         row = targets[bases[a] + i + 1 : bases[a] + n]
         m = n - i - 1
-        _squared_distances(Z, i, pull)
+        _squared_distances(Z, i, ratio)
         others = masses[i + 1 :]
         for j in range(m):
             t = np.float64(row[j])
-            d = np.sqrt(pull[j])
+            d = np.sqrt(ratio[j])
             w = masses[i] * others[j] / (t if t > 0.0 else np.inf)
             far = d if d > 0.0 else np.inf
-            gap = d - t
-            total += w * gap * gap
-            pull[j] = w * gap / far
-            bend[j] = w * t / (far * far * far)
+            residual = d - t
+            total += w * residual * residual
+            ratio[j] = w * residual / far
+            curvature[j] = w * t / (far * far * far)
         for c in range(k):
             z, f, h, zi = Z[c, i + 1 :], F[c, i + 1 :], H[c, i + 1 :], Z[c, i]
-            own, curve = 0.0, 0.0
+            own, own_curvature = 0.0, 0.0
             for j in range(m):
                 e = zi - z[j]
-                v = pull[j] * e
-                b = pull[j] + bend[j] * e * e
+                v = ratio[j] * e
+                b = ratio[j] + curvature[j] * e * e
                 own += v
-                curve += b
+                own_curvature += b
                 f[j] -= v
                 h[j] += b
             F[c, i] += own
-            H[c, i] += curve
+            H[c, i] += own_curvature
     return total
 
 

@@ -28,10 +28,10 @@ def add_triweight_slopes(P, width, G):
     """Return the same sum and add its derivatives by the coordinates to G, (k, n)."""
     k, n = P.shape
     order = np.argsort(P[0])
-    Q, pulls = np.zeros((3, n)), np.zeros((3, n))
+    Q, slopes = np.zeros((3, n)), np.zeros((3, n))
     Q[:k] = P[:, order] / width
     x, y, z = Q[0], Q[1], Q[2]
-    px, py, pz = pulls[0], pulls[1], pulls[2]
+    px, py, pz = slopes[0], slopes[1], slopes[2]
     total = 0.0
     stop = 0
     for a in range(n):
@@ -53,5 +53,5 @@ def add_triweight_slopes(P, width, G):
         pz[a] += az
     for c in range(k):
         for a in range(n):
-            G[c, order[a]] += 6.0 * pulls[c, a] / width
+            G[c, order[a]] += 6.0 * slopes[c, a] / width
     return total

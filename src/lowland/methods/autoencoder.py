@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -12,17 +13,27 @@ from lowland.arrays.engines import Engine, choose_engine
 from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.blocks.distances.to_points import in_slabs
-from lowland.blocks.networks.batches import Extremes, Feed, InputScaling, Noise, choose_held, double_moments
-from lowland.blocks.networks.layers import Net, NetworkErrors, NetworkLoss, Passage, Sparsity, widths_of
+from lowland.blocks.networks.batches import (
+    MiniBatches,
+    Noise,
+    ValueRange,
+    choose_validation_rows,
+    double_moments,
+    rounded_scaling,
+)
+from lowland.blocks.networks.layers import FeedForward, Network, NetworkLoss, ReconstructionErrors, Sparsity
 from lowland.blocks.networks.training import (
     LITTLE,
     TrainingResult,
     TrainingSchedule,
+    bytes_of_lbfgs,
     threads_for,
-    train_by_batches,
-    train_whole,
+    train_by_adam,
+    train_by_lbfgs,
 )
+from lowland.blocks.optimize.outcome import Divergence
 from lowland.blocks.statistics.moments import ColumnMoments
+from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
@@ -39,12 +50,14 @@ _SHAPE = "a whole number, several such as (512, 256), or None"
 class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
     """Autoencoder: a network that gives its input back through a narrow layer; what passes there is the code of a row.
 
-    Problem: over an encoder f to k numbers and a decoder g, each a few layers h -> bend(hW + b), minimise the mean of
-    |x_i - g(f(x_i))|². Without bends the best it can do is PCA's plane; with them it follows curved surfaces.
+    Problem: over an encoder f to k numbers and a decoder g, each a few layers h -> activation(hW + b), minimize the
+    mean of |x_i - g(f(x_i))|². With the identity the best it can do is PCA's plane; other activations follow curved
+    surfaces.
 
     1. Center the rows and divide them by one number (``blocks.networks.batches``); hold some out.
     2. Start from random weights (``blocks.networks.layers``).
-    3. Descend: few rows by L-BFGS, all of them at every step; many by Adam, in shuffled batches (``blocks.networks.training``).
+    3. Descend: few rows by L-BFGS, all of them at every step; many by Adam, in shuffled batches
+       (``blocks.networks.training``).
     4. Stop when the rows held out gain no more, and keep the weights that were best for them.
     5. Codes are z = f(x); the way back is g(z).
 
@@ -52,10 +65,10 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
     wherever its error will do: it has no seed, no schedule, and axes that mean something.
 
     Attributes: ``encoder_`` and ``decoder_`` (a pair of weights and biases a layer), ``activations_`` (one a layer),
-    ``center_``, ``scale_``, ``output_stretch_``, ``output_offset_``, ``loss_`` and ``held_out_loss_`` (mean squared
-    error of the weights kept), ``trace_`` and ``held_out_trace_`` (what each iteration minimised, noise and the price
-    of codes included), ``best_iter_``, ``n_iter_``,
-    ``converged_``, ``stopped_because_``, ``optimizer_``, ``engine_``, ``n_samples_``.
+    ``center_``, ``scale_``, ``output_scale_``, ``output_offset_``, ``loss_`` and ``validation_loss_`` (mean squared
+    error of the weights kept), ``trace_`` and ``validation_losses_`` (what each iteration minimized, noise and the
+    sparsity penalty included), ``best_iter_``, ``n_iter_``, ``converged_``, ``stopped_because_``, ``optimizer_``,
+    ``engine_``, ``n_samples_``.
 
     Reference: Hinton and Salakhutdinov 2006, doi:10.1126/science.1127647; Kramer 1991, doi:10.1002/aic.690370209.
 
@@ -77,11 +90,11 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         None, "Widths of the decoder's hidden layers; None: the encoder's, turned round.", wanted=_SHAPE
     )
     activation: Literal["silu", "relu", "elu", "tanh", "logistic", "identity"] = param(
-        "silu", "How hidden layers bend; 'identity': not at all, as PCA."
+        "silu", "Activation of the hidden layers; 'identity': none, as PCA."
     )
-    code_activation: Literal["identity", "relu", "tanh", "logistic"] = param("identity", "How the code bends.")
+    code_activation: Literal["identity", "relu", "tanh", "logistic"] = param("identity", "Activation of the code.")
     output_activation: Literal["identity", "logistic", "tanh", "relu"] = param(
-        "identity", "How the last layer bends; what it gives is stretched to the range of the values, so stays in it."
+        "identity", "Activation of the last layer; its output is scaled to the range of the values, so stays in it."
     )
     solver: Literal["auto", "lbfgs", "adam"] = param(
         "auto", "With all rows at every step, or in batches; 'auto': lbfgs for small tables without noise."
@@ -99,22 +112,26 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         None, "Epochs at most; None: 50, or 3000 batches. With lbfgs iterations; None: 5000.", at_least=1
     )
     validation_fraction: float = param(
-        0.1, "Share of the rows held out to tell when to stop; 0: none.", at_least=0, at_most=0.9
+        0.1, "Fraction of the rows held out to decide when to stop; 0: none.", at_least=0, at_most=0.9
     )
     n_iter_no_change: int | None = param(
         None, "Epochs without gain that end training; None: 20, or 1200 batches. With lbfgs iterations; None: 100.",
         at_least=1,
     )  # fmt: skip
-    tol: float = param(1e-4, "Share of itself by which the loss must fall to count as a gain.", at_least=0, at_most=1)
+    tol: float = param(
+        1e-4, "Fraction of itself by which the loss must fall to count as a gain.", at_least=0, at_most=1
+    )
     noise: float = param(
-        0.0, "Denoising: deviation of gaussian noise in scale_, or share of the values that are masked.", at_least=0
+        0.0, "Denoising: standard deviation of gaussian noise in scale_, or fraction of the values masked.", at_least=0
     )
     noise_kind: Literal["gaussian", "masking"] = param("gaussian", "What is done to rows before the network sees them.")
-    sparsity: float = param(0.0, "Sparse codes: weight of their price.", at_least=0)
+    sparsity: float = param(0.0, "Sparse codes: weight of the sparsity penalty.", at_least=0)
     sparsity_kind: Literal["l1", "kl"] = param(
-        "l1", "A price on the size of codes, or on units of a logistic code that answer too often."
+        "l1", "Penalty on the size of codes, or on units of a logistic code that are active too often."
     )
-    sparsity_target: float = param(0.05, "kl: share of the rows a unit should answer.", above=0, at_most=0.99)
+    sparsity_target: float = param(
+        0.05, "kl: fraction of the rows at which a unit should be active.", above=0, at_most=0.99
+    )
     random_state: RandomState = param(None, "Seed of the weights, the rows held out, batches and noise.", at_least=0)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
@@ -127,23 +144,41 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
                 "learnt. Check the data, or multiply it by a large number.",
                 DataWarning,
             )
-        frame, n, rng = InputScaling.of(columns), columns.rows, self._generator()
+        scaling, n, rng = rounded_scaling(columns), columns.rows, self._generator()
         solver = self._choose_solver(n, rows.d)
-        loss = self._objective(rows, run, frame)
+        loss = self._objective(rows, run, scaling)
         start = loss.net.start(rng)
         work = len(start) * (n if solver == "lbfgs" else min(self.batch_size, n))  # of a step
         engine = self._choose_engine(solver, columns.mean, work)
-        held = choose_held(n, self.validation_fraction, slab_rows(rows.d, 8), rng)
-        feed = Feed(rows, run, n, frame, engine, held, min(self.batch_size, n))
-        pace = self._pace(solver, feed.steps)
+        held = choose_validation_rows(n, self.validation_fraction, slab_rows(rows.d, 8), rng)
+        batches = MiniBatches(rows, run, n, scaling, engine, held, min(self.batch_size, n))
         with threads_for(engine, work, run):
-            if solver == "lbfgs":
-                found = train_whole(start, loss, feed, pace, run)
-            else:
-                noise = Noise(self.noise_kind, self.noise) if self.noise else None
-                found = train_by_batches(start, loss, feed, noise, rng, pace, run)
-        self._keep(found, loss, frame, rows, columns)
+            found = self._train(solver, start, loss, batches, rng, run)
+        self._keep(found, loss, scaling, rows, columns)
         self.optimizer_, self.engine_ = solver, f"{engine.name} on {engine.device}"
+
+    def _train(
+        self,
+        solver: str,
+        start: np.ndarray,
+        loss: NetworkLoss,
+        batches: MiniBatches,
+        rng: np.random.Generator,
+        run: Run,
+    ) -> TrainingResult:
+        """With all rows at every step, or batch by batch."""
+        schedule = self._schedule(solver, batches.steps_per_epoch)
+        if solver == "lbfgs":
+            needed = bytes_of_lbfgs(batches, len(start))
+            run.require(needed, "Training with all rows at every step", "Choose solver='adam'")
+            return train_by_lbfgs(start, loss, batches, schedule, run)
+        noise = Noise(self.noise_kind, self.noise) if self.noise else None
+        try:
+            return train_by_adam(start, loss, batches, noise, rng, schedule, run)
+        except Divergence as error:
+            raise ParameterError(
+                f"learning_rate={self.learning_rate:g}: {error}. Choose a smaller learning_rate."
+            ) from error
 
     # --- choices ---
 
@@ -172,7 +207,7 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
             return self.solver
         return "lbfgs" if n * d <= _SMALL and not self.noise else "adam"
 
-    def _pace(self, solver: str, steps: int) -> TrainingSchedule:
+    def _schedule(self, solver: str, steps: int) -> TrainingSchedule:
         whole = solver == "lbfgs"
         usual = _ITERATIONS if whole else max(_EPOCHS, _STEPS // steps)
         patience = self.n_iter_no_change or (_PAUSE if whole else int(_PATIENCE * usual))
@@ -184,25 +219,26 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         asked = "numpy" if self.engine == "auto" and soon and self.device is None else self.engine
         return choose_engine(asked, self.device, home, "float64" if solver == "lbfgs" else "float32")
 
-    def _objective(self, rows: Rows, run: Run, frame: InputScaling) -> NetworkLoss:
-        """The network and what it is asked for; a last layer that bends is stretched to the range of the values."""
-        name, d, bend = type(self).__name__, rows.d, self.output_activation
-        coding = widths_of(self.hidden_layer_sizes, d, name, "hidden_layer_sizes")
+    def _objective(self, rows: Rows, run: Run, scaling: UniformScaling) -> NetworkLoss:
+        """The network and its loss; a bounded output is scaled to the range of the values."""
+        d, at_output = rows.d, self.output_activation
+        coding = layer_widths(self.hidden_layer_sizes, d, "hidden_layer_sizes")
         decoding = coding[::-1]
         if self.decoder_layer_sizes is not None:
-            decoding = widths_of(self.decoder_layer_sizes, d, name, "decoder_layer_sizes")
-        net = Net.of(d, coding, self.n_components, decoding, (self.activation, self.code_activation, bend))
-        price = Sparsity(self.sparsity_kind, self.sparsity, self.sparsity_target) if self.sparsity else None
-        loss = NetworkLoss(net, sparsity=price)
-        if bend == "identity":
+            decoding = layer_widths(self.decoder_layer_sizes, d, "decoder_layer_sizes")
+        activations = (self.activation, self.code_activation, at_output)
+        net = Network.of(d, coding, self.n_components, decoding, activations)
+        sparsity = Sparsity(self.sparsity_kind, self.sparsity, self.sparsity_target) if self.sparsity else None
+        loss = NetworkLoss(net, sparsity=sparsity)
+        if at_output == "identity":
             return loss
-        seen = run.fold(rows, Extremes.of, name="finding the range")
-        return loss.within(seen.low, seen.high, frame)
+        values = run.fold(rows, ValueRange.of, name="finding the range")
+        return loss.with_range(values.low, values.high, scaling)
 
     # --- what is kept ---
 
     def _keep(
-        self, found: TrainingResult, loss: NetworkLoss, frame: InputScaling, rows: Rows, columns: ColumnMoments
+        self, found: TrainingResult, loss: NetworkLoss, scaling: UniformScaling, rows: Rows, columns: ColumnMoments
     ) -> None:
         """Set the fitted attributes, the weights in the precision and the library of the rows."""
         home = columns.mean
@@ -210,35 +246,38 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         kind = result_dtype(xp, rows.dtype)
         layers = tuple((like(W, home, kind), like(b, home, kind)) for W, b in loss.net.layers(found.theta))
         self.encoder_, self.decoder_ = layers[: loss.net.code], layers[loss.net.code :]
-        self.activations_ = loss.net.bends
-        self.center_, self.scale_ = like(frame.center, home), frame.unit
-        ground = 0.0 if loss.offset is None else frame.unit * loss.offset
-        self.output_stretch_, self.output_offset_ = loss.stretch * frame.unit, like(frame.center + ground, home)
-        total = rows.d * frame.unit**2  # a loss of one in the units of the rows
-        self.trace_ = tuple(total * value for value in found.trace)
-        self.held_out_trace_ = tuple(total * value for value in found.held_trace)
-        self.best_iter_, self.n_iter_ = found.best, found.iterations
-        self.loss_ = total * found.lost
-        self.held_out_loss_ = None if found.held_lost is None else total * found.held_lost
-        untaught = found.lost >= 1 and bool(xp.any(columns.variances > 0))
-        self.converged_, self.stopped_because_ = found.converged and not untaught, found.reason
+        self.activations_ = loss.net.activations
+        self.center_, self.scale_ = like(scaling.shift, home), scaling.unit
+        ground = 0.0 if loss.output_offset is None else scaling.unit * loss.output_offset
+        self.output_scale_ = loss.output_scale * scaling.unit
+        self.output_offset_ = like(scaling.shift + ground, home)
+        total = rows.d * scaling.unit**2  # a loss of one in the units of the rows
+        outcome = found.outcome
+        self.trace_ = tuple(total * value for value in outcome.trace)
+        self.validation_losses_ = tuple(total * value for value in found.validation_losses)
+        self.best_iter_, self.n_iter_ = found.best, outcome.iterations
+        self.loss_ = total * found.loss
+        self.validation_loss_ = None if found.validation_loss is None else total * found.validation_loss
+        untaught = found.loss >= 1 and bool(xp.any(columns.variances > 0))
+        self.converged_ = outcome.converged and not untaught
+        self.stopped_because_ = f"{'' if outcome.converged else 'max_iter='}{outcome.stopped_because}"
         self.n_samples_ = columns.rows
         if not self.converged_:
-            bad = f"has learnt nothing ({found.lost:.2f} of the variance is lost)" if untaught else "had not converged"
+            bad = f"has learnt nothing ({found.loss:.2f} of the variance is lost)" if untaught else "had not converged"
             warn(
-                f"Autoencoder: the network {bad} when {found.reason}. Raise max_iter, or with solver='adam' choose "
-                "another learning_rate, or schedule='one-cycle', which lowers it at the end.",
+                f"Autoencoder: the network {bad} when {self.stopped_because_}. Raise max_iter, or with solver='adam' "
+                "choose another learning_rate, or schedule='one-cycle', which lowers it at the end.",
                 ConvergenceWarning,
             )
 
     # --- rows and codes ---
 
-    def _encoding(self) -> Passage:
-        return Passage(self.encoder_, self.activations_[: len(self.encoder_)], self.center_, self.scale_)
+    def _encoding(self) -> FeedForward:
+        return FeedForward(self.encoder_, self.activations_[: len(self.encoder_)], self.center_, self.scale_)
 
-    def _decoding(self) -> Passage:
-        bends = self.activations_[len(self.encoder_) :]
-        return Passage(self.decoder_, bends, stretch=self.output_stretch_, offset=self.output_offset_)
+    def _decoding(self) -> FeedForward:
+        activations = self.activations_[len(self.encoder_) :]
+        return FeedForward(self.decoder_, activations, scale=self.output_scale_, offset=self.output_offset_)
 
     def _encoding_width(self) -> int:
         return int(self.encoder_[-1][1].shape[0])
@@ -263,7 +302,9 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         """Return |x - x̂|² for each row of X, (n,): rows far above the mean do not look like those fitted."""
         rows, run = self._rows_to_map(X)
         rows = in_slabs(rows, self._decoding().widest)
-        return run.gather(NetworkErrors(self._encoding(), self._decoding()), rows, 1, name="measuring rows")[:, 0]
+        return run.gather(ReconstructionErrors(self._encoding(), self._decoding()), rows, 1, name="measuring rows")[
+            :, 0
+        ]
 
     def _facts(self) -> dict[str, Any]:
         widths = [self.n_features_in_, *(int(b.shape[0]) for _, b in (*self.encoder_, *self.decoder_))]
@@ -272,4 +313,21 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
             "trained by": f"{self.optimizer_}, {self.engine_}",
             "mean squared error": self.loss_,
         }
-        return facts if self.held_out_loss_ is None else {**facts, "the same, of rows held out": self.held_out_loss_}
+        return (
+            facts if self.validation_loss_ is None else {**facts, "the same, of rows held out": self.validation_loss_}
+        )
+
+
+def layer_widths(asked: Any, d: int, name: str) -> tuple[int, ...]:
+    """Return the widths of hidden layers as asked for: one number or several; None: one, of twice the columns."""
+    if asked is None:
+        return (min(512, max(16, 2 * d)),)
+    parts = list(asked) if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str) else [asked]
+    if any(isinstance(part, bool) or not isinstance(part, int | float | np.number) for part in parts) or any(
+        not math.isfinite(part) or part != int(part) or part < 1 for part in parts
+    ):
+        raise ParameterError(
+            f"Autoencoder({name}={asked!r}): give the widths of the hidden layers, whole numbers of at least 1, such "
+            "as (512, 256), () for none, or None."
+        )
+    return tuple(int(part) for part in parts)

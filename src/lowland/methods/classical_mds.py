@@ -16,9 +16,6 @@ from lowland.blocks.distances.to_points import (
     check_distances,
     distance_matrix,
     in_slabs,
-    own_array,
-    warn_of_a_matrix,
-    warn_of_one_point,
 )
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.scaling.classical import (
@@ -34,10 +31,12 @@ from lowland.blocks.scaling.classical import (
 from lowland.blocks.spectra.component_rules import Fixed
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.blocks.statistics.rescaling import unit_of
-from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
-from lowland.data.rows import ArrayRows, Rows
-from lowland.errors import DataWarning, warn
+from lowland.blocks.statistics.sampling import Picked, count_rows
+from lowland.data.rows import ArrayRows, Rows, own_array
+from lowland.errors import warn
+from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run, run_for
@@ -52,10 +51,12 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
     ones that Euclidean distances D would have; J = I - 11'/n takes means away. The answer: Z = V Λ^½, from the k
     largest eigenvalues B v_i = λ_i v_i. Distances that are not Euclidean have negative eigenvalues, too.
 
-    1. Measure the distances of all pairs of rows, or check those given (``blocks.distances.to_points``). Euclidean distances
-       need no matrix: B = CC' has the principal axes of the rows for its eigenpairs (``blocks.spectra.principal_axes``).
+    1. Measure the distances of all pairs of rows, or check those given (``blocks.distances.to_points``). Euclidean
+       distances need no matrix: B = CC' has the principal axes of the rows for its eigenpairs
+       (``blocks.spectra.principal_axes``).
     2. If asked, find the additive constant that makes the distances Euclidean (``blocks.scaling.classical``).
-    3. Find the leading eigenpairs of B, which is centered without being formed (``blocks.spectra.operators``, ``spectral``).
+    3. Find the leading eigenpairs of B, which is centered without being formed (``blocks.spectra.operators``,
+       ``leading``).
     4. Coordinates are Z = V Λ^½. A new point at squared distances δ from the others lies at ½ Λ^-1 Z'(means - δ), with
        the mean squared distance of each point to the others (Gower 1968).
 
@@ -68,13 +69,13 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
 
     Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (the k leading; all n if asked), ``lowest_eigenvalue_`` (the
     most negative; 0 if none), ``goodness_of_fit_`` (both forms of R's cmdscale: Σ_k λ over Σ|λ| and over Σ max(λ, 0);
-    None where not all eigenvalues were computed), ``goodness_at_most_`` (bounds of both, always), ``dimensionality_``
-    (how many eigenvalues exceed all negative ones in size; None where more than were computed do),
+    None where not all eigenvalues were computed), ``goodness_of_fit_bound_`` (bounds of both, always),
+    ``dimensionality_`` (how many eigenvalues exceed all negative ones in size; None where more than were computed do),
     ``additive_constant_``, ``dissimilarity_matrix_`` (measured when read), ``landmarks_`` (their row numbers, or None),
     ``n_samples_``, ``solver_``, ``n_iter_``; for new points ``components_`` and ``mean_``, or ``points_``,
     ``weights_``, ``mean_squares_`` and ``unit_`` (what distances are divided by: 1 unless their squares would leave the
-    floats). Where no more than a thousand points are scaled, or 500 columns of Euclidean
-    rows, all eigenvalues are computed; in larger problems the lowest one and the dimensionality are estimates.
+    floats). Where no more than a thousand points are scaled, or 500 columns of Euclidean rows, all eigenvalues are
+    computed; in larger problems the lowest one and the dimensionality are estimates.
 
     Reference: Torgerson 1952, doi:10.1007/BF02288916; Gower 1966, doi:10.1093/biomet/53.3-4.325; Gower 1968,
     doi:10.1093/biomet/55.3.582; Cailliez 1983, doi:10.1007/BF02294026.
@@ -104,7 +105,7 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Distances or principal axes, the constant, eigenpairs, coordinates."""
-        self._given = None  # what dissimilarity_matrix_ is measured from
+        self._measured_rows = None  # what dissimilarity_matrix_ is measured from, where it is kept
         self._check_metric(rows)
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
         self.landmarks_ = None if keep is None else np.flatnonzero(keep)
@@ -118,30 +119,21 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
         self.weights_, self.mean_squares_ = scaling.weights, scaling.means
         self.additive_constant_, self.unit_ = c * unit, unit
         Z = scaling.Z * unit if keep is None else self._placed(self._placing(), rows, run)
-        self._keep(like(Z, D), scaling.eigenvalues, scaling.solver, unit)
+        self._keep(like(Z, D), scaling.eigenvalues, scaling.outcome, unit)
 
     def _check_metric(self, rows: Rows) -> None:
         check_metric(self.metric, self.metric_params)
         if self.metric != "precomputed":
             if rows.in_memory and rows.n == rows.d:
-                warn_of_a_matrix(rows.to_array(), "ClassicalMDS")
+                warn_if_distances(rows.to_array(), "ClassicalMDS")
         elif rows.n not in (None, rows.d):
             check_distances(np.empty(rows.shape))  # says that it is not square
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
         """Mark the rows that are landmarks; none are where all rows would be."""
-        m = self.n_landmarks
-        if m is None:
+        if self.n_landmarks is None:
             return None
-        n = count_rows(rows, run)
-        if m < n:
-            return evenly_spread(n, m, self._generator())
-        warn(
-            f"ClassicalMDS(n_landmarks={m}): the data has {n} rows, so all of them are scaled, exactly. "
-            f"Choose fewer than {n}, or None.",
-            DataWarning,
-        )
-        return None
+        return choose_landmarks(count_rows(rows, run), self.n_landmarks, self._generator, "ClassicalMDS")
 
     # --- Euclidean distances of rows: principal axes ---
 
@@ -161,7 +153,7 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
         self.additive_constant_ = 0.0
         n = int(rows.n or 0)
         if rows.in_memory and n * (n + rows.d) * rows.dtype.itemsize <= run.budget:
-            self._given = own_array(rows, rows.to_array())
+            self._measured_rows = own_array(rows, rows.to_array())
         self._keep(signed * (0.0 if found.one_point else unit), found, axes.outcome, unit)
 
     # --- other distances ---
@@ -182,7 +174,7 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
         elif keep is not None:
             D = xp_of(X).take(X, like(self.landmarks_, X, xp_of(X).int64), axis=1)
         else:
-            D = self._given = X
+            D = self._measured_rows = X
         if given or callable(self.metric):
             D = check_distances(D)
         return D
@@ -211,9 +203,9 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
 
     def _constant(self, D: Array, run: Run, unit: float) -> float:
         found = additive_constant(D, run)
-        if not found.converged:
+        if not found.outcome.converged:
             warn(
-                f"ClassicalMDS: the additive constant still rose after {len(found.trace)} steps, to "
+                f"ClassicalMDS: the additive constant still rose after {found.outcome.iterations} steps, to "
                 f"{found.value * unit:g}. Some eigenvalues may stay negative. Choose landmarks, whose constant is "
                 "found directly.",
                 ConvergenceWarning,
@@ -231,7 +223,7 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
             values[: len(found.known)] = found.known
         self.embedding_, self.eigenvalues_ = Z, squared_units(values, unit, Z)
         self.lowest_eigenvalue_, self.dimensionality_ = found.lowest * unit * unit, found.significant
-        self.goodness_at_most_ = found.goodness
+        self.goodness_of_fit_bound_ = found.goodness
         self.goodness_of_fit_ = found.goodness if found.exact else None
         self.n_samples_ = int(Z.shape[0])
         self._record_convergence(solver, "Ask for fewer components, or for all_eigenvalues, which are found directly.")
@@ -240,8 +232,8 @@ class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
     def dissimilarity_matrix_(self) -> Array:
         """The distances of all pairs of rows, (n, n), measured again whenever this is read."""
         check_is_fitted(self)
-        given, kept = vars(self).get("_given"), vars(self).get("points_")
-        X = given if kept is None else kept
+        kept = vars(self).get("points_")
+        X = vars(self).get("_measured_rows") if kept is None else kept
         if X is None or self.landmarks_ is not None:
             raise AttributeError(
                 "There is no dissimilarity_matrix_ with landmarks, rows of a file, or a model that was loaded. "

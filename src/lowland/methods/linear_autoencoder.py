@@ -8,16 +8,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.namespace import xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.blocks.networks.linear_autoencoder import (
-    KINDS,
-    LinearAutoencoderLoss,
-    Pair,
-    largest_eigenvalue,
+    LinearCoder,
+    linear_autoencoder,
     shuffled_batches,
+    untrained,
 )
-from lowland.blocks.optimize.gradient_descent import Descent, StepSize, descend, descend_by_batches
+from lowland.blocks.optimize.outcome import Divergence
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
@@ -30,13 +29,15 @@ from lowland.run.run import Run
 class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, takes_sparse=True, tolerance=1e-9):
     """Linear autoencoder: encoder and decoder learnt by gradient descent, which finds the plane that PCA solves for.
 
-    Problem: over a decoder D and codes z_i of k numbers, minimise the mean of |x_i - mean - D z_i|². The codes are
-    z = D'(x - mean) (tied), z = E(x - mean) with an encoder of its own (untied), or any numbers, one code for each row
-    (free). No column is asked to be orthogonal to another; the best plane is that of PCA all the same.
+    Problem: over a decoder D and codes z_i of k numbers, minimize the mean of |x_i - mean - D z_i|². The codes are
+    z = D'(x - mean) (tied), z = E(x - mean) with an encoder of its own (untied), or the best for each row
+    (least_squares). No column is asked to be orthogonal to another; the best plane is that of PCA all the same.
 
-    1. Sum the moments of the rows (``blocks.statistics.moments``): the loss of all rows is a function of their covariance.
+    1. Sum the moments of the rows (``blocks.statistics.moments``): the loss of all rows is a function of their
+       covariance.
     2. Start from random weights (``blocks.networks.linear_autoencoder``).
-    3. Descend: with all rows, accelerated; with mini-batches, by gradients of reduced variance (``blocks.optimize.gradient_descent``).
+    3. Descend: with all rows, accelerated; with mini-batches, by gradients of reduced variance
+       (``blocks.optimize.gradient_descent``).
     4. Codes are z = E(x - mean); the way back is x = mean + Dz.
 
     Cost: one pass and n d² operations, then 2 d² k a step; with mini-batches 4 n d k and a pass an epoch; memory d².
@@ -44,7 +45,7 @@ class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, tak
 
     Attributes: ``encoder_`` (k, d), ``decoder_`` (d, k), ``mean_``, ``loss_``, ``trace_`` (the loss at the start and
     after each iteration), ``n_iter_``, ``converged_``, ``learning_rate_`` (the step used), ``n_samples_``, and with
-    free codes of rows in memory ``codes_`` (n, k).
+    least-squares codes of rows in memory ``codes_`` (n, k).
 
     Reference: Baldi and Hornik 1989, doi:10.1016/0893-6080(89)90014-2; Bourlard and Kamp 1988, doi:10.1007/BF00332918.
 
@@ -59,7 +60,7 @@ class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, tak
     """
 
     n_components: int = param(2, "Numbers in a code.", at_least=1, positional=True)
-    codes: Literal["tied", "untied", "free"] = param(
+    encoder: Literal["tied", "untied", "least_squares"] = param(
         "tied",
         "How a row is coded: by the decoder's transpose, by an encoder of its own, or by the code that suits it best.",
     )
@@ -84,13 +85,13 @@ class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, tak
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Moments of the rows, then the descent; free codes are kept where the rows lie in memory."""
+        """Moments of the rows, then the descent; least-squares codes are kept where the rows lie in memory."""
         d = rows.d
         self._check_width(d)
         run.require(3 * 8 * d**2, f"The {d} x {d} covariance", "Use PCA(svd_solver='randomized')")
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
         self._learn(self._moments, run, rows)
-        if self.codes == "free" and rows.in_memory:
+        if self.encoder == "least_squares" and rows.in_memory:
             self.codes_ = run.gather(self._encoding(), rows, self.n_components, name="coding rows")
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
@@ -106,51 +107,54 @@ class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, tak
 
     def _learn(self, moments: Moments, run: Run, rows: Rows | None) -> None:
         """Start and descend, with mini-batches of the rows if there are any and a size is given."""
-        k, rng = self.n_components, self._generator()
-        size = None if self.batch_size is None else min(self.batch_size, moments.rows)
-        kind = KINDS[self.codes]()
+        rng = self._generator()
         S = moments.covariance * ((moments.n - 1) / moments.n)  # divisor n: the loss is a mean over the rows
-        xp = xp_of(S)
-        if not bool(xp.any(moments.variances > 0)):
-            start = kind.start(k, S, 1.0, rng)
-            return self._keep(kind.pair(start), _nothing_to_learn(start), moments, 1.0)
-        total = float(xp.sum(xp.linalg.diagonal(S)))
-        loss = LinearAutoencoderLoss(kind, S / total, total)
-        largest = largest_eigenvalue(loss.S, rng)
-        start = kind.start(k, loss.S, largest, rng)
-        if rows is None or size is None:
-            found = descend(start, loss, self._pace(loss, largest, largest), run)
-        else:
-            # the first eigenvalue of a batch exceeds that of all rows, by the more the fewer rows it has
-            pace = self._pace(loss, largest, largest + 1 / size)
+        if not bool(xp_of(S).any(moments.variances > 0)):
+            warn(
+                "The rows do not vary: every column is constant, or varies too little to be squared. Nothing is "
+                "learnt.",
+                DataWarning,
+            )
+            return self._keep(untrained(S, self.n_components, self.encoder, rng), moments)
+        size = 0 if self.batch_size is None else min(self.batch_size, moments.rows)
+        batches = None
+        if rows is not None and size:
             batches = partial(shuffled_batches, rows, run, moments.mean, size, rng)
-            found = descend_by_batches(start, loss, batches, size, pace, run)
-        self._keep(kind.pair(found.theta), found, moments, total)
+        try:
+            found = linear_autoencoder(
+                S,
+                self.n_components,
+                encoder=self.encoder,
+                step=None if self.learning_rate == "auto" else float(self.learning_rate),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                batches=batches,
+                batch_size=size,
+                rng=rng,
+                run=run,
+            )
+        except Divergence as error:
+            raise ParameterError(
+                f"learning_rate={self.learning_rate:g}: {error} of the variance. Choose a smaller learning_rate, or "
+                "'auto'."
+            ) from error
+        self._keep(found, moments)
 
-    def _pace(self, loss: LinearAutoencoderLoss, largest: float, largest_of_batch: float) -> StepSize:
-        """Steps of one over the largest curvature, or as asked for."""
-        if self.learning_rate == "auto":
-            return StepSize(1 / (loss.kind.curvature * largest_of_batch), None, self.tol, largest, self.max_iter)
-        asked = float(self.learning_rate)
-        return StepSize(asked * loss.total, asked, self.tol, largest, self.max_iter)
-
-    def _keep(self, pair: Pair, found: Descent, moments: Moments, total: float) -> None:
-        """Set the fitted attributes, in the precision of the data; tell where the descent stopped too early."""
-        xp = xp_of(pair.D)
+    def _keep(self, found: LinearCoder, moments: Moments) -> None:
+        """Set the fitted attributes, in the precision of the data; warn where the descent stopped too early."""
+        xp = xp_of(found.D)
         kind = result_dtype(xp, self._dtype)
         self.mean_ = moments.mean
-        self.decoder_ = xp.astype(pair.D, kind)  # (d, k)
-        self.encoder_ = xp.astype(pair.F.T, kind)  # (k, d)
-        self.trace_ = tuple(total * share for share in found.trace)
-        self.loss_ = self.trace_[-1]
-        self.n_iter_ = found.iterations
-        self.converged_ = found.converged
-        self.learning_rate_ = found.step / total
+        self.decoder_ = xp.astype(found.D, kind)  # (d, k)
+        self.encoder_ = xp.astype(found.F.T, kind)  # (k, d)
+        self.trace_, self.loss_ = found.outcome.trace, found.loss
+        self.n_iter_, self.converged_ = found.outcome.iterations, found.outcome.converged
+        self.learning_rate_ = found.step
         self.n_samples_ = moments.rows
-        if not found.converged:
+        if not self.converged_:
             what = "steps" if self.batch_size is None else "epochs"
             warn(
-                f"LinearAutoencoder: the descent stopped after {found.iterations} {what} before it arrived. Raise "
+                f"LinearAutoencoder: the descent stopped after {self.n_iter_} {what} before it arrived. Raise "
                 "max_iter or tol, or scale the columns: one that varies far more than the others makes steps short.",
                 ConvergenceWarning,
             )
@@ -175,11 +179,3 @@ class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, tak
         total = float(xp_of(variances).sum(variances)) * (n - 1) / n  # divisor n, as in the loss
         kept = 1 - self.loss_ / total if total > 0 else None
         return {"loss": self.loss_, "share of variance kept": kept, "learning rate": self.learning_rate_}
-
-
-def _nothing_to_learn(theta: Array) -> Descent:
-    warn(
-        "The rows do not vary: every column is constant, or varies too little to be squared. Nothing is learnt.",
-        DataWarning,
-    )
-    return Descent(theta, (0.0,), True, 0.0)

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.blocks.distances.dissimilarities import (
-    Dissimilarities,
-    check_count,
-    check_pair_weights,
-    dissimilarities,
-    given_start,
-    random_start,
-    without_weightless,
-)
-from lowland.blocks.distances.to_points import warn_of_one_point
-from lowland.blocks.optimize.lbfgs import Course, Spot
+from lowland.arrays.namespace import xp_of
+from lowland.blocks.distances.dissimilarities import Dissimilarities, dissimilarities
 from lowland.blocks.scaling.isotonic import IsotonicCurve
-from lowland.blocks.scaling.nonmetric import NonMetricStress
-from lowland.blocks.scaling.out_of_sample import PlaceAmong
-from lowland.blocks.scaling.stress import (
-    Loads,
-    MetricStress,
-    Targets,
-    check_connected,
-    classical_start,
-    in_principal_axes,
-    loads_of,
-    minimize_stress,
-)
+from lowland.blocks.scaling.majorization import Configuration, stress_majorization
+from lowland.blocks.scaling.nonmetric import nonmetric_scaling
+from lowland.blocks.scaling.out_of_sample import LeastStressPlacement
+from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
+from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run
@@ -65,15 +47,18 @@ def _without_dissimilarity(cls: type[_Class]) -> type[_Class]:
 class MDS(PointMap, verb="mds", tolerance=1e-6):
     """Multidimensional scaling by least squares: points whose distances are as close as can be to given ones.
 
-    Problem: over points z_1 … z_n in k dimensions, minimise the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².
+    Problem: over points z_1 … z_n in k dimensions, minimize the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².
     Non-metric: the δ are first replaced by the disparities nearest to the distances that keep to the order of the δ.
 
-    1. Measure the dissimilarities δ of all rows, or take them as given; NaN: not known (``blocks.distances.to_points``).
+    1. Measure the dissimilarities δ of all rows, or take them as given; NaN: not known
+       (``blocks.distances.to_points``).
     2. Start from classical scaling (``blocks.spectra.leading``), and from as many random configurations as asked for.
     3. Move every point to where the others, each at its distance, would have it on average: the majorizing step, which
-       never raises the stress; quasi-Newton directions over it take ten times fewer of them (``blocks.scaling.stress``).
-       Non-metric: before each step a monotone regression gives the disparities (``blocks.scaling.isotonic``).
-    4. Turn the result to its principal axes. New rows are placed where their own stress is least (``blocks.scaling.out_of_sample``).
+       never raises the stress; quasi-Newton directions over it take ten times fewer of them
+       (``blocks.scaling.majorization``). Non-metric: before each step a monotone regression gives the disparities
+       (``blocks.scaling.isotonic``).
+    4. Turn the result to its principal axes. New rows are placed where their own stress is least
+       (``blocks.scaling.out_of_sample``).
 
     Cost: n² k operations an iteration, some tens of iterations; memory one n x n matrix, in float32 beyond 4,096 rows.
     Non-metric: three such matrices more, on the host. Prefer ``PCA`` for linear structure and many rows,
@@ -81,8 +66,9 @@ class MDS(PointMap, verb="mds", tolerance=1e-6):
 
     Attributes: ``embedding_`` (n, k), ``stress_`` (raw, or normalized as asked for), ``stress1_`` (Kruskal's stress-1,
     as R's smacof and isoMDS tell it), ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress
-    at the start and after each iteration), ``starts_`` (stress reached from each start), ``curve_`` (2, m) (non-metric:
-    dissimilarities and their disparities), ``X_fit_``, ``n_samples_``, ``n_features_in_``, ``feature_names_in_``.
+    at the start and after each iteration), ``init_stresses_`` (stress reached from each start), ``curve_`` (2, m)
+    (non-metric: dissimilarities and their disparities), ``X_fit_``, ``n_samples_``, ``n_features_in_``,
+    ``feature_names_in_``.
 
     Reference: Kruskal 1964, doi:10.1007/BF02289565; de Leeuw and Mair 2009, doi:10.18637/jss.v031.i03.
 
@@ -122,8 +108,10 @@ class MDS(PointMap, verb="mds", tolerance=1e-6):
     ties: Literal["primary", "secondary"] = param(
         "primary", "Non-metric: equal dissimilarities may get different disparities (primary) or not (secondary)."
     )
-    solver: Literal["majorization", "gradient"] = param("majorization", "How the stress is minimised.")
-    accelerate: bool = param(True, "Bend the majorizing steps by the curvature met on the way; if not, plain SMACOF.")
+    solver: Literal["majorization", "gradient"] = param("majorization", "How the stress is minimized.")
+    accelerate: bool = param(
+        True, "Correct the majorizing steps by the curvature met on the way; if not, plain SMACOF."
+    )
 
     def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Self:
         """Fit to the rows of X, or to dissimilarities of all pairs (metric='precomputed').
@@ -135,19 +123,22 @@ class MDS(PointMap, verb="mds", tolerance=1e-6):
                 f"MDS(metric={self.metric}): whether to fit the dissimilarities or only their order is asked by "
                 f"metric_mds now, as in scikit-learn. Write MDS(metric_mds={self.metric})."
             )
-        self._given = (init, weights)
-        try:
-            return self._fit(X, y)
-        finally:
-            del self._given
+        return self._fit(X, y, init=init, pair_weights=weights)
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self._present(self.fit(X, y, init, weights).embedding_, X)
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Dissimilarities, starts, the lowest stress reached from them."""
-        init, weights_of_pairs = self._given
+    def _solve(
+        self,
+        rows: Rows,
+        run: Run,
+        y: np.ndarray | None,
+        weights: np.ndarray | None,
+        init: Any = None,
+        pair_weights: Any = None,
+    ) -> None:
+        """Dissimilarities, then the lowest stress reached from the starts."""
         data = dissimilarities(
             rows,
             run,
@@ -155,84 +146,52 @@ class MDS(PointMap, verb="mds", tolerance=1e-6):
             self.metric_params,
             owner="MDS",
             missing=True,
-            matrices=(1 if self.metric_mds else 4) + (0 if weights_of_pairs is None else 2),
+            matrices=(1 if self.metric_mds else 4) + (0 if pair_weights is None else 2),
         )
-        W = None
-        if weights_of_pairs is not None:
-            W = check_pair_weights(weights_of_pairs, data.D)
-            data = without_weightless(data, W)
-        if W is not None or data.missing:
-            check_connected(data.D)
-        targets = Targets.of(data.D, W, missing=data.missing)
-        loads = loads_of(targets, data.run)
-        if loads.squares == 0:
+        if data.X is not None:
+            warn_if_distances(data.X, "MDS")
+        scale = stress_majorization if self.metric_mds else functools.partial(nonmetric_scaling, ties=self.ties)
+        found = scale(
+            data.D,
+            self.n_components,
+            weights=None if pair_weights is None else open_rows(pair_weights).to_array(),
+            init=self.init if init is None else data.in_unit_of_distances(open_rows(init).to_array()),
+            n_init=self.n_init,
+            eps=self.eps,
+            max_iter=self.max_iter,
+            solver=self.solver,
+            accelerate=self.accelerate,
+            rng=self._generator(),
+            run=data.run,
+        )
+        self._keep(found, data)
+
+    def _keep(self, found: Configuration, data: Dissimilarities) -> None:
+        """Set the fitted attributes, in the unit and the precision of the data."""
+        if found.squares == 0:
             warn_of_one_point("MDS")
-        stress: Any = MetricStress(targets, loads, data.run)
-        if not self.metric_mds:
-            stress = NonMetricStress.of(data.D, W, self.ties, to_numpy(loads.steps), data.run)
-        courses = [self._from(Z, stress, loads, data.run) for Z in self._starts(init, data, loads)]
-        best = min(courses, key=lambda course: course.spot.value)
-        self._keep(best, stress, loads, data)
-        self.starts_ = tuple(2 * self._told(course.spot.value, data) for course in courses)
-
-    def _starts(self, init: Any, data: Dissimilarities, loads: Loads) -> Iterator[Array]:
-        n, k, rng = data.D.shape[0], self.n_components, self._generator()
-        size = math.sqrt(2 * loads.squares / max(1e-300, float(xp_of(loads.weights).sum(loads.weights))))
-        if init is not None:
-            yield given_start(init, data, rng)
-        else:
-            check_count("MDS", k, n)
-            if self.init == "classical_mds":
-                yield classical_start(data.D, k, data.run, missing=data.missing)
-            else:
-                yield random_start(n, k, size, rng, data.D)
-        for _ in range(self.n_init - 1):
-            yield random_start(n, k, size, rng, data.D)
-
-    def _from(self, Z: Array, stress: Any, loads: Loads, run: Run) -> Course:
-        Z = Z if self.metric_mds else to_numpy(Z)
-        if loads.squares == 0:  # all points are one
-            return Course(Spot(Z * 0, 0.0, Z * 0, Z * 0 + 1, 0.0), (0.0,), True, 0)
-        return minimize_stress(
-            Z, stress, run, eps=self.eps, max_iter=self.max_iter, solver=self.solver, accelerate=self.accelerate
-        )
-
-    def _keep(self, course: Course, stress: Any, loads: Loads, data: Dissimilarities) -> None:
-        """Set the fitted attributes, in the precision of the data."""
-        spot = course.spot
-        if self.metric_mds and stress.targets.by_ratios:
-            spot = stress.exactly(spot.Z)
-        raw, extent, Z, squares, curve = 2 * spot.value, 2 * spot.size, spot.Z, loads.squares, None
-        if not self.metric_mds and squares > 0:
-            share = raw  # S/E, the squared sine between distances and disparities
-            Z, fitted = stress.scaled(Z)
-            curve = stress.curve(data.D, fitted)
-            squares = stress.pairs
-            raw, extent = squares * share, squares * (1 - share)
+        unit = data.unit if self.metric_mds else 1.0  # metric stress is made of squared distances
         normalized = not self.metric_mds if self.normalized_stress == "auto" else self.normalized_stress
-        self.stress_ = math.sqrt(raw / extent) if normalized and extent > 0 else self._told(raw, data)
-        self.stress1_ = math.sqrt(raw / squares) if squares > 0 else 0.0
-        Z = in_principal_axes(like(Z, data.D, xp_of(data.D).float64))
-        self.embedding_ = data.in_unit(Z) if self.metric_mds else xp_of(Z).astype(Z, data.told_in)
+        relative = found.normalized_stress if normalized else None
+        self.stress_ = found.stress * unit * unit if relative is None else relative
+        self.stress1_ = found.stress1
+        self.embedding_ = xp_of(found.Z).astype(found.Z if unit == 1 else found.Z * unit, data.result_dtype)
         self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X
-        self.curve_ = None if curve is None else np.stack([curve.x * data.unit, curve.y])
-        self.n_samples_ = int(Z.shape[0])
-        self.n_iter_, self.converged_ = course.iterations, course.converged
-        self.trace_ = tuple(2 * self._told(value, data) for value in course.trace)
-        if not course.converged:
+        self.curve_ = None if found.curve is None else np.stack([found.curve.x * data.unit, found.curve.y])
+        self.n_samples_ = int(found.Z.shape[0])
+        self.n_iter_, self.converged_ = found.outcome.iterations, found.outcome.converged
+        self.trace_ = tuple(stress * unit * unit for stress in found.outcome.trace)
+        self.init_stresses_ = tuple(stress * unit * unit for stress in found.init_stresses)
+        if not self.converged_:
             warn(
                 f"MDS stopped after {self.n_iter_} iterations before the stress settled (the last one lowered it by "
                 f"{self.trace_[-2] - self.trace_[-1]:.1e} of {self.trace_[-1]:.3g}). Raise max_iter or eps.",
                 ConvergenceWarning,
             )
 
-    def _told(self, stress: float, data: Dissimilarities) -> float:
-        """A stress in the unit of the data: metric stress is made of squared distances."""
-        return stress * data.unit * data.unit if self.metric_mds else stress
-
     def _facts(self) -> dict[str, Any]:
         return {"stress": self.stress_, "stress-1": self.stress1_}
 
-    def _placing(self) -> PlaceAmong:
+    def _placing(self) -> LeastStressPlacement:
         curve = None if self.curve_ is None else IsotonicCurve(self.curve_[0], self.curve_[1])
-        return PlaceAmong(self.embedding_, self._distances_to(self.X_fit_), curve)
+        return LeastStressPlacement(self.embedding_, self._distances_to(self.X_fit_), curve)

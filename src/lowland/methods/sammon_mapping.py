@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import Array, xp_of
-from lowland.blocks.distances.dissimilarities import (
-    Dissimilarities,
-    check_count,
-    dissimilarities,
-    given_start,
-    random_start,
-)
-from lowland.blocks.distances.to_points import warn_of_one_point
-from lowland.blocks.optimize.lbfgs import Course, Spot, descend_safely
-from lowland.blocks.scaling.duplicate_points import merge_twins
-from lowland.blocks.scaling.out_of_sample import PlaceAmong
-from lowland.blocks.scaling.stress import SammonStress, Targets, classical_start, in_principal_axes
+from lowland.blocks.distances.dissimilarities import dissimilarities
+from lowland.blocks.scaling.out_of_sample import LeastStressPlacement
+from lowland.blocks.scaling.sammon import sammon_coordinates
+from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import warn
+from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run
@@ -32,15 +23,17 @@ from lowland.run.run import Run
 class SammonMapping(PointMap, verb="sammon", tolerance=1e-5):
     """Sammon's mapping: points whose distances are close to given ones, small distances counting as much as large.
 
-    Problem: over points z_1 … z_n in k dimensions, minimise sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, told as a share of
+    Problem: over points z_1 … z_n in k dimensions, minimize sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, as a fraction of
     sum_{i<j} δ_ij: the relative errors of the distances, not their absolute ones.
 
     1. Measure the distances δ of all rows, or take them as given (``blocks.distances.to_points``).
     2. Merge rows at distance zero: they share their coordinates, and nothing is divided by zero.
     3. Start from classical scaling (``blocks.spectra.leading``).
-    4. Step by slope over second derivative, coordinate by coordinate, as Newton would; bend the steps by the curvature
-       met on the way, and shorten one that raises the stress (``blocks.scaling.stress``, ``blocks.optimize.lbfgs``).
-    5. Turn the result to its principal axes. New rows are placed where their own stress is least (``blocks.scaling.out_of_sample``).
+    4. Step by slope over second derivative, coordinate by coordinate, as Newton would; correct the steps by the
+       curvature met on the way, and shorten one that raises the stress (``blocks.scaling.sammon``,
+       ``blocks.optimize.lbfgs``).
+    5. Turn the result to its principal axes. New rows are placed where their own stress is least
+       (``blocks.scaling.out_of_sample``).
 
     Cost: n² k operations an iteration, some tens to hundreds of iterations; memory one n x n matrix, in float32 beyond
     4,096 rows. Prefer ``MDS`` where large distances should be kept, ``PCA`` for many rows.
@@ -75,57 +68,34 @@ class SammonMapping(PointMap, verb="sammon", tolerance=1e-5):
 
     def fit(self, X: Any, y: Any = None, init: Any = None) -> Self:
         """Fit to the rows of X, or to distances of all pairs (metric='precomputed'), from ``init`` (n, k) if given."""
-        self._given = init
-        try:
-            return self._fit(X, y)
-        finally:
-            del self._given
+        return self._fit(X, y, init=init)
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
         return self._present(self.fit(X, y, init).embedding_, X)
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Distances, merged rows, a start, Newton's steps from there."""
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None) -> None:
+        """Distances, then coordinates of least stress."""
         data = dissimilarities(rows, run, self.metric, self.metric_params, owner="SammonMapping", missing=False)
+        if data.X is not None:
+            warn_if_distances(data.X, "SammonMapping")
+        found = sammon_coordinates(
+            data.D,
+            self.n_components,
+            init=self.init if init is None else data.in_unit_of_distances(open_rows(init).to_array()),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rng=self._generator(),
+            run=data.run,
+        )
         n = data.D.shape[0]
-        twins = merge_twins(data.D)
-        stress = SammonStress(Targets.of(twins.D, masses=twins.masses), twins.total, data.run)
-        Z = twins.chosen(self._start(data))
-        if len(twins.first) == 1:  # all rows are one
+        if found.n_merged == n - 1:
             warn_of_one_point("SammonMapping")
-            course = Course(Spot(Z * 0, 0.0, Z, Z, 0.0), (0.0,), True, 0)
-        else:
-            course = descend_safely(
-                Z, stress, self._arrived, max_iter=self.max_iter, run=data.run, name="Newton's steps"
-            )
-        Z = in_principal_axes(twins.spread(course.spot.Z))
-        self.embedding_ = data.in_unit(Z)
-        self.trace_ = tuple((2 * value + twins.fixed) / (twins.total or 1.0) for value in course.trace)
-        self.stress_ = self.trace_[-1]
-        self.n_iter_, self.converged_ = course.iterations, course.converged
-        self.n_samples_, self.n_merged_ = n, n - len(twins.first)
+        self.embedding_ = data.in_unit(found.Z)
+        self.trace_, self.stress_ = found.outcome.trace, found.stress
+        self.n_iter_, self.converged_ = found.outcome.iterations, found.outcome.converged
+        self.n_samples_, self.n_merged_ = n, found.n_merged
         self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X
-        self._tell()
-
-    def _start(self, data: Dissimilarities) -> Array:
-        D, rng = data.D, self._generator()
-        n = D.shape[0]
-        if self._given is not None:
-            return given_start(self._given, data, rng)
-        check_count("SammonMapping", self.n_components, n)
-        if self.init == "random":
-            xp = xp_of(D)
-            size = math.sqrt(float(xp.mean(xp.astype(D, xp.float64) ** 2)))
-            return random_start(n, self.n_components, size, rng, D)
-        return classical_start(D, self.n_components, data.run)
-
-    def _arrived(self, before: Spot, after: Spot) -> bool:
-        xp = xp_of(after.Z)
-        step = xp.max(xp.abs(after.inverse * after.slope))
-        return float(step) <= self.tol * float(xp.max(xp.abs(after.Z - xp.mean(after.Z, axis=0)[None, :])))
-
-    def _tell(self) -> None:
         if not self.converged_:
             warn(
                 f"SammonMapping stopped after {self.n_iter_} iterations before its steps became short (stress "
@@ -136,5 +106,5 @@ class SammonMapping(PointMap, verb="sammon", tolerance=1e-5):
     def _facts(self) -> dict[str, Any]:
         return {"Sammon's stress": self.stress_, "rows merged": self.n_merged_}
 
-    def _placing(self) -> PlaceAmong:
-        return PlaceAmong(self.embedding_, self._distances_to(self.X_fit_), sammon=True)
+    def _placing(self) -> LeastStressPlacement:
+        return LeastStressPlacement(self.embedding_, self._distances_to(self.X_fit_), sammon=True)

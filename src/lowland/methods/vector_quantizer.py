@@ -10,22 +10,21 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import is_array, is_dask, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
-from lowland.blocks.codebooks.kmeans import (
-    Codes,
-    CodeSums,
-    FromCodes,
-    Quantization,
-    RowSample,
-    SumByCode,
+from lowland.blocks.codebooks.codebook import (
+    CodeLookup,
+    NearestCodebook,
+    NearestIndex,
     entropy_in_bits,
-    lloyd,
+    in_low_slabs,
 )
-from lowland.blocks.codebooks.som import CodebookScaling, UnitOf, in_low_slabs
+from lowland.blocks.codebooks.kmeans import CodeSums, Quantization, SumByCode, lloyd, lloyd_over_rows
+from lowland.blocks.codebooks.kmeans_start import RowSample
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
 from lowland.blocks.statistics.labels import ClassLabels
 from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.blocks.statistics.rescaling import power_of_two
-from lowland.data.rows import ArrayRows, Rows
+from lowland.blocks.statistics.uniform_scaling import UniformScaling
+from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.row_map import RowMap
@@ -39,19 +38,20 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
     Problem: min Σ_i |x_i - w_c(i)|² over codes w_1 … w_k, c(i) being the code nearest to row i. Where it is reached,
     each code is the mean of the rows that it stands for.
 
-    1. Sum means and squares of the columns, by which rows are seen and the distortion is judged (``blocks.statistics.moments``).
-    2. Draw k rows far apart: greedy k-means++ from all rows, or from a sample of many (``blocks.codebooks.kmeans``).
-    3. Lloyd's iteration: a fold sums what each code has won, the codes move to the means. A code that won nothing goes
-       to the row farthest from its own.
+    1. Sum means and squares of the columns, by which rows are scaled and the distortion is measured
+       (``blocks.statistics.moments``).
+    2. Draw k rows far apart: greedy k-means++ from all rows, or a sample of many (``blocks.codebooks.kmeans_start``).
+    3. Lloyd's iteration (``blocks.codebooks.kmeans``): a fold sums the rows nearest to each code, the codes move to the
+       means. A code that no row is nearest to goes to the row farthest from its own.
     4. Coordinates are the distances to the codes, or the number of the nearest; the way back is that code.
 
     Cost: 2 n k d operations and one pass over the rows an iteration; memory k d and a sample, never the table. Prefer
     ``SelfOrganizingMap`` where codes should be in order on a map, ``PCA`` where rows lie along directions.
 
     Attributes: ``cluster_centers_`` (k, d) the codes, ``counts_`` (k,) rows won by each (their weights), ``inertia_``
-    the sum of squares above, ``distortion_`` the same a row, ``explained_variance_fraction_`` of the variance that the codes keep,
-    ``bits_per_row_`` log2 k, ``entropy_`` of the usage in bits, ``compression_`` bits of a row of floats over those
-    of its code, ``trace_`` (distortion at the start and after each iteration), ``n_iter_``, ``converged_``,
+    the sum of squares above, ``distortion_`` the same a row, ``explained_variance_fraction_`` of the variance that the
+    codes keep, ``bits_per_row_`` log2 k, ``entropy_`` of the usage in bits, ``compression_`` bits of a row of floats
+    over those of its code, ``trace_`` (distortion at the start and after each iteration), ``n_iter_``, ``converged_``,
     ``stopped_because_``, ``n_samples_``, ``labels_`` (n,) the codes of the rows, where these lie in memory.
 
     Reference: Lloyd 1982, doi:10.1109/TIT.1982.1056489; Gray 1984, doi:10.1109/MASSP.1984.1162229; Arthur and
@@ -80,8 +80,8 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
     tol: float = param(
         1e-4, "Stop when the squared moves of all codes add up to this share of the mean variance.", at_least=0
     )
-    settle_on_sample: bool = param(
-        False, "Settle first on the sample from which codes are drawn: fewer passes over a large file."
+    refine_on_sample: bool = param(
+        False, "Converge first on the sample from which codes are drawn: fewer passes over a large file."
     )
     random_state: RandomState = param(None, "Seed of the start.", at_least=0)
 
@@ -96,21 +96,20 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
         variance = float(np.sum(to_numpy(columns.squares))) / columns.n
         deviation = math.sqrt(variance)
         unit = 1.0 if 1e-3 < deviation < 1e3 else float(power_of_two(deviation))  # a division a number would be felt
-        frame = CodebookScaling(to_numpy(columns.mean), unit)
-        tol = self.tol * variance / rows.d / frame.unit**2
+        scaling = UniformScaling(to_numpy(columns.mean), unit)
+        tol = self.tol * variance / rows.d / scaling.unit**2
         rng, best = self._generator(), None
         n = len(weights) if weights is not None else columns.rows
         sample = None
-        if isinstance(self.init, str) or self.settle_on_sample:
-            sample = RowSample.of(rows, run, n, self.n_clusters, frame, weights, rng)
+        if isinstance(self.init, str) or self.refine_on_sample:
+            sample = RowSample.of(rows, run, n, self.n_clusters, scaling, weights, rng)
         for _ in range(self.n_init if isinstance(self.init, str) else 1):
-            start = self._start(sample, frame, rows.d, rng)
-            if self.settle_on_sample and sample is not None and len(sample.Y) < columns.rows:
-                here = CodebookScaling(np.zeros(rows.d))
-                start = lloyd(
-                    ArrayRows(sample.Y), LocalRun(run.settings), here, start, sample.weights, self.max_iter, tol
-                ).book.W
-            found = lloyd(rows, run, frame, start, weights, self.max_iter, tol)
+            start = self._start(sample, scaling, rows.d, rng)
+            if self.refine_on_sample and sample is not None and len(sample.Y) < columns.rows:
+                here = LocalRun(run.settings)
+                refined = lloyd(sample.Y, start, weights=sample.weights, max_iter=self.max_iter, tol=tol, run=here)
+                start = refined.book.W
+            found = lloyd_over_rows(rows, run, scaling, start, weights, self.max_iter, tol)
             best = found if best is None or found.inertia < best.inertia else best
         assert best is not None
         self._keep(best, columns, rows.dtype)
@@ -125,12 +124,12 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
                 f"Choose at most {n}."
             )
 
-    def _start(self, sample: RowSample | None, frame: CodebookScaling, d: int, rng: np.random.Generator) -> np.ndarray:
-        """The first codes, (k, d), in the frame."""
+    def _start(self, sample: RowSample | None, scaling: UniformScaling, d: int, rng: np.random.Generator) -> np.ndarray:
+        """The first codes, (k, d), scaled."""
         k = self.n_clusters
         if isinstance(self.init, str):
             assert sample is not None
-            return sample.spread_codes(k, rng) if self.init == "k-means++" else sample.random_codes(k, rng)
+            return sample.kmeans_plus_plus(k, rng) if self.init == "k-means++" else sample.random_codes(k, rng)
         try:
             given = np.asarray(self.init, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -140,31 +139,30 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
                 f"VectorQuantizer(init=...): the codes have shape {given.shape}; the parameter 'init' must be an array "
                 f"of shape ({k}, {d}), a code a row, without NaN and infinity."
             )
-        return frame.seen(given)
+        return scaling.apply(given)
 
     def _keep(self, found: Quantization, columns: ColumnMoments, dtype: np.dtype) -> None:
         """Set the fitted attributes, the codes in the precision and the library of the data."""
         mean, k = columns.mean, self.n_clusters
         xp = xp_of(mean)
         counts, total = found.sums.counts, float(np.sum(to_numpy(columns.squares)))
-        self.cluster_centers_ = like(found.book.units, mean, result_dtype(xp, dtype))
+        self.cluster_centers_ = like(found.centers, mean, result_dtype(xp, dtype))
         self.counts_ = like(counts, mean, xp.float64)
         self.inertia_ = found.inertia
-        self.distortion_ = found.trace[-1]
+        self.distortion_ = found.outcome.trace[-1]
         self.explained_variance_fraction_ = 1 - found.inertia / total if total > 0 else 1.0
         self.bits_per_row_ = math.log2(k)
         self.entropy_ = entropy_in_bits(counts)
         self.compression_ = 8.0 * dtype.itemsize * self.n_features_in_ / math.log2(k) if k > 1 else math.inf
-        self.trace_, self.n_iter_, self.converged_ = found.trace, found.iterations, found.converged
+        outcome = found.outcome
+        self.trace_, self.n_iter_, self.converged_ = outcome.trace, outcome.iterations, outcome.converged
         self.stopped_because_ = (
-            f"the codes moved by less than tol={self.tol:g} asks for"
-            if found.converged
-            else f"{self.max_iter} iterations were over"
+            f"the codes moved by less than tol={self.tol:g} asks for" if outcome.converged else outcome.stopped_because
         )
         self.n_samples_ = columns.rows
-        self._tell(int(np.sum(counts == 0)), varied=total > 0)
+        self._warn(int(np.sum(counts == 0)), varied=total > 0)
 
-    def _tell(self, dead: int, *, varied: bool) -> None:
+    def _warn(self, dead: int, *, varied: bool) -> None:
         if dead:
             why = (
                 "fewer rows differ than there are codes, or the iteration ended too soon. Ask for fewer codes, or "
@@ -182,13 +180,13 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
 
     # --- rows and codes ---
 
-    def _encoding(self) -> DistancesTo | UnitOf:
+    def _encoding(self) -> DistancesTo | NearestIndex:
         if self.output == "index":
-            return UnitOf(Codes.of(self.cluster_centers_))
+            return NearestIndex(NearestCodebook.of(self.cluster_centers_))
         return DistancesTo.of(self.cluster_centers_, "euclidean", None)
 
-    def _decoding(self) -> FromCodes:
-        return FromCodes(self.cluster_centers_, self.output == "index")
+    def _decoding(self) -> CodeLookup:
+        return CodeLookup(self.cluster_centers_, self.output == "index")
 
     def _encoding_width(self) -> int:
         return 1 if self.output == "index" else int(self.cluster_centers_.shape[0])
@@ -213,25 +211,25 @@ class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", wi
 
     def _codes_of(self, rows: Rows, run: Run) -> Any:
         k = int(self.cluster_centers_.shape[0])
-        encoding = UnitOf(Codes.of(self.cluster_centers_))
+        encoding = NearestIndex(NearestCodebook.of(self.cluster_centers_))
         numbers = run.gather(encoding, in_slabs(rows, k), 1, name="finding codes")[:, 0]
         return ClassLabels(np.arange(k))(numbers)
 
     def distortion(self, X: Any) -> float:
         """Return the mean squared distance of other rows to their codes."""
-        error, total = self._judged(X, None)
+        error, total = self._distortion_sums(X, None)
         return error / total
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the sum of the squared distances of other rows to their codes, below zero, as ``KMeans`` does."""
-        return -self._judged(X, sample_weight)[0]
+        return -self._distortion_sums(X, sample_weight)[0]
 
-    def _judged(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+    def _distortion_sums(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """The sum of squares, and that of the weights."""
         rows, run = self._rows_to_map(X)
-        book, weights = Codes.of(self.cluster_centers_), self._weights(sample_weight, rows)
+        book, weights = NearestCodebook.of(self.cluster_centers_), self._weights(sample_weight, rows)
         sums: CodeSums = run.fold(in_low_slabs(rows), SumByCode(book), weights, name="judging the codes")
-        return float(sums.error * book.frame.unit**2), float(sums.counts.sum())
+        return float(sums.error * book.scaling.unit**2), float(sums.counts.sum())
 
     def _facts(self) -> dict[str, Any]:
         bits = 8 * to_numpy(self.cluster_centers_).dtype.itemsize * self.n_features_in_

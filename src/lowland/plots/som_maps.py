@@ -52,7 +52,7 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     return _finished(ax, title)
 
 
-@called_as("component_planes(model.units_, model.grid_, model.topology)", of="SelfOrganizingMap")
+@called_as("component_planes(model.prototypes_, model.grid_, model.topology)", of="SelfOrganizingMap")
 def component_planes(
     units: Any,
     grid: tuple[int, int],
@@ -66,7 +66,7 @@ def component_planes(
 
     Parameters
     ----------
-    units : (u, d), such as ``units_``; a few of its columns where there are many.
+    units : (u, d), such as ``prototypes_``; a few of its columns where there are many.
     grid : rows and columns, such as ``grid_``.
     topology : how the cells lie, as the model's ``topology``.
     names : what stands above each panel, before the smallest and the largest value; None: the number of the column.
@@ -79,7 +79,7 @@ def component_planes(
     >>> from lowland.data import load_dataset
     >>> iris = load_dataset("iris")
     >>> som = SelfOrganizingMap((6, 10)).fit(iris.X)
-    >>> figure = plots.component_planes(som.units_, som.grid_, som.topology)
+    >>> figure = plots.component_planes(som.prototypes_, som.grid_, som.topology)
     """
     table = numbers(units, "units", finite=False)
     if not isinstance(grid, Sequence | np.ndarray) or len(grid) != 2:
@@ -149,7 +149,7 @@ def _axes(ax: Any, table: np.ndarray) -> Any:
 
 
 def _centers(shape: tuple[int, int], topology: Topology) -> np.ndarray:
-    """Where the cells lie, (u, 2): as ``places_`` of the model."""
+    """Where the cells lie, (u, 2): as ``positions_`` of the model."""
     row, column = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
     if topology == "rectangular":
         return np.column_stack([column, row]).astype(float)

@@ -1,12 +1,13 @@
-"""Truths about code books."""
+"""Lloyd's iteration on paper, what a pass sums, and codes without rows."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 
-from lowland.blocks.codebooks.kmeans import Codes, FindFarthest, FromCodes, RowSample, SumByCode, entropy_in_bits
-from lowland.kernels.kmeans import add_rows, nearest_codes, see_rows
+from lowland.blocks.codebooks.codebook import NearestCodebook
+from lowland.blocks.codebooks.kmeans import FindFarthest, SumByCode, lloyd
 
 
 def rows_and_codes(n=200, d=4, k=7, seed=0):
@@ -14,30 +15,41 @@ def rows_and_codes(n=200, d=4, k=7, seed=0):
     return rng.standard_normal((n, d)), rng.standard_normal((k, d))
 
 
-def test_the_kernels_agree_with_their_numpy_twins():
-    Y, W = rows_and_codes()
-    seen, single = np.zeros_like(Y), np.ones((len(Y), 5), dtype=np.float32)
-    see_rows(Y.astype(np.float32), np.arange(4.0), 0.5, seen, single)
-    np.testing.assert_array_equal(seen, (Y.astype(np.float32) - np.arange(4.0)) / 2)
-    np.testing.assert_array_equal(single, np.column_stack([seen, np.ones(len(Y))]).astype(np.float32))
-    squares = (W**2).sum(axis=1)
-    for dtype in (np.float32, np.float64):
-        D = (squares - 2 * Y @ W.T).astype(dtype)
-        first, unsure = nearest_codes(Y, np.ascontiguousarray(D.T), (1e-3 * squares).astype(dtype), 1e-3)
-        np.testing.assert_array_equal(first, D.argmin(axis=1))
-        low = D - 1e-3 * squares
-        low[np.arange(len(Y)), first] = np.inf
-        bound = 1e-3 * (squares[first] + 2 * (Y**2).sum(axis=1))
-        np.testing.assert_array_equal(unsure, ~(low.min(axis=1) - D.min(axis=1) > bound))
-        assert 0 < unsure.sum() < len(Y)
-    for weights in (np.empty(0), np.random.default_rng(1).random(len(Y))):
-        w = weights if len(weights) else np.ones(len(Y))
-        sums, counts = np.zeros_like(W), np.zeros(len(W))
-        error = add_rows(Y, first, weights, W, sums, counts)
-        M = (first[:, None] == np.arange(len(W))) * w[:, None]
-        np.testing.assert_allclose(sums, M.T @ Y, atol=1e-12)
-        np.testing.assert_allclose(counts, M.sum(axis=0))
-        assert error == pytest.approx((w * ((Y - W[first]) ** 2).sum(axis=1)).sum())
+def test_three_points_on_a_line():
+    """From 0 and 2: the rows 2 and 10 are nearest to 2, their mean is 6; then only 10 is nearest to it."""
+    found = lloyd(np.array([[0.0], [2.0], [10.0]]), np.array([[0.0], [2.0]]))
+    assert found.centers[:, 0].tolist() == [1, 10]
+    assert found.inertia == 2
+    assert found.outcome.trace == (
+        pytest.approx(64 / 3),
+        pytest.approx(20 / 3),
+        pytest.approx(2 / 3),
+        pytest.approx(2 / 3),
+    )
+    assert found.outcome.converged
+
+
+def test_weights_count_repetitions():
+    X, W = rows_and_codes()
+    times = np.random.default_rng(0).integers(0, 3, len(X))
+    one, other = lloyd(X, W, weights=times.astype(float)), lloyd(np.repeat(X, times, axis=0), W)
+    np.testing.assert_allclose(one.centers, other.centers, atol=1e-12)
+    assert one.inertia == pytest.approx(other.inertia)
+
+
+def test_the_codes_are_those_of_scikit_learn():
+    X, W = rows_and_codes()
+    peer = KMeans(7, init=W, n_init=1, tol=0, algorithm="lloyd").fit(X)
+    found = lloyd(X, W)
+    np.testing.assert_allclose(found.centers, peer.cluster_centers_, atol=1e-9)
+    assert found.inertia == pytest.approx(peer.inertia_)
+
+
+def test_a_code_without_rows_goes_to_the_farthest_row():
+    found = lloyd(np.array([[0.0], [1.0], [9.0]]), np.array([[0.5], [100.0]]))
+    assert sorted(found.centers[:, 0]) == [0.5, 9]
+    stopped = lloyd(np.array([[0.0], [1.0], [9.0]]), np.array([[0.5], [100.0]]), max_iter=1, tol=-1)
+    assert not stopped.outcome.converged
 
 
 @settings(max_examples=40, deadline=None)
@@ -49,7 +61,7 @@ def test_every_library_sums_the_same(seed, k, whole, far):
         X, W = np.round(X), np.round(W)
     X, W = X + far, W + far
     weights = np.random.default_rng(seed).integers(0, 3, 60).astype(float)
-    book = Codes.of(W)
+    book = NearestCodebook.of(W)
     ours, other = SumByCode(book)(X, weights), SumByCode(book)(xp.asarray(X), weights)
     np.testing.assert_array_equal(ours.counts, other.counts)
     np.testing.assert_allclose(ours.sums, other.sums, atol=1e-9)
@@ -57,59 +69,15 @@ def test_every_library_sums_the_same(seed, k, whole, far):
     assert ours.counts.sum() == weights.sum()
 
 
-@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6, 1e9])
-def test_a_code_far_from_all_others_takes_no_digits_from_these(size, library):
-    xp = pytest.importorskip(library)
-    X, W = rows_and_codes()
-    W = np.vstack([W, np.full((1, 4), size)])
-    nearest = ((X[:, None] - W) ** 2).sum(axis=2).argmin(axis=1)
-    found = [near.first for near in Codes.of(W).search(xp.asarray(X))]
-    np.testing.assert_array_equal(np.asarray(found[0]), nearest)
-
-
 def test_parts_add_up():
     X, W = rows_and_codes()
-    fold = SumByCode(Codes.of(W))
+    fold = SumByCode(NearestCodebook.of(W))
     whole, parts = fold(X), fold(X[:50]) + fold(X[50:])
     np.testing.assert_allclose(whole.sums, parts.sums)
     np.testing.assert_array_equal(whole.counts, parts.counts)
-    far, in_parts = FindFarthest(Codes.of(W), 5)(X), FindFarthest(Codes.of(W), 5)
+    far, in_parts = FindFarthest(NearestCodebook.of(W), 5)(X), FindFarthest(NearestCodebook.of(W), 5)
     joined = in_parts(X[:50]) + in_parts(X[50:])
     np.testing.assert_array_equal(far.Y, joined.Y)
     D = ((X[:, None] - W) ** 2).sum(axis=2).min(axis=1)
-    unit = Codes.of(W).frame.unit
+    unit = NearestCodebook.of(W).scaling.unit
     np.testing.assert_allclose(far.squares * unit**2, np.sort(D)[::-1][:5])
-
-
-@settings(max_examples=25, deadline=None)
-@given(k=st.integers(1, 10), seed=st.integers(0, 10**6))
-def test_a_start_takes_rows_that_differ(k, seed):
-    rng = np.random.default_rng(seed)
-    Y = rng.integers(0, 3, (40, 3)).astype(float)
-    codes = RowSample(Y, np.ones(40)).spread_codes(k, rng)
-    assert len(np.unique(codes, axis=0)) == min(k, len(np.unique(Y, axis=0)))
-    assert all((code == Y).all(axis=1).any() for code in codes)
-
-
-def test_rows_of_little_weight_are_seldom_drawn():
-    Y = np.array([[0.0], [1.0]])
-    drawn = [RowSample(Y, np.array([1e-9, 1.0])).spread_codes(1, np.random.default_rng(s))[0, 0] for s in range(50)]
-    assert drawn == [1.0] * 50
-
-
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any))
-def test_entropy_lies_between_nothing_and_the_bits_of_a_number(counts):
-    bits = entropy_in_bits(np.array(counts, dtype=float))
-    assert -1e-12 <= bits <= np.log2(len(counts)) + 1e-12
-
-
-def test_even_usage_needs_all_bits():
-    assert entropy_in_bits(np.full(8, 3.0)) == pytest.approx(3)
-
-
-def test_codes_from_numbers_and_distances():
-    codes = np.array([[1.0, 2.0], [3.0, 4.0]])
-    np.testing.assert_array_equal(FromCodes(codes, True)(np.array([[1.0], [0.0]])), codes[[1, 0]])
-    np.testing.assert_array_equal(FromCodes(codes, False)(np.array([[1.0, 0.5], [2.0, 2.0]])), codes[[1, 0]])
-    assert np.isnan(FromCodes(codes, True)(np.array([[np.nan]]))).all()

@@ -75,7 +75,7 @@ def test_the_iteration_finds_what_all_eigenpairs_say(library, dtype, few_are_man
     D = geodesics(300).astype(dtype)
     values, vectors = np.linalg.eigh(centered_squares(D.astype(float)))
     found = classical_scaling(xp.asarray(D), 4, RUN)
-    assert found.solver.name == "krylov"
+    assert found.outcome.name == "krylov"
     np.testing.assert_allclose(found.eigenvalues.leading, values[::-1][:4], rtol=1e-10)
     Z, truth = to_numpy(found.Z), vectors[:, ::-1][:, :4] * np.sqrt(values[::-1][:4])
     truth *= np.sign(np.sum(truth * Z, axis=0))
@@ -106,7 +106,7 @@ def test_a_device_works_by_products_and_finds_the_same(monkeypatch, few_are_many
     np.testing.assert_allclose(found.Z.numpy(), expected.Z, atol=1e-9)
     X = np.random.default_rng(0).standard_normal((300, 3))
     flat = classical_scaling(torch.asarray(cdist(X, X)), 2, RUN)  # the Krylov space closes after three dimensions
-    assert flat.solver.converged
+    assert flat.outcome.converged
     assert flat.eigenvalues.significant == 3
 
 
@@ -143,9 +143,9 @@ def random_distances(n, seed):
 @pytest.mark.parametrize("D", [random_distances(12, 0), random_distances(40, 1), geodesics(60)])
 def test_the_constant_is_that_of_cailliez(D):
     found = additive_constant(D, RUN)
-    assert found.converged
+    assert found.outcome.converged
     assert found.value == pytest.approx(by_cailliez(D), rel=1e-10)
-    assert np.all(np.diff(found.trace) >= 0)  # it climbs
+    assert np.all(np.diff(found.outcome.trace) >= 0)  # it climbs
 
 
 @settings(max_examples=30, deadline=None)
@@ -172,7 +172,7 @@ def test_the_constant_without_forming_matrices(monkeypatch):
     expected = additive_constant(D, RUN).value
     monkeypatch.setattr(scaling, "SMALL", 50)
     found = additive_constant(D, RUN)
-    assert found.converged
+    assert found.outcome.converged
     assert found.value == pytest.approx(expected, rel=1e-9)
 
 
@@ -200,3 +200,24 @@ def test_old_points_are_placed_where_they_were(constant):
     wide = np.hstack([np.full((80, 2), 9.0), D])
     chosen = Placement(found.weights, found.means, columns=np.arange(2, 82), constant=constant)
     np.testing.assert_array_equal(chosen(wide), place(D))
+
+
+def test_a_triangle_of_sides_3_4_and_5_on_paper():
+    """B = -½ J(D∘D)J has the trace Σ d² / n = 50 / 3, and the area 6 of the triangle gives the product of the two
+    eigenvalues: for three points it is 4 · 6² / 3 = 48.
+    """
+    D = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
+    found = classical_scaling(D, 2)
+    first, second = found.eigenvalues.leading
+    assert first + second == pytest.approx(50 / 3)
+    assert first * second == pytest.approx(48)
+    np.testing.assert_allclose(np.linalg.norm(found.Z[[0, 0, 1]] - found.Z[[1, 2, 2]], axis=1), [3, 5, 4])
+
+
+def test_distances_that_break_the_triangle_inequality_need_a_constant():
+    """1, 1 and 3 lie on a line once 1 is added to each: 2 + 2 = 4."""
+    D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
+    found = additive_constant(D)
+    assert found.value == pytest.approx(1)
+    Z = classical_scaling(D, 1, constant=found.value).Z
+    np.testing.assert_allclose(np.abs(Z[:, 0]), [2, 0, 2], atol=1e-6)

@@ -99,7 +99,9 @@ def test_sources(lowland, wine):
 
 
 def test_views(lowland, wine):
-    facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-projections", 2, "--n-null", 3)
+    facts, text = told(
+        lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-projections", 2, "--n-null", 3
+    )
     found = ll.load("m")
     assert facts["facts"] == {
         "index of projections": found.index_.tolist(),

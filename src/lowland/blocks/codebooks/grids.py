@@ -1,25 +1,25 @@
-"""Grids of units in the plane: where the units lie, which are neighbours, and maps that are smooth along the grid."""
+"""Grids of units in the plane: where the units lie, which are neighbors, and maps that are smooth along the grid."""
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from lowland.errors import ParameterError
-
 Topology = Literal["hexagonal", "rectangular"]
 Neighborhood = Literal["gaussian", "bubble"]
 
 _STRIPE = 1 << 21  # weights of the neighbourhood that are held at a time
-_REACH = {"hexagonal": 1.1, "rectangular": 1.5}  # six neighbours, or eight: those that touch at a side or a corner
+_NEIGHBOR_DISTANCE = {
+    "hexagonal": 1.1,
+    "rectangular": 1.5,
+}  # six neighbours, or eight: those that touch at a side or a corner
 
 _HEIGHT = {"hexagonal": math.sqrt(0.75), "rectangular": 1.0}
-_ACROSS = {  # directions from a unit to the middles of its cell's sides; those opposite are the same
+_CELL_NORMALS = {  # directions from a unit to the middles of its cell's sides; those opposite are the same
     "hexagonal": np.array([[1.0, 0.0], [0.5, math.sqrt(0.75)], [0.5, -math.sqrt(0.75)]]),
     "rectangular": np.array([[1.0, 0.0], [0.0, 1.0]]),
 }
@@ -39,7 +39,7 @@ class Grid:
         return self.rows * self.columns
 
     @cached_property
-    def places(self) -> np.ndarray:
+    def positions(self) -> np.ndarray:
         """Where the units lie, (u, 2): across the columns first, then across the rows; neighbours are 1 apart."""
         row, column = np.divmod(np.arange(self.units), self.columns)
         if self.topology == "rectangular":
@@ -52,14 +52,14 @@ class Grid:
         return _HEIGHT[self.topology]
 
     @property
-    def across(self) -> np.ndarray:
+    def cell_normals(self) -> np.ndarray:
         """Unit vectors across the sides of a cell, (s, 2): the cell is where none has a product beyond a half."""
-        return _ACROSS[self.topology]
+        return _CELL_NORMALS[self.topology]
 
     @property
-    def reach(self) -> float:
+    def neighbor_distance(self) -> float:
         """How far apart two units may lie and still be neighbours."""
-        return _REACH[self.topology]
+        return _NEIGHBOR_DISTANCE[self.topology]
 
     @cached_property
     def neighbors(self) -> np.ndarray:
@@ -81,13 +81,13 @@ class Grid:
 
         Least squares over the neighbours j of b, Q_j = (sum ee')⁺ e_j with e_j = z_j - z_b.
         """
-        E = self.places[self.neighbors] - self.places[:, None, :]  # (u, s, 2)
+        E = self.positions[self.neighbors] - self.positions[:, None, :]  # (u, s, 2)
         return E @ np.linalg.pinv(np.einsum("usi,usj->uij", E, E), hermitian=True)
 
     def smoothed(self, A: np.ndarray, radius: float, kind: Neighborhood) -> np.ndarray:
         """Return HA, (u, p): the sum over all units, each weighted by its nearness, a stripe of H at a time."""
         out = np.empty_like(A)
-        x, y = self.places.T
+        x, y = self.positions.T
         step = max(1, _STRIPE // self.units)
         for start in range(0, self.units, step):
             some = slice(start, start + step)
@@ -95,14 +95,14 @@ class Grid:
             out[some] = nearness(far, radius, kind) @ A
         return out
 
-    def gaps(self, units: np.ndarray) -> np.ndarray:
+    def gaps(self, prototypes: np.ndarray) -> np.ndarray:
         """Return the distance of each unit's prototype to that of each neighbour, (u, s); NaN where there is none."""
-        gaps = np.linalg.norm(units[self.neighbors] - units[:, None, :], axis=2)
+        gaps = np.linalg.norm(prototypes[self.neighbors] - prototypes[:, None, :], axis=2)
         return np.where(self.neighbors == np.arange(self.units)[:, None], np.nan, gaps)
 
-    def u_matrix(self, units: np.ndarray) -> np.ndarray:
+    def u_matrix(self, prototypes: np.ndarray) -> np.ndarray:
         """Return the mean distance of each unit's prototype to those of its neighbours, (rows, columns)."""
-        gaps = self.gaps(units)
+        gaps = self.gaps(prototypes)
         count = np.maximum(1, np.sum(~np.isnan(gaps), axis=1))
         return (np.nansum(gaps, axis=1) / count).reshape(self.rows, self.columns)
 
@@ -121,27 +121,8 @@ def _steps(topology: Topology) -> list[tuple[int, int]]:
     return [(down, across) for down in (-1, 0, 1) for across in (-1, 0, 1) if (down, across) != (0, 0)]
 
 
-def asked_grid(grid: Any, owner: str) -> tuple[int, int] | None:
-    """Return rows and columns as they were asked for: two whole numbers, or a text such as '20x20'."""
-    if grid is None:
-        return None
-    parts: Any = grid.tolist() if isinstance(grid, np.ndarray) else grid
-    if isinstance(grid, str):
-        parts = re.split(r"\s*[x×,]\s*", grid.strip().lower())
-    try:
-        sides = [float(part) for part in parts]
-    except (TypeError, ValueError):
-        sides = []
-    if len(sides) != 2 or any(not math.isfinite(side) or side != int(side) or side < 1 for side in sides):
-        raise ParameterError(
-            f"{owner}(grid={grid!r}): give rows and columns, two whole numbers of at least 1, such as (20, 30) or "
-            "'20x30'."
-        )
-    return int(sides[0]), int(sides[1])
-
-
 def usual_grid(n: int, variances: np.ndarray, topology: Topology) -> tuple[int, int]:
-    """Return rows and columns by Vesanto's rule: 5√n units, the sides as the first two principal deviations.
+    """Return rows and columns by Vesanto's rule: 5√n units, the sides as the principal standard deviations.
 
     Few rows get one unit for two of them: with more, most units would win none.
     """

@@ -29,18 +29,16 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
         known = ", ".join(repr(name) for name in (*METRICS, "precomputed"))
         raise ParameterError(
             f"There is no metric {metric!r}. Choose {known}, or give a function of two rows. One that scikit-learn has "
-            f"besides: pass sklearn.metrics.pairwise_distances(X, metric={metric!r}) and metric='precomputed'."
+            f"besides: pass sklearn.metrics.pairwise_distances(X, {metric!r}) as 'precomputed' distances."
         )
     takes = () if metric == "precomputed" else METRICS[metric].takes
     foreign = [name for name in params if name not in takes]
     if foreign:
         what = f"takes {' and '.join(takes)}" if takes else "takes no arguments"
-        raise ParameterError(f"metric_params={params!r}: the metric {metric!r} {what}, not {foreign[0]!r}.")
+        raise ParameterError(f"The metric {metric!r} {what}, not {foreign[0]!r}.")
     p = params.get("p", 2)
     if not isinstance(p, int | float | np.number) or not p > 0:
-        raise ParameterError(
-            f"metric_params={params!r}: the power p of the metric {metric!r} must be a number above 0."
-        )
+        raise ParameterError(f"The power p of the metric {metric!r}, {p!r}, must be a number above 0.")
 
 
 def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> None:
@@ -53,7 +51,7 @@ def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> No
         signature.bind(None, None, **params)
     except TypeError as error:
         raise ParameterError(
-            f"The metric {function_name(metric)} cannot be called with two rows and metric_params={params!r}: {error}."
+            f"The metric {function_name(metric)} cannot be called with two rows and the arguments {params!r}: {error}."
         ) from error
 
 
@@ -216,7 +214,7 @@ def _of_seuclidean(points: Array, V: Any = None) -> dict[str, Any]:
     if not (V > 0).all():
         raise DataError(
             f"The metric 'seuclidean' divides by the variance of each column, and that of column {int(np.argmin(V))} "
-            "is zero. Leave the column out, or give variances: metric_params={'V': ...}."
+            "is zero. Leave the column out, or give the variances V of the columns."
         )
     return {"scale": V**-0.5}
 
@@ -231,8 +229,7 @@ def _of_mahalanobis(points: Array, VI: Any = None) -> dict[str, Any]:
     if not values[0] > d * np.finfo(np.float64).eps * values[-1]:
         raise DataError(
             "The metric 'mahalanobis' wants the inverse of the covariance of the columns, which has none: some columns "
-            "follow from others, or there are too few rows. Give an inverse, such as "
-            "metric_params={'VI': np.linalg.pinv(np.cov(X.T))}."
+            "follow from others, or there are too few rows. Give an inverse VI, such as np.linalg.pinv(np.cov(X.T))."
         )
     return {"root": vectors / np.sqrt(values)}
 
@@ -241,7 +238,7 @@ def _for_columns(values: Any, points: Array, name: str) -> np.ndarray:
     given = np.asarray(to_numpy(values) if hasattr(values, "__dlpack__") else values, dtype=np.float64)
     if given.shape != (points.shape[1],) or not (given >= 0).all():
         raise ParameterError(
-            f"metric_params: {name} has shape {given.shape}. It must hold a number for each of the {points.shape[1]} "
+            f"The metric's {name} has shape {given.shape}. It must hold a number for each of the {points.shape[1]} "
             "columns, none negative."
         )
     return given
@@ -250,9 +247,9 @@ def _for_columns(values: Any, points: Array, name: str) -> np.ndarray:
 def _square(VI: Any, d: int) -> np.ndarray:
     given = np.asarray(to_numpy(VI) if hasattr(VI, "__dlpack__") else VI, dtype=np.float64)
     if given.shape != (d, d) or not np.allclose(given, given.T):
-        raise ParameterError(f"metric_params: VI has shape {given.shape}. It must be symmetric, {d} x {d}.")
+        raise ParameterError(f"The metric's VI has shape {given.shape}. It must be symmetric, {d} x {d}.")
     if np.linalg.eigvalsh(given)[0] < -1e-10 * np.abs(given).max():
-        raise ParameterError("metric_params: VI has negative eigenvalues, so it is the inverse of no covariance.")
+        raise ParameterError("The metric's VI has negative eigenvalues, so it is the inverse of no covariance.")
     return given
 
 

@@ -16,12 +16,12 @@ from lowland.blocks.distances.metrics import (
 )
 from lowland.blocks.statistics.rescaling import largest_of, unit_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows
-from lowland.errors import DataError, DataWarning, warn
+from lowland.errors import DataError
 from lowland.run.run import Run, all_finite
 
 _PORTION = 1 << 18  # distances measured at a time on the host, where all are kept
 _HAIR = 1e4  # times the rounding of the largest distance: what below it is negative or unequal was meant to be right
-_MISSING = "is missing (NaN): MDS takes missing distances, this method does not"
+_MISSING = "is missing (NaN): scaling by stress takes missing distances, this method does not"
 _NEGATIVE = "is negative: no distance is. Pass distances, not similarities or a kernel"
 _TILE = 256  # rows and columns of a matrix that are compared with their mirror image at a time
 
@@ -81,16 +81,6 @@ class DistancesTo:
 def _shown(row: np.ndarray) -> str:
     few = ", ".join(f"{value:.4g}" for value in row[:4])
     return f"[{few}, …]" if len(row) > 4 else f"[{few}]"
-
-
-def own_array(rows: Rows, X: Array) -> Array:
-    """Return X, what ``rows.to_array()`` gave, or a copy where it is the caller's own array.
-
-    A model keeps it to measure new rows against; the caller may write to his.
-    """
-    if isinstance(rows, ArrayRows) and X.dtype == rows.X.dtype:
-        return xp_of(X).asarray(X, copy=True)
-    return X
 
 
 def distance_matrix(
@@ -235,23 +225,10 @@ def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray 
     return xp.where(D < 0, xp.zeros_like(D), D)
 
 
-def warn_of_a_matrix(X: Array, owner: str) -> None:
-    """Warn where rows look like a matrix of distances."""
+def looks_like_distances(X: Array) -> bool:
+    """Whether rows are symmetric with a diagonal of zeros, as a matrix of distances is."""
     n, d = X.shape
     if n != d or n < 3:
-        return
+        return False
     A = to_numpy(X)
-    if np.all(np.diagonal(A) == 0) and np.array_equal(A, A.T):
-        warn(
-            f"The rows given to {owner} look like a matrix of distances: symmetric with a diagonal of zeros. They are "
-            "taken as rows; pass metric='precomputed' if they are distances.",
-            DataWarning,
-        )
-
-
-def warn_of_one_point(owner: str) -> None:
-    """Warn where all points are one."""
-    warn(
-        f"All points given to {owner} coincide: every distance is zero, and so are all coordinates. Check the data.",
-        DataWarning,
-    )
+    return bool(np.all(np.diagonal(A) == 0) and np.array_equal(A, A.T))

@@ -1,4 +1,4 @@
-"""Rows on their way into a network: in standard units, some held out, the rest in shuffled batches.
+"""Mini-batches: rows in standard units, some held out for validation, the rest shuffled.
 
 Which rows are held out, and which make a batch, depends on the seed and the shape alone: a file, chunks or an array
 give the same batches.
@@ -7,7 +7,7 @@ give the same batches.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -17,6 +17,7 @@ from lowland.arrays.engines import Engine
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.statistics.moments import ColumnMoments
+from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.run.run import Run
 
@@ -30,48 +31,35 @@ def double_moments(X: Array) -> ColumnMoments:
     return ColumnMoments.of(as_double(X))
 
 
-@dataclass(frozen=True)
-class InputScaling:
-    """Standard units: rows about their centre, divided by one number, so that the mean square of all values is one.
+def rounded_scaling(columns: ColumnMoments) -> UniformScaling:
+    """Return the scaling to standard units: rows about their center, the mean square of all values about one.
 
-    Both are rounded to four digits. The network makes up for it, and other chunks, whose sums differ in the last
-    digit, are trained on the same bits.
+    Center and unit are rounded to four digits. The network makes up for it, and other chunks, whose sums differ in the
+    last digit, are trained on the same bits.
     """
-
-    center: np.ndarray  # (d,)
-    unit: float
-
-    @classmethod
-    def of(cls, columns: ColumnMoments) -> Self:
-        """Choose it from the moments of the columns."""
-        mean, squares = to_numpy(columns.mean), to_numpy(columns.variances) * (columns.n - 1) / columns.n
-        deviation = math.sqrt(float(squares.mean()))  # zero too where values are too small to be squared
-        grain = 2.0 ** math.floor(math.log2(deviation)) * _COARSE if deviation > 0 else 1.0
-        center = np.round(mean / grain) * grain if deviation > 0 else mean
-        return cls(center, round(deviation / grain) * grain or 1.0)
-
-    def seen(self, X: Array) -> Array:
-        """Return a slab in standard units, in float64."""
-        Y = as_double(X)
-        return (Y - like(self.center, Y)[None, :]) / self.unit
+    mean, squares = to_numpy(columns.mean), to_numpy(columns.variances) * (columns.n - 1) / columns.n
+    deviation = math.sqrt(float(squares.mean()))  # zero too where values are too small to be squared
+    grain = 2.0 ** math.floor(math.log2(deviation)) * _COARSE if deviation > 0 else 1.0
+    center = np.round(mean / grain) * grain if deviation > 0 else mean
+    return UniformScaling(center, round(deviation / grain) * grain or 1.0)
 
 
 @dataclass(frozen=True)
-class InFrame:
-    """The same in the precision of the training; an object, so that it can travel to a worker."""
+class _ScaledAs:
+    """A scaling in the precision of the training; an object, so that it can travel to a worker."""
 
-    frame: InputScaling
+    scaling: UniformScaling
     dtype: str
 
     def __call__(self, X: Array) -> Array:
         """Map one slab."""
-        Y = self.frame.seen(X)
+        Y = self.scaling.apply(X)
         xp = xp_of(Y)
         return xp.astype(Y, getattr(xp, self.dtype), copy=False)
 
 
 @dataclass(frozen=True)
-class Extremes:
+class ValueRange:
     """The least and the largest value of all. Parts of it add up."""
 
     low: float
@@ -94,96 +82,86 @@ class Extremes:
 
 @dataclass(frozen=True)
 class Noise:
-    """What is done to rows before the network sees them: it learns to undo it (Vincent et al. 2010)."""
+    """Corruption of the rows that a denoising network learns to undo (Vincent et al. 2010)."""
 
     kind: Literal["gaussian", "masking"]
-    level: float  # gaussian: deviation, in standard units; masking: share of the values
+    level: float  # gaussian: standard deviation, in standard units; masking: fraction of the values
 
-    def on(self, Y: Array, rng: np.random.Generator) -> Array:
+    def corrupted(self, Y: Array, rng: np.random.Generator) -> Array:
         """Return the rows with noise, drawn on the host so that a seed means the same on every device."""
         if self.kind == "gaussian":
             return Y + like(self.level * rng.standard_normal(tuple(Y.shape), dtype=np.float32), Y)
         return Y * like((rng.random(tuple(Y.shape), dtype=np.float32) >= self.level).astype(np.float32), Y)
 
 
-def choose_held(n: int, share: float, most: int, rng: np.random.Generator) -> np.ndarray:
+def choose_validation_rows(n: int, fraction: float, most: int, rng: np.random.Generator) -> np.ndarray:
     """Return which of n rows are held out, ascending; at least five, but no more than a fifth of few rows."""
-    count = min(max(int(share * n), min(_FEW, n // 5)), most) if share > 0 else 0
+    count = min(max(int(fraction * n), min(_FEW, n // 5)), most) if fraction > 0 else 0
     if count < 2:
         return np.empty(0, dtype=np.int64)
     return np.sort(rng.choice(n, count, replace=False, shuffle=False))
 
 
 @dataclass(frozen=True)
-class Feed:
+class MiniBatches:
     """The rows to train with, a batch at a time, and those held out."""
 
     rows: Rows
     run: Run
     n: int  # rows, those held out included
-    frame: InputScaling
+    scaling: UniformScaling
     engine: Engine
-    held: np.ndarray  # which rows are held out, ascending
+    validation: np.ndarray  # which rows are held out, ascending
     size: int  # rows in a batch, about
 
     @property
-    def count(self) -> int:
+    def n_training(self) -> int:
         """How many rows are trained with."""
-        return self.n - len(self.held)
+        return self.n - len(self.validation)
 
     @property
     def window(self) -> int:
         """How many rows are shuffled among each other; windows are about even, as batches are."""
-        windows = math.ceil(self.count / max(self.size, WINDOW_BYTES // (4 * self.rows.d)))
-        return math.ceil(self.count / windows)
+        windows = math.ceil(self.n_training / max(self.size, WINDOW_BYTES // (4 * self.rows.d)))
+        return math.ceil(self.n_training / windows)
 
     @property
-    def steps(self) -> int:
+    def steps_per_epoch(self) -> int:
         """Batches in an epoch."""
-        whole, rest = divmod(self.count, self.window)
+        whole, rest = divmod(self.n_training, self.window)
         return whole * _cuts(self.window, self.size) + (_cuts(rest, self.size) if rest else 0)
 
-    def held_rows(self) -> Array | None:
+    def validation_rows(self) -> Array | None:
         """Return the rows held out, (v, d); None if there are none."""
-        if not len(self.held):
+        if not len(self.validation):
             return None
         parts = [V for _, V in self._read() if V is not None]
-        return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
+        return _joined(parts)
 
-    def all_rows(self) -> Array:
+    def training_rows(self) -> Array:
         """Return the rows to train with, (n - v, d)."""
-        Y = self.engine.empty((self.count, self.rows.d))
+        Y = self.engine.empty((self.n_training, self.rows.d))
         start = 0
         for part, _ in self._read():
             Y[start : start + part.shape[0], :] = part
             start += part.shape[0]
         return Y
 
-    def parts(self, whole: Array | None) -> Iterator[Array]:
-        """Yield all rows to train with once, in their order; ``whole``: what ``all_rows`` gave."""
+    def training_slabs(self, whole: Array | None) -> Iterator[Array]:
+        """Yield all rows to train with once, in their order; ``whole``: what ``training_rows`` gave."""
         yield from (Y for Y, _ in self._read()) if whole is None else (whole,)
 
-    def batches(self, rng: np.random.Generator, whole: Array | None) -> Iterator[Array]:
-        """Yield all rows once, shuffled window by window; ``whole``: what ``all_rows`` gave, else they are read again.
+    def epoch(self, rng: np.random.Generator, whole: Array | None) -> Iterator[Array]:
+        """Yield all rows once, shuffled window by window; ``whole``: what ``training_rows`` gave; None: read again.
 
         A window is cut into batches as even as can be: a last one of few rows would pull as hard as the others.
         """
         if whole is not None:
-            for start in range(0, self.count, self.window):
+            for start in range(0, self.n_training, self.window):
                 yield from self._cut(whole[start : start + self.window, :], rng)
             return
-        Y, filled = self.engine.empty((self.window, self.rows.d)), 0
-        for part, _ in self._read():
-            start = 0
-            while start < part.shape[0]:
-                stop = min(start + self.window - filled, part.shape[0])
-                Y[filled : filled + stop - start, :] = part[start:stop, :]
-                filled, start = filled + stop - start, stop
-                if filled == self.window:
-                    yield from self._cut(Y, rng)
-                    filled = 0
-        if filled:
-            yield from self._cut(Y[:filled, :], rng)
+        for Y in windows((Y for Y, _ in self._read()), self.window):
+            yield from self._cut(Y, rng)
 
     def _cut(self, Y: Array, rng: np.random.Generator) -> Iterator[Array]:
         xp, m = xp_of(Y), Y.shape[0]
@@ -195,15 +173,36 @@ class Feed:
     def _read(self) -> Iterator[tuple[Array, Array | None]]:
         """Yield slab by slab the rows to train with and those held out, where the engine works."""
         start = 0
-        for X in self.run.map_rows(InFrame(self.frame, self.engine.dtype), self.rows, name="one epoch"):
+        for X in self.run.map_rows(_ScaledAs(self.scaling, self.engine.dtype), self.rows, name="one epoch"):
             Y = self.engine.array(X)
-            here = self.held[slice(*np.searchsorted(self.held, [start, start + Y.shape[0]]))] - start
+            here = self.validation[slice(*np.searchsorted(self.validation, [start, start + Y.shape[0]]))] - start
             start += Y.shape[0]
             if len(here):
                 rest = np.delete(np.arange(Y.shape[0]), here)
                 yield _taken(Y, rest), _taken(Y, here)
             else:
                 yield Y, None
+
+
+def windows(slabs: Iterable[Array], size: int) -> Iterator[Array]:
+    """Yield the rows of slabs ``size`` at a time, in order; the last window holds what is left."""
+    held: list[Array] = []
+    count = 0
+    for X in slabs:
+        start = 0
+        while start < X.shape[0]:
+            part = X[start : min(start + size - count, X.shape[0]), :]
+            held.append(part)
+            start, count = start + part.shape[0], count + part.shape[0]
+            if count == size:
+                yield _joined(held)
+                held, count = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)
 
 
 def _cuts(m: int, size: int) -> int:

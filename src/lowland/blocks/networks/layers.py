@@ -1,4 +1,4 @@
-"""Networks of layers h -> bend(hW + b), as plain arrays: what comes out of them, what they lose, and their gradient.
+"""Networks of layers h -> activation(hW + b), as plain arrays: their output, their loss, and its gradient.
 
 All weights lie one after the other in one vector θ, so that a descent need not know of layers. One code serves numpy
 and torch: the gradient is written out (Rumelhart, Hinton and Williams 1986, doi:10.1038/323533a0).
@@ -17,15 +17,14 @@ import numpy as np
 from lowland.arrays.linalg import product_into
 from lowland.arrays.namespace import Array, like, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.networks.batches import InputScaling
 from lowland.blocks.spectra.operators import centered_product
-from lowland.errors import ParameterError
+from lowland.blocks.statistics.uniform_scaling import UniformScaling
 
-Bend = Literal["relu", "elu", "silu", "tanh", "logistic", "identity"]
+Activation = Literal["relu", "elu", "silu", "tanh", "logistic", "identity"]
 Layer = tuple[Array, Array]  # weights (in, out) and biases (out,)
 
 
-# --- bends ------------------------------------------------------------------------------------------------------------
+# --- activations ------------------------------------------------------------------------------------------------------
 
 
 def _logistic(a: Array) -> Array:
@@ -42,7 +41,9 @@ def _where_positive(h: Array, below: Array) -> Array:
     return xp.where(h > 0, xp.ones_like(h), below)
 
 
-_BENDS: dict[str, tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]] = {  # of a; of a and the result h
+_ACTIVATIONS: dict[
+    str, tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]
+] = {  # of a; of a and the result h
     "relu": (lambda a: xp_of(a).clip(a, 0.0, None), lambda a, h: xp_of(h).astype(h > 0, h.dtype)),
     "elu": (
         lambda a: xp_of(a).where(a > 0, a, xp_of(a).expm1(xp_of(a).clip(a, None, 0.0))),
@@ -52,35 +53,42 @@ _BENDS: dict[str, tuple[Callable[[Array], Array], Callable[[Array, Array], Array
     "tanh": (lambda a: xp_of(a).tanh(a), lambda a, h: 1 - h * h),
     "logistic": (_logistic, lambda a, h: h * (1 - h)),
 }
-_GAINS = {"relu": 2.0, "elu": 1.5, "silu": 2.0}  # variance a bend takes away, to be given back by the weights
+_GAINS = {"relu": 2.0, "elu": 1.5, "silu": 2.0}  # variance an activation takes away, to be given back by the weights
 
 
-def bent(a: Array, bend: Bend) -> Array:
+def activate(a: Array, activation: Activation) -> Array:
     """Return what a layer makes of its sums."""
-    return a if bend == "identity" else _BENDS[bend][0](a)
+    return a if activation == "identity" else _ACTIVATIONS[activation][0](a)
 
 
-def slope(a: Array, h: Array, bend: Bend) -> Array:
-    """Return the derivative of the bend, where it gave h for a."""
-    return xp_of(a).ones_like(a) if bend == "identity" else _BENDS[bend][1](a, h)
+def activation_slope(a: Array, h: Array, activation: Activation) -> Array:
+    """Return the derivative of the activation, where it gave h for a."""
+    return xp_of(a).ones_like(a) if activation == "identity" else _ACTIVATIONS[activation][1](a, h)
 
 
 # --- the shape of a network -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Net:
-    """An encoder and a decoder: how wide each layer is, and how it bends."""
+class Network:
+    """An encoder and a decoder: the width and the activation of each layer."""
 
     widths: tuple[int, ...]  # d, those of the encoder, k, those of the decoder, d
-    bends: tuple[Bend, ...]  # one a layer
+    activations: tuple[Activation, ...]  # one per layer
     code: int  # after so many layers the code comes out
 
     @classmethod
-    def of(cls, d: int, coding: Sequence[int], k: int, decoding: Sequence[int], bends: tuple[Bend, Bend, Bend]) -> Net:
-        """Put one together; ``bends`` are those of the hidden layers, of the code and of what comes out."""
-        hidden, at_code, at_end = bends
-        kinds = (*[hidden] * len(coding), at_code, *[hidden] * len(decoding), at_end)
+    def of(
+        cls,
+        d: int,
+        coding: Sequence[int],
+        k: int,
+        decoding: Sequence[int],
+        activations: tuple[Activation, Activation, Activation],
+    ) -> Network:
+        """Put one together; ``activations`` are those of the hidden layers, of the code and of the output."""
+        hidden, at_code, at_output = activations
+        kinds = (*[hidden] * len(coding), at_code, *[hidden] * len(decoding), at_output)
         return cls((d, *coding, k, *decoding, d), kinds, len(coding) + 1)
 
     @property
@@ -100,40 +108,25 @@ class Net:
     def start(self, rng: np.random.Generator) -> np.ndarray:
         """Return random weights that keep the size of what goes through (He et al. 2015), and biases of zero."""
         theta = np.zeros(self.size)
-        inner = ("identity", *self.bends[:-1])  # a layer makes up for the bend before it
+        inner = ("identity", *self.activations[:-1])  # a layer makes up for the activation before it
         for (W, _), before in zip(self.layers(theta), inner, strict=True):
             W[...] = rng.standard_normal(W.shape) * math.sqrt(_GAINS.get(before, 1.0) / W.shape[0])
         return theta
 
 
-def widths_of(asked: Any, d: int, owner: str, name: str) -> tuple[int, ...]:
-    """Return the widths of hidden layers as asked for: one number or several; None: one, of twice the columns."""
-    if asked is None:
-        return (min(512, max(16, 2 * d)),)
-    parts = list(asked) if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str) else [asked]
-    if any(isinstance(part, bool) or not isinstance(part, int | float | np.number) for part in parts) or any(
-        not math.isfinite(part) or part != int(part) or part < 1 for part in parts
-    ):
-        raise ParameterError(
-            f"{owner}({name}={asked!r}): give the widths of the hidden layers, whole numbers of at least 1, such as "
-            "(512, 256), () for none, or None."
-        )
-    return tuple(int(part) for part in parts)
-
-
-# --- what is lost -----------------------------------------------------------------------------------------------------
+# --- the loss ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Sparsity:
-    """A price on codes: for their size, or for units that answer too often."""
+    """A penalty on codes: on their size, or on units that are active too often."""
 
     kind: Literal["l1", "kl"]
     weight: float
-    target: float  # kl: the share of the rows a unit should answer
+    target: float  # kl: the fraction of the rows at which a unit should be active
 
-    def price(self, Z: Array, D: Array) -> tuple[Array, Array, Array | None]:
-        """Return the price of codes (m, k) that go on through D (k, h), and its gradient in both.
+    def penalty(self, Z: Array, D: Array) -> tuple[Array, Array, Array | None]:
+        """Return the penalty of codes (m, k) that go on through D (k, h), and its gradient in both.
 
         l1 counts |z_j| times the length of the row of D it is multiplied with: codes could else shrink, and D grow,
         without end. kl is Σ_j KL(target ‖ mean of unit j).
@@ -147,97 +140,98 @@ class Sparsity:
             return scale * xp.sum(sizes * lengths), towards, scale * (sizes / lengths)[:, None] * D
         p, scale = self.target, self.weight / k
         q = xp.clip(xp.mean(Z, axis=0), 1e-6, 1 - 1e-6)  # (k,)
-        price = xp.sum(p * (math.log(p) - xp.log(q)) + (1 - p) * (math.log(1 - p) - xp.log(1 - q)))
-        return scale * price, xp.ones_like(Z) * ((scale / m) * ((1 - p) / (1 - q) - p / q))[None, :], None
+        divergence = xp.sum(p * (math.log(p) - xp.log(q)) + (1 - p) * (math.log(1 - p) - xp.log(1 - q)))
+        return scale * divergence, xp.ones_like(Z) * ((scale / m) * ((1 - p) / (1 - q) - p / q))[None, :], None
 
 
 @dataclass(frozen=True)
 class NetworkLoss:
-    """The mean squared error of rows that went through the net, as a share of their variance, and the price of codes.
+    """The mean squared error of reconstructed rows, as a fraction of their variance, and the sparsity penalty.
 
-    Rows are in standard units: about their centre, of mean square one. What comes out is stretched and moved into them.
+    Rows are in standard units: about their center, of mean square one. The output is scaled and shifted into them.
     """
 
-    net: Net
-    stretch: float = 1.0
-    offset: Array | None = None  # (d,)
+    net: Network
+    output_scale: float = 1.0
+    output_offset: Array | None = None  # (d,)
     sparsity: Sparsity | None = None
 
-    def within(self, low: float, high: float, frame: InputScaling) -> NetworkLoss:
-        """Return the same for a last layer that bends, its results stretched from the least value to the largest."""
-        span = (high - low) / frame.unit or 1.0
-        offset = (low - frame.center) / frame.unit  # (d,)
-        match self.net.bends[-1]:
+    def with_range(self, low: float, high: float, scaling: UniformScaling) -> NetworkLoss:
+        """Return the same with the output of a bounded activation scaled from the least value to the largest."""
+        span = (high - low) / scaling.unit or 1.0
+        offset = (low - scaling.shift) / scaling.unit  # (d,)
+        match self.net.activations[-1]:
             case "logistic":
-                return replace(self, stretch=span, offset=offset)
+                return replace(self, output_scale=span, output_offset=offset)
             case "tanh":
-                return replace(self, stretch=span / 2, offset=offset + span / 2)
-            case _:  # the last has no largest value
-                return replace(self, offset=offset)
+                return replace(self, output_scale=span / 2, output_offset=offset + span / 2)
+            case _:  # it has no largest value
+                return replace(self, output_offset=offset)
 
     def value(self, theta: Array, Y: Array) -> Array:
         """Return the loss of these rows, a number in their library."""
-        _, hs = self._through(theta, Y)
-        return self._lost(theta, hs, Y)[0]
+        _, hs = self._forward(theta, Y)
+        return self._loss(theta, hs, Y)[0]
 
     def gradient(self, theta: Array, Y: Array, seen: Array | None = None, out: Array | None = None) -> tuple[Any, Any]:
         """Return the loss and its gradient, written into ``out``; ``seen``: what the net is shown in place of Y."""
         xp, net = xp_of(theta), self.net
         out = xp.empty_like(theta) if out is None else out
         layers, slopes = net.layers(theta), net.layers(out)
-        sums, hs = self._through(theta, Y if seen is None else seen)
-        value, E, priced = self._lost(theta, hs, Y)
-        delta = E * (2 * self.stretch / (Y.shape[0] * Y.shape[1]))  # (m, d) with respect to what came out
+        sums, hs = self._forward(theta, Y if seen is None else seen)
+        value, E, penalty = self._loss(theta, hs, Y)
+        delta = E * (2 * self.output_scale / (Y.shape[0] * Y.shape[1]))  # (m, d) with respect to what came out
         for i in reversed(range(len(layers))):
-            if net.bends[i] != "identity":
-                delta = delta * slope(sums[i], hs[i + 1], net.bends[i])
+            if net.activations[i] != "identity":
+                delta = delta * activation_slope(sums[i], hs[i + 1], net.activations[i])
             gW, gb = slopes[i]
             product_into(hs[i].T, delta, gW)
             gb[...] = xp.sum(delta, axis=0)
             if i > 0:
                 delta = delta @ layers[i][0].T
-            if i == net.code and priced is not None:
-                delta = delta + priced[0]
-                if priced[1] is not None:
-                    gW += priced[1]
+            if i == net.code and penalty is not None:
+                delta = delta + penalty[0]
+                if penalty[1] is not None:
+                    gW += penalty[1]
         return value, out
 
-    def _through(self, theta: Array, X: Array) -> tuple[list[Array], list[Array]]:
+    def _forward(self, theta: Array, X: Array) -> tuple[list[Array], list[Array]]:
         """Sums and results of all layers, the rows before them."""
         sums, hs = [], [X]
-        for (W, b), bend in zip(self.net.layers(theta), self.net.bends, strict=True):
+        for (W, b), activation in zip(self.net.layers(theta), self.net.activations, strict=True):
             a = hs[-1] @ W
             a += b
             sums.append(a)
-            hs.append(bent(a, bend))
+            hs.append(activate(a, activation))
         return sums, hs
 
-    def _lost(self, theta: Array, hs: list[Array], Y: Array) -> tuple[Array, Array, tuple[Array, Array | None] | None]:
-        """The loss, what came out less the rows, and the gradient of the price of codes."""
+    def _loss(self, theta: Array, hs: list[Array], Y: Array) -> tuple[Array, Array, tuple[Array, Array | None] | None]:
+        """The loss, the output less the rows, and the gradient of the sparsity penalty."""
         out = hs[-1]
-        if self.stretch != 1 or self.offset is not None:
-            out = self.stretch * out + (0.0 if self.offset is None else like(self.offset, out)[None, :])
+        if self.output_scale != 1 or self.output_offset is not None:
+            offset = 0.0 if self.output_offset is None else like(self.output_offset, out)[None, :]
+            out = self.output_scale * out + offset
         E = out - Y
         value = xp_of(Y).sum(E * E) / (Y.shape[0] * Y.shape[1])
         if self.sparsity is None:
             return value, E, None
         D = self.net.layers(theta)[self.net.code][0]
-        price, to_codes, to_weights = self.sparsity.price(hs[self.net.code], D)
-        return value + price, E, (to_codes, to_weights)
+        penalty, to_codes, to_weights = self.sparsity.penalty(hs[self.net.code], D)
+        return value + penalty, E, (to_codes, to_weights)
 
 
 # --- maps of rows -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Passage:
-    """x -> stretch · layers((x - shift) / unit) + offset; an object, so that it can travel to a worker."""
+class FeedForward:
+    """x -> scale · layers((x - shift) / unit) + offset; an object, so that it can travel to a worker."""
 
     layers: tuple[Layer, ...]
-    bends: tuple[Bend, ...]
+    activations: tuple[Activation, ...]
     shift: Array | None = None  # (d,)
     unit: float = 1.0
-    stretch: float = 1.0
+    scale: float = 1.0
     offset: Array | None = None  # (d,)
 
     @property
@@ -248,21 +242,21 @@ class Passage:
     def __call__(self, X: Array) -> Array:
         """Map one slab, in its library and precision."""
         h = X
-        for i, ((W, b), bend) in enumerate(zip(self.layers, self.bends, strict=True)):
+        for i, ((W, b), activation) in enumerate(zip(self.layers, self.activations, strict=True)):
             V = like(W / self.unit if i == 0 and self.unit != 1 else W, X)
             a = centered_product(X, self.shift, V) if i == 0 else h @ V
-            h = bent(a + like(b, X)[None, :], bend)
-        if self.stretch != 1:
-            h = self.stretch * h
+            h = activate(a + like(b, X)[None, :], activation)
+        if self.scale != 1:
+            h = self.scale * h
         return h if self.offset is None else h + like(self.offset, h)[None, :]
 
 
 @dataclass(frozen=True)
-class NetworkErrors:
+class ReconstructionErrors:
     """|x - x̂|² of each row of a slab, (m, 1), x̂ being what comes back from its code."""
 
-    encode: Passage
-    decode: Passage
+    encode: FeedForward
+    decode: FeedForward
 
     def __call__(self, X: Array) -> Array:
         """Measure one slab, in float64: float32 would measure rounding, and its squares end at 1e38 and at 1e-45."""

@@ -10,12 +10,12 @@ from typing import Protocol
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.errors import ParameterError
+from lowland.blocks.optimize.outcome import Divergence, Outcome
 from lowland.run.run import Run
 
 
 class Objective(Protocol):
-    """What is minimised."""
+    """What is minimized."""
 
     def __call__(self, theta: Array) -> float:
         """Return the loss."""
@@ -25,7 +25,7 @@ class Objective(Protocol):
         """Return its gradient."""
         ...
 
-    def faintest(self, theta: Array) -> float:
+    def least_curvature(self, theta: Array) -> float:
         """Return the least curvature that matters here: beside it a gradient is small or not."""
         ...
 
@@ -38,23 +38,18 @@ class MeanObjective(Objective, Protocol):
         ...
 
 
-_NOISE = 64 * float(np.finfo(np.float64).eps)  # of a gradient, as a share of the largest curvature
-_ROUNDING = 1e-13  # share of the first loss by which rounding may let the loss grow
+_NOISE = 64 * float(np.finfo(np.float64).eps)  # of a gradient, as a fraction of the largest curvature
+_FLAT = "the gradient vanished"
+_ROUNDING = 1e-13  # fraction of the first loss by which rounding may let the loss grow
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent ended and how it went."""
+    """Where a descent ended, the length of its last step per unit of gradient, and how it went."""
 
     theta: Array
-    trace: tuple[float, ...]  # the loss at the start and after each iteration
-    converged: bool
-    step: float  # the length of the last step, per unit of gradient
-
-    @property
-    def iterations(self) -> int:
-        """How many there were."""
-        return len(self.trace) - 1
+    step: float
+    outcome: Outcome  # the trace holds the loss at the start and after each iteration
 
 
 @dataclass(frozen=True)
@@ -62,64 +57,62 @@ class StepSize:
     """How far to go at a time, and until when."""
 
     step: float
-    asked: float | None  # the step a user gave, in units of the rows: never halved, and a loss that grows is told
-    tol: float  # the norm of the gradient at which the descent has arrived, as a share of the curvature
-    largest: float  # the largest curvature
-    most: int  # iterations
+    tol: float  # the norm of the gradient at which the descent has converged, as a fraction of the curvature
+    largest_curvature: float
+    max_iter: int
+    fixed: bool = False  # whether the step is never halved, and a loss that grows is an error
 
-    def arrived(self, slope: float, theta: Array, loss: Objective) -> bool:
+    def converged(self, norm: float, theta: Array, loss: Objective) -> bool:
         """Whether the gradient is small, also for what curves least: on a plateau it is small for the rest only."""
-        if slope > self.tol * self.largest:
+        if norm > self.tol * self.largest_curvature:
             return False
-        return slope <= max(self.tol * loss.faintest(theta), _NOISE * self.largest)
+        return norm <= max(self.tol * loss.least_curvature(theta), _NOISE * self.largest_curvature)
 
-    def shorter(self, step: float, before: float, after: float) -> float:
-        """Return half the step where the loss has grown, or tell."""
-        if self.asked is not None:
-            raise ParameterError(
-                f"learning_rate={self.asked:g}: the loss grew from {before:.3g} to {after:.3g} of the variance. "
-                "Choose a smaller learning_rate, or 'auto'."
-            )
+    def shortened(self, step: float, before: float, after: float) -> float:
+        """Return half the step where the loss has grown, or refuse to go on with a fixed one."""
+        if self.fixed:
+            raise Divergence(f"the loss grew from {before:.3g} to {after:.3g}")
         return step / 2
 
 
-def descend(theta: Array, loss: Objective, pace: StepSize, run: Run) -> Descent:
-    """Minimise by Nesterov's accelerated gradients (1983), starting the momentum anew where it points uphill.
+def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run) -> Descent:
+    """Minimize by Nesterov's accelerated gradients (1983), starting the momentum anew where it points uphill.
 
     The restart is that of O'Donoghue and Candès (2015, doi:10.1007/s10208-013-9150-3). A step that would raise the loss
     is not taken, so the trace falls.
     """
     xp = xp_of(theta)
-    step, momentum = pace.step, 1.0
+    step, momentum = step_size.step, 1.0
     trace, ahead = [loss(theta)], theta
     slack = _ROUNDING * trace[0]
     with np.errstate(over="ignore", invalid="ignore"):
-        for _ in run.iterate("descending", pace.most):
+        for _ in run.iterate("descending", step_size.max_iter):
             g = loss.gradient(ahead)
             new = ahead - step * g
             value = loss(new)
             if not value <= trace[-1] + slack:
                 # a step of at most 1/curvature gains half of step |g|² on where it starts; else momentum is to blame
                 if not value <= loss(ahead) - step * float(xp.sum(g * g)) / 4:
-                    step = pace.shorter(step, trace[-1], value)
+                    step = step_size.shortened(step, trace[-1], value)
                 ahead, momentum = theta, 1.0
                 trace.append(trace[-1])
                 continue
             move, theta = new - theta, new
             trace.append(min(value, trace[-1]))
-            if pace.arrived(float(xp.linalg.vector_norm(g)), theta, loss):
-                return Descent(theta, tuple(trace), True, step)
+            if step_size.converged(float(xp.linalg.vector_norm(g)), theta, loss):
+                return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, _FLAT))
             uphill = float(xp.sum(g * move)) > 0
             longer = 1.0 if uphill else (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             ahead = theta if uphill else theta + ((momentum - 1) / longer) * move
             momentum = longer
-    return Descent(theta, tuple(trace), False, step)
+    why = f"{step_size.max_iter} iterations were done"
+    return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, why, converged=False))
 
 
 def descend_by_batches(
-    theta: Array, loss: MeanObjective, batches: Callable[[], Iterator[Array]], size: int, pace: StepSize, run: Run
+    theta: Array, loss: MeanObjective, batches: Callable[[], Iterator[Array]], size: int, step_size: StepSize, run: Run
 ) -> Descent:
-    """Minimise a mean over rows by stochastic gradients of reduced variance, an epoch an iteration.
+    """Minimize a mean over rows by stochastic gradients of reduced variance, an epoch an iteration.
 
     A batch's gradient is corrected by what the same batch says at the anchor, where the gradient of all rows is known:
     g = g_batch(θ) - g_batch(anchor) + g_all(anchor). Its noise vanishes as both approach the minimum, so a constant
@@ -127,20 +120,21 @@ def descend_by_batches(
     anew, ``size`` at a time; a last batch of fewer makes a shorter step. An epoch that raised the loss is undone.
     """
     xp = xp_of(theta)
-    step = pace.step
+    step = step_size.step
     trace = [loss(theta)]
     slack = _ROUNDING * trace[0]
     with np.errstate(over="ignore", invalid="ignore"):
-        for _ in run.iterate("descending by epochs", pace.most):
+        for _ in run.iterate("descending by epochs", step_size.max_iter):
             anchor, g_all = theta, loss.gradient(theta)
-            if pace.arrived(float(xp.linalg.vector_norm(g_all)), theta, loss):
-                return Descent(theta, tuple(trace), True, step)
+            if step_size.converged(float(xp.linalg.vector_norm(g_all)), theta, loss):
+                return Descent(theta, step, Outcome.of_trace("variance-reduced gradient", trace, _FLAT))
             for Y in batches():
                 g_batch = loss.gradient_of_batch(Y)
                 theta = theta - (step * Y.shape[0] / size) * (g_batch(theta) - g_batch(anchor) + g_all)
             value = loss(theta)
             if not value <= trace[-1] + slack:
-                step, theta = pace.shorter(step, trace[-1], value), anchor
+                step, theta = step_size.shortened(step, trace[-1], value), anchor
                 value = trace[-1]
             trace.append(min(value, trace[-1]))
-    return Descent(theta, tuple(trace), False, step)
+    why = f"{step_size.max_iter} iterations were done"
+    return Descent(theta, step, Outcome.of_trace("variance-reduced gradient", trace, why, converged=False))

@@ -19,11 +19,11 @@ from lowland.blocks.spectra.principal_axes import Axes, principal_axes
 from lowland.blocks.statistics.rescaling import Largest, divided_rows, ordinary_unit
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
-from lowland.run.run import Run
+from lowland.run.run import Run, run_for
 
 SMALL = 1000  # points up to which all eigenpairs cost nothing worth saving
 _TOL, _TOL_SINGLE = 1e-9, 1e-8  # residual of a leading pair: different engines agree to about as much
-_ROUNDING = 1e-13  # the share of the first eigenvalue below which another is nothing but rounding
+_ROUNDING = 1e-13  # the fraction of the first eigenvalue below which another is nothing but rounding
 _MOST_STEPS = 50
 
 
@@ -35,7 +35,7 @@ class Eigenvalues:
     known: np.ndarray  # descending: all n of them; or those found; or Ritz values, which lie within the spectrum
     whole: bool  # whether ``known`` are all that are not zero
     trace: float  # their sum, which is the sum of all squared distances over 2n
-    rounding: float  # a share of the first
+    rounding: float  # a fraction of the first
     definite: bool = False  # whether none can be negative: those of Euclidean distances
 
     @property
@@ -87,7 +87,7 @@ class Eigenvalues:
         positive = len(self.leading) if self.one_point else self.positive
         if positive < k:
             raise ParameterError(
-                f"n_components={k}: the distances have {positive} positive eigenvalues, and no more coordinates. "
+                f"The distances have {positive} positive eigenvalues, and no more coordinates: {k} are too many. "
                 f"Choose at most {positive}."
             )
 
@@ -99,7 +99,7 @@ class Scaling:
     Z: Array  # (n, k) float64
     eigenvalues: Eigenvalues
     means: Array  # (n,) float64, the mean squared distance of each point to all
-    solver: Outcome
+    outcome: Outcome
 
     @property
     def weights(self) -> Array:
@@ -110,8 +110,8 @@ class Scaling:
 
 def classical_scaling(
     D: Array,
-    k: int,
-    run: Run,
+    k: int = 2,
+    run: Run | None = None,
     *,
     constant: float = 0.0,
     whole: bool = False,
@@ -121,11 +121,26 @@ def classical_scaling(
 ) -> Scaling:
     """Return k coordinates Z = V Λ^½ of points with distances D, (n, n), from the leading eigenpairs of -½ J(D∘D)J.
 
-    ``constant`` is added to the distances of different points. ``whole`` asks for all eigenvalues; of up to a thousand
-    points they are always found. ``tol`` and ``max_iter`` stop the iteration for the leading ones. ``fewer``:
-    coordinates without a positive eigenvalue are zero; otherwise they are refused.
+    Parameters
+    ----------
+    D : (n, n) symmetric distances, zero on the diagonal.
+    k : the number of coordinates.
+    run : the engine; None: this machine.
+    constant : a number added to the distances of different points.
+    whole : find all eigenvalues; of up to a thousand points they are always found.
+    tol, max_iter : when the iteration for the leading eigenpairs stops.
+    fewer : coordinates without a positive eigenvalue are zero; otherwise they are refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland.blocks.scaling.classical import classical_scaling
+    >>> D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])  # three points along a line
+    >>> np.abs(classical_scaling(D, 1).Z[:, 0]).round(4).tolist()
+    [1.3333, 0.3333, 1.6667]
     """
     n = D.shape[0]
+    run = run or run_for(ArrayRows(D))
     whole = whole or n <= SMALL
     B = DoubleCentered(ArrayRows(D), run, True, constant)
     means = B.row_means(D)
@@ -140,9 +155,9 @@ def classical_scaling(
     if not fewer or k > n:
         found.check(k)
     why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, the matrix not formed"
-    solver = Outcome(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
+    outcome = Outcome(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
     sizes = np.zeros(k) if found.one_point else np.sqrt(np.where(found.leading > found.least, found.leading, 0))
-    return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, solver)
+    return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, outcome)
 
 
 def bytes_to_solve(n: int, k: int, *, whole: bool) -> int:
@@ -226,12 +241,11 @@ def squared_units(values: np.ndarray, unit: float, like_array: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Constant:
+class AdditiveConstant:
     """The smallest number that makes distances Euclidean when it is added to all of them."""
 
     value: float
-    trace: tuple[float, ...]  # after each step
-    converged: bool
+    outcome: Outcome  # the trace holds the constant after each step
 
 
 @dataclass(frozen=True)
@@ -250,7 +264,7 @@ class _Reflected:
         return self.sigma * C - self.B @ C
 
 
-def additive_constant(D: Array, run: Run) -> Constant:
+def additive_constant(D: Array, run: Run | None = None) -> AdditiveConstant:
     """Return Cailliez's constant: the least c >= 0 for which the distances d_ij + c, i ≠ j, are Euclidean.
 
     B(c) = B1 + 2c B2 + ½c² J with B1 = -½ J(D∘D)J and B2 = -½ JDJ must have no negative eigenvalue. For a vector v the
@@ -258,6 +272,7 @@ def additive_constant(D: Array, run: Run) -> Constant:
     eigenvector of B(c) and c = p(v) in turn climbs to it, quadratically, through symmetric eigenproblems only; Cailliez
     (1983) reads the same number from an unsymmetric one of twice the size.
     """
+    run = run or run_for(ArrayRows(D))
     B, sums = DoubleCentered(ArrayRows(D), run, True), DoubleCentered(ArrayRows(D), run, False)  # B1, and JDJ = -2 B2
     means = B.row_means(D)
     xp, sigma = xp_of(means), float(xp_of(means).sum(means)) / 2
@@ -274,8 +289,13 @@ def additive_constant(D: Array, run: Run) -> Constant:
         c += step
         trace.append(c)
         if b0 >= -_ROUNDING * sigma or step <= _ROUNDING * c:
-            return Constant(c, tuple(trace), True)
-    return Constant(c, tuple(trace), False)
+            return AdditiveConstant(c, _constant_outcome(trace, converged=True))
+    return AdditiveConstant(c, _constant_outcome(trace, converged=False))
+
+
+def _constant_outcome(trace: list[float], *, converged: bool) -> Outcome:
+    why = "the distances are Euclidean" if converged else f"{_MOST_STEPS} steps were done"
+    return Outcome("lowest eigenvector", "", len(trace), converged, tuple(trace), why)
 
 
 def _reflected(B1: Array, S: Array, c: float, sigma: float) -> Array:

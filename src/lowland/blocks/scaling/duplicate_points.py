@@ -1,4 +1,4 @@
-"""Twins: points at distance zero of each other, which become one point of their joint mass."""
+"""Duplicate points, at distance zero of each other: they become one point of their joint mass."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from lowland.data.rows import slab_rows
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedPoints:
     """Distances of points of which no two are at distance zero."""
 
     D: Array  # (m, m)
     masses: Array  # (m,) float64: how many points each stands for
     first: np.ndarray  # (m,) the first of each
-    place: np.ndarray  # (n,) which of them stands for a point
+    inverse: np.ndarray  # (n,) which of them stands for a point
     total: float  # sum of the distances over pairs of points
     fixed: float  # Sammon's stress that stays wherever the points lie: of merged points whose distances differ
 
-    def chosen(self, Z: Array) -> Array:
+    def representatives(self, Z: Array) -> Array:
         """The rows of those that stand for others, (m, k); the mean of merged ones where these differ."""
-        if len(self.first) == len(self.place):
+        if len(self.first) == len(self.inverse):
             return Z
         if not self.fixed:
             return _take(Z, self.first)
         sums = np.zeros((len(self.first), Z.shape[1]))
-        np.add.at(sums, self.place, to_numpy(Z))
+        np.add.at(sums, self.inverse, to_numpy(Z))
         return like(sums / to_numpy(self.masses)[:, None], Z)
 
-    def spread(self, Z: Array) -> Array:
+    def expanded(self, Z: Array) -> Array:
         """A row for every point again, (n, k)."""
-        return Z if len(self.first) == len(self.place) else _take(Z, self.place)
+        return Z if len(self.first) == len(self.inverse) else _take(Z, self.inverse)
 
 
-def merge_twins(D: Array) -> Merged:
+def merge_duplicates(D: Array) -> MergedPoints:
     """Merge points at distance zero, and those a chain of zeros joins; D itself is returned where there are none.
 
     In a metric, merged points have the same distances to all others. Where those of a given matrix differ, every one of
@@ -47,14 +47,14 @@ def merge_twins(D: Array) -> Merged:
     """
     xp = xp_of(D)
     n = D.shape[0]
-    first, place, counts = np.unique(_owners(D), return_inverse=True, return_counts=True)
+    first, inverse, counts = np.unique(_owners(D), return_inverse=True, return_counts=True)
     masses = like(counts.astype(np.float64), D, xp.float64)
     merged = xp.take(_take(D, first), like(first, D, xp.int64), axis=1) if len(first) < n else D
-    if len(first) < n and not _alike(D, first, place):
-        merged, total = _by_harmonic_means(to_numpy(D), place, counts)
+    if len(first) < n and not _alike(D, first, inverse):
+        merged, total = _by_harmonic_means(to_numpy(D), inverse, counts)
         merged = like(merged, D)
-        return Merged(merged, masses, first, place, total, total - _sum_of_pairs(merged, masses))
-    return Merged(merged, masses, first, place, _sum_of_pairs(merged, masses), 0.0)
+        return MergedPoints(merged, masses, first, inverse, total, total - _sum_of_pairs(merged, masses))
+    return MergedPoints(merged, masses, first, inverse, _sum_of_pairs(merged, masses), 0.0)
 
 
 def _owners(D: Array) -> np.ndarray:
@@ -73,23 +73,23 @@ def _zeros(D: Array) -> Iterator[np.ndarray]:
     return (to_numpy(D[start : min(start + step, D.shape[0]), :] == 0) for start in range(0, D.shape[0], step))
 
 
-def _alike(D: Array, first: np.ndarray, place: np.ndarray) -> bool:
+def _alike(D: Array, first: np.ndarray, inverse: np.ndarray) -> bool:
     """Whether merged points have the same distances to all points."""
-    others = np.setdiff1d(np.arange(len(place)), first)
+    others = np.setdiff1d(np.arange(len(inverse)), first)
     xp = xp_of(D)
     step = slab_rows(D.shape[0], 8)
     parts = (others[start : start + step] for start in range(0, len(others), step))
-    return all(bool(xp.all(_take(D, part) == _take(D, first[place[part]]))) for part in parts)
+    return all(bool(xp.all(_take(D, part) == _take(D, first[inverse[part]]))) for part in parts)
 
 
-def _by_harmonic_means(D: np.ndarray, place: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, float]:
+def _by_harmonic_means(D: np.ndarray, inverse: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, float]:
     """The harmonic mean of the distances between the members of two merged points, (m, m), and the sum of all."""
-    order, borders = np.argsort(place, kind="stable"), np.concatenate([[0], np.cumsum(counts)[:-1]])
+    order, borders = np.argsort(inverse, kind="stable"), np.concatenate([[0], np.cumsum(counts)[:-1]])
     A = D.astype(np.float64)
     total = float(np.triu(A, 1).sum())
-    apart = place[:, None] != place[None, :]
-    inverse = np.divide(1.0, A, where=apart, out=np.zeros_like(A))[np.ix_(order, order)]
-    sums = np.add.reduceat(np.add.reduceat(inverse, borders, axis=0), borders, axis=1)
+    apart = inverse[:, None] != inverse[None, :]
+    reciprocals = np.divide(1.0, A, where=apart, out=np.zeros_like(A))[np.ix_(order, order)]
+    sums = np.add.reduceat(np.add.reduceat(reciprocals, borders, axis=0), borders, axis=1)
     pairs = counts[:, None] * counts[None, :].astype(np.float64)
     return np.divide(pairs, sums, where=sums > 0, out=np.zeros_like(sums)), total
 

@@ -11,7 +11,7 @@ from lowland.arrays.namespace import Array, like, xp_of
 
 Ties = Literal["primary", "secondary"]
 
-_EQUAL = 1e-12  # share of the largest value within which neighbors in order count as tied: rounding must not rank them
+_EQUAL = 1e-12  # fraction of the largest value within which neighbors in order are tied: rounding must not rank them
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class IsotonicCurve:
         flat = xp.reshape(values, (-1,))
         right = xp.clip(xp.searchsorted(x, flat), 1, max(1, len(self.x) - 1))
         x0, x1, y0, y1 = xp.take(x, right - 1), xp.take(x, right), xp.take(y, right - 1), xp.take(y, right)
-        share = xp.clip((flat - x0) / (x1 - x0), 0.0, 1.0)
-        return xp.reshape(y0 + share * (y1 - y0), values.shape)
+        fraction = xp.clip((flat - x0) / (x1 - x0), 0.0, 1.0)
+        return xp.reshape(y0 + fraction * (y1 - y0), values.shape)
 
 
 def curve_through(x: np.ndarray, fitted: np.ndarray, ranking: Ranking) -> IsotonicCurve:

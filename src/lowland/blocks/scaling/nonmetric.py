@@ -3,40 +3,89 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
-from lowland.blocks.optimize.lbfgs import Spot
+from lowland.blocks.optimize.lbfgs import Evaluation
 from lowland.blocks.scaling.isotonic import IsotonicCurve, Ranking, Ties, curve_through, monotone_regression, rank
-from lowland.blocks.scaling.stress import Targets, condensed_bases, stress_pulls
+from lowland.blocks.scaling.majorization import Configuration, ScalingProblem, StressSolver, stress_outcome
+from lowland.blocks.scaling.stress import stress_gradient
+from lowland.blocks.scaling.targets import Targets, condensed_bases, upper_triangle
 from lowland.run.run import Run
 
 
+def nonmetric_scaling(
+    D: Array,
+    k: int = 2,
+    *,
+    ties: Ties = "primary",
+    weights: Array | None = None,
+    init: Any = "classical_mds",
+    n_init: int = 1,
+    eps: float = 1e-6,
+    max_iter: int = 300,
+    solver: StressSolver = "majorization",
+    accelerate: bool = True,
+    rng: np.random.Generator | None = None,
+    run: Run | None = None,
+) -> Configuration:
+    """Return points in k dimensions whose distances keep to the order of the dissimilarities, as nearly as can be.
+
+    The stress is that of ``stress_majorization`` with disparities in place of the dissimilarities: of all values in the
+    order of the δ, the ones nearest to the distances. ``ties``: equal δ may get different disparities ("primary"), or
+    may not ("secondary"). The scale is free; here the disparities have a mean square of one. The other parameters are
+    those of ``stress_majorization``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland.blocks.scaling.nonmetric import nonmetric_scaling
+    >>> D = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]])  # squares of distances along a line
+    >>> found = nonmetric_scaling(D, 1)
+    >>> round(found.stress1, 6)
+    0.0
+    """
+    problem = ScalingProblem.of(D, weights, run)
+    stress = NonmetricStress.of(problem.D, problem.W, ties, to_numpy(problem.sums.divisors), problem.run)
+    starts = (to_numpy(Z) for Z in problem.starts(k, init=init, n_init=n_init, rng=rng))
+    minima = problem.minima(stress, starts, eps=eps, max_iter=max_iter, solver=solver, accelerate=accelerate)
+    best = min(minima, key=lambda minimum: minimum.at.value)
+    Z, relative, squares, curve = best.at.Z, 2 * best.at.value, problem.sums.squares, None
+    raw, extent = relative, 2 * best.at.scale
+    if squares > 0:  # relative is S/E, the squared sine between distances and disparities
+        Z, disparities = stress.scaled(Z)
+        curve = stress.curve(problem.D, disparities)
+        squares = stress.pairs
+        raw, extent = squares * relative, squares * (1 - relative)
+    init_stresses = tuple(2 * minimum.at.value for minimum in minima)
+    return Configuration(problem.turned(Z), raw, extent, squares, stress_outcome(best), init_stresses, curve)
+
+
 @dataclass(frozen=True)
-class NonMetricStress:
+class NonmetricStress:
     """Half of Kruskal's stress-1 squared: min over disparities t in the order of the dissimilarities of
-    sum w(t - d)² / sum w d², d the distances at Z. Being a share of the d, it has no scale.
+    sum w(t - d)² / sum w d², d the distances at Z. Being a fraction of the d, it has no scale.
     """
 
     ranking: Ranking
     ties: Ties
     n: int
-    flat: Targets | None  # zeros with the weights, None: every pair counts once
-    steps: np.ndarray  # (n, 1) what a pull is divided by to make a step
+    zeros: Targets | None  # targets of zero with the weights; None: every pair counts once
+    divisors: np.ndarray  # (n, 1) what half the gradient is divided by to make a majorizing step
     run: Run
 
     @classmethod
-    def of(cls, D: Array, W: Array | None, ties: Ties, steps: np.ndarray, run: Run) -> Self:
+    def of(cls, D: Array, W: Array | None, ties: Ties, divisors: np.ndarray, run: Run) -> Self:
         """Rank the dissimilarities of a matrix, NaN being not known."""
         delta = upper_triangle(to_numpy(D))
         n = D.shape[0]
         weights = None if W is None else upper_triangle(to_numpy(W)).astype(np.float64)
-        flat = None
+        zeros = None
         if weights is not None or np.isnan(delta).any():
-            flat = Targets(np.where(np.isnan(delta), np.nan, 0.0), weights, n=n, missing=True)
-        return cls(rank(delta), ties, n, flat, steps, run)
+            zeros = Targets(np.where(np.isnan(delta), np.nan, 0.0), weights, n=n, missing=True)
+        return cls(rank(delta), ties, n, zeros, divisors, run)
 
     def disparities(self, Z: np.ndarray) -> np.ndarray:
         """The monotone regression of the distances at Z, (n(n - 1)/2,); NaN where nothing is known."""
@@ -44,36 +93,36 @@ class NonMetricStress:
 
         d = np.empty(self.n * (self.n - 1) // 2)
         distances_of_pairs(condensed_bases(self.n), 0, np.ascontiguousarray(Z.T), d)
-        return monotone_regression(d, self.ranking, self.ties, None if self.flat is None else self.flat.W)
+        return monotone_regression(d, self.ranking, self.ties, None if self.zeros is None else self.zeros.W)
 
-    def __call__(self, Z: np.ndarray) -> Spot:
-        """The stress at Z, its slope, and the scale of the majorizing step.
+    def __call__(self, Z: np.ndarray) -> Evaluation:
+        """The stress at Z, its gradient, and the scale of the majorizing step.
 
-        With S = sum w(t - d)², E = sum w d² and t held fixed, as it may be for a slope at its minimum (Kruskal 1964),
-        the slope of S/E is (S' - S/E E')/E. A majorizing step towards t/(1 - S/E) lowers S/E, and is -E/(1 - S/E)
-        times that slope over n.
+        With S = sum w(t - d)², E = sum w d² and t held fixed, as it may be for a gradient at its minimum (Kruskal
+        1964), the gradient of S/E is (S' - S/E E')/E. A majorizing step towards t/(1 - S/E) lowers S/E, and is
+        -E/(1 - S/E) times that gradient over n.
         """
         t = self.disparities(Z)
-        w = None if self.flat is None else self.flat.W
-        pulls = stress_pulls(Targets(t, w, n=self.n, missing=self.flat is not None), Z, self.run)
+        w = None if self.zeros is None else self.zeros.W
+        found = stress_gradient(Targets(t, w, n=self.n, missing=self.zeros is not None), Z, self.run)
         squares = float(np.nansum(t * t if w is None else w * t * t))
-        E = squares + 2 * float(np.sum(pulls.F * Z)) - float(pulls.stress)
-        f = float(pulls.stress) / E
-        spreading = self.n * (Z - Z.mean(axis=0)) if self.flat is None else stress_pulls(self.flat, Z, self.run).F
-        return Spot(Z, f / 2, (pulls.F - f * spreading) / E, E / (1 - f) / self.steps, (1 - f) / 2)
+        E = squares + 2 * float(np.sum(found.F * Z)) - float(found.stress)
+        f = float(found.stress) / E
+        spreading = self.n * (Z - Z.mean(axis=0)) if self.zeros is None else stress_gradient(self.zeros, Z, self.run).F
+        return Evaluation(Z, f / 2, (found.F - f * spreading) / E, E / (1 - f) / self.divisors, (1 - f) / 2)
 
     @property
     def pairs(self) -> float:
         """How many pairs count, or the sum of their weights."""
-        if self.flat is None:
+        if self.zeros is None:
             return self.n * (self.n - 1) / 2
-        known = ~np.isnan(self.flat.T)
-        return float(np.sum(known if self.flat.W is None else self.flat.W[known]))
+        known = ~np.isnan(self.zeros.T)
+        return float(np.sum(known if self.zeros.W is None else self.zeros.W[known]))
 
     def scaled(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Z and its disparities in the scale where sum w t² is the number of pairs, and Z fits them best."""
         t = self.disparities(Z)
-        w = None if self.flat is None or self.flat.W is None else self.flat.W
+        w = None if self.zeros is None or self.zeros.W is None else self.zeros.W
         squares = float(np.nansum(t * t if w is None else w * t * t))
         factor = np.sqrt(self.pairs / squares) if squares > 0 else 1.0
         return Z * (factor * (1 - 2 * self(Z).value)), t * factor
@@ -81,13 +130,3 @@ class NonMetricStress:
     def curve(self, D: Array, disparities: np.ndarray) -> IsotonicCurve:
         """How dissimilarities become disparities."""
         return curve_through(upper_triangle(to_numpy(D)), disparities, self.ranking)
-
-
-def upper_triangle(D: np.ndarray) -> np.ndarray:
-    """Return the entries above the diagonal, row by row, (n(n - 1)/2,)."""
-    n = D.shape[0]
-    flat = np.empty(n * (n - 1) // 2, dtype=D.dtype)
-    bases = condensed_bases(n)
-    for i in range(n - 1):
-        flat[bases[i] + i + 1 : bases[i] + n] = D[i, i + 1 :]
-    return flat

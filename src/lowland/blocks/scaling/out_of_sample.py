@@ -1,4 +1,4 @@
-"""Where new points lie best among points that stay: each minimises its own stress."""
+"""Out-of-sample extension by least stress: each new point minimizes its own, among points that stay."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lowland.errors import DataError
 
 _PAIRS = 1 << 18  # distances worked at a time on the host: they stay in the cache
 _ROUNDS = 60
-_ARRIVED = 1e-11  # step, as a share of the extent of the points, at which a new point has arrived
-_ROUNDING = 1e-13  # share of the stress within which the slope decides which of two places is better
-_LEAST = 0.01  # damping, as a share of the sum of weights, below which there is none
-_FLATTEST = 1e-3  # least curvature, as a share of the sum of weights, that a Newton step is divided by
+_SHORTEST_STEP = 1e-11  # step, as a fraction of the extent of the points, at which a new point has converged
+_ROUNDING = 1e-13  # fraction of the stress within which the gradient decides which of two points is better
+_LEAST = 0.01  # damping, as a fraction of the sum of weights, below which there is none
+_FLATTEST = 1e-3  # least curvature, as a fraction of the sum of weights, that a Newton step is divided by
 
 
 @dataclass(frozen=True)
-class PlaceAmong:
+class LeastStressPlacement:
     """Rows to coordinates among fitted points; an object, so that it can travel to a worker.
 
     ``distances`` measures rows; without it rows are distances to the fitted points already, NaN being not known.
@@ -58,7 +58,7 @@ class PlaceAmong:
             T, Z = T / unit, Z / unit
         if self.sammon:
             W = xp.where(T > 0, W / xp.where(T > 0, T, xp.ones_like(T)), xp.zeros_like(T))
-        placed = place(T, W, Z)
+        placed = least_stress_points(T, W, Z)
         if self.sammon:
             there = xp.take(Z, xp.argmin(T, axis=1), axis=0)
             placed = xp.where(xp.min(T, axis=1)[:, None] == 0, there, placed)
@@ -83,47 +83,47 @@ def _filled(T: Array) -> tuple[Array, Array]:
     return xp.where(known, T, means[:, None]), W
 
 
-def place(T: Array, W: Array, Z: Array) -> Array:
-    """Return for each row of distances T the point that minimises sum_i w_i (t_i - |z - z_i|)², (m, k).
+def least_stress_points(T: Array, W: Array, Z: Array) -> Array:
+    """Return for each row of distances T the point that minimizes sum_i w_i (t_i - |z - z_i|)², (m, k).
 
     Newton's method with the curvature made positive, and damped until every step lowers the stress: damped by the sum
     of weights and more it is a majorizing step, which always does. The start is the better of two: the point that fits
-    the squared distances best, which is a linear problem, and the place of the nearest fitted point.
+    the squared distances best, which is a linear problem, and the nearest fitted point.
     """
     xp = xp_of(T)
     centre = xp.mean(Z, axis=0)[None, :]
     Z = Z - centre
     extent = xp.sqrt(xp.mean(xp.sum(Z * Z, axis=1)))
     starts = (_by_squares(T, Z), xp.take(Z, xp.argmin(T, axis=1), axis=0))
-    placed = _by_loops if isinstance(T, np.ndarray) else place_together
-    return placed(T, W, Z, starts, _ARRIVED * extent) + centre
+    placed = _by_loops if isinstance(T, np.ndarray) else place_at_once
+    return placed(T, W, Z, starts, _SHORTEST_STEP * extent) + centre
 
 
-def _by_loops(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], arrived: Array) -> Array:
+def _by_loops(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], shortest: Array) -> Array:
     """One new point after the other, each as long as it needs."""
     from lowland.kernels.out_of_sample import place_points
 
     out = np.empty_like(starts[0])
     Zt = np.ascontiguousarray(Z.T)
-    place_points(T, W, Zt, np.stack(starts), float(arrived), _ROUNDS, _LEAST, _FLATTEST, _ROUNDING, out)
+    place_points(T, W, Zt, np.stack(starts), float(shortest), _ROUNDS, _LEAST, _FLATTEST, _ROUNDING, out)
     return out
 
 
-def place_together(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], arrived: Array) -> Array:
+def place_at_once(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], shortest: Array) -> Array:
     """All new points at a time, in any array library."""
     xp = xp_of(T)
-    a, b = (_Own.at(start, T, W, Z) for start in starts)
+    a, b = (_PointStress.at(start, T, W, Z) for start in starts)
     here = a.where(a.stress <= b.stress, b)
     damping = xp.zeros_like(here.stress)
     for _ in range(_ROUNDS):
-        ahead = here.newton(damping)
-        there = _Own.at(ahead, T, W, Z)
-        flatter = xp.sum(there.slope**2, axis=1) < xp.sum(here.slope**2, axis=1)
+        ahead = here.newton_step(damping)
+        there = _PointStress.at(ahead, T, W, Z)
+        flatter = xp.sum(there.gradient**2, axis=1) < xp.sum(here.gradient**2, axis=1)
         slack = _ROUNDING * (2 * xp.astype(flatter, here.stress.dtype) - 1)
         lower = there.stress <= here.stress * (1 + slack)
         moved = xp.linalg.vector_norm(ahead - here.z, axis=1)
         here = there.where(lower, here)
-        if not bool(xp.any(moved > arrived)):
+        if not bool(xp.any(moved > shortest)):
             break
         eased = xp.where(damping > _LEAST, damping / 4, xp.zeros_like(damping))
         raised = xp.where(damping > _LEAST, damping * 4, xp.full_like(damping, 4 * _LEAST))
@@ -142,18 +142,18 @@ def _by_squares(T: Array, Z: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class _Own:
-    """The own stress of new points, with slopes and curvatures."""
+class _PointStress:
+    """The stress of each new point, with its gradient and Hessian."""
 
     z: Array  # (m, k)
     stress: Array  # (m,)
-    slope: Array  # (m, k) half the gradient
-    bend: Array  # (m, k, k) half the matrix of second derivatives
+    gradient: Array  # (m, k) half of it
+    hessian: Array  # (m, k, k) half of it
     total: Array  # (m,) sum of the weights
 
     @classmethod
     def at(cls, z: Array, T: Array, W: Array, Z: Array) -> Self:
-        """Measure at z: for each pair pull p = w(1 - t/d), bend q = w t/d³; half the Hessian is sum p I + q ee'."""
+        """Measure at z: for each pair p = w(1 - t/d) and q = w t/d³; half the Hessian is sum p I + q ee'."""
         xp = xp_of(T)
         m, k = z.shape
         n = Z.shape[0]
@@ -168,18 +168,18 @@ class _Own:
         q = xp.where(apart, W * T / d**3, xp.zeros_like(d))
         one, eye = xp.ones_like(Z[:, :1]), like(np.eye(k), Z)
         sums = p @ xp.concat([one, Z], axis=1)  # (m, 1 + k)
-        slope = sums[:, :1] * z - sums[:, 1:]
+        gradient = sums[:, :1] * z - sums[:, 1:]
         pairs = xp.reshape(Z[:, :, None] * Z[:, None, :], (n, k * k))
-        bends = q @ xp.concat([one, Z, pairs], axis=1)  # (m, 1 + k + k²)
-        cross = z[:, :, None] * bends[:, None, 1 : 1 + k]
-        bend = (
-            bends[:, 0, None, None] * (z[:, :, None] * z[:, None, :])
+        moments = q @ xp.concat([one, Z, pairs], axis=1)  # (m, 1 + k + k²)
+        cross = z[:, :, None] * moments[:, None, 1 : 1 + k]
+        hessian = (
+            moments[:, 0, None, None] * (z[:, :, None] * z[:, None, :])
             - cross
             - xp.matrix_transpose(cross)
-            + xp.reshape(bends[:, 1 + k :], (m, k, k))
+            + xp.reshape(moments[:, 1 + k :], (m, k, k))
             + sums[:, 0, None, None] * eye[None, :, :]
         )
-        return cls(z, xp.sum(W * gap * gap, axis=1), slope, bend, xp.sum(W, axis=1))
+        return cls(z, xp.sum(W * gap * gap, axis=1), gradient, hessian, xp.sum(W, axis=1))
 
     def where(self, mine: Array, other: Self) -> Self:
         """These where marked, the other's elsewhere."""
@@ -187,18 +187,19 @@ class _Own:
         return type(self)(
             xp.where(mine[:, None], self.z, other.z),
             xp.where(mine, self.stress, other.stress),
-            xp.where(mine[:, None], self.slope, other.slope),
-            xp.where(mine[:, None, None], self.bend, other.bend),
+            xp.where(mine[:, None], self.gradient, other.gradient),
+            xp.where(mine[:, None, None], self.hessian, other.hessian),
             self.total,
         )
 
-    def newton(self, damping: Array) -> Array:
-        """Where a damped Newton step leads, (m, k), directions that bend down taken as if they bent up."""
+    def newton_step(self, damping: Array) -> Array:
+        """Where a damped Newton step leads, (m, k), directions of negative curvature taken as if it were positive."""
         xp = xp_of(self.z)
-        finite = xp.where(xp.isfinite(self.bend), self.bend, xp.zeros_like(self.bend))
+        finite = xp.where(xp.isfinite(self.hessian), self.hessian, xp.zeros_like(self.hessian))
         values, V = eigh(finite)  # (m, k), (m, k, k)
         least = _FLATTEST * self.total[:, None]
-        bends = xp.abs(values)
-        bends = xp.where(bends > least, bends, xp.broadcast_to(least, bends.shape)) + (damping * self.total)[:, None]
-        along = xp.sum(V * self.slope[:, :, None], axis=1) / bends
+        curvatures = xp.abs(values)
+        curvatures = xp.where(curvatures > least, curvatures, xp.broadcast_to(least, curvatures.shape))
+        curvatures += (damping * self.total)[:, None]
+        along = xp.sum(V * self.gradient[:, :, None], axis=1) / curvatures
         return self.z - xp.sum(V * along[:, None, :], axis=2)

@@ -9,7 +9,6 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.distances.metrics import check_metric
-from lowland.blocks.distances.to_points import own_array
 from lowland.blocks.neighbors.connectivity import Policy, ShortestLinks, connected
 from lowland.blocks.neighbors.graph import (
     ByGivenDistances,
@@ -20,7 +19,7 @@ from lowland.blocks.neighbors.graph import (
     nearest_neighbors,
     neighbors_within,
 )
-from lowland.data.rows import Rows
+from lowland.data.rows import Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import param
 from lowland.methods.base.point_map import PointMap
@@ -187,7 +186,7 @@ class GraphMap(PointMap):
         """X, or a copy where it may be the caller's: what he writes to his must not change the model."""
         if "_rows" not in vars(self):  # nothing is being fitted
             return X
-        return X.copy() if is_sparse(X) else own_array(self._rows, X)
+        return own_array(self._rows, X)
 
     def _with_left_out(self, Z: Array) -> Array:
         """The embedding of all rows: NaN for those that were left out, (n, k)."""

@@ -1,0 +1,45 @@
+"""Self-organizing maps online: one row after the other pulls its nearest unit and the neighbors of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowland.blocks.codebooks.codebook import Codebook
+from lowland.blocks.codebooks.grids import Grid
+from lowland.blocks.codebooks.som_batch import Schedule, decayed
+from lowland.blocks.statistics.uniform_scaling import UniformScaling
+from lowland.run.run import Run
+
+_STEPS = 1 << 14  # rows learnt one by one between two looks at whether to stop
+
+
+def train_online(
+    X: np.ndarray,
+    run: Run,
+    grid: Grid,
+    scaling: UniformScaling,
+    start: np.ndarray,
+    schedule: Schedule,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, list[float]]:
+    """Train with one row after the other, shuffled anew each epoch; return prototypes and the errors met on the way."""
+    from lowland.kernels.som import learn_rows
+
+    W = np.ascontiguousarray(scaling.apply(start).T, dtype=X.dtype)  # (d, u)
+    row, column = np.divmod(np.arange(grid.units), grid.columns)
+    halves = 2 * column + (row % 2 if grid.topology == "hexagonal" else 0)
+    n, steps = len(X), max(1, len(X) * schedule.epochs - 1)
+    bubble, trace = schedule.neighborhood == "bubble", []
+    for epoch in run.iterate("training the map", schedule.epochs):
+        order, error = rng.permutation(n), 0.0
+        with run.stage("one epoch", n) as stage:
+            for begin in range(0, n, _STEPS):
+                some = order[begin : begin + _STEPS]
+                t = (epoch * n + begin + np.arange(len(some))) / steps
+                radii, rates = (decayed(ends, t, schedule.decay) for ends in (schedule.radius, schedule.rate))
+                error += learn_rows(
+                    X, some, scaling.shift, scaling.unit, W, halves, row, grid.height, radii, rates, bubble
+                )
+                stage.advance(len(some))
+        trace.append(error * scaling.unit / n)
+    return Codebook(scaling, W.T.astype(np.float64)).prototypes.astype(X.dtype), trace

@@ -1,0 +1,85 @@
+"""Metrics by name: each against scipy, what they take, and digits that are not lost."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from lowland.blocks.distances.metrics import METRICS, check_metric, function_name, squared_euclidean
+from lowland.errors import DataError, ParameterError
+
+SCIPY = {"l2": "euclidean", "manhattan": "cityblock", "l1": "cityblock"}
+LIKE_SCIPY = [
+    name
+    for name, metric in METRICS.items()
+    if metric.learn is None and name not in ("haversine", "cosine", "correlation")
+]
+
+
+@pytest.mark.parametrize("name", LIKE_SCIPY)
+def test_distances_are_those_of_scipy(rng, name):
+    A, B = rng.standard_normal((6, 4)), rng.standard_normal((5, 4))
+    if getattr(METRICS[name].of, "yes_or_no", False):
+        A, B = np.round(A), np.round(B)
+        expected = cdist(A != 0, B != 0, name)
+    else:
+        expected = cdist(A, B, SCIPY.get(name, name))
+    np.testing.assert_allclose(METRICS[name].of(A, B), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "params"), [("minkowski", {"p": 3}), ("seuclidean", {}), ("mahalanobis", {})])
+def test_metrics_that_learn_from_the_points(rng, name, params):
+    A, B = rng.standard_normal((6, 3)), rng.standard_normal((30, 3))
+    learnt = METRICS[name].learn(B, **params)
+    given = {"seuclidean": {"V": B.var(axis=0, ddof=1)}, "mahalanobis": {"VI": np.linalg.inv(np.cov(B.T))}}
+    expected = cdist(A, B, name, **given.get(name, params))
+    np.testing.assert_allclose(METRICS[name].of(A, B, **learnt), expected, atol=1e-12)
+
+
+def test_a_quarter_of_the_earth():
+    pole, equator = np.array([[np.pi / 2, 0.3]]), np.array([[0.0, 1.0]])
+    assert METRICS["haversine"].of(pole, equator)[0, 0] == pytest.approx(np.pi / 2)
+    with pytest.raises(DataError, match="two columns"):
+        METRICS["haversine"].of(np.zeros((1, 3)), np.zeros((1, 3)))
+
+
+def test_a_row_of_zeros_is_at_a_right_angle_to_all_others():
+    A = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0], [5.0, 0.0]])
+    np.testing.assert_allclose(METRICS["cosine"].of(A, A)[1:, 1:], [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=1e-15)
+    np.testing.assert_array_equal(METRICS["cosine"].of(A, A)[0], 1)
+
+
+def test_pairs_so_near_that_products_lose_digits_are_measured_again(rng):
+    A = rng.standard_normal((4, 20)) + 1e6
+    B = A + 1e-3 * rng.standard_normal((4, 20))
+    np.testing.assert_allclose(squared_euclidean(A, B), cdist(A, B, "sqeuclidean"), rtol=1e-7)
+
+
+def test_what_a_metric_does_not_take():
+    check_metric("minkowski", {"p": 3})
+    check_metric("precomputed", None)
+    for metric, params, words in (
+        ("euclid", None, "no metric 'euclid'.*'euclidean'"),
+        ("euclidean", {"p": 3}, "takes no arguments, not 'p'"),
+        ("minkowski", {"q": 3}, "takes p and w, not 'q'"),
+        ("minkowski", {"p": 0}, "must be a number above 0"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            check_metric(metric, params)
+
+
+def test_functions_are_asked_for_their_arguments():
+    def distance(a, b, power=1):
+        return abs(a - b).sum() ** power
+
+    check_metric(distance, {"power": 2})
+    with pytest.raises(ParameterError, match="'distance' cannot be called with two rows"):
+        check_metric(distance, {"strength": 2})
+    assert function_name(distance) == "'distance'"
+
+
+def test_a_column_that_does_not_vary_has_no_standard_deviation():
+    B = np.column_stack([np.arange(4.0), np.ones(4)])
+    with pytest.raises(DataError, match="that of column 1 is zero"):
+        METRICS["seuclidean"].learn(B)
+    with pytest.raises(DataError, match="which has none"):
+        METRICS["mahalanobis"].learn(B)

@@ -1,0 +1,23 @@
+"""Rows about one point, divided by one number."""
+
+import numpy as np
+import pytest
+
+from lowland.blocks.statistics.uniform_scaling import UniformScaling
+
+
+def test_two_rows_on_paper():
+    scaling = UniformScaling(np.array([1.0, 2.0]), 4.0)
+    X = np.array([[5.0, 2.0], [1.0, 10.0]])
+    assert scaling.apply(X).tolist() == [[1, 0], [0, 2]]
+    np.testing.assert_array_equal(scaling.invert(scaling.apply(X)), X)
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_every_library_scales_to_the_same_bits(rng, library):
+    xp = pytest.importorskip(library)
+    X = rng.standard_normal((7, 3)).astype(np.float32)
+    for scaling in (UniformScaling(rng.standard_normal(3), 0.7), UniformScaling(rng.standard_normal(3))):
+        np.testing.assert_array_equal(np.asarray(scaling.apply(xp.asarray(X))), scaling.apply(X))
+    assert scaling.apply(np.asfortranarray(X)).flags.c_contiguous
+    assert scaling.apply(X).dtype == np.float64
