@@ -6,18 +6,12 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland.blocks.manifolds.laplacian import (
-    Laplacian,
-    Turned,
-    affinity_parts,
-    check_affinities,
-    kept_parts,
-    link_weights,
-    median_squared,
-    slowest_modes,
-)
-from lowland.blocks.manifolds.nystrom import kernel_sum_width, powers, time_to_tell
-from lowland.blocks.neighbors.graph import NeighborGraph, nearest_neighbors
+from lowland.blocks.manifolds.bandwidth import kernel_sum_bandwidth, median_squared
+from lowland.blocks.manifolds.diffusion import diffusion_time, powers
+from lowland.blocks.manifolds.graph_affinities import affinity_components, check_affinities, edge_weights
+from lowland.blocks.manifolds.laplacian import Laplacian, Turned, kept_parts, slowest_modes
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import DataError, DataWarning
 from lowland.run.local import LocalRun
 
@@ -49,7 +43,7 @@ def random_graph(n, share, seed):
 def modes_of(W, k, *, normalized=True, kind=np.asarray, **options):
     W = kind(W)
     L = Laplacian.of(W, RUN, normalized=normalized)
-    return slowest_modes(L, k, RUN, label=affinity_parts(W), rng=np.random.default_rng(0), **options)
+    return slowest_modes(L, k, RUN, label=affinity_components(W), rng=np.random.default_rng(0), **options)
 
 
 # --- spectra in closed form -------------------------------------------------------------------------------------------
@@ -87,9 +81,9 @@ def test_positive_with_as_many_zeros_as_parts(seed, share, normalized):
     np.testing.assert_allclose(L, L.T)
     values = np.linalg.eigvalsh(L)
     assert values[0] > -1e-10
-    label = affinity_parts(scipy.sparse.csr_array(W))
+    label = affinity_components(scipy.sparse.csr_array(W))
     assert np.sum(values < 1e-9) == label.max() + 1
-    assert np.array_equal(label, affinity_parts(W))
+    assert np.array_equal(label, affinity_components(W))
     N = Laplacian.of(W, RUN, normalized=normalized).null_vectors(label)
     np.testing.assert_allclose(L @ N, 0, atol=1e-12)
 
@@ -188,18 +182,18 @@ def test_weights_of_links():
     C = np.zeros((5, 5))
     C[[0, 1, 2, 3, 4], [1, 0, 3, 2, 3]] = 1
     graph = found.symmetric()
-    np.testing.assert_array_equal(link_weights(graph, "binary").toarray(), np.maximum(C, C.T))
-    np.testing.assert_array_equal(link_weights(graph, "average", found=found).toarray(), (C + C.T) / 2)
+    np.testing.assert_array_equal(edge_weights(graph, "binary").toarray(), np.maximum(C, C.T))
+    np.testing.assert_array_equal(edge_weights(graph, "average", found=found).toarray(), (C + C.T) / 2)
     D = np.abs(x - x.T)
     heat = np.where(np.maximum(C, C.T) > 0, np.exp(-(D**2) / 2.0), 0)
-    np.testing.assert_allclose(link_weights(graph, "heat", t=2.0).toarray(), np.maximum(heat, 1e-6 * (heat > 0)))
-    joined = found.with_links(np.array([1]), np.array([2]), np.array([2.0]))
-    assert link_weights(joined.symmetric(), "average", found=found)[1, 2] == 1
+    np.testing.assert_allclose(edge_weights(graph, "heat", t=2.0).toarray(), np.maximum(heat, 1e-6 * (heat > 0)))
+    joined = found.with_edges(np.array([1]), np.array([2]), np.array([2.0]))
+    assert edge_weights(joined.symmetric(), "average", found=found)[1, 2] == 1
 
 
 def test_links_of_no_length_are_links():
     graph = NeighborGraph(np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2))
-    assert link_weights(graph, "heat").nnz == 2
+    assert edge_weights(graph, "heat").nnz == 2
     assert median_squared(np.array([0.0, 0.0, 0.0, 3.0])) == 9.0
 
 
@@ -223,28 +217,28 @@ def test_the_kernel_sum_tells_width_and_dimension(dimension):
     X = rng.random((1500, dimension))
     some = X[:300]
     D = np.sqrt(np.sum((some[:, None] - X[None]) ** 2, axis=-1))
-    width = kernel_sum_width(D)
+    width = kernel_sum_bandwidth(D)
     assert abs(width.dimension - dimension) < 0.25 * dimension
     near = np.sort(D, axis=1)[:, 1] ** 2
     assert np.median(near) < width.epsilon < 0.3  # wider than the gaps, narrower than the whole
-    again = kernel_sum_width(1000 * D)
+    again = kernel_sum_bandwidth(1000 * D)
     np.testing.assert_allclose(again.epsilon, 1e6 * width.epsilon, rtol=1e-9)
     with pytest.raises(DataError, match="All rows are equal"):
-        kernel_sum_width(np.zeros((3, 3)))
+        kernel_sum_bandwidth(np.zeros((3, 3)))
 
 
 def test_the_sum_by_bins_is_the_sum():
     D = np.abs(np.subtract.outer(np.linspace(0, 1, 80) ** 2, np.linspace(0, 1, 80) ** 2))
-    width = kernel_sum_width(D)
+    width = kernel_sum_bandwidth(D)
     x = D**2 / width.epsilon
     assert abs(2 * np.sum(x * np.exp(-x)) / np.sum(np.exp(-x)) - width.dimension) < 1e-3
 
 
 def test_time():
     values = np.array([0.9, 0.8, 0.45])
-    t = time_to_tell(values, 2)
+    t = diffusion_time(values, 2)
     assert t == 4.0  # (½)^4 < 0.1 < (½)^3
-    assert time_to_tell(np.array([0.9, 0.9]), 1) == 1.0
-    assert time_to_tell(values[:2], 2) == 1.0
+    assert diffusion_time(np.array([0.9, 0.9]), 1) == 1.0
+    assert diffusion_time(values[:2], 2) == 1.0
     np.testing.assert_array_equal(powers(np.array([0.5, -0.5]), 2), [0.25, 0.25])
     np.testing.assert_array_equal(powers(np.array([0.25, -0.5]), 0.5), [0.5, 0.0])

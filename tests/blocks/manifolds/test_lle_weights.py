@@ -5,8 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland.blocks.manifolds.lle_weights import BLOCK, Weighing, error_matrix, reconstruction_weights, weight_matrix
-from lowland.blocks.neighbors.graph import NearestAmong, NeighborGraph, nearest_neighbors
+from lowland.blocks.manifolds.lle_weights import (
+    BLOCK,
+    WeightsOfNeighbors,
+    error_matrix,
+    reconstruction_weights,
+    weight_matrix,
+)
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.out_of_sample import NearestAmong
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
@@ -116,6 +124,6 @@ def test_threads_do_not_change_a_bit(rng):
 def test_new_rows_go_where_their_weights_put_them(rng):
     P = rng.standard_normal((40, 3))
     A = rng.standard_normal((3, 2))
-    place = Weighing(NearestAmong(P, 4), P @ A, 0.0)  # affine images: four neighbours give a point back exactly
+    place = WeightsOfNeighbors(NearestAmong(P, 4), P @ A, 0.0)  # affine images: four neighbours give a point back exactly
     X = rng.standard_normal((6, 3))
     np.testing.assert_allclose(place(X), X @ A, atol=1e-8)

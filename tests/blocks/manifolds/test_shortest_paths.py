@@ -10,16 +10,12 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import shortest_path
 
 import lowland
+from lowland.blocks.manifolds.geodesic_diagnostics import residual_variances, strain
 from lowland.blocks.manifolds.neighbor_sweep import sweep_neighbors
-from lowland.blocks.manifolds.shortest_paths import (
-    ByWayOfNeighbors,
-    Roads,
-    close_gaps,
-    geodesic_distances,
-    residual_variances,
-    strain,
-)
-from lowland.blocks.neighbors.graph import NearestAmong, NeighborGraph, given_graph, nearest_neighbors
+from lowland.blocks.manifolds.shortest_paths import GeodesicsToNewRows, PathGraph, geodesic_distances, replace_infinite
+from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
+from lowland.blocks.neighbors.out_of_sample import NearestAmong
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.data import swiss_roll
 from lowland.errors import DataError, MemoryBudgetError, ParameterError
 from lowland.run.local import LocalRun
@@ -34,7 +30,7 @@ def random_graph(n, links, seed, *, whole):
     length = rng.integers(0, 20, links).astype(float) if whole else rng.exponential(size=links)
     graph = NeighborGraph(np.zeros(n + 1, dtype=np.int64), np.empty(0, np.int32), np.empty(0))
     apart = i != j
-    return graph.with_links(i[apart], j[apart], length[apart])
+    return graph.with_edges(i[apart], j[apart], length[apart])
 
 
 def by_definition(graph):
@@ -105,7 +101,7 @@ def test_a_link_beyond_all_measure_does_no_harm():
     n = 50
     i = np.arange(n - 1)
     length = np.where(i == 20, 1e12, 1e-3)
-    graph = random_graph(n, 0, 0, whole=True).with_links(i, i + 1, length)
+    graph = random_graph(n, 0, 0, whole=True).with_edges(i, i + 1, length)
     D = geodesic_distances(graph, RUN, method="D")
     np.testing.assert_allclose(D[0, -1], length.sum(), rtol=1e-12)
     assert D[0, 20] == pytest.approx(0.02)
@@ -140,7 +136,7 @@ def test_single_lengths_stay_single_and_are_refused_beyond_it(roll):
 
 def test_the_layout_is_the_same_graph(roll):
     _, graph = roll
-    roads = Roads.of(graph, np.float64)
+    roads = PathGraph.of(graph, np.float64)
     A = scipy.sparse.csr_array((roads.length, roads.to, roads.start), shape=(graph.n, graph.n)).toarray()
     B = graph.matrix().toarray()
     np.testing.assert_array_equal(A, B[np.ix_(roads.place, roads.place)])
@@ -148,9 +144,9 @@ def test_the_layout_is_the_same_graph(roll):
 
 def test_gaps_take_the_largest_distance():
     D = np.array([[0.0, 2.0, np.inf], [2.0, 0.0, np.inf], [np.inf, np.inf, 0.0]])
-    assert close_gaps(D)
+    assert replace_infinite(D)
     assert D.tolist() == [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
-    assert not close_gaps(D)
+    assert not replace_infinite(D)
 
 
 def test_more_than_the_budget_is_refused(roll):
@@ -165,10 +161,10 @@ def test_new_rows_go_by_way_of_their_neighbours(roll):
     nearest = NearestAmong(X, 4)
     to, length = nearest(Y)
     twin = np.array([np.min(D[t] + w[:, None], axis=0) for t, w in zip(to, length, strict=True)])
-    np.testing.assert_allclose(ByWayOfNeighbors(D, nearest)(Y), twin, rtol=1e-14)
+    np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(Y), twin, rtol=1e-14)
     marks = np.arange(0, graph.n, 50)
-    np.testing.assert_allclose(ByWayOfNeighbors(D[marks], nearest)(Y), twin[:, marks], rtol=1e-14)
-    np.testing.assert_allclose(ByWayOfNeighbors(D, nearest)(X), D, atol=1e-12)
+    np.testing.assert_allclose(GeodesicsToNewRows(D[marks], nearest)(Y), twin[:, marks], rtol=1e-14)
+    np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(X), D, atol=1e-12)
 
 
 def test_residual_variance_of_points_in_a_plane_is_nothing_from_two_dimensions_on():
@@ -228,7 +224,7 @@ def test_the_sweep_flags_parts():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((30, 2)), rng.random((20, 2)) + 5])
     few, many = sweep_neighbors(X, (29, 4), RUN)
-    assert (few.n_neighbors, few.split, few.n_parts, few.sizes) == (4, True, 2, (30, 20))
+    assert (few.n_neighbors, few.split, few.n_connected_components, few.sizes) == (4, True, 2, (30, 20))
     assert (many.split, many.sizes) == (False, (50,))
     assert not few.short_circuit
     assert not many.short_circuit  # what joins two parts cuts nothing short

@@ -9,7 +9,6 @@ alone: no memory, but about √(λ_max/λ) products.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -22,7 +21,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.kernels.sparse_graphs import filter_step, level_shape
 from lowland.run.local import blas_on_all_threads, blas_on_one_thread
 from lowland.run.memory import show_bytes
-from lowland.run.run import Run
+from lowland.run.run import Run, RunsTogether
 
 Solver = Literal["auto", "dense", "arpack", "filter", "flip", "lobpcg", "amg"]
 
@@ -403,14 +402,14 @@ def _by_filter(
     top = _upper_bound(A, X[:, -1], min(problem.norm, problem.largest or np.inf))
     trace: list[float] = []
     products = 0
-    with ThreadPoolExecutor(max(1, run.settings.thread_count)) as pool:
+    with run.rounds() as together:
         for _ in run.iterate("filtering", problem.max_iter or _STEPS):
             a = min(max(float(values[-1]), 1e-12 * top), top / 2)
             degree = int(np.ceil(_SHARP * np.sqrt(top / a)))
             if products + degree > most_products:
                 break
             products += degree
-            values, X, residuals = _ritz(A, orthonormal(_filtered(A, X, degree, a, top, pool, run)))
+            values, X, residuals = _ritz(A, orthonormal(_filtered(A, X, degree, a, top, together, run)))
             pairs = Eigenpairs(values[:m], X[:, :m], residuals[:m], "filter", len(trace) + 1)
             trace.append(problem.excess(pairs))
             if trace[-1] <= problem.tol:
@@ -451,7 +450,7 @@ def _upper_bound(A: Any, v: np.ndarray, bound: float, steps: int = 12) -> float:
 
 
 def _filtered(
-    A: Any, X: np.ndarray, degree: int, a: float, top: float, pool: ThreadPoolExecutor, run: Run
+    A: Any, X: np.ndarray, degree: int, a: float, top: float, together: RunsTogether, run: Run
 ) -> np.ndarray:
     """T_degree of A, with [a, top] taken to [-1, 1], times X: by the recurrence, rows shared among threads."""
     center, half = (top + a) / 2, (top - a) / 2
@@ -460,11 +459,10 @@ def _filtered(
     cuts[0], cuts[-1] = 0, A.shape[0]
 
     def step(Y: np.ndarray, Z: np.ndarray, scale: float, back: float) -> None:
-        parts = [(A.data, A.indices, A.indptr, cuts[t], cuts[t + 1], Y, Z, center, scale, back) for t in range(threads)]
-        others = [pool.submit(filter_step, *part) for part in parts[1:]]
-        filter_step(*parts[0])
-        for other in others:
-            other.result()
+        def rows(t: int) -> None:
+            filter_step(A.data, A.indices, A.indptr, cuts[t], cuts[t + 1], Y, Z, center, scale, back)
+
+        together(range(threads), rows)
 
     Y, Z = X.copy(), np.zeros_like(X)
     step(Y, Z, 1 / half, 0.0)

@@ -54,7 +54,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Do the method's work: the recipe, one block a step."""
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
         check_parameters(self)
         rows, labels = self._open(X, y)
         counts = self._weights(weights, rows)
@@ -62,7 +62,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._forget()
         self._remember_label(y)
         try:
-            self._solve(rows, run_for(rows), labels, counts)
+            self._solve(rows, run_for(rows), labels, counts, **given)
         except BaseException:  # stopped or failed: what is half done must not look like a result
             self._forget()
             raise
