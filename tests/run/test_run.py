@@ -208,7 +208,7 @@ def test_a_callback_hears_every_stage(small_slabs):
 
 @pytest.mark.parametrize("solver", ["covariance_eigh", "randomized", "power"])
 def test_a_callback_stops_the_work(small_slabs, solver, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0)
     est = lowland.PCA(2, svd_solver=solver, random_state=0)
     with lowland.config(progress=lambda event: False), pytest.raises(Stopped, match="callback"):
         est.fit(np.random.default_rng(0).standard_normal((600, 20)))
@@ -230,7 +230,7 @@ def test_plain_lines_without_a_terminal(small_slabs, monkeypatch, capsys):
 def test_bars_on_a_terminal_may_lie_within_each_other(small_slabs, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("lowland.run.progress.SHOW_AFTER", 0)
-    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0)
     with lowland.config(progress=True):
         lowland.PCA(2, svd_solver="randomized", random_state=0).fit(np.random.default_rng(0).standard_normal((600, 20)))
     from lowland.run.progress import _screen

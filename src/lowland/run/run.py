@@ -14,7 +14,8 @@ from lowland.errors import DataError
 from lowland.run import memory, progress
 from lowland.run.settings import Settings, settings
 
-Task, Result = TypeVar("Task"), TypeVar("Result")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 RunsTogether = Callable[[Sequence[Any], Callable[[Any], Any]], list[Any]]
 
 

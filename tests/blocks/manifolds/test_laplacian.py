@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowland.blocks.manifolds.graph_affinities import affinity_components
-from lowland.blocks.manifolds.laplacian import Laplacian, Turned, laplacian_eigenmaps, slowest_modes
+from lowland.blocks.manifolds.laplacian import Laplacian, ShiftedLaplacian, laplacian_eigenmaps, slowest_modes
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
@@ -121,8 +121,8 @@ def test_dense_sparse_and_operator_are_one(loops, normalized):
     truth = np.diag(d) - A if not normalized else np.diag((d > 0) * 1.0) - A / np.outer(r, r)
     np.testing.assert_allclose(dense.matrix(), truth, atol=1e-12)
     np.testing.assert_allclose(sparse.matrix().toarray(), truth, atol=1e-12)
-    turned = Turned(dense, RUN)
-    np.testing.assert_allclose(turned @ np.eye(25), turned.top * np.eye(25) - truth, atol=1e-12)
+    shifted = ShiftedLaplacian(dense, RUN)
+    np.testing.assert_allclose(shifted @ np.eye(25), shifted.top * np.eye(25) - truth, atol=1e-12)
 
 
 def test_an_iteration_on_dense_affinities_finds_what_lapack_finds(monkeypatch):

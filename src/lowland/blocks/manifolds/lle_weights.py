@@ -102,7 +102,7 @@ def lle_coordinates(
     >>> import numpy as np
     >>> from lowland.blocks.manifolds.lle_weights import lle_coordinates
     >>> W = np.array([[0, 1, 0], [0.5, 0, 0.5], [0, 1, 0]])  # three points on a line, the second between the others
-    >>> lle_coordinates(W, 1).Z[:, 0].round(4).tolist()
+    >>> (lle_coordinates(W, 1).Z[:, 0].round(4) + 0.0).tolist()
     [0.7071, 0.0, -0.7071]
     """
     M = error_matrix(scipy.sparse.csr_array(weights))

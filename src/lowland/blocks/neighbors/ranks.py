@@ -25,7 +25,7 @@ _ORDINARY = 2.0**60  # the largest number up to which points keep their unit, an
 _TILE = 1008  # rows and columns of a product; a power of two would turn badly in the cache
 _PAIRS = 1 << 21  # distances that a thread has in hand
 _TRIED = 64  # rows on which products in single precision are tried
-_TOLD_APART = 0.01  # share of the pairs that may be measured again
+_MOST_MEASURED = 0.01  # fraction of the pairs that may be measured again
 _SHUFFLE = 71_539  # the seed by which points are shuffled: any number, but always the same
 
 
@@ -129,7 +129,7 @@ class Side:
         own, targets = np.arange(self.n) if rows is None else rows, targets.astype(np.int64)
         for dtype in (np.float32, np.float64):
             counting = _Counting(products, own, targets, dtype, self.around, whole=rows is None)
-            if counting.tells_apart():
+            if counting.is_precise_enough():
                 return counting
         return None
 
@@ -248,7 +248,7 @@ class _Counting:
         """The number of points."""
         return len(self.products._points)
 
-    def tells_apart(self) -> bool:
+    def is_precise_enough(self) -> bool:
         """Whether products in this precision leave few pairs to be measured, tried on some rows."""
         tried = np.linspace(0, len(self.own) - 1, min(len(self.own), _TRIED)).astype(np.int64)
         part = _Counting(self.products, self.own[tried], self.targets[tried], self.dtype, self.around, whole=False)
@@ -257,7 +257,7 @@ class _Counting:
         rows, measured = slice(0, len(tried)), 0
         for columns in slices(self.n, _TILE):
             measured += part._count(part._product(rows, columns, space), rows, columns, counts)
-        return measured <= max(_TOLD_APART * self.n, 1) * counts.size
+        return measured <= max(_MOST_MEASURED * self.n, 1) * counts.size
 
     def ranks(self, run: Run) -> np.ndarray:
         """Count for all rows."""
