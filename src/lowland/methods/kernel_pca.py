@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, is_sparse, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.distances.kernel_functions import KernelWith, median_gamma, rows_of
-from lowland.blocks.distances.to_points import in_slabs, own_array
+from lowland.blocks.distances.to_points import in_slabs
 from lowland.blocks.kernel_pca.feature_space_axes import (
     FeatureCoordinates,
     KernelAxes,
@@ -27,7 +27,7 @@ from lowland.blocks.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
 from lowland.blocks.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
 from lowland.data.open import open_rows
-from lowland.data.rows import ArrayRows, Rows
+from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.learned_inverse import LearnedInverse
@@ -129,7 +129,7 @@ class KernelPCA(PointMap, verb="kernel-pca", takes_sparse=True, streams_with_lan
                 axes = landmark_axes(rows, kernel, run, wanted)
         self._keep(axes, X)
         if keep is None and self.kernel != "precomputed":
-            self.X_fit_ = X if not self.copy_X else X.copy() if rows.is_sparse else own_array(rows, X)
+            self.X_fit_ = X if not self.copy_X else own_array(rows, X)
 
     def _exact(self, X: Array, kernel: KernelWith, wanted: FeatureSpaceRequest, run: Run) -> KernelAxes:
         """The axes of all rows, by the route that suits the kernel."""

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from lowland.blocks.neighbors.exact_search import blocks, over_blocks
+from lowland.arrays.slices import slices
 from lowland.blocks.neighbors.ranks import Side
 from lowland.quality.inputs import Looked
 from lowland.quality.measure import Better, Ends, Measure, interval_about
+from lowland.run.local import serial_run
 from lowland.run.run import Run
 
 KEPT_BYTES = 1 << 25  # distances that are kept; more are measured again for every sum
@@ -73,20 +74,20 @@ class Pairs:
     def once(self, table: Table) -> np.ndarray:
         """The values of all pairs i < j, each once, (p,)."""
         self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a sample of fewer rows")
-        return self._whole(table, None)[np.triu_indices(self.m, 1)]
+        return self._whole(table, serial_run())[np.triu_indices(self.m, 1)]
 
-    def _whole(self, table: Table, run: Run | None) -> np.ndarray:
+    def _whole(self, table: Table, run: Run) -> np.ndarray:
         out = np.empty((self.m, self.m))
 
         def work(block: slice) -> None:
             out[block] = table(block)
 
-        over_blocks(run, "measuring distances", self._blocks, work)
+        run.each("measuring distances", self._blocks, work)
         return out
 
     @property
     def _blocks(self) -> list[slice]:
-        return blocks(self.m, max(1, _BLOCK // self.m))
+        return slices(self.m, max(1, _BLOCK // self.m))
 
     def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """The sums over the pairs of each row of functions of two tables, (f, m); the row itself is no pair."""
@@ -101,7 +102,7 @@ class Pairs:
                     values[own, own + block.start] = 0.0
                     sums[block] = values.sum(axis=1)
 
-        over_blocks(self.side.threads(self.run), "comparing distances", self._blocks, work)
+        self.side.threads(self.run).each("comparing distances", self._blocks, work)
         return out
 
     def measure(

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.blocks.distances.to_points import distance_matrix
-from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import ParameterError, Stopped
 from lowland.run.local import LocalRun
 from lowland.study.advice import advise

@@ -10,7 +10,6 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from lowland.blocks.neighbors.exact_search import over_blocks
 from lowland.blocks.selection.columns import ColumnReader
 from lowland.blocks.selection.distance_correlation import DistanceCorrelation
 from lowland.blocks.selection.filters import FilterScores
@@ -64,7 +63,7 @@ def column_scores(
         return value, p, False
 
     small = columns.n * columns.d * (1 + n_permutations) < _SMALL
-    found = over_blocks(None if small else run, "scoring columns", list(range(columns.d)), work)
+    found = [work(j) for j in range(columns.d)] if small else run.each("scoring columns", range(columns.d), work)
     values, p, constant = (np.array(each) for each in zip(*found, strict=True))
     return FilterScores.of(values, None if np.isnan(p).any() else p, constant, columns.n, signed=measure.signed)
 

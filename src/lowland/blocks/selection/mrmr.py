@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.neighbors.exact_search import over_blocks
 from lowland.blocks.selection.column_statistics import ClassColumns, ColumnsAndMoments
 from lowland.blocks.selection.columns import ColumnReader
 from lowland.blocks.selection.filters import check_squares, correlation_ratios, pearson_scores
@@ -115,7 +114,7 @@ def by_information(
         def work(j: int) -> float:
             return 0.0 if constant[j] else measure(measure.prepare(columns[j], j), j)[0]
 
-        return np.array(over_blocks(run, "comparing columns", list(range(columns.d)), work))
+        return np.array(run.each("comparing columns", range(columns.d), work))
 
     def redundancy(j: int) -> np.ndarray:
         if constant[j]:

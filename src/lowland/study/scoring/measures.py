@@ -9,7 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowland.blocks.neighbors.graph import NeighborGraph, nearest_neighbors
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import LowlandError, Stopped
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
