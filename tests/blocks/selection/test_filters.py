@@ -20,6 +20,7 @@ from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.blocks.statistics.targets import Target, seems_classes
 from lowland.errors import DataError
 from lowland.kernels.dependence import concordant_products, count_nearer, nearest_radii
+from lowland.run.local import LocalRun
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +282,7 @@ def test_p_values_of_few_rows_are_not_too_small():
     rng = np.random.default_rng(0)
     y = np.exp(rng.standard_normal(6))
     columns = dependence.ColumnReader(np.exp(rng.standard_normal((6, 40))))
-    p = dependence.column_scores(columns, DistanceCorrelation.to(Target(y, None)), None).pvalues
+    p = dependence.column_scores(columns, DistanceCorrelation.to(Target(y, None)), LocalRun()).pvalues
     assert p is not None
     assert (p <= 0.05).mean() <= 0.08
 
