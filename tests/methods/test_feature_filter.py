@@ -329,7 +329,7 @@ BAD = {
     "classes to correlate with": (
         {"statistic": "pearson"}, np.arange(300) % 3, DataError, "3 classes.*'anova'.*'numbers'",
     ),
-    "texts to correlate with": ({"statistic": "spearman"}, np.array(list("abc") * 100), DataError, "statistic='anova'"),
+    "texts to correlate with": ({"statistic": "spearman"}, np.array(list("abc") * 100), DataError, "'anova'"),
     "numbers to tell apart": ({"statistic": "anova"}, 0, DataError, "fractions"),
     "numbers said to be": ({"statistic": "chi2", "target": "numbers"}, 0, ParameterError, "compares classes"),
     "negative counts": ({"statistic": "chi2"}, np.arange(300) % 2, DataError, "Negative values.*'x1'.*anova"),

@@ -135,7 +135,7 @@ def _numbers_for(statistic: str, y: np.ndarray, kind: Kind) -> Target:
     if target.n_classes != 2:
         raise DataError(
             f"{statistic!r}: y holds {target.n_classes} classes, and a correlation follows numbers or two classes. "
-            "Choose 'anova' for classes; if y holds quantities, say that it holds numbers."
+            "Choose 'anova' for classes; if y holds quantities, take it as 'numbers'."
         )
     return Target(target.values.astype(np.float64))
 
