@@ -102,8 +102,8 @@ def warn_of_many_classes(y: np.ndarray) -> None:
     """Warn where whole numbers are taken for more classes than most y hold: they may be quantities."""
     if _is_numeric(y) and (kinds := len(np.unique(np.asarray(y, dtype=np.float64)))) > _FEW_CLASSES:
         warn(
-            f"The whole numbers of y are taken for {kinds} classes. If they are quantities, choose regression, or say "
-            "that y holds numbers.",
+            f"The whole numbers of y are taken for {kinds} classes. If they are quantities, say so: choose regression, "
+            "or take y as 'numbers'.",
             DataWarning,
         )
 
