@@ -5,20 +5,13 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.decomposition
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import FactorAnalysis
-from lowland.blocks.factors.expectation_maximization import by_em
-from lowland.blocks.factors.maximum_likelihood import degrees_of_freedom, first_uniquenesses, most_factors
 from lowland.blocks.factors.rotations import ROTATIONS, rotate
-from lowland.blocks.factors.uniqueness_search import FullProfile, by_uniquenesses, least_in_box
-from lowland.blocks.factors.wide_tables import Leading, Root
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
-from lowland.run.local import LocalRun
 
 
 def quietly(fit, *data):
@@ -97,52 +90,6 @@ def test_the_model_is_found_again():
     np.testing.assert_allclose(fa.get_covariance(), S, atol=0.05 * np.abs(S).max())
     assert fa.fit_test_.p_value > 1e-3  # the model is true
     assert FactorAnalysis(2).fit(X).fit_test_.p_value < 1e-10
-
-
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6))
-def test_slope_and_curvature_of_the_profile(seed):
-    rng = np.random.default_rng(seed)
-    R = np.corrcoef(rng.standard_normal((60, 3)) @ rng.standard_normal((3, 8)) + rng.standard_normal((60, 8)), rowvar=0)
-    x, h = np.log(rng.uniform(0.2, 0.8, 8)), 1e-5
-    here = FullProfile.at(x, R, 2)
-    around = [(FullProfile.at(x + h * e, R, 2), FullProfile.at(x - h * e, R, 2)) for e in np.eye(8)]
-    slope = [(a.value - b.value) / (2 * h) for a, b in around]
-    curvature = np.array([(a.slope - b.slope) / (2 * h) for a, b in around])
-    np.testing.assert_allclose(here.slope, slope, atol=1e-7)
-    near = np.max(here.theta[2:] / here.theta[1])
-    np.testing.assert_allclose(here.curvature()[0], curvature, atol=1e-2 if near > 1 / 8 else 2e-2)
-    assert np.linalg.eigvalsh(here.curvature()[1])[0] > -1e-10  # the positive part is
-
-
-def test_the_least_of_a_quadratic_in_a_box():
-    rng, d, exact = np.random.default_rng(0), 8, 0
-    for _ in range(200):
-        B = rng.standard_normal((d, d))
-        H, g = B @ B.T + 0.1 * np.eye(d), rng.standard_normal(d)
-        low, high = -rng.uniform(0, 1, d), rng.uniform(0, 1, d)
-        p = least_in_box(H, g, low, high)
-        assert np.all((low <= p) & (p <= high))
-        assert g @ p + p @ H @ p / 2 < 0
-        slope = g + H @ p  # zero inside, pressing against the sides
-        exact += np.all(np.where(p <= low, slope > 0, np.where(p >= high, slope < 0, np.abs(slope) < 1e-9)))
-    assert exact >= 198
-
-
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6))
-def test_awkward_correlations_end_at_a_maximum(seed):
-    """Little noise, few rows: uniquenesses run into the bound, and EM from there finds nothing better."""
-    rng = np.random.default_rng(seed)
-    d, n = int(rng.integers(4, 14)), int(rng.integers(5, 80))
-    k = int(rng.integers(1, most_factors(d) + 1))
-    X = rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) * np.exp(rng.standard_normal(d))
-    R, run = np.corrcoef(X, rowvar=0), LocalRun()
-    found = by_uniquenesses(R, k, first_uniquenesses(R, k, 1e-4), 1e-4, 1000, run)
-    assert found.outcome.converged
-    assert np.all(np.diff(found.outcome.trace) <= 1e-6)
-    further = by_em(Root(R), k, found.uniquenesses, 1e-4, 1e-9, 50, run)
-    assert further.deviance >= found.deviance - 1e-6
 
 
 def test_starts():
@@ -235,21 +182,6 @@ def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
     S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
     few, many = (FactorAnalysis(3).fit_covariance(S, n) for n in (40, 1000))
     np.testing.assert_allclose(few.uniquenesses_, many.uniquenesses_, atol=1e-8)
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10**6))
-def test_deviance_and_slope_from_leading_pairs(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((6, 9)) + 2 * rng.standard_normal((6, 1))
-    C = (X - X.mean(axis=0)) / X.std(axis=0)
-    Z = C / np.sqrt(6)
-    x, run = np.log(rng.uniform(0.1, 0.9, 9)), LocalRun()
-    for root in (Root(Z.T @ Z), Root(Z.T @ Z, Z)):
-        here, whole = Leading.at(x, root, 2, run), FullProfile.at(x, root.R, 2)
-        assert here.value == pytest.approx(whole.value, abs=1e-10)
-        np.testing.assert_allclose(here.slope, whole.slope, atol=1e-10)
-        np.testing.assert_allclose(here.loadings(2), whole.loadings(2), atol=1e-8)
 
 
 def test_a_wide_table_needs_few_matrices():
@@ -432,12 +364,6 @@ def test_adequacy_known_answers():
     noise = quietly(FactorAnalysis(1).fit, np.random.default_rng(0).standard_normal((400, 8)))
     assert noise.kmo_.overall < 0.6
     assert noise.sphericity_.p_value > 1e-3
-
-
-@pytest.mark.parametrize(("d", "most"), [(1, 0), (2, 0), (3, 1), (4, 1), (5, 2), (6, 3), (7, 3), (24, 17)])
-def test_degrees_of_freedom(d, most):
-    assert most_factors(d) == most
-    assert degrees_of_freedom(d, most) >= 0 > degrees_of_freedom(d, most + 1)
 
 
 # --- bounds and bad input ---------------------------------------------------------------------------------------------

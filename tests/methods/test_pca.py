@@ -94,17 +94,6 @@ def test_rotating_the_discarded_subspace_changes_nothing(X):
     assert np.mean(np.sum((C @ rotated.T) ** 2, axis=1)) == pytest.approx(pca.distortion(3))
 
 
-def test_power_method_converges_at_the_ratio_of_eigenvalues():
-    from lowland.blocks.spectra.leading import leading_eigenpairs
-    from lowland.run.local import LocalRun
-
-    S = np.diag(np.concatenate([[10.0], 5 * np.ones(3), np.linspace(1, 0.1, 40)]))
-    pairs = leading_eigenpairs(S, 1, run=LocalRun(), solver="power", oversamples=0, tol=1e-10)
-    ratios = np.array(pairs.trace[6:16]) / np.array(pairs.trace[5:15])
-    np.testing.assert_allclose(ratios, 0.5, rtol=0.02)  # residuals fall by 5/10 a step
-    assert pairs.converged
-
-
 def test_storage(X):
     before, after = PCA(2).fit(X).storage()
     assert before == 60 * 7
@@ -191,33 +180,6 @@ def test_iterations_tell(X, monkeypatch):
 # --- how many ---
 
 
-def test_rules_on_a_spectrum_known_by_hand():
-    values = np.array([4.0, 3.0, 2.0, 1.0])
-    S = lowland.blocks.spectra.component_rules.Spectrum(values, 10.0, 4, 100, 4, variances=np.full(4, 2.5))
-    assert Cumulative(0.65).decide(S).n_components == 2
-    assert Cumulative(0.75).decide(S).n_components == 3
-    assert EachAtLeast(0.2).decide(S).n_components == 3
-    assert EigenvalueAbove(3.0).decide(S).n_components == 1
-    assert Kaiser().decide(S).n_components == 2
-    bend = lowland.blocks.spectra.component_rules.Spectrum(np.array([10.0, 9.0, 1.0, 0.9, 0.8, 0.7]), 22.4, 6, 100, 6)
-    assert Knee().decide(bend).n_components == 2
-
-
-def test_rules_ask_for_more_of_the_spectrum_when_they_cannot_tell():
-    leading = lowland.blocks.spectra.component_rules.Spectrum(np.array([4.0, 3.0]), 10.0, 4, 100, 4)
-    assert Cumulative(0.65).decide(leading).n_components == 2
-    assert Cumulative(0.9).decide(leading) is None
-    assert EachAtLeast(0.2).decide(leading) is None
-    assert Knee().decide(leading) is None
-
-
-def test_rules_declare_the_spectra_they_accept():
-    gram = lowland.blocks.spectra.component_rules.Spectrum(np.array([4.0, 3.0]), 7.0, 2, 100, 2, kind="gram")
-    with pytest.raises(ParameterError, match="kind"):
-        Kaiser().check(gram)
-    Knee().check(gram)
-
-
 @pytest.mark.parametrize("rank", [1, 2, 4])
 def test_parallel_analysis_finds_the_rank(rank):
     X = low_rank(n=400, d=20, rank=rank, noise=0.05, decay=0.9).X
@@ -229,16 +191,6 @@ def test_parallel_analysis_finds_the_rank(rank):
 def test_parallel_analysis_of_pure_noise_keeps_next_to_nothing():
     X = np.random.default_rng(0).standard_normal((500, 10))
     assert PCA(ParallelAnalysis(quantile=0.99)).fit(X).n_components_ == 1
-
-
-def test_simulated_noise_spectrum_is_that_of_simulated_rows():
-    """Bartlett's decomposition against plain simulation."""
-    from lowland.blocks.spectra.component_rules import _noise_spectrum
-
-    rng, deviations = np.random.default_rng(0), np.array([1.0, 2.0, 0.5, 1.0])
-    direct = np.mean([_noise_spectrum(30, deviations, rng) for _ in range(600)], axis=0)
-    rows = [np.linalg.eigvalsh(np.cov((rng.standard_normal((30, 4)) * deviations).T))[::-1] for _ in range(600)]
-    np.testing.assert_allclose(direct, np.mean(rows, axis=0), rtol=0.05)
 
 
 def test_downstream_finds_the_informative_components():
@@ -410,22 +362,6 @@ def test_partial_fit_after_fit(X):
     np.testing.assert_allclose(on.explained_variance_, PCA().fit(X).explained_variance_)
     with pytest.raises(DataError, match="IncrementalPCA"):
         PCA(2).fit(X[:30]).partial_fit(X[30:])
-
-
-def test_incremental_pca_is_exact_and_takes_small_batches(X):
-    exact = PCA(3).fit(X)
-    ipca = IncrementalPCA(3).partial_fit(X[:1])
-    for start in range(1, 60):
-        ipca.partial_fit(X[start : start + 1])
-    np.testing.assert_allclose(ipca.transform(X), exact.transform(X), atol=1e-8)
-    assert ipca.n_samples_seen_ == 60
-    np.testing.assert_allclose(ipca.var_, X.var(axis=0))
-    batched = IncrementalPCA(3, batch_size=7).fit(X)
-    np.testing.assert_allclose(batched.transform(X), exact.transform(X), atol=1e-8)
-    assert batched.batch_size_ == 7
-    np.testing.assert_allclose(
-        batched.partial_fit(X + 1).explained_variance_, PCA(3).fit(np.vstack([X, X + 1])).explained_variance_
-    )
 
 
 def test_one_row_says_so_when_read():

@@ -6,12 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import ProjectionPursuit
-from lowland.blocks.nongaussian.projection_indices import INDICES, Spacing
-from lowland.blocks.nongaussian.pursuit import PursuitSearch, gaussianized, noise_indices, pursue, sphered
-from lowland.blocks.statistics.sampling import evenly_spread
+from lowland.blocks.nongaussian.projection_indices import INDICES
 from lowland.data import load_dataset
 from lowland.errors import DataError, ParameterError
-from lowland.run.local import LocalRun
 
 NORMAL = np.array([9, -6, 1]) / np.sqrt(118)
 
@@ -155,18 +152,6 @@ def test_a_second_view_shows_something_else():
     np.testing.assert_array_equal(first.components_[0], found.components_[0])  # a second view leaves the first
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_removing_structure_leaves_noise_in_the_view_and_the_rest_alone(k):
-    X, _ = mixed(two_clusters(), two_clusters(seed=2), two_clusters(seed=3) ** 3)
-    Y = sphered(X).Y
-    A = pursue(Y, PursuitSearch(INDICES["negentropy"](k), 200, np.eye(5), 200, 1e-6), np.random.default_rng(0)).A
-    after = gaussianized(Y, A, np.random.default_rng(0))
-    aside = np.eye(5) - A.T @ A
-    np.testing.assert_allclose(aside @ after, aside @ Y, atol=1e-10)
-    hermite = INDICES["hermite"](k)
-    assert hermite.value((A @ after)[None])[0] < 0.1 * hermite.value((A @ Y)[None])[0]
-
-
 # --- noise ------------------------------------------------------------------------------------------------------------
 
 
@@ -188,16 +173,6 @@ def test_p_value_counts_the_noise_that_is_as_large():
     assert np.isnan(ProjectionPursuit(2, index="skewness", n_null=0, random_state=1).fit(X).p_value_).all()
 
 
-def test_noise_does_not_depend_on_threads():
-    search = PursuitSearch(Spacing(1), 30, np.eye(3), 50, 1e-3)
-    found = []
-    for threads in (1, 3):
-        with lowland.config(threads=threads):
-            found.append(noise_indices(40, 3, search, 5, np.random.default_rng(0), LocalRun()))
-    assert np.array_equal(*found)
-    assert len(set(found[0])) == 5
-
-
 # --- many rows --------------------------------------------------------------------------------------------------------
 
 
@@ -211,14 +186,6 @@ def test_a_sample_is_searched_and_all_rows_are_scaled():
     assert likeness(Z[:, 0], S[:, 0]) > 0.98
     parts = lowland.ProjectionPursuit(**model.get_params()).fit([X[:7], X[7:3000], X[3000:]])
     np.testing.assert_allclose(parts.transform(X), Z, atol=1e-6)
-
-
-def test_the_sample_is_spread_evenly():
-    keep = evenly_spread(1000, 30, np.random.default_rng(0))
-    chosen = np.flatnonzero(keep)
-    assert len(chosen) == 30
-    assert np.abs(chosen - (np.arange(30) + 0.5) * 1000 / 30).max() < 18  # one in each stretch of 33
-    assert evenly_spread(7, 7, np.random.default_rng(0)).all()
 
 
 # --- wrong and awkward input ------------------------------------------------------------------------------------------

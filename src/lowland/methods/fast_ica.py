@@ -102,10 +102,11 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
             raise ParameterError(f"fun_args={self.fun_args!r}: {error}") from error
 
     def _unmix(self, found: WhitenedRows, contrast: Contrast, W: np.ndarray) -> Unmixing:
-        how = {"algorithm": self.algorithm, "tol": self.tol, "max_iter": self.max_iter}
         try:
             with blas_on_one_thread():  # k x k problems at every step: waking threads costs more than they save
-                return unmixing_matrix(found.white, contrast, start=W, **how)
+                return unmixing_matrix(
+                    found.white, contrast, algorithm=self.algorithm, start=W, tol=self.tol, max_iter=self.max_iter
+                )
         except DataError as error:
             raise DataError(
                 f"{error} Choose fun='logcosh', which is bounded, or rescale rows that are passed with whiten=False."

@@ -217,7 +217,7 @@ class LinearDiscriminantAnalysis(
         xp = xp_of(means)
         kind = result_dtype(xp, self._dtype)
         self.means_, self.xbar_, self.rank_ = means, self.priors_ @ means, axes.rank
-        n, C, d = self.n_samples_, *means.shape
+        n, (C, d) = self.n_samples_, means.shape
         names, rounding = vars(self).get("feature_names_in_"), rounding_of(self._dtype)
         if (singular := why_singular(axes, means, self.xbar_, n, rounding, names)) is not None:
             shrink = " To use all of them, choose solver='eigen' and a shrinkage."

@@ -130,3 +130,14 @@ def test_a_search_begun_in_float32_ends_where_that_in_float64_does(how, monkeypa
     streamed = unmixing_matrix(passing, algorithm=how, start=start(4), tol=1e-10, max_iter=200)
     np.testing.assert_allclose(np.abs(streamed.W), np.abs(expected), atol=1e-6)
     assert unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=1).outcome.iterations == 1
+
+
+def test_two_coins_turned_are_turned_back():
+    """The four corners of a square have independent coordinates along its sides alone."""
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    for angle in (0.1, 0.5, 1.2):
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        for algorithm in ALGORITHMS:
+            found = unmixing_matrix(corners @ turn, algorithm=algorithm, tol=1e-10)
+            assert found.outcome.converged
+            np.testing.assert_allclose(np.sort(np.abs(found.W @ turn.T), axis=1), [[0, 1], [0, 1]], atol=1e-5)

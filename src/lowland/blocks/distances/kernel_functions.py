@@ -229,8 +229,8 @@ def median_gamma(X: Array, kernel: Kernel) -> float:
     """
     if kernel not in ("rbf", "laplacian"):
         raise ParameterError(
-            f"The median rule is about distances, for the kernels 'rbf' and 'laplacian', not {kernel!r}. Give gamma as a "
-            "number."
+            f"The median rule is about distances, for the kernels 'rbf' and 'laplacian', not {kernel!r}. Give gamma as "
+            "a number."
         )
     n = X.shape[0]
     places = np.linspace(0, n - 1, min(n, _PAIRED_ROWS)).astype(np.int64)

@@ -77,7 +77,7 @@ def check_range(values: Array, dtype: Any) -> None:
     """Refuse eigenvalues beyond the range of the floats that are to hold them."""
     smallest, largest = float(values[-1]), float(values[0])
     info = xp_of(values).finfo(dtype)
-    if not info.smallest_normal <= smallest <= largest <= info.max:
+    if not float(info.smallest_normal) <= smallest <= largest <= float(info.max):
         raise DataError(
             f"The eigenvalues of the kernel matrix run from {largest:.2g} to {smallest:.2g}, beyond what {dtype} can "
             "hold. Pass float64, or rescale the columns."

@@ -1,0 +1,50 @@
+"""Where a network is trained: numpy and torch take the same steps."""
+
+import numpy as np
+import pytest
+
+from lowland.arrays.engines import Engine, choose_engine, torch_on
+from lowland.errors import ParameterError
+
+
+def test_arrays_of_numpy():
+    engine = Engine("numpy")
+    X = np.ones((2, 3), dtype=np.float32)
+    assert engine.array(X) is X
+    assert engine.copy(X) is not X
+    assert engine.empty((4, 5)).shape == (4, 5)
+    assert engine.array(np.ones(2)).dtype == np.float32
+
+
+def test_adam_takes_the_step_of_its_paper_in_numpy_and_torch():
+    pytest.importorskip("torch")
+    gradients = np.random.default_rng(0).standard_normal((5, 3))
+    theta, first, second = np.ones(3), np.zeros(3), np.zeros(3)
+    for t, g in enumerate(gradients, 1):
+        first, second = 0.9 * first + 0.1 * g, 0.999 * second + 0.001 * g**2
+        theta = theta - 0.01 * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+    for name in ("numpy", "torch"):
+        engine = Engine(name, dtype="float64")
+        found = engine.copy(np.ones(3))
+        adam = engine.adam(found)
+        for g in gradients:
+            adam.step(engine.array(g), 0.01)
+        np.testing.assert_allclose(np.asarray(found), theta, rtol=1e-12)
+
+
+def test_the_engine_asked_for():
+    assert choose_engine("numpy", None, np.ones(1), "float32") == Engine("numpy", "cpu", "float32")
+    with pytest.raises(ParameterError, match="numpy works on the CPU alone"):
+        choose_engine("numpy", "cuda", np.ones(1), "float32")
+    pytest.importorskip("torch")
+    assert choose_engine("auto", None, np.ones(1), "float64") == Engine("torch", "cpu", "float64")
+    with pytest.raises(ParameterError, match="torch cannot work there"):
+        choose_engine("torch", "nowhere", np.ones(1), "float32")
+
+
+def test_threads_of_torch_are_given_back():
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    with torch_on(1):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before

@@ -1,0 +1,33 @@
+"""What a search for factors returns, and how it says why it ended."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from lowland.blocks.factors.estimate import estimate_at
+
+
+@dataclass
+class End:
+    x: np.ndarray
+
+    def loadings(self, k):
+        return np.ones((len(self.x), k))
+
+
+@pytest.mark.parametrize(
+    ("reason", "steps", "words", "converged"),
+    [
+        ("the slope is zero", 3, "the slope is zero", True),
+        ("", 5, "it had not converged after 5 iterations", False),
+        ("", 1, "no step led further, short of the maximum, after 1 iteration", False),
+    ],
+)
+def test_why_it_ended(reason, steps, words, converged):
+    found = estimate_at(End(np.log([0.2, 0.5])), 1, np.linspace(3, 1, steps), reason, 5, solver="newton")
+    assert found.outcome.stopped_because == words
+    assert found.outcome.converged is converged
+    assert found.outcome.iterations == steps
+    assert found.deviance == found.outcome.trace[-1]
+    np.testing.assert_allclose(found.uniquenesses, [0.2, 0.5])

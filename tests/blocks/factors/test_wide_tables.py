@@ -1,0 +1,48 @@
+"""Factors of many columns: the leading eigenpairs say what all of them say."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowland.blocks.factors.maximum_likelihood import first_uniquenesses
+from lowland.blocks.factors.uniqueness_search import FullProfile, by_uniquenesses
+from lowland.blocks.factors.wide_tables import Leading, Root, by_leading_pairs
+from lowland.run.local import LocalRun
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_deviance_and_slope_from_leading_pairs(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((6, 9)) + 2 * rng.standard_normal((6, 1))
+    C = (X - X.mean(axis=0)) / X.std(axis=0)
+    Z = C / np.sqrt(6)
+    x, run = np.log(rng.uniform(0.1, 0.9, 9)), LocalRun()
+    for root in (Root(Z.T @ Z), Root(Z.T @ Z, Z)):
+        here, whole = Leading.at(x, root, 2, run), FullProfile.at(x, root.R, 2)
+        assert here.value == pytest.approx(whole.value, abs=1e-10)
+        np.testing.assert_allclose(here.slope, whole.slope, atol=1e-10)
+        np.testing.assert_allclose(here.loadings(2), whole.loadings(2), atol=1e-8)
+
+
+def test_the_search_ends_where_newtons_method_does():
+    rng = np.random.default_rng(0)
+    R = np.corrcoef((rng.standard_normal((300, 2)) @ rng.standard_normal((2, 12)) + rng.standard_normal((300, 12))).T)
+    first, run = first_uniquenesses(R, 2, 1e-6), LocalRun()
+    found, newton = by_leading_pairs(Root(R), 2, first, 1e-6, 200, run), by_uniquenesses(R, 2, first, 1e-6, 200, run)
+    assert found.outcome.name == "lbfgs"
+    assert found.outcome.converged
+    np.testing.assert_allclose(found.uniquenesses, newton.uniquenesses, atol=1e-5)
+    np.testing.assert_allclose(found.loadings, newton.loadings, atol=1e-5)
+
+
+def test_a_root_of_low_rank_says_what_the_matrix_says():
+    Z = np.random.default_rng(0).standard_normal((3, 8))
+    Z /= np.sqrt(np.sum(Z**2, axis=0))
+    root = Root(Z.T @ Z, Z)
+    inverse = np.linalg.inv(0.9 * Z.T @ Z + 0.1 * np.eye(8))
+    np.testing.assert_allclose(root.first(2, 1e-6), (1 - 2 / 16) / np.diagonal(inverse))
+    assert root.suits(2)
+    assert not Root(root.R).suits(2)  # few columns
+    np.testing.assert_array_equal(root.first(8, 1e-6), 1e-6)

@@ -1,0 +1,73 @@
+"""Whitened rows: identity covariance, whether they are held or whitened at every pass."""
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.blocks.nongaussian.contrasts import Custom, LogCosh
+from lowland.blocks.nongaussian.whitened_rows import WhiteRows, already_white, whitened
+from lowland.data.open import open_rows
+from lowland.data.rows import ArrayRows
+from lowland.errors import DataError, ParameterError
+from lowland.run.local import LocalRun
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-1, 1, (200, 4)) @ rng.standard_normal((4, 4)) + 7
+
+
+def test_the_rows_are_white_and_lead_back():
+    found = whitened(open_rows(X), LocalRun(), None, exact=True)
+    Z = found.white.rows.to_array()
+    np.testing.assert_allclose(np.cov(Z.T, bias=True), np.eye(4), atol=1e-10)
+    np.testing.assert_allclose(Z @ found.inverse.T + found.mean, X)
+    np.testing.assert_allclose((X - found.mean) @ found.K.T, Z, atol=1e-10)
+    assert (found.k, found.n) == (4, 200)
+
+
+def test_held_or_whitened_at_every_pass_the_expectations_are_the_same():
+    W = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    held = whitened(open_rows(X), LocalRun(), None, exact=True).white
+    with lowland.config(memory="15kB"):
+        passing = whitened(open_rows([X[:90], X[90:]]), LocalRun(), None, exact=True).white
+    assert held.whiten is None
+    assert passing.whiten is not None
+    Z = held.rows.to_array()
+    g = np.tanh(Z @ W.T)
+    for white in (held, passing):
+        cross, slopes = white.expect(LogCosh(), W)
+        np.testing.assert_allclose(cross, g.T @ Z / 200, atol=1e-10)
+        np.testing.assert_allclose(slopes, np.mean(1 - g**2, axis=0))
+
+
+def test_columns_in_very_different_units_keep_their_digits():
+    units = X * [1.0, 1e-9, 1.0, 1e9]
+    found = whitened(open_rows(units), LocalRun(), None, exact=True)
+    assert found.k == 4
+    np.testing.assert_allclose(np.cov(found.white.rows.to_array().T, bias=True), np.eye(4), atol=1e-6)
+
+
+def test_how_many_directions_there_are():
+    flat = np.column_stack([X, X[:, 0] + X[:, 1]])
+    found = whitened(open_rows(flat), LocalRun(), None, exact=True)
+    assert found.k == 4
+    assert "the 5 columns vary in 4 directions only" in found.choice.reason
+    with pytest.raises(ParameterError, match=r"5 components were asked for: .* Choose at most 4\."):
+        whitened(open_rows(flat), LocalRun(), 5, exact=True)
+    with pytest.raises(DataError, match="constant"):
+        whitened(open_rows(np.ones((5, 2))), LocalRun(), None, exact=True)
+
+
+def test_rows_taken_as_white_are_standardized_for_their_measures():
+    found = already_white(open_rows(X), LocalRun())
+    B, shift = found.standardized(np.eye(4))
+    Y = X @ B.T + shift
+    np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(Y.std(axis=0), 1)
+    white = whitened(open_rows(X), LocalRun(), None, exact=True)
+    assert white.standardized(np.eye(4))[1] is None
+
+
+def test_a_contrast_that_is_not_finite():
+    white = WhiteRows(ArrayRows(X), LocalRun())
+    with pytest.raises(DataError, match="not finite"):
+        white.expect(Custom(lambda y: (y * np.inf, y)), np.eye(4))

@@ -1,0 +1,24 @@
+"""A method that a model has only if it was asked for."""
+
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from lowland.methods.base.learned_inverse import LearnedInverse
+
+
+class Model:
+    def __init__(self, fit_inverse_transform):
+        self.fit_inverse_transform = fit_inverse_transform
+
+    @LearnedInverse
+    def inverse(self, x):
+        """Return one more."""
+        return x + 1
+
+
+def test_only_where_it_was_asked_for():
+    assert Model(True).inverse(1) == 2
+    assert not hasattr(Model(False), "inverse")
+    assert Model.inverse.__doc__ == "Return one more."
+    with pytest.raises(NotFittedError, match=r"Fit Model\(fit_inverse_transform=True\)"):
+        Model(False).inverse(1)
