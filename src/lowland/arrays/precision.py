@@ -15,6 +15,8 @@ def float_dtype(dtype: Any) -> np.dtype:
 
 def as_double(X: Array) -> Array:
     """Return X in float64 (in float32 where a device has no float64)."""
+    if isinstance(X, np.ndarray) and X.dtype == np.float64:
+        return X
     xp = xp_of(X)
     if X.dtype == xp.float64:
         return X
