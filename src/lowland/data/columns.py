@@ -24,21 +24,21 @@ class NamedTable(ABC):
         """Return the columns at these positions as Rows."""
 
     @abstractmethod
+    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
+        """Return the values of the column at a position."""
+
     def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
         """Return one column as it is: labels may be text.
 
         ``missing_text``: what stands for a missing number in a text file, such as NA, stands for a missing text too.
         Names of rows have no missing values.
         """
+        return self._values(selected(self.names, [name], (), self.source)[0], missing_text=missing_text)
 
     def select(self, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
         """Return the named columns, or all, less those dropped, as Rows."""
         refuse_duplicates(self.names, self.source)
         return self.rows(selected(self.names, columns, drop, self.source))
-
-    def position(self, name: str) -> int:
-        """Return where a column stands; refuse a name that is not there."""
-        return selected(self.names, [name], (), self.source)[0]
 
 
 class TableFile(NamedTable):

@@ -236,7 +236,7 @@ def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -
 
 def as_vector(values: Any, n: int | None, what: str) -> np.ndarray:
     """Return labels, targets or weights as a 1-d numpy array, checked against the number of rows."""
-    vector = to_numpy(values) if is_array(values) else np.asarray(values)
+    vector = values if isinstance(values, np.ndarray) else to_numpy(values) if is_array(values) else np.asarray(values)
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = vector[:, 0]
     if vector.ndim != 1:

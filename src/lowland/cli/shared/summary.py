@@ -11,10 +11,8 @@ def model_facts(est: Any) -> dict[str, Any]:
     from lowland.cli.shared.outputs import coordinate_refusal
     from lowland.methods.registry import entries
 
-    components = None if coordinate_refusal(est) else len(est.get_feature_names_out())
-    own = est._facts()
-    if hasattr(est, "_solve_pending"):  # partial_fit may have left the last step to whoever reads
-        est._solve_pending()
+    # These two first: they need the results, and partial_fit may have left the last step to whoever reads.
+    components, own = None if coordinate_refusal(est) else est._n_features_out, est._facts()
     known, found = entries()[type(est).__name__], vars(est)
     solver, choice = found.get("solver_"), found.get("choice_")
     how = {"name": getattr(solver, "name", str(solver)), "reason": getattr(solver, "reason", None)}

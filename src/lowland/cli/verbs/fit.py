@@ -39,9 +39,10 @@ class FitCommands(CommandGroup):
 def command_of(entry: Entry) -> click.Command:
     """Return the command that fits one method."""
     label = "A column to leave out and pass as labels to the method." + " [required]" * entry.needs_y
+    parameters = parameter_options(entry)
     params: list[click.Parameter] = [
         options.file_argument("file", "FILE"),
-        *parameter_options(entry),
+        *parameters,
         *options.data_options(label),
         *(options.covariance_option() if entry.takes_covariance else []),
         *options.output_options("Write the coordinates here.", model=True),
@@ -102,8 +103,10 @@ def run(
 
             save(est, model)
             files.append({"file": str(model)})
-    placed = len(est.embedding_) if hasattr(est, "embedding_") else files[0].get("rows") if files else None
-    n = rows.n if rows.n is not None and covariance_of is None else getattr(est, "n_samples_", placed)
+    n = None if covariance_of is not None else rows.n
+    if n is None:  # the file was not counted before the fit
+        placed = len(est.embedding_) if hasattr(est, "embedding_") else files[0].get("rows") if files else None
+        n = getattr(est, "n_samples_", placed)
     facts = {
         **model_facts(est),
         "data": {"file": str(file), "rows": None if n is None else int(n), "columns": rows.d, "label": label},

@@ -45,10 +45,9 @@ def _reslab(batches: Iterable[Any], slab: int) -> Iterator[Any]:
         yield pa.Table.from_batches(held)
 
 
-def concatenated(batches: Iterable[Any]) -> np.ndarray:
-    """Return one column that comes in batches; an empty text is a missing one."""
-    columns = [column for batch in batches for column in _arrow_columns(batch)]
-    values = np.concatenate(columns) if columns else np.empty(0)
+def joined(batches: Sequence[np.ndarray]) -> np.ndarray:
+    """Return one column that came in batches; an empty text is a missing one."""
+    values = np.concatenate(batches) if batches else np.empty(0)
     if values.dtype.kind in "OU" and "" in values:  # some write a missing text as nothing
         values = values.astype(object)
         values[values == ""] = None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import TableFile
-from lowland.data.formats.arrow import arrow_rows, concatenated, first_line, text_fields
+from lowland.data.formats.arrow import arrow_rows, first_line, joined, text_fields
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem
 
@@ -125,10 +125,9 @@ class CsvTable(TableFile):
         fields = [f.with_type(kinds.get(f.name, f.type)) for f in fields]
         return arrow_rows(lambda slab: self._batches(names, column_types=kinds), fields, None, self.source)
 
-    def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
-        """Return one column as it is."""
-        self.position(name)
-        return concatenated(self._batches([name], strings_can_be_null=missing_text))
+    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:
+        batches = self._batches([self.names[j]], strings_can_be_null=missing_text)
+        return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it holds text."""

@@ -60,9 +60,8 @@ class FrameTable(NamedTable):
             )
         return super().select(columns, drop)
 
-    def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
-        """Return one column as it is; a frame has said itself which texts are missing."""
-        return self.table[:, self.position(name)].to_numpy()
+    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # a frame says itself which texts are missing
+        return self.table[:, j].to_numpy()
 
 
 def _narwhal(frame: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowland.data.columns import TableFile
-from lowland.data.formats.arrow import arrow_rows, common_fields, concatenated, first_line, text_fields
+from lowland.data.formats.arrow import arrow_rows, common_fields, first_line, joined, text_fields
 from lowland.data.paths import check_readable
 from lowland.data.rows import Rows
 from lowland.errors import DataError, FileProblem, MissingFile
@@ -75,10 +75,9 @@ class ParquetTable(TableFile):
 
         return arrow_rows(batches, fields, self.n, self.source)
 
-    def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
-        """Return one column as it is; the file says itself which texts are missing."""
-        self.position(name)
-        return concatenated(self._batches([name], 2**16))
+    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # the file says itself which texts are missing
+        batches = self._batches([self.names[j]], 2**16)
+        return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
     def first_text_column(self) -> str | None:
         """Return the name of the first column if it holds text."""
