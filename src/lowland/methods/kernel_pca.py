@@ -37,6 +37,7 @@ from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.maps import PointMap
 from lowland.methods.base.parameters import Described
+from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
 
@@ -57,7 +58,13 @@ class _WayBack:
         return MethodType(self.method, model)
 
 
-class KernelPCA(PointMap, verb="kernel-pca", takes_sparse=True, streams_with_landmarks=True):
+class KernelPCA(
+    PointMap,
+    verb="kernel-pca",
+    takes_sparse=True,
+    streams_with_landmarks=True,
+    study=StudyHints(parameters={"kernel": "rbf", "gamma": "median"}, all_pairs_up_to=ALL_PAIRS),
+):
     """Kernel principal component analysis: the components of features that a kernel compares without computing them.
 
     Problem: over orthonormal u_1 … u_k in the feature space of the kernel k(x, y) = φ(x)'φ(y), maximise the variance

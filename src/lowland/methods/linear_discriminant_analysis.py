@@ -42,6 +42,7 @@ from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import param
 from lowland.methods.base.maps import Affine, MomentsMap, in_library_of
 from lowland.methods.base.parameters import check_parameters
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 _NO_MEANS = 1e-20  # variance between classes over that within, below which only rounding sets them apart
@@ -56,7 +57,14 @@ class CovarianceEstimator(Protocol):
 
 
 class LinearDiscriminantAnalysis(
-    ClassifierMixin, MomentsMap, verb="lda", streams=True, reads_y=True, needs_y=True, tolerance=1e-9
+    ClassifierMixin,
+    MomentsMap,
+    verb="lda",
+    streams=True,
+    reads_y=True,
+    needs_y=True,
+    tolerance=1e-9,
+    study=StudyHints(max_components=lambda d, n_classes: min(d, n_classes - 1)),
 ):
     """Fisher's linear discriminants: the directions that set labelled classes apart, and the classifier they make.
 

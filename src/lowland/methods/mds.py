@@ -39,6 +39,7 @@ from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.maps import PointMap
+from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
 _Class = TypeVar("_Class")
@@ -62,7 +63,12 @@ def _without_dissimilarity(cls: type[_Class]) -> type[_Class]:
 
 
 @_without_dissimilarity
-class MDS(PointMap, verb="mds", tolerance=1e-6):
+class MDS(
+    PointMap,
+    verb="mds",
+    tolerance=1e-6,
+    study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
+):
     """Multidimensional scaling by least squares: points whose distances are as close as can be to given ones.
 
     Problem: over points z_1 … z_n in k dimensions, minimise the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².

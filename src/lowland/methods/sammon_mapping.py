@@ -26,10 +26,16 @@ from lowland.data.rows import Rows
 from lowland.errors import warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.maps import PointMap
+from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
 
-class SammonMapping(PointMap, verb="sammon", tolerance=1e-5):
+class SammonMapping(
+    PointMap,
+    verb="sammon",
+    tolerance=1e-5,
+    study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
+):
     """Sammon's mapping: points whose distances are close to given ones, small distances counting as much as large.
 
     Problem: over points z_1 … z_n in k dimensions, minimise sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, told as a share of
