@@ -49,6 +49,31 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None, drop: Sequen
     return _open_array(_as_numpy(source))
 
 
+def open_labelled(
+    X: Any, y: Any = None, *, columns: Sequence[str] | None = None, drop: Sequence[str] = (), label: str | None = None
+) -> tuple[Rows, Any, str | None]:
+    """Return rows, labels and the name of the column that held the labels, or None: a frame or file is opened once.
+
+    A string ``y``, or ``label``, names that column: it is left out of the rows and returned as it is, text or numbers.
+    Labels that are given as values are returned as they are.
+    """
+    name = y if isinstance(y, str) else label
+    if name is None:
+        return open_rows(X, columns=columns, drop=drop), y, None
+    if not has_named_columns(X):
+        raise DataError(
+            f"y={name!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
+            "path of one file, or give the labels themselves, one a row."
+        )
+    rows = open_rows(X, columns=columns, drop=list(dict.fromkeys((*drop, name))))
+    return rows, y if y is not None and not isinstance(y, str) else read_column(X, name), name
+
+
+def has_named_columns(X: Any) -> bool:
+    """Whether a column of X can be named: X is a frame, or the path of a file."""
+    return isinstance(X, str | os.PathLike) or is_frame(X)
+
+
 def _path(source: Any) -> Path:
     return Path(os.path.expanduser(os.fsdecode(source)))
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import json
@@ -63,9 +64,25 @@ def entry(name: str) -> Entry:
     raise ParameterError(f"There is no method {name!r}. The methods: {known}.")
 
 
+def find_method(name: str) -> Entry:
+    """Return a method by its class name or its verb; case, dashes and underscores do not matter."""
+    word = _plain(name)
+    for e in entries().values():
+        if word in (_plain(e.name), _plain(e.verb)):
+            return e
+    verbs = sorted(e.verb for e in entries().values())
+    close = difflib.get_close_matches(name.strip().lower(), verbs, n=1, cutoff=0.65)
+    meant = f"Did you mean {close[0]!r}? " if close else ""
+    raise ParameterError(f"There is no method {name.strip()!r}. {meant}The methods: {', '.join(verbs)}.")
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "").replace("_", "")
+
+
 def load_method(name: str) -> type[Any]:
-    """Return the class of a method named by class or verb."""
-    e = entry(name)
+    """Return the class of a method, named as for ``find_method``."""
+    e = entries().get(name) or find_method(name)
     return getattr(importlib.import_module(e.module), e.name)
 
 

@@ -15,7 +15,7 @@ from lowland.quality.inputs import Sample, coordinates, labels_of
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods.rank_measures import CoRanking, neighborhood_measures
 from lowland.quality.original_space import HighSide
-from lowland.quality.reconstruction import explained_variance_fraction, has_way_back, no_way_back, reconstruction_error
+from lowland.quality.reconstruction import has_way_back, no_way_back, reconstruction_measures
 
 
 def evaluate(
@@ -62,7 +62,7 @@ def evaluate(
         warn(f"What is lost on the way down and back is not measured. {no_way_back(model)}")
     elif model is not None:
         source = X.source if isinstance(X, HighSide) else X
-        measures += [reconstruction_error(model, source), explained_variance_fraction(model, source)]
+        measures += reconstruction_measures(model, source)
     return tuple(measures)
 
 

@@ -172,7 +172,7 @@ def _print(facts: dict[str, Any]) -> None:
     _print_remarks(facts["trials"])
     told: set[str] = set()
     for advice in facts["advice"]:
-        click.echo(f"\n{show.printable(advice['words'])}")
+        click.echo(f"\n{show.printable(advice['text'])}")
         for sentence in (each for each in advice["evidence"] if each not in told):
             told.add(sentence)  # units and dimensions hold for all purposes, and are told once
             here = re.sub(r"drop=\['(.*)'\]", _as_flag, sentence.replace("scale='standard'", "--scale standard"))

@@ -16,7 +16,7 @@ class StudyHints:
 
     why_left_out: str | None = None  # a sentence, where the method takes part in a study only when it is named
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # whatever the table
-    n_neighbors: int | None = None  # the usual number of neighbors; fewer where the rows are few
+    n_neighbors: int | None = None  # of a method on a neighbor graph: the usual number, fewer where the rows are few
     counts_itself: bool = False  # whether n_neighbors counts the point itself, as in scikit-learn
     all_pairs_up_to: int | None = None  # rows of which all pairs are compared; None: it does not compare all pairs
     beyond: Literal["landmarks", "sample"] = "landmarks"  # stand for more rows; "sample": fitted, the others placed
