@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, Self
@@ -11,8 +12,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
-from lowland.run import memory, progress
-from lowland.run.settings import Settings, settings
+from lowland.run import memory, progress, settings
 
 
 class Statistic(Protocol):
@@ -30,8 +30,11 @@ class Statistic(Protocol):
 class Run:
     """How the work is done; the base of the engines."""
 
-    def __init__(self, chosen: Settings | None = None) -> None:
-        self.settings = chosen or settings()
+    def __init__(self, chosen: settings.Settings | None = None) -> None:
+        self.settings = chosen or settings.in_force
+        shown = self.settings.progress
+        on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.silent = shown is False or (shown == "auto" and not on_terminal)  # whether no progress is shown
 
     @property
     def budget(self) -> int:

@@ -16,7 +16,7 @@ from lowland.errors import ParameterError
 from lowland.study.advice import advise
 from lowland.study.environment import machine, versions
 from lowland.study.parameter_grid import Sweep
-from lowland.study.plan import StudySize, check_names, plan
+from lowland.study.plan import StudySize, check_names, plan_of
 from lowland.study.result import Purpose, StudyResult
 from lowland.study.runner import StudyRunner
 from lowland.study.table import Scale, open_table
@@ -75,7 +75,7 @@ def compare(
     """
     drop = (drop,) if isinstance(drop, str) else tuple(map(str, drop))
     _check(k, purpose, scale, limit, seed, worker)
-    check_names(methods, sweep)
+    named = check_names(methods, sweep)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
     data = open_table(X, y, scale, k, drop)
     n_classes = None if data.classes is None else len(data.classes)
@@ -85,7 +85,7 @@ def compare(
             "compare(purpose='classify'): this needs classes, one label a row (y, --label), and "
             f"{data.why_no_classes or 'none were given'}."
         )
-    trials = plan(size, methods, sweep)
+    trials = plan_of(size, named)
     given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
     given |= {"sweep": sweep, "scale": scale, "limit": limit, "seed": seed}
     call = command or _call(X, y, given)

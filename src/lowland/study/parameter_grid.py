@@ -22,7 +22,7 @@ def swept(name: str) -> tuple[Entry, Flag]:
         raise ParameterError(
             f"sweep {name!r}: name a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
         )
-    found = method_named(method)
+    (found,) = methods_named([method])
     wanted = parameter.strip().lower().replace("-", "_")
     flag = next((flag for flag in found.flags if flag.name.lower() == wanted), None)
     if flag is None:
@@ -36,10 +36,10 @@ def swept(name: str) -> tuple[Entry, Flag]:
     return found, flag
 
 
-def method_named(word: str) -> Entry:
-    """Return a method by its class or its verb, in any case, with dashes or without."""
+def methods_named(names: Iterable[str]) -> list[Entry]:
+    """Return methods by their classes or verbs, in any case, with dashes or without; each once."""
     with with_remedy("Coordinates that another library made are judged by lowland.quality.evaluate."):
-        return find_method(word)
+        return list({e.name: e for e in map(find_method, names)}.values())
 
 
 def split_sweep(text: str) -> tuple[str, list[str]]:

@@ -13,7 +13,7 @@ from lowland.errors import ParameterError
 from lowland.methods.base.parameters import parameters_of
 from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import Entry, entries, load_method
-from lowland.study.parameter_grid import Sweep, checked_sweep, combinations, method_named, short_text
+from lowland.study.parameter_grid import Sweep, checked_sweep, combinations, methods_named, short_text
 from lowland.study.result import Purpose
 
 LANDMARKS = 1_000  # rows that stand for all where these are many
@@ -51,29 +51,40 @@ def plan(
     size: StudySize, methods: Literal["all"] | str | Sequence[str] = "all", sweep: Sweep | None = None
 ) -> tuple[Planned, ...]:
     """Return every trial of a study in the order of the registry, what is left out with its reason."""
-    values = checked_sweep(sweep)
-    asked = methods_named(methods)
-    every = list(entries().values())
-    chosen = every if asked is None else asked + [e for e in every if e.name in values and e not in asked]
-    named = {e.name for e in asked or []} | set(values)
-    return tuple(trial for e in chosen for trial in _trials_of(e, size, values.get(e.name, {}), e.name in named))
+    return plan_of(size, check_names(methods, sweep))
 
 
-def check_names(methods: Any, sweep: Sweep | None) -> None:
+@dataclass(frozen=True)
+class Named:
+    """The methods, and the values of their parameters, that were named."""
+
+    methods: list[Entry] | None  # None: all
+    values: dict[str, dict[str, list[Any]]]  # to try, by method and parameter
+
+
+def check_names(methods: Any, sweep: Sweep | None) -> Named:
     """Refuse names of methods and parameters that there are not, before any row is read."""
-    methods_named(methods)
-    checked_sweep(sweep)
+    return Named(_methods(methods), checked_sweep(sweep))
 
 
-def methods_named(methods: Any) -> list[Entry] | None:
-    """Return the methods that were named, each once; None: all."""
+def plan_of(size: StudySize, named: Named) -> tuple[Planned, ...]:
+    """Return the plan for names that were checked."""
+    every, values = list(entries().values()), named.values
+    chosen = every
+    if named.methods is not None:
+        chosen = named.methods + [e for e in every if e.name in values and e not in named.methods]
+    by_name = {e.name for e in named.methods or []} | set(values)
+    return tuple(trial for e in chosen for trial in _trials_of(e, size, values.get(e.name, {}), e.name in by_name))
+
+
+def _methods(methods: Any) -> list[Entry] | None:
     if isinstance(methods, str):
         if methods == "all":
             return None
         methods = [methods]
     if not isinstance(methods, Sequence) or not methods or not all(isinstance(name, str) for name in methods):
         raise ParameterError(f"compare(methods={methods!r}): give 'all', or names such as ['pca', 'isomap'].")
-    return list({e.name: e for e in map(method_named, methods)}.values())
+    return methods_named(methods)
 
 
 def most_neighbors(trials: Sequence[Planned]) -> int:

@@ -121,7 +121,7 @@ _POWERS: dict[str, float] = {
 
 def over_blocks(run: Run | None, name: str, tasks: list[Any], work: Callable[[Any], Any]) -> list[Any]:
     """Return ``work`` of every task, in order: on the run's threads, or on this one where there is no run."""
-    if run is None:
+    if run is None or (len(tasks) == 1 and run.silent):  # there is nothing to share, and nobody to show it to
         return [work(task) for task in tasks]
     threads = min(run.settings.thread_count, len(tasks))
     with run.stage(name, len(tasks)) as stage:

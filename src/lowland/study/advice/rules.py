@@ -6,11 +6,12 @@ PCA is taken, else what is linear, else the best, or the fastest where the best 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lowland.methods.base.maps import LinearMap
-from lowland.methods.base.traits import traits_of
+from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import load_method
 from lowland.study.plan import StudySize
 from lowland.study.result import Score, Trial
@@ -201,9 +202,18 @@ def _simplest(trials: list[Trial], measure: str) -> Trial:
 
 def is_linear(trial: Trial) -> bool:
     """Whether a trial's method is linear; one that selects columns is."""
-    cls = load_method(trial.method)
-    return issubclass(cls, LinearMap) or traits_of(cls).selects_columns
+    return _selects_columns(trial) or _is_linear_map(trial.method)
 
 
 def _selects_columns(trial: Trial) -> bool:
-    return traits_of(load_method(trial.method)).selects_columns
+    return _traits(trial.method).selects_columns
+
+
+@functools.cache
+def _traits(method: str) -> Traits:
+    return traits_of(load_method(method))
+
+
+@functools.cache
+def _is_linear_map(method: str) -> bool:
+    return issubclass(load_method(method), LinearMap)
