@@ -108,6 +108,7 @@ def high_side(X: Any, metric: Metric) -> Side:
 
 def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     """Open an embedding: the coordinates of the rows that have some, (n, k), and which do, (N,) bool."""
+    C: np.ndarray
     if type(Z) is np.ndarray and Z.ndim == 2 and Z.size and Z.dtype in (np.float32, np.float64):
         C = Z  # what most methods return
     else:
@@ -115,7 +116,7 @@ def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
         if rows.is_sparse:
             raise DataTypeError("The coordinates Z are sparse. Pass Z.toarray().")
         C = to_numpy(rows.to_array())
-    kept = np.ones(len(C), dtype=bool)
+    kept: np.ndarray = np.ones(len(C), dtype=bool)
     if not np.isfinite(C).all():
         kept = ~np.isnan(C).any(axis=1)
         if not np.isfinite(C[kept]).all():

@@ -55,19 +55,19 @@ def plan(
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedMethods:
     """The methods, and the values of their parameters, that were named."""
 
     methods: list[Entry] | None  # None: all
     values: dict[str, dict[str, list[Any]]]  # to try, by method and parameter
 
 
-def check_names(methods: Any, sweep: Sweep | None) -> Named:
+def check_names(methods: Any, sweep: Sweep | None) -> NamedMethods:
     """Refuse names of methods and parameters that there are not, before any row is read."""
-    return Named(_methods(methods), checked_sweep(sweep))
+    return NamedMethods(_methods(methods), checked_sweep(sweep))
 
 
-def plan_of(size: StudySize, named: Named) -> tuple[Planned, ...]:
+def plan_of(size: StudySize, named: NamedMethods) -> tuple[Planned, ...]:
     """Return the plan for names that were checked."""
     every, values = list(entries().values()), named.values
     chosen = every

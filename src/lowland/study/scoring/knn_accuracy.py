@@ -53,9 +53,10 @@ class KnnTest:
         from sklearn.pipeline import make_pipeline
 
         est, traits = clone(est), traits_of(est)
-        if traits.study.max_components is not None:  # as many axes as the classes that take part allow
-            most = traits.study.max_components(X.shape[1], len(np.unique(self.y)))
-            est.set_params(**{traits.width_parameter: min(getattr(est, traits.width_parameter), most)})
+        width, max_components = traits.width_parameter, traits.study.max_components
+        if width is not None and max_components is not None:  # as many axes as the classes that take part allow
+            most = max_components(X.shape[1], len(np.unique(self.y)))
+            est.set_params(**{width: min(getattr(est, width), most)})
         model = make_pipeline(est, KNeighborsClassifier(NEIGHBORS))
         found = downstream(X[self.rows], self.y, model, folds=FOLDS, per_row=True, random_state=self.seed)
         return _score(found, ", the method being fitted without them" + self.remark)

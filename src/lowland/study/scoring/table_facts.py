@@ -18,7 +18,8 @@ from lowland.study.scoring.knn_accuracy import KnnTest
 from lowland.study.serialization import score_from_plain
 from lowland.study.table import standard_deviation_ratio
 
-BASELINE = PCA.__name__  # what other methods are held against: the simplest
+Baseline: Any = PCA  # what other methods are held against: the simplest
+BASELINE = PCA.__name__
 MAX_COMPONENTS = 1_000
 MAX_TESTED = 128  # components up to which labels are predicted from them
 
@@ -56,7 +57,7 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
     with config(progress=False), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # trials warn of the same, each for its method
         n, d = X.shape
-        pca = PCA(min(n, d, MAX_COMPONENTS)).fit(X)
+        pca = Baseline(min(n, d, MAX_COMPONENTS)).fit(X)
         values = np.asarray(pca.explained_variance_, dtype=np.float64)
         total = float(np.sum(pca.explained_variance_) / max(float(np.sum(pca.explained_variance_ratio_)), 1e-300))
         left = np.maximum(total - np.concatenate([[0.0], np.cumsum(values)]), 0.0) * (n - 1) / n
@@ -64,15 +65,19 @@ def table_facts(X: np.ndarray, y: np.ndarray | None, seed: int) -> TableFacts:
         with contextlib.suppress(LowlandError):  # too few rows, or too many of them equal
             own = intrinsic_dimension(X, random_state=seed)
             dimension = (min(float(own.value), d), min(float(own.low), d), min(float(own.high), d))  # noise says more
-        of_labels = (None, (), 0.0, 0) if y is None else _facts_of_labels(pca, X, y, seed)
+        of_labels: _OfLabels = (None, (), 0.0, 0) if y is None else _facts_of_labels(pca, X, y, seed)
         ratio = standard_deviation_ratio(X)
     fractions = tuple(float(v) for v in values / max(total, 1e-300))
-    return TableFacts(fractions, tuple(map(float, left)), *dimension, *of_labels, ratio)
+    accuracy, by_components, majority, duplicates = of_labels
+    return TableFacts(
+        fractions, tuple(map(float, left)), *dimension, accuracy, by_components, majority, duplicates, ratio
+    )
 
 
-def _facts_of_labels(
-    pca: PCA, X: np.ndarray, y: np.ndarray, seed: int
-) -> tuple[Score | None, tuple[tuple[int, Score], ...], float, int]:
+_OfLabels = tuple[Score | None, tuple[tuple[int, Score], ...], float, int]
+
+
+def _facts_of_labels(pca: Any, X: np.ndarray, y: np.ndarray, seed: int) -> _OfLabels:
     """How well classes are predicted from all columns, from components, and by guessing; how many rows repeat."""
     knn = KnnTest.of(y, seed)
     accuracy = knn.accuracy(X)
@@ -80,7 +85,7 @@ def _facts_of_labels(
     return accuracy, several, knn.majority_class_fraction, len(X) - len({hash(row.tobytes()) for row in X})
 
 
-def _accuracy_by_components(pca: PCA, X: np.ndarray, knn: KnnTest) -> tuple[tuple[int, Score], ...]:
+def _accuracy_by_components(pca: Any, X: np.ndarray, knn: KnnTest) -> tuple[tuple[int, Score], ...]:
     """How well classes are predicted from the first 1, 2, 4 … components."""
     most = min(pca.n_components_, MAX_TESTED, X.shape[1] - 1)
     Z = np.asarray(pca.transform(X))[:, :most]
