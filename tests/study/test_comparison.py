@@ -59,7 +59,7 @@ def test_the_table_tells_what_is_drawn(study, iris):
         ({"purpose": "win"}, "'see', 'compress', 'classify'"),
         ({"purpose": "classify"}, "one label a row"),
         ({"scale": 3}, "'none', 'standard', 'auto'"),
-        ({"limit": 0}, "seconds"),
+        ({"time_limit": 0}, "seconds"),
         ({"seed": -1}, "at least 0"),
         ({"worker": "yes"}, "True or False"),
         ({"y": "species"}, "without named columns"),

@@ -33,7 +33,7 @@ def compare(
     purpose: Purpose = "see",
     sweep: Sweep | None = None,
     scale: Scale = "none",
-    limit: float | None = 120.0,
+    time_limit: float | None = 120.0,
     cache: bool = True,
     seed: int = 0,
     worker: Literal["auto"] | bool = "auto",
@@ -55,7 +55,7 @@ def compare(
     sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}; a single one sets it.
     scale : "none" takes the columns as they are; "standard" gives each the deviation 1; "auto" does so where
         deviations differ by more than 10 times.
-    limit : seconds that the fit of a trial may take; None: no limit.
+    time_limit : seconds that the fit of a trial may take; None: no limit.
     cache : whether to read trials from the user's cache folder, and to keep them there.
     seed : of all that is drawn at random.
     worker : whether trials run in a process of their own, which can be ended at its limit whatever it does; "auto":
@@ -74,7 +74,7 @@ def compare(
     'PCA'
     """
     drop = (drop,) if isinstance(drop, str) else tuple(map(str, drop))
-    _check(k, purpose, scale, limit, seed, worker)
+    _check(k, purpose, scale, time_limit, seed, worker)
     named = check_names(methods, sweep)
     begun, started = time.perf_counter(), datetime.now().astimezone().isoformat(timespec="seconds")
     data = open_table(X, y, scale, k, drop)
@@ -87,9 +87,9 @@ def compare(
         )
     trials = plan_of(size, named)
     given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
-    given |= {"sweep": sweep, "scale": scale, "limit": limit, "seed": seed}
+    given |= {"sweep": sweep, "scale": scale, "time_limit": time_limit, "seed": seed}
     call = command or _call(X, y, given)
-    runner = StudyRunner(data, size, trials, limit, worker, TrialCache() if cache else NoCache())
+    runner = StudyRunner(data, size, trials, time_limit, worker, TrialCache() if cache else NoCache())
     done, facts, complete = runner.run()
     advice = advise(done, facts, size, scaled=data.scaled, row_counters=data.row_counters(), complete=complete)
     seconds = time.perf_counter() - begun
@@ -98,17 +98,17 @@ def compare(
     )
 
 
-def _check(k: Any, purpose: Any, scale: Any, limit: Any, seed: Any, worker: Any) -> None:
+def _check(k: Any, purpose: Any, scale: Any, time_limit: Any, seed: Any, worker: Any) -> None:
     integer = int | np.integer
     if isinstance(k, bool) or not isinstance(k, integer) or k < 1:
         raise ParameterError(f"compare(k={k!r}): give a whole number of at least 1.")
     for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
         if value not in known:
             raise ParameterError(f"compare({name}={value!r}): choose among {', '.join(map(repr, known))}.")
-    if limit is not None and (
-        isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < math.inf
+    if time_limit is not None and (
+        isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not 0 < time_limit < math.inf
     ):
-        raise ParameterError(f"compare(limit={limit!r}): give seconds, more than 0, or None for no limit.")
+        raise ParameterError(f"compare(time_limit={time_limit!r}): give seconds, more than 0, or None for no limit.")
     if isinstance(seed, bool) or not isinstance(seed, integer) or seed < 0:
         raise ParameterError(f"compare(seed={seed!r}): give a whole number of at least 0.")
     if worker not in ("auto", True, False):

@@ -35,10 +35,10 @@ class StudyRunner:
     """The trials of one study, on one table."""
 
     def __init__(
-        self, data: StudyTable, size: StudySize, trials: tuple[Planned, ...], limit: float | None,
+        self, data: StudyTable, size: StudySize, trials: tuple[Planned, ...], time_limit: float | None,
         worker: Literal["auto"] | bool, cache: TrialCache,
     ) -> None:  # fmt: skip
-        self.data, self.size, self.trials, self.limit, self.cache = data, size, trials, limit, cache
+        self.data, self.size, self.trials, self.time_limit, self.cache = data, size, trials, time_limit, cache
         n, d = data.X.shape
         self.in_worker = (n > SMALL_ROWS or n * d > SMALL_VALUES) if worker == "auto" else worker
         self.shown = data.shown(size.seed)
@@ -134,10 +134,10 @@ class StudyRunner:
     def _fitted(self, planned: Planned) -> Trial:
         shared = self._shared_inputs()
         if not self.in_worker:
-            return fit_trial(planned, shared, self.limit)
+            return fit_trial(planned, shared, self.time_limit)
         self._worker = self._worker or Worker(shared)
-        with LocalRun().stage(planned.name, self.limit) as stage:
-            return self._worker.fit(planned, self.limit, stage.advance)
+        with LocalRun().stage(planned.name, self.time_limit) as stage:
+            return self._worker.fit(planned, self.time_limit, stage.advance)
 
     def _scored(self, trial: Trial) -> Trial:
         if self._scorer is None:

@@ -88,12 +88,12 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     marks += [] if labels is None else [fingerprint([np.asarray(labels)])]
     marks += [] if codes is None else [fingerprint([codes])]  # 2 comes before 10, and "10" before "2"
     scaled = scale == "standard" or (scale == "auto" and standard_deviation_ratio(table) > MAX_RATIO)
-    seen = _standardized(table) if scaled else table
-    _refuse_extremes(seen)
+    X_seen = _standardized(table) if scaled else table
+    _refuse_extremes(X_seen)
     names = rows.names or tuple(f"column {j}" for j in range(d))
     label_name = None if labels is None else str(label_name or getattr(y, "name", None) or "label")
     return StudyTable(
-        seen, codes, classes, why, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name,
+        X_seen, codes, classes, why, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name,
         key_of({"parts": marks}), table, scaled, rows.names is not None,
     )  # fmt: skip
 

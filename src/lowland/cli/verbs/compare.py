@@ -45,7 +45,7 @@ def run(
         rows = options.open_file(file, columns, drop, label)
         labels = _labels(file, label)
         result = study(
-            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, limit=limit, cache=cache,
+            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit, cache=cache,
             seed=random_state, command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
         )  # fmt: skip
     if label is not None:
