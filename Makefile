@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test bench demo gallery docs index clean
+.PHONY: check test bench demo gallery docs texts clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -30,8 +30,8 @@ gallery: .venv/installed  ## run every script of examples/: pictures and the fac
 docs: .venv/installed  ## write the generated pages and pictures anew
 	$(BIN)/python docs/generate.py
 
-index: .venv/installed  ## write the index of methods anew
-	$(BIN)/python -m lowland.methods.registry
+texts: .venv/installed  ## the same without the pictures: the index of methods, the reference, the tables
+	$(BIN)/python docs/generate.py --texts
 
 clean:
 	rm -rf .venv demo gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

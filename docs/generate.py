@@ -1,38 +1,42 @@
-"""Write what the docs do not say by hand: the reference, tables of methods, and the pictures.
+"""Write everything that is generated: the index of methods, the reference, tables of methods, and the pictures.
 
-``make docs`` runs it; the same data give the same files. A test holds the reference and the tables to the code.
+``make docs`` runs it, ``make texts`` all but the pictures; the same data give the same files. Tests hold the index, the reference and the tables to the
+code. What the tables say of a method is read from its class and from the table "In short" of its page.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import os
+import re
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import lowland
 from lowland.methods.base.parameters import parameters_of
 from lowland.methods.base.traits import traits_of
-from lowland.methods.registry import entries, load_method
+from lowland.methods.registry import INDEX, Entry, entries, index_text, load_method
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
 WHICH = DOCS / "which-method.md"
 MOST_BYTES = 150_000
-ROOMS = ("data", "quality", "plots", "study", "errors")
-INNER = ("solve", "solve_moments")  # what a method writes, not what a user calls
+MODULES = ("data", "quality", "plots", "study", "rules", "errors")
+SHORT = ("Keeps", "Straight", "Time", "Memory", "Measured", "Citation")  # of the table "In short" of a method's page
 
 
-def main() -> None:
+def main(*, draw_pictures: bool = True) -> None:
     """Write everything anew."""
+    INDEX.write_text(index_text(), encoding="utf-8")
     (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
     README.write_text(with_methods(README.read_text(encoding="utf-8")), encoding="utf-8")
     WHICH.write_text(with_facts(WHICH.read_text(encoding="utf-8")), encoding="utf-8")
-    from pictures import PICTURES  # the file beside this one
-
-    for name, draw in PICTURES.items():
+    for name, draw in pictures().items() if draw_pictures else ():
         path = DOCS / "pictures" / f"{name}.png"
         path.parent.mkdir(exist_ok=True)
         draw().savefig(path, dpi=90, metadata={"Software": None})
@@ -40,6 +44,38 @@ def main() -> None:
         print(f"{path.relative_to(DOCS.parent)}: {size / 1000:.0f} kB")
         if size > MOST_BYTES:
             sys.exit(f"{path} is larger than {MOST_BYTES} bytes. Draw fewer points or at a lower resolution.")
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def pictures() -> dict[str, Callable[[], Any]]:
+    """Return what draws each picture: the public functions of pictures.py, else the page that shows it."""
+    sys.path.insert(0, str(DOCS))
+    module = importlib.import_module("pictures")
+    drawn = {n: f for n, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == "pictures"}
+    found = {name: draw for name, draw in drawn.items() if not name.startswith("_")}
+    for entry in entries().values():
+        page = page_of(entry)
+        for name in re.findall(r"\]\(\.\./pictures/(\w+)\.png\)", page.read_text(encoding="utf-8")):
+            found.setdefault(name, partial(drawn_by_page, page))
+    return found
+
+
+def drawn_by_page(page: Path) -> Any:
+    """Run the Python snippets of a page in an empty folder and return the ``figure`` they leave."""
+    snippets = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    space: dict[str, Any] = {"__name__": "snippet"}
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            exec(compile("\n".join(snippets), str(page), "exec"), space)
+        finally:
+            os.chdir(before)
+    if "figure" not in space:
+        raise ValueError(f"{page.name} shows a picture that nothing draws. Draw it in a snippet: figure = plots....")
+    return space["figure"]
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------
@@ -51,8 +87,26 @@ def with_methods(text: str) -> str:
 
 
 def with_facts(text: str) -> str:
-    """Return the page on which method to take with its table of what each can do."""
-    return _between(text, WHICH.name, "facts", facts_table())
+    """Return the page on which method to take with its tables: abilities, costs and citations."""
+    for mark, table in (("facts", facts_table), ("costs", costs_table), ("citations", citations_table)):
+        text = _between(text, WHICH.name, mark, table())
+    return text
+
+
+def page_of(entry: Entry) -> Path:
+    """Return the page of a method."""
+    return DOCS / "methods" / f"{entry.module.rpartition('.')[2]}.md"
+
+
+def in_short(entry: Entry) -> dict[str, str]:
+    """Return the table "In short" of a method's page."""
+    page = page_of(entry)
+    section = page.read_text(encoding="utf-8").partition("\n## In short\n")[2].partition("\n## ")[0]
+    table = dict(re.findall(r"^\| (\w+) \| (.*) \|$", section, re.M))
+    missing = [name for name in SHORT if name not in table]
+    if missing:
+        raise ValueError(f'{page.name} lacks {", ".join(missing)} in its table "In short". See the page of PCA.')
+    return table
 
 
 def _between(text: str, page: str, mark: str, table: str) -> str:
@@ -69,7 +123,7 @@ def methods_table() -> str:
     """Return one line a method: name with its page, verb, what it is, what it takes."""
     lines = ["| Method | Verb | What it does | Larger than memory | Sparse |", "|---|---|---|---|---|"]
     for entry in entries().values():
-        page = f"docs/methods/{entry.module.rpartition('.')[2]}.md"
+        page = page_of(entry).relative_to(DOCS.parent).as_posix()
         takes = (_large(entry), _yes(entry.takes_sparse))
         lines.append(f"| [{entry.name}]({page}) | `{entry.verb}` | {entry.summary} | {' | '.join(takes)} |")
     return "\n".join(lines)
@@ -86,8 +140,27 @@ def facts_table() -> str:
         labels = "needs" if entry.needs_y else "takes" if traits_of(cls).reads_y else "no"
         back = "if asked" if hasattr(cls, "fit_inverse_transform") else _yes(hasattr(cls, "inverse_transform"))
         can = (labels, _yes(hasattr(cls, "transform")), back, _large(entry), _yes(entry.takes_sparse))
-        lines.append(f"| [{entry.name}](methods/{entry.module.rpartition('.')[2]}.md) | {' | '.join(can)} |")
+        lines.append(f"| [{entry.name}](methods/{page_of(entry).name}) | {' | '.join(can)} |")
     return "\n".join(lines)
+
+
+def costs_table() -> str:
+    """Return one line a method: what it preserves, its cost, and the largest table it was measured on."""
+    lines = [
+        "| Method | Keeps | Straight? | Time | Memory | How large it was, in practice |",
+        "|---|---|---|---|---|---|",
+    ]
+    for entry in entries().values():
+        short = in_short(entry)
+        cells = [short[name] for name in ("Keeps", "Straight", "Time", "Memory", "Measured")]
+        lines.append(f"| {entry.name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def citations_table() -> str:
+    """Return one line a method: whom to cite."""
+    lines = [f"| {entry.name} | {in_short(entry)['Citation']} |" for entry in entries().values()]
+    return "\n".join(["| Method | Citation |", "|---|---|", *lines])
 
 
 def reference() -> str:
@@ -98,28 +171,23 @@ def reference() -> str:
         "## Methods",
         *(_method(load_method(name), entry) for name, entry in entries().items()),
         "## Names of `lowland`",
-        _names("lowland", [n for n in dir(lowland) if n not in entries() and n not in ROOMS and n != "__version__"]),
-        "A rule is given as `n_components`; see [how many components](methods/pca.md#how-many-components).",
+        _names("lowland", [n for n in dir(lowland) if n not in entries() and n not in MODULES and n != "__version__"]),
     ]
-    for room in ROOMS:
-        module = importlib.import_module(f"lowland.{room}")
+    for public in MODULES:
+        module = importlib.import_module(f"lowland.{public}")
         names = getattr(module, "__all__", None) or [n for n, v in vars(module).items() if inspect.isclass(v)]
-        parts += [f"## Names of `lowland.{room}`", _first_line(module), _names(f"lowland.{room}", sorted(names))]
+        parts += [f"## Names of `lowland.{public}`", _first_line(module), _names(f"lowland.{public}", sorted(names))]
     return "\n\n".join(parts) + "\n"
 
 
 def _method(cls: Any, entry: Any) -> str:
-    page = f"methods/{entry.module.rpartition('.')[2]}.md"
-    facts = f"[Page]({page}) · on the command line `lowland fit {entry.verb}` · in `{entry.module}`"
+    facts = (
+        f"[Page](methods/{page_of(entry).name}) · on the command line `lowland fit {entry.verb}` · in `{entry.module}`"
+    )
     head = "| Parameter | Type | Default | Limits | What it does |\n|---|---|---|---|---|\n"
     rows = [f"| `{p.name}` | {p.words} | `{p.default!r}` | {_limits(p.limits)} | {p.doc} |" for p in parameters_of(cls)]
-    verbs = [
-        f"- `{name}{_signature(value)}`: {_first_line(value)}"
-        for name, value in sorted(_own_methods(cls))
-        if name not in INNER
-    ]
-    text = "\n\n".join([f"### {cls.__name__}", entry.summary, facts, head + "\n".join(rows), "\n".join(verbs)])
-    return text
+    verbs = [f"- `{name}{_signature(value)}`: {_first_line(value)}" for name, value in sorted(_own_methods(cls))]
+    return "\n\n".join([f"### {cls.__name__}", entry.summary, facts, head + "\n".join(rows), "\n".join(verbs)])
 
 
 def _own_methods(cls: Any) -> Iterator[tuple[str, Any]]:
@@ -172,4 +240,4 @@ def _yes(fact: bool) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(draw_pictures="--texts" not in sys.argv)

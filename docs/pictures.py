@@ -1,10 +1,12 @@
-"""The pictures of the docs, one function each; ``generate.py`` beside this file draws all in PICTURES."""
+"""The pictures of the docs: ``generate.py`` beside this file draws every function that is public.
+
+A picture without a function here is drawn by the page that shows it: its snippets leave a ``figure``.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -867,40 +869,3 @@ def quality() -> Any:
     plots.shepard(lowland.quality.shepard(roll.X, unrolled), ax=right)
     _title(right, "Isomap: straight distances are not kept")
     return figure
-
-
-PICTURES: dict[str, Callable[[], Any]] = {
-    draw.__name__: draw
-    for draw in (
-        pca_two_views,
-        pca_how_many,
-        pca_components,
-        incremental_pca,
-        truncated_svd,
-        whitening,
-        linear_discriminant_analysis,
-        linear_autoencoder,
-        projection_pursuit,
-        fast_ica,
-        factor_analysis,
-        classical_mds,
-        kernel_pca,
-        mds,
-        sammon_mapping,
-        spectral_embedding,
-        diffusion_map,
-        locally_linear_embedding,
-        isomap,
-        intrinsic_dimension,
-        quality,
-        sequential_feature_selector,
-        self_organizing_map,
-        growth,
-        feature_filter,
-        feature_agglomeration,
-        vector_quantizer,
-        autoencoder,
-        l1_selector,
-        tree_selector,
-    )
-}

@@ -15,7 +15,7 @@ _PLACES = {
     "open_rows": "data.open",
     "save": "methods.model_files",
 }
-_ROOMS = ("arrays", "blocks", "data", "errors", "kernels", "methods", "plots", "quality", "rules", "run", "study")
+_MODULES = ("data", "errors", "plots", "quality", "rules", "study")
 
 
 def _methods() -> dict[str, str]:
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if name in _PLACES:
         value = getattr(importlib.import_module(f"lowland.{_PLACES[name]}"), name)
-    elif name in _ROOMS:
+    elif name in _MODULES:
         value = importlib.import_module(f"lowland.{name}")
     elif not name.startswith("_") and name in _methods():
         value = getattr(importlib.import_module(_methods()[name]), name)
@@ -40,4 +40,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_PLACES, *_methods(), "data", "errors", "plots", "quality", "rules", "study", "__version__"})
+    return sorted({*_PLACES, *_MODULES, *_methods(), "__version__"})

@@ -51,9 +51,18 @@ def theirs_of(name):
     return next(getattr(place, name) for place in PLACES if hasattr(place, name))
 
 
+def section_of(page, heading):
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page.read_text(encoding="utf-8"), re.M | re.S)
+    return found and found[1]
+
+
 def table_of(name):
-    """The lines of a class's table, as {(kind, name): status}."""
-    section = re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
+    """The lines of a class's table, as {(kind, name): status}; it stands on the page of all, or on the method's own."""
+    section = section_of(PAGE, name)
+    if section is None:
+        section = section_of(
+            PAGE.parent / "methods" / f"{entries()[name].module.rpartition('.')[2]}.md", "From scikit-learn"
+        )
     rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in section.splitlines() if "`" in line]
     rows = [[cell.rstrip(" |") for cell in row] for row in rows]
     table = {(row[1], row[0].strip("` ")): row[2] for row in rows}

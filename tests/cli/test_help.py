@@ -1,9 +1,10 @@
-"""Help: every verb has a sentence, every method and parameter appears, and nothing heavy is loaded for it."""
+"""Help costs nothing, names every flag, and the command lines of the documentation run."""
 
 import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,17 @@ from lowland.cli.main import cli
 from lowland.cli.shared.flags import TAKEN, flag_names, is_settable
 from lowland.methods.registry import entries
 
+DOCS = Path(__file__).parents[2] / "docs"
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "dask", "rich"}
 VERBS = ("fit", "transform", "inverse", "predict", "evaluate", "compare", "dimension", "inspect", "methods", "sample")
+
+
+def commands(page):
+    """The command lines of a page, as words; one by one in a shell they would run in this order."""
+    return [line.split() for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("lowland ")]
+
+
+PAGES = [DOCS / "command-line.md", *(page for page in sorted(DOCS.glob("methods/*.md")) if commands(page))]
 
 
 def modules_loaded_by(*words: str) -> set[str]:
@@ -100,29 +110,6 @@ def test_no_parameter_hides_an_option_of_the_command(entry):
     assert len(set(flags)) == len(flags)
 
 
-def test_methods_as_json(lowland):
-    found = json.loads(lowland("methods", "--json").stdout)["methods"]
-    assert {m["class"] for m in found} == set(entries())
-    pca = next(m for m in found if m["class"] == "PCA")
-    assert (pca["method"], pca["streams"], pca["sparse"], pca["needs_label"]) == ("pca", True, True, False)
-    lda = next(m for m in found if m["class"] == "LinearDiscriminantAnalysis")
-    assert lda["needs_label"]
-    assert next(p for p in lda["parameters"] if p["name"] == "covariance_estimator")["flags"] == []
-    assert pca["parameters"][0]["flags"] == ["-k", "--components", "--n-components"]
-
-
-def test_alone_it_shows_its_help(lowland):
-    result = lowland()
-    assert result.exit_code == 2
-    assert "Commands:" in result.stderr
-
-
-def test_the_entry_of_the_module(process):
-    done = process("--version")
-    assert done.returncode == 0
-    assert done.stdout.startswith("lowland ")
-
-
 def test_only_methods_whose_landmarks_stream_say_so(lowland):
     def told(verb):
         return " ".join(lowland("fit", verb, "--help").stdout.split())
@@ -132,3 +119,15 @@ def test_only_methods_whose_landmarks_stream_say_so(lowland):
     assert [line.split()[0] for line in lowland("methods").stdout.splitlines() if "with landmarks" in line] == [*said]
     found = json.loads(lowland("methods", "--json").stdout)["methods"]
     assert {m["method"] for m in found if m["streams_with_landmarks"]} == said
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_command_lines_of_a_page_run(lowland, page):
+    for words in commands(page):
+        result = lowland(*words[1:])
+        assert result.exit_code == 0, (words, result.stderr)
+
+
+def test_pages_have_command_lines():
+    assert len(commands(PAGES[0])) > 10
+    assert len(PAGES) > 8

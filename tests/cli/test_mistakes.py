@@ -8,34 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from lowland.cli.main import cli, one_line
-from lowland.cli.shared.flags import in_flags
 from lowland.data.write import write_chunks
-
-
-@pytest.fixture
-def files(table, X, model, classifier):
-    """Files that are wrong, each in its own way."""
-    np.save("x.npy", X)
-    text = [[*row, "word"] for row in X.tolist()]
-    write_chunks([np.array(text, dtype=object)], "words.csv", [*"abcd", "note"])
-    write_chunks([X], "z.csv", list("abcd"))
-    gaps = X.copy()
-    gaps[7, 2] = np.nan
-    write_chunks([gaps], "gaps.parquet", list("abcd"))
-    lines = table.read_text().splitlines()
-    lines[20] += ",9"
-    Path("ragged.csv").write_text("\n".join(lines) + "\n")
-    whole = Path("gaps.parquet").read_bytes()
-    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
-    saved = model.read_bytes()
-    Path("cut.lowland").write_bytes(saved[:-50])
-    Path("flipped.lowland").write_bytes(saved[:-1] + bytes([saved[-1] ^ 255]))
-    Path("foreign.lowland").write_text("hello")
-    Path("empty.csv").touch()
-    Path("header.csv").write_text("a,b,c,d\n")
-    os.mkdir("folder")
-
 
 FIT = ("fit", "pca")
 LSQR = ("fit", "lda", "labels.csv", "--label", "way", "--solver", "lsqr")
@@ -116,6 +89,30 @@ MISTAKES = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def files(table, X, model, classifier):
+    """Files that are wrong, each in its own way."""
+    np.save("x.npy", X)
+    text = [[*row, "word"] for row in X.tolist()]
+    write_chunks([np.array(text, dtype=object)], "words.csv", [*"abcd", "note"])
+    write_chunks([X], "z.csv", list("abcd"))
+    gaps = X.copy()
+    gaps[7, 2] = np.nan
+    write_chunks([gaps], "gaps.parquet", list("abcd"))
+    lines = table.read_text().splitlines()
+    lines[20] += ",9"
+    Path("ragged.csv").write_text("\n".join(lines) + "\n")
+    whole = Path("gaps.parquet").read_bytes()
+    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
+    saved = model.read_bytes()
+    Path("cut.lowland").write_bytes(saved[:-50])
+    Path("flipped.lowland").write_bytes(saved[:-1] + bytes([saved[-1] ^ 255]))
+    Path("foreign.lowland").write_text("hello")
+    Path("empty.csv").touch()
+    Path("header.csv").write_text("a,b,c,d\n")
+    os.mkdir("folder")
+
+
 @pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda value: None)
 def test_a_mistake_is_said_in_one_line_and_leaves_nothing(lowland, files, folder, words, code, said):
     before = {name: os.path.getmtime(name) for name in os.listdir(folder)}
@@ -140,47 +137,6 @@ def test_with_json_a_mistake_is_an_object(lowland, files, words, code, said):
     assert error["type"].isidentifier()
 
 
-def test_debug_shows_the_traceback(lowland, files):
-    for words in (("fit", "pca", "nowhere.csv", "--debug"), ("--debug", "fit", "pca", "nowhere.csv")):
-        result = lowland(*words)
-        assert result.exit_code == 1
-        assert "Traceback" in result.stderr
-        assert result.stderr.splitlines()[-1].startswith("lowland: There is no file")
-
-
-def test_what_nobody_foresaw_is_one_line_too(lowland, table, monkeypatch):
-    from lowland.methods.pca import PCA
-
-    def broken(self, *_):
-        raise ZeroDivisionError("oh")
-
-    monkeypatch.setattr(PCA, "_solve", broken)
-    result = lowland("fit", "pca", table)
-    assert result.exit_code == 1
-    assert result.stderr.splitlines()[0].startswith("lowland: An error nobody foresaw: ZeroDivisionError: oh.")
-    assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("columns", "words", "said"),
-    [
-        ("abcde", ("--columns", "a,b,c,d,e"), "'e' was not among them. Leave --columns out"),
-        ("abcd", ("--columns", "b,a,d,c"), "They are in another order. Leave --columns out"),
-        ("abc", (), "Missing: 'd'."),
-        ("abce", (), "Missing: 'd'. It has 'e' instead."),
-        ("abcd", ("--drop", "d"), "Missing: 'd'."),
-        ("abcd", ("--label", "d"), "Missing: 'd'."),
-    ],
-)
-def test_columns_that_do_not_match_the_model_come_with_what_helps(lowland, model, rng, columns, words, said):
-    write_chunks([rng.standard_normal((5, len(columns)))], "new.csv", list(columns))
-    result = lowland("transform", model, "new.csv", "--to", "z.npy", *words)
-    assert result.exit_code == 1
-    assert f"The columns of new.csv are not those of the model. {said}" in result.stderr
-    if "Leave" in said:
-        assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0
-
-
 def test_a_damaged_part_is_found_while_writing_and_nothing_is_left(lowland, folder, rng, monkeypatch):
     """The footer is sound, a page is not: the fault shows only after the first slabs were written."""
     X = rng.standard_normal((3000, 4))
@@ -201,41 +157,7 @@ def test_a_damaged_part_is_found_while_writing_and_nothing_is_left(lowland, fold
     assert set(os.listdir(folder)) == before
 
 
-@pytest.mark.parametrize(
-    ("verb", "python", "here"),
-    [
-        ("isomap", "Isomap(n_neighbors=5): the data has 3 rows.", "--n-neighbors 5: the data has 3 rows."),
-        ("isomap", "Use Isomap(radius=0.1, n_neighbors=None) to", "Use --radius 0.1 --n-neighbors none to"),
-        ("isomap", "Raise n_neighbors, disconnected='connect'.", "Raise --n-neighbors, --disconnected connect."),
-        ("isomap", "say disconnected='largest' or 'ignore'.", "say --disconnected largest or ignore."),
-        ("isomap", "Raise tol or max_iter.", "Raise tol or --max-iter."),
-        ("isomap", "There is no file 'n_neighbors.csv', nor column 'max_iter'.", None),
-        ("isomap", "the tol of n_iter_ and n_components(3), of PCA(n_components=2)", None),
-        ("kernel-pca", "or remove_zero_eig=True to", "or --remove-zero-eig to"),
-        ("pca", "fell below tol=1e-05.", "fell below --tol 1e-05."),
-        ("lda", "LinearDiscriminantAnalysis(n_components=9): at most 2.", "-k 9: at most 2."),
-        ("incremental-pca", "Use PCA(svd_solver='randomized').", None),
-    ],
-)  # fmt: skip
-def test_parameters_of_python_become_flags(verb, python, here):
-    assert in_flags(python, cli.named(["fit", verb, "--json", "file.csv"])) == (here or python)
-
-
-def test_what_is_said_on_the_command_line_is_said_in_flags(lowland, table):
-    assert "lowland: --n-neighbors 500: the data has 60 rows." in lowland("dimension", table, "--neighbors", 500).stderr
-    result = lowland("fit", "isomap", table, "--n-neighbors", 1)
-    assert "Raise --n-neighbors" in result.stderr
-    assert "Use --radius 0.1 --n-neighbors none" in lowland("fit", "isomap", table, "--radius", 0.1).stderr
-    assert "Python" not in lowland("transform", "no", table, "--to", "z.csv").stderr
-
-
 @pytest.mark.parametrize("verb", ["isomap", "mds", "diffusion-map", "spectral-embedding", "pca"])
 def test_a_file_of_one_row(lowland, verb):
     Path("one.csv").write_text("a,b\n1,2\n")
     assert "n_samples=1" in lowland("fit", verb, "one.csv").stderr
-
-
-def test_messages_become_one_line():
-    text = "Names should match.\nUnseen:\n- a\n- b\nMissing:\n- c\nSelect them."
-    assert one_line(text) == "Names should match. Unseen: a, b. Missing: c. Select them."
-    assert one_line('or raise it with lowland.config(memory="3GB").') == "or raise it with --memory 3GB."

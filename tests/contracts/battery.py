@@ -14,16 +14,10 @@ COUNTING = [
 SPARSE = [name for name in METHODS if entries()[name].takes_sparse]
 
 
-CHEAPER = {  # a fit of the contracts need not search long
-    "ProjectionPursuit": {"n_starts": 200, "n_null": 1},
-    "L1Selector": {"n_features_to_select": 2, "alphas": 20},  # the labels say nothing of the rows, so that the rules
-    "TreeSelector": {"n_features_to_select": 2, "n_repeats": 2},  # of these two would keep one column, and warn
-}
-
-
 def make(name, **params):
-    """A fresh estimator; the seed is fixed where there is one."""
-    est = load_method(name)(**{**CHEAPER.get(name, {}), **params})
+    """A fresh estimator that need not search long; the seed is fixed where there is one."""
+    cls = load_method(name)
+    est = cls(**{**traits_of(cls).quick, **params})
     return est.set_params(random_state=0) if "random_state" in est.get_params() else est
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_index_is_true():
-    assert registry.INDEX.read_text(encoding="utf-8") == registry.index_text(), "run: make index"
+    assert registry.INDEX.read_text(encoding="utf-8") == registry.index_text(), "stale: run make texts"
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -3,7 +3,9 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from .battery import CHEAPER, METHODS, load_method
+from lowland.methods.base.traits import traits_of
+
+from .battery import METHODS, load_method
 
 # Checks that our methods do not meet on purpose, each with its reason.
 EXPECTED_FAILURES = {
@@ -11,7 +13,7 @@ EXPECTED_FAILURES = {
     "it may be fitted on a GPU and used on a laptop",
 }
 
-ESTIMATORS = [load_method(name)(**CHEAPER.get(name, {})) for name in METHODS]
+ESTIMATORS = [cls(**traits_of(cls).quick) for cls in map(load_method, METHODS)]
 
 
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # its tables are small and often degenerate

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland.data.open import open_rows
-from lowland.data.write import check_writable, whole_or_nothing, write_chunks
+from lowland.data.write import atomic_write, check_writable, write_chunks
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
 ENDINGS = [".npy", ".csv", ".csv.gz", ".parquet"]
@@ -48,9 +48,9 @@ def test_no_rows(tmp_path, ending):
 
 
 def test_places_that_cannot_be_written(tmp_path):
-    with pytest.raises(MissingFile, match="folder"), whole_or_nothing(tmp_path / "no" / "z.npy"):
+    with pytest.raises(MissingFile, match="folder"), atomic_write(tmp_path / "no" / "z.npy"):
         pass
-    with pytest.raises(FileProblem, match="is a folder"), whole_or_nothing(tmp_path):
+    with pytest.raises(FileProblem, match="is a folder"), atomic_write(tmp_path):
         pass
     with pytest.raises(ParameterError, match=r"\.parquet"):
         check_writable("z.xlsx")

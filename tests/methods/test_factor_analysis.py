@@ -11,16 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowland
 from lowland import FactorAnalysis
-from lowland.blocks.factors.maximum_likelihood import (
-    _Profile,
-    by_em,
-    by_uniquenesses,
-    degrees_of_freedom,
-    least_in_box,
-    most_factors,
-    start,
-)
+from lowland.blocks.factors.expectation_maximization import by_em
+from lowland.blocks.factors.maximum_likelihood import degrees_of_freedom, first_uniquenesses, most_factors
 from lowland.blocks.factors.rotations import ROTATIONS, rotate
+from lowland.blocks.factors.uniqueness_search import FullProfile, by_uniquenesses, least_in_box
 from lowland.blocks.factors.wide_tables import Leading, Root
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataWarning, ParameterError
@@ -111,8 +105,8 @@ def test_slope_and_curvature_of_the_profile(seed):
     rng = np.random.default_rng(seed)
     R = np.corrcoef(rng.standard_normal((60, 3)) @ rng.standard_normal((3, 8)) + rng.standard_normal((60, 8)), rowvar=0)
     x, h = np.log(rng.uniform(0.2, 0.8, 8)), 1e-5
-    here = _Profile.at(x, R, 2)
-    around = [(_Profile.at(x + h * e, R, 2), _Profile.at(x - h * e, R, 2)) for e in np.eye(8)]
+    here = FullProfile.at(x, R, 2)
+    around = [(FullProfile.at(x + h * e, R, 2), FullProfile.at(x - h * e, R, 2)) for e in np.eye(8)]
     slope = [(a.value - b.value) / (2 * h) for a, b in around]
     curvature = np.array([(a.slope - b.slope) / (2 * h) for a, b in around])
     np.testing.assert_allclose(here.slope, slope, atol=1e-7)
@@ -144,9 +138,9 @@ def test_awkward_correlations_end_at_a_maximum(seed):
     k = int(rng.integers(1, most_factors(d) + 1))
     X = rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) * np.exp(rng.standard_normal(d))
     R, run = np.corrcoef(X, rowvar=0), LocalRun()
-    found = by_uniquenesses(R, k, start(R, k, 1e-4), 1e-4, 1000, run)
-    assert found.converged
-    assert np.all(np.diff(found.trace) <= 1e-6)
+    found = by_uniquenesses(R, k, first_uniquenesses(R, k, 1e-4), 1e-4, 1000, run)
+    assert found.outcome.converged
+    assert np.all(np.diff(found.outcome.trace) <= 1e-6)
     further = by_em(Root(R), k, found.uniquenesses, 1e-4, 1e-9, 50, run)
     assert further.deviance >= found.deviance - 1e-6
 
@@ -197,7 +191,7 @@ def test_many_columns_by_leading_pairs_are_as_by_all(monkeypatch):
     for n, d in ((60, 130), (90, 130), (400, 130)):  # a root of low rank, a singular R, one of full rank
         X, _ = sample(n, d, 4, seed=1)
         whole = FactorAnalysis(4).fit(X)
-        for place in ("wide_tables", "adequacy"):
+        for place in ("wide_tables", "correlations"):
             monkeypatch.setattr(f"lowland.blocks.factors.{place}.MANY", 100)
         few, em = FactorAnalysis(4).fit(X), FactorAnalysis(4, method="em", tol=1e-7, max_iter=5000).fit(X)
         monkeypatch.undo()
@@ -236,7 +230,7 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
 
 def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
     """A regularised covariance: the number of rows does not tell its rank."""
-    for place in ("wide_tables", "adequacy"):
+    for place in ("wide_tables", "correlations"):
         monkeypatch.setattr(f"lowland.blocks.factors.{place}.MANY", 100)
     S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
     few, many = (FactorAnalysis(3).fit_covariance(S, n) for n in (40, 1000))
@@ -252,7 +246,7 @@ def test_deviance_and_slope_from_leading_pairs(seed):
     Z = C / np.sqrt(6)
     x, run = np.log(rng.uniform(0.1, 0.9, 9)), LocalRun()
     for root in (Root(Z.T @ Z), Root(Z.T @ Z, Z)):
-        here, whole = Leading.at(x, root, 2, run), _Profile.at(x, root.R, 2)
+        here, whole = Leading.at(x, root, 2, run), FullProfile.at(x, root.R, 2)
         assert here.value == pytest.approx(whole.value, abs=1e-10)
         np.testing.assert_allclose(here.slope, whole.slope, atol=1e-10)
         np.testing.assert_allclose(here.loadings(2), whole.loadings(2), atol=1e-8)
@@ -419,7 +413,8 @@ def test_adequacy_known_answers():
     r = 0.6
     R = np.array([[1, r], [r, 1]])
     fa = FactorAnalysis(1, min_uniqueness=0.1)
-    from lowland.blocks.factors.adequacy import Correlations, kmo, sphericity
+    from lowland.blocks.factors.adequacy import kmo, sphericity
+    from lowland.blocks.factors.correlations import Correlations
 
     def of(R):
         return Correlations(R, np.ones(len(R)), 100)
@@ -491,7 +486,7 @@ def test_more_factors_than_the_degrees_of_freedom_allow():
         fa = FactorAnalysis(2).fit(X)
     (words,) = [str(w.message) for w in told]  # one warning a fit, whatever there is to say
     assert "2 factors of 4 columns are not determined (degrees of freedom -1). Choose at most 1." in words
-    assert "(a Heywood case) and held at min_uniqueness" in words
+    assert "(a Heywood case) and held at the lower bound" in words
     assert len(words) < 260
     assert fa.dof_ == -1
     assert fa.fit_test_ is None
@@ -555,9 +550,11 @@ def test_noise_variance_init_must_fit():
     given = FactorAnalysis(2, noise_variance_init=np.ones(10)).fit(X)
     np.testing.assert_allclose(given.noise_variance_, FactorAnalysis(2).fit(X).noise_variance_, rtol=1e-6)
     iris = load_dataset("iris").X
-    with pytest.raises(DataError, match=r"shape \(2,\); X has 4 columns. Give one noise variance a column\.$"):
+    with pytest.raises(
+        DataError, match=r"shape \(2,\), and there are 4 columns. Give noise_variance_init one .* per column\.$"
+    ):
         FactorAnalysis(1, noise_variance_init=[1, 1]).fit(iris)
-    with pytest.raises(DataError, match="variances of zero or more"):
+    with pytest.raises(DataError, match="one variance of at least zero per column"):
         FactorAnalysis(1, noise_variance_init=[1, 1, -1, 1]).fit(iris)
 
 

@@ -1,7 +1,10 @@
 """Model files: small, versioned, safe."""
 
 import json
+import re
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -223,3 +226,34 @@ def test_a_function_that_measures_must_be_given_again(name, tmp_path):
     with pytest.raises(ParameterError, match=r"set_params\(metric=\.\.\.\)"):
         loaded.transform(X)
     np.testing.assert_allclose(loaded.set_params(metric=apart).transform(X), model.transform(X))
+
+
+@pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # of factors of iris
+def test_records_load_in_a_process_that_has_imported_nothing_else(iris, tmp_path):
+    """A class that a file names is registered by the import of its method alone."""
+    saved = {
+        "pca": PCA(Kaiser()),
+        "incremental": IncrementalPCA(2),
+        "factors": lowland.FactorAnalysis(1, rotation="varimax"),
+        "isomap": lowland.Isomap(n_neighbors=60),
+        "lda": lowland.LinearDiscriminantAnalysis(),
+        "tree": lowland.TreeSelector(random_state=0),
+        "path": lowland.SequentialFeatureSelector(n_features_to_select=2),
+    }
+    for name, model in saved.items():
+        lowland.save(model.fit(iris.X, iris.y), tmp_path / name)
+    named = {name for path in saved for name in re.findall(r'"record": "(\w+)"', json.dumps(_read(tmp_path / path)[0]))}
+    assert {"Kaiser", "ComponentChoice", "Moments", "Rotation", "Adequacy", "Step"} <= named
+    program = (
+        "import os, sys, numpy, sklearn.base\n"
+        "for path in sys.argv[1:]:\n"
+        "    child = os.fork()\n"
+        "    if not child:\n"
+        "        import lowland\n"
+        "        lowland.load(path)\n"
+        "        os._exit(0)\n"
+        "    assert os.waitpid(child, 0)[1] == 0, path\n"
+    )
+    paths = [str(tmp_path / name) for name in saved]
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program, *paths], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -394,8 +394,8 @@ def test_scale_leaves_a_constant_column_alone(X):
 
 def test_partial_fit_only_merges_and_solves_when_read(X, monkeypatch):
     calls = []
-    original = PCA.solve_moments
-    monkeypatch.setattr(PCA, "solve_moments", lambda self, *a: (calls.append(1), original(self, *a))[1])
+    original = PCA._solve_moments
+    monkeypatch.setattr(PCA, "_solve_moments", lambda self, *a: (calls.append(1), original(self, *a))[1])
     pca = PCA(2)
     for start in range(0, 60, 10):
         pca.partial_fit(X[start : start + 10])

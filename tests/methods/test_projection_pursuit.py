@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 import lowland
 from lowland import ProjectionPursuit
 from lowland.blocks.nongaussian.projection_indices import INDICES, Spacing
-from lowland.blocks.nongaussian.pursuit import Search, noise_indices, pursue, sphered, without_structure
+from lowland.blocks.nongaussian.pursuit import PursuitSearch, gaussianized, noise_indices, pursue, sphered
 from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.data import load_dataset
 from lowland.errors import DataError, ParameterError
@@ -142,12 +142,12 @@ def test_the_way_back_is_the_best_linear_prediction():
 
 def test_a_second_view_shows_something_else():
     X, S = mixed(two_clusters(seed=1), np.random.default_rng(5).exponential(size=300))
-    found = ProjectionPursuit(1, index="legendre", n_views=2, n_null=0, random_state=0).fit(X)
+    found = ProjectionPursuit(1, index="legendre", n_projections=2, n_null=0, random_state=0).fit(X)
     Z = found.transform(X)
     likenesses = np.array([[likeness(z, s) for s in S.T[:2]] for z in Z.T])
     assert np.array_equal(np.sort(np.argmax(likenesses, axis=1)), [0, 1])
     assert np.all(likenesses.max(axis=1) > 0.95)
-    assert found.views_.shape == (2, 1, 5)
+    assert found.projections_.shape == (2, 1, 5)
     assert found.components_.shape == found.directions_.shape == (2, 5)
     assert len(found.trace_) == len(found.index_) == 2
     assert list(found.get_feature_names_out()) == ["projectionpursuit0", "projectionpursuit1"]
@@ -159,8 +159,8 @@ def test_a_second_view_shows_something_else():
 def test_removing_structure_leaves_noise_in_the_view_and_the_rest_alone(k):
     X, _ = mixed(two_clusters(), two_clusters(seed=2), two_clusters(seed=3) ** 3)
     Y = sphered(X).Y
-    A = pursue(Y, Search(INDICES["negentropy"](k), 200, np.eye(5), 200, 1e-6), np.random.default_rng(0)).A
-    after = without_structure(Y, A, np.random.default_rng(0))
+    A = pursue(Y, PursuitSearch(INDICES["negentropy"](k), 200, np.eye(5), 200, 1e-6), np.random.default_rng(0)).A
+    after = gaussianized(Y, A, np.random.default_rng(0))
     aside = np.eye(5) - A.T @ A
     np.testing.assert_allclose(aside @ after, aside @ Y, atol=1e-10)
     hermite = INDICES["hermite"](k)
@@ -189,7 +189,7 @@ def test_p_value_counts_the_noise_that_is_as_large():
 
 
 def test_noise_does_not_depend_on_threads():
-    search = Search(Spacing(1), 30, np.eye(3), 50, 1e-3)
+    search = PursuitSearch(Spacing(1), 30, np.eye(3), 50, 1e-3)
     found = []
     for threads in (1, 3):
         with lowland.config(threads=threads):

@@ -58,7 +58,7 @@ def test_rotations(name):
     file = reference("rotations_Harman74")
     expected, (kind, kaiser) = file["result"][name], ROTATIONS[name]
     found = rotate(np.array(file["inputs"]["L"]), kind, kaiser=kaiser)
-    assert found.converged
+    assert found.outcome.converged
     order, signs = same_up_to_order(found.loadings, expected["loadings"], 2e-7)
     if "Phi" in expected:
         phi = found.phi[np.ix_(order, order)] * np.outer(signs, signs)

@@ -11,9 +11,10 @@ Array = Any  # an array of whichever library is in use
 
 def xp_of(*arrays: Array) -> Any:
     """Return the array API namespace of the given arrays."""
-    if all(isinstance(a, np.ndarray) for a in arrays):
-        return np  # numpy 2 is the standard
-    return array_api_compat.array_namespace(*arrays)
+    for a in arrays:
+        if not isinstance(a, np.ndarray):
+            return array_api_compat.array_namespace(*arrays)
+    return np  # numpy 2 is the standard
 
 
 def is_array(X: object) -> bool:

@@ -6,6 +6,8 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 
+ROUNDINGS = 8  # spacings of the floats that count as rounding error: a relative difference below them means nothing
+
 
 def float_dtype(dtype: Any) -> np.dtype:
     """Return the dtype rows are worked in: float32 for float32 and float16, float64 for the rest."""
@@ -15,6 +17,8 @@ def float_dtype(dtype: Any) -> np.dtype:
 
 def as_double(X: Array) -> Array:
     """Return X in float64 (in float32 where a device has no float64)."""
+    if isinstance(X, np.ndarray):
+        return X.astype(np.float64, copy=False)
     xp = xp_of(X)
     if X.dtype == xp.float64:
         return X
@@ -26,4 +30,19 @@ def as_double(X: Array) -> Array:
 
 def eps_of(X: Array) -> float:
     """Return the relative spacing of the floats of X."""
-    return float(xp_of(X).finfo(X.dtype).eps)
+    return float((np if isinstance(X, np.ndarray) else xp_of(X)).finfo(X.dtype).eps)
+
+
+def rounding_of(dtype: Any) -> float:
+    """Return the relative difference of numbers of a numpy dtype that counts as rounding error."""
+    return ROUNDINGS * float(np.finfo(dtype).eps)
+
+
+def rounding_in(X: Array) -> float:
+    """Return the relative difference of the numbers of X that counts as rounding error."""
+    return ROUNDINGS * eps_of(X)
+
+
+def result_dtype(xp: Any, dtype: Any) -> Any:
+    """Return the dtype of results, in the library ``xp``: float32 for rows of float32, else float64."""
+    return xp.float32 if dtype == np.float32 else xp.float64

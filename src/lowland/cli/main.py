@@ -1,10 +1,9 @@
-"""``lowland``: the verbs, and how whatever goes wrong is said in one sentence."""
+"""``lowland``: the verbs, and how whatever goes wrong is reported in one sentence."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import sys
 import warnings
@@ -14,8 +13,9 @@ from typing import Any, NoReturn
 import click
 
 from lowland.cli.shared import options
-from lowland.cli.shared.flags import in_flags
-from lowland.cli.shared.show import print_json, printable
+from lowland.cli.shared.commands import CommandGroup
+from lowland.cli.shared.messages import in_flags, one_line
+from lowland.cli.shared.show import print_json
 from lowland.cli.verbs.compare import compare
 from lowland.cli.verbs.dimension import dimension
 from lowland.cli.verbs.evaluate import evaluate
@@ -31,7 +31,7 @@ from lowland.errors import LowlandError
 GOOD, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
-class Lowland(options.Verbs):
+class Lowland(CommandGroup):
     """The group of verbs, which ends every call with a sentence and an exit code instead of a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -50,13 +50,13 @@ class Lowland(options.Verbs):
 
         def call() -> None:
             with self.make_context("lowland", list(words), **extra) as ctx:
-                ctx.meta["lowland.words"] = tuple(words)  # so that a report can tell the call
+                ctx.meta["lowland.words"] = tuple(words)  # so that a report can show the call
                 self.invoke(ctx)
 
-        def spoken(text: str) -> str:
+        def translate(text: str) -> str:
             return in_flags(text, self.named(words))
 
-        sys.exit(ended(call, as_json="--json" in flags, debug="--debug" in flags, spoken=spoken))
+        sys.exit(exit_code_of(call, as_json="--json" in flags, debug="--debug" in flags, translate=translate))
 
     def named(self, words: Sequence[str]) -> click.Command:
         """Return the command that is called."""
@@ -67,13 +67,13 @@ class Lowland(options.Verbs):
         return command
 
 
-def ended(call: Callable[[], None], *, as_json: bool, debug: bool, spoken: Callable[[str], str] = str) -> int:
-    """Make the call; say what went wrong, if anything did; return the exit code.
+def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, translate: Callable[[str], str] = str) -> int:
+    """Make the call; report what went wrong, if anything did; return the exit code.
 
-    ``spoken`` puts messages of the library, which name parameters of Python, into the words of the command line.
+    ``translate`` puts messages of the library, which name parameters of Python, into the words of the command line.
     """
     try:
-        with warnings_in_one_line(spoken):
+        with warnings_in_one_line(translate):
             call()
         sys.stdout.flush()
         return GOOD
@@ -83,27 +83,27 @@ def ended(call: Callable[[], None], *, as_json: bool, debug: bool, spoken: Calla
         nothing.show()
         return MISUSED
     except (KeyboardInterrupt, click.Abort) as error:
-        return said(error, "Interrupted. No unfinished file is left behind.", INTERRUPTED, as_json, debug)
+        return report_error(error, "Interrupted. No unfinished file is left behind.", INTERRUPTED, as_json, debug)
     except BrokenPipeError as error:
         _close_pipe()
-        return said(error, "Whoever reads the output stopped reading before its end.", FAILED, False, debug)
+        return report_error(error, "Whoever reads the output stopped reading before its end.", FAILED, False, debug)
     except click.UsageError as error:
         hint = f" (See {error.ctx.command_path} --help.)" if error.ctx is not None else ""
-        return said(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
+        return report_error(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
     except (LowlandError, click.ClickException) as error:
-        return said(error, spoken(str(error)), FAILED, as_json, debug)
+        return report_error(error, translate(str(error)), FAILED, as_json, debug)
     except MemoryError as error:
         text = f"The machine has too little memory ({error}). Use fewer rows or columns, or a method that streams."
-        return said(error, text, FAILED, as_json, debug)
+        return report_error(error, text, FAILED, as_json, debug)
     except OSError as error:
-        return said(error, f"{error.filename or 'A file'}: {error.strerror or error}.", FAILED, as_json, debug)
+        return report_error(error, f"{error.filename or 'A file'}: {error.strerror or error}.", FAILED, as_json, debug)
     except Exception as error:
         text = f"An error nobody foresaw: {type(error).__name__}: {error}. Please report it, with what --debug prints."
-        return said(error, text, FAILED, as_json, debug)
+        return report_error(error, text, FAILED, as_json, debug)
 
 
-def said(error: BaseException, text: str, code: int, as_json: bool, debug: bool) -> int:
-    """Say an error in one line, on stderr for people or as JSON on stdout, and return the exit code."""
+def report_error(error: BaseException, text: str, code: int, as_json: bool, debug: bool) -> int:
+    """Report an error in one line, on stderr for people or as JSON on stdout, and return the exit code."""
     if debug:
         import traceback
 
@@ -116,20 +116,13 @@ def said(error: BaseException, text: str, code: int, as_json: bool, debug: bool)
     return code
 
 
-def one_line(text: str) -> str:
-    """Return a message of the library as one line, with flags where it names the settings of Python."""
-    text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
-    text = re.sub(r'lowland\.config\(memory="([^"]+)"\)', r"--memory \1", text)
-    return printable(" ".join(text.split()))
-
-
 @contextlib.contextmanager
-def warnings_in_one_line(spoken: Callable[[str], str]) -> Iterator[None]:
+def warnings_in_one_line(translate: Callable[[str], str]) -> Iterator[None]:
     """Show every warning once, as one line on stderr."""
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        line = one_line(spoken(str(message)))
+        line = one_line(translate(str(message)))
         if line not in seen:
             seen.add(line)
             click.echo(f"lowland: warning: {line}", err=True)

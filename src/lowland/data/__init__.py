@@ -1,19 +1,17 @@
-"""Rows in, rows out: everything a user can pass becomes Rows; outputs are written whole or not at all."""
+"""Rows in, rows out: everything a user can pass becomes Rows; files are written atomically."""
 
+from lowland.data.datasets.catalog import available, load_dataset
+from lowland.data.datasets.dataset import Dataset
 from lowland.data.datasets.generators import (
-    Dataset,
-    available,
     concentric_circles,
     ellipse,
-    load_dataset,
     low_rank,
-    moved_digits,
-    moved_patch,
     randu,
     s_curve,
     sphere,
     swiss_roll,
 )
+from lowland.data.datasets.moving_images import moved_digits, moved_patch
 
 __all__ = [
     "Dataset",

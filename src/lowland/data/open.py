@@ -1,21 +1,29 @@
-"""Everything a user can pass becomes Rows, in one function: ``open_rows``."""
+"""Everything a user can pass becomes Rows: ``open_rows``, and ``open_labelled`` where labels come with them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import is_array, is_dask, is_sparse, is_torch, to_numpy
-from lowland.data.columns import refuse_text, refuse_twins, selected
-from lowland.data.files import READABLE, check_readable, load_numpy, open_table, suffix_of
-from lowland.data.files import read_column as read_file_column
-from lowland.data.rows import ArrayRows, ChunkRows, ColumnRows, DaskRows, Rows, SparseRows, slab_rows
+from lowland.data.columns import NamedTable, TableFile
+from lowland.data.formats.csv_table import CsvTable
+from lowland.data.formats.frame_table import FrameTable
+from lowland.data.formats.numpy_files import load_numpy
+from lowland.data.formats.parquet_table import ParquetTable
+from lowland.data.paths import NUMPY, READABLE, check_readable, readable_suffix, suffix_of
+from lowland.data.rows import ArrayRows, ChunkRows, DaskRows, Rows, SparseRows
 from lowland.errors import DataError, DataTypeError, ParameterError
+
+_TABLES: dict[str, type[CsvTable] | type[ParquetTable]] = {
+    ".parquet": ParquetTable,
+    **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), CsvTable),
+}
 
 
 def open_rows(source: Any, *, columns: Sequence[str] | None = None, drop: Sequence[str] = ()) -> Rows:
@@ -26,7 +34,7 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None, drop: Sequen
     if isinstance(source, str | bytes | os.PathLike):
         return _open_path(_path(source), columns, drop)
     if is_frame(source):
-        return _open_frame(source, columns, drop)
+        return _not_empty(FrameTable(source).select(columns, drop))
     if columns is not None or drop:
         raise ParameterError(
             "Columns are chosen or dropped by name when a frame or a file with names is opened. "
@@ -65,13 +73,44 @@ def open_labelled(
             f"y={name!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
             "path of one file, or give the labels themselves, one a row."
         )
-    rows = open_rows(X, columns=columns, drop=list(dict.fromkeys((*drop, name))))
-    return rows, y if y is not None and not isinstance(y, str) else read_column(X, name), name
+    table = open_table(X)
+    rows = _not_empty(table.select(columns, list(dict.fromkeys((*drop, name)))))
+    return rows, y if y is not None and not isinstance(y, str) else table.column(name), name
+
+
+def read_column(source: Any, name: str) -> np.ndarray:
+    """Return one named column of a frame or file, as it is: labels may be text."""
+    return open_table(source).column(name)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table of pandas, polars or pyarrow."""
+    return hasattr(type(X), "columns") and any(
+        package in sys.modules and type(X).__module__.partition(".")[0] == package
+        for package in ("pandas", "polars", "pyarrow", "modin", "cudf")
+    )
 
 
 def has_named_columns(X: Any) -> bool:
     """Whether a column of X can be named: X is a frame, or the path of a file."""
     return isinstance(X, str | os.PathLike) or is_frame(X)
+
+
+def open_table(source: Any) -> NamedTable:
+    """Return a frame, or a file with named columns, as a table whose names are read and whose rows are not."""
+    return FrameTable(source) if is_frame(source) else open_table_file(_path(source))
+
+
+def open_table_file(path: Path) -> TableFile:
+    """Return the table in a file with named columns."""
+    suffix = readable_suffix(path)
+    if suffix in NUMPY:
+        raise ParameterError(f"{str(path)!r} has no column names, so columns cannot be chosen or dropped by name.")
+    if suffix not in _TABLES:
+        raise ParameterError(
+            f"{str(path)!r} is not read as a table. Lowland reads {', '.join(READABLE)} and folders of Parquet parts."
+        )
+    return _TABLES[suffix](path)
 
 
 def _path(source: Any) -> Path:
@@ -179,97 +218,17 @@ def _not_empty(rows: Rows) -> Rows:
     return rows
 
 
-# --- frames -----------------------------------------------------------------------------------------------------------
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a table of pandas, polars or pyarrow."""
-    return hasattr(type(X), "columns") and any(
-        package in sys.modules and type(X).__module__.partition(".")[0] == package
-        for package in ("pandas", "polars", "pyarrow", "modin", "cudf")
-    )
-
-
-def _open_frame(frame: Any, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
-    import narwhals as nw
-
-    table = _narwhal(frame)
-    labels = list(table.columns)
-    named = all(isinstance(label, str) for label in labels)
-    if not named and any(isinstance(label, str) for label in labels):
-        raise DataTypeError(  # scikit-learn's checks look for these words
-            "Feature names are only supported if all input features have string names, and those of the frame are "
-            "of several types. Make them strings: X.columns = X.columns.astype(str)."
-        )
-    keep = selected([str(label) for label in labels], columns, drop, "the frame")
-    kinds = {j: table.schema[labels[j]] for j in keep}
-    text = [str(labels[j]) for j, kind in kinds.items() if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object))]
-    refuse_text(text, "the frame")
-    n, d = len(table), len(keep)
-    single = all(kind == nw.Float32 for kind in kinds.values())
-    dtype = np.dtype(np.float32 if single else np.float64)
-    slab = slab_rows(max(d, 1), dtype.itemsize)
-
-    def read() -> Iterator[Any]:
-        return (table[start : start + slab] for start in range(0, n, slab))
-
-    def columns_of(part: Any) -> list[np.ndarray]:
-        return [_column_numbers(part[:, j], str(labels[j])) for j in keep]
-
-    kept = tuple(labels[j] for j in keep) if named else None
-    return _not_empty(ColumnRows(read, columns_of, n, d, dtype, kept, "the frame", in_memory=True))
-
-
-def _narwhal(frame: Any) -> Any:
-    """The frame behind the one interface that narwhals gives to all of them."""
-    import narwhals as nw
-
-    if type(frame).__name__ == "RecordBatch":
-        frame = sys.modules["pyarrow"].Table.from_batches([frame])
-    try:
-        return nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        raise DataTypeError(
-            f"A {type(frame).__module__}.{type(frame).__name__} is lazy: collect or compute it first."
-        ) from error
-    except nw.exceptions.DuplicateError:
-        refuse_twins(list(getattr(frame, "column_names", frame.columns)), "the frame")
-        raise
-
-
-def _column_numbers(column: Any, name: str) -> np.ndarray:
-    values = column.to_numpy()
-    if values.dtype.kind == "O":  # a nullable column: missing values become NaN, which is refused by name later
-        missing = np.asarray([v is None or type(v).__name__ == "NAType" for v in values])
-        try:
-            values = np.where(missing, np.nan, values).astype(np.float64)
-        except (TypeError, ValueError):
-            refuse_text([name], "the frame")
-    return values
-
-
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
 def _open_path(path: Path, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
+    if columns is not None or drop or path.suffix.lower() not in NUMPY or path.is_dir():
+        return _not_empty(open_table_file(path).select(columns, drop))
     check_readable(path)
-    if path.is_dir() or suffix_of(path) not in (".npy", ".npz"):
-        return _not_empty(open_table(path, columns, drop))
-    if columns is not None or drop:
-        raise ParameterError(f"{str(path)!r} has no column names, so columns cannot be chosen or dropped by name.")
     found, name = load_numpy(path), repr(str(path))
     if is_sparse(found):
         return _not_empty(SparseRows(_two_dimensional(_no_complex(found)), name))
     return _open_array(found, source=name)
-
-
-def read_column(source: Any, name: str) -> np.ndarray:
-    """Return one named column of a frame or file, as it is: labels may be text."""
-    if not is_frame(source):
-        return read_file_column(_path(source), name)
-    table = _narwhal(source)
-    place = selected([str(label) for label in table.columns], [name], (), "the frame")[0]
-    return table[:, place].to_numpy()
 
 
 # --- vectors beside the rows ------------------------------------------------------------------------------------------

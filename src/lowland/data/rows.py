@@ -259,10 +259,11 @@ class SparseRows(Rows):
 class ColumnRows(Rows):
     """Rows of a table kept by columns: a frame in memory, or a file that yields such tables.
 
-    ``read`` starts reading from the top; ``columns_of`` gives the columns of one table as 1-d arrays, in order.
+    ``read`` starts reading from the top, in tables of so many rows; ``columns_of`` gives the columns of one table as
+    1-d arrays, in order.
     """
 
-    read: Callable[[], Iterable[Any]]
+    read: Callable[[int], Iterable[Any]]
     columns_of: Callable[[Any], Sequence[Any]]
     n: int | None
     d: int
@@ -273,7 +274,7 @@ class ColumnRows(Rows):
 
     def pieces(self) -> Iterator[Any]:
         """Yield tables of one slab each."""
-        return iter(self.read())
+        return iter(self.read(self.slab))
 
     def prepare(self, piece: Any) -> np.ndarray:
         """Lay the columns side by side. Each is copied once; the slab is in column order, which BLAS likes as well."""

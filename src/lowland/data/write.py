@@ -1,4 +1,4 @@
-"""Results out: to files, written under a temporary name and renamed when whole, and to frames."""
+"""Results out: to files, written atomically, and to frames."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
 
 
 @contextmanager
-def whole_or_nothing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; rename it on success, remove it on failure or Ctrl-C."""
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; rename it on success, remove it on failure or Ctrl-C: all or nothing."""
     target = Path(path)
     if not target.parent.is_dir():
         raise MissingFile(f"The folder {str(target.parent)!r} does not exist. Make it first, or write elsewhere.")
@@ -65,7 +65,7 @@ def write_chunks(chunks: Iterable[Any], path: str | os.PathLike[str], names: Seq
     """Write chunks of rows to a file as they come; return how many rows were written."""
     suffix = check_writable(path)
     writers = {".npy": _write_npy, ".parquet": _write_parquet, ".csv": _write_csv, ".csv.gz": _write_csv_gz}
-    with whole_or_nothing(path) as temporary:
+    with atomic_write(path) as temporary:
         count = writers[suffix](chunks, temporary, names)
         if count == 0:
             raise DataError(f"There are no rows to write to {str(path)!r}.")
@@ -77,7 +77,7 @@ def write_columns(columns: Mapping[str, np.ndarray], path: str | os.PathLike[str
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with whole_or_nothing(path) as temporary:
+    with atomic_write(path) as temporary:
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), temporary)
 
 
@@ -108,7 +108,7 @@ def _write_csv_gz(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> in
 
 
 def _write_tables(chunks: Iterable[Any], names: Sequence[str], open_writer: Callable[[Any], Any]) -> int:
-    """Write every chunk as an Arrow table; the writer is opened when the first one tells the types."""
+    """Write every chunk as an Arrow table; the writer is opened when the first one shows the types."""
     count, writer = 0, None
     try:
         for chunk in chunks:

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.engines import Engine, choose_engine
 from lowland.arrays.namespace import Array, like, on_accelerator, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.distances.to_points import in_slabs
 from lowland.blocks.networks.batches import Extremes, Feed, InputScaling, Noise, choose_held, double_moments
 from lowland.blocks.networks.layers import Net, NetworkErrors, NetworkLoss, Passage, Sparsity, widths_of
@@ -25,7 +26,7 @@ from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import RowMap
+from lowland.methods.base.row_map import RowMap
 from lowland.run.run import Run
 
 _SMALL = 2**15  # values in a table that is trained with all rows at once
@@ -206,7 +207,7 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         """Set the fitted attributes, the weights in the precision and the library of the rows."""
         home = columns.mean
         xp = xp_of(home)
-        kind = xp.float32 if rows.dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, rows.dtype)
         layers = tuple((like(W, home, kind), like(b, home, kind)) for W, b in loss.net.layers(found.theta))
         self.encoder_, self.decoder_ = layers[: loss.net.code], layers[loss.net.code :]
         self.activations_ = loss.net.bends

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_dask, like, to_numpy, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.distances.metrics import check_metric
 from lowland.blocks.distances.to_points import (
     check_distances,
@@ -37,7 +38,8 @@ from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, PointMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
@@ -157,7 +159,7 @@ class ClassicalMDS(
         found = eigenvalues_of_axes(axes, k)
         found.check(k)
         xp = xp_of(axes.pairs.vectors)
-        A = xp.astype(axes.pairs.vectors[:, :k], xp.float32 if rows.dtype == np.float32 else xp.float64)  # (d, k)
+        A = xp.astype(axes.pairs.vectors[:, :k], result_dtype(xp, rows.dtype))  # (d, k)
         Z = self._placed(Affine(A, axes.columns.mean), rows_in_units, run)
         signed = fix_signs(Z)  # by the coordinates, as from a matrix of the same distances
         turned = like(np.where(to_numpy(xp_of(Z).sum(Z * signed, axis=0)) < 0, -1.0, 1.0), A)
@@ -166,7 +168,7 @@ class ClassicalMDS(
         n = int(rows.n or 0)
         if rows.in_memory and n * (n + rows.d) * rows.dtype.itemsize <= run.budget:
             self._given = own_array(rows, rows.to_array())
-        self._keep(signed * (0.0 if found.one_point else unit), found, axes.solver, unit)
+        self._keep(signed * (0.0 if found.one_point else unit), found, axes.outcome, unit)
 
     # --- other distances ---
 
@@ -238,7 +240,7 @@ class ClassicalMDS(
         self.goodness_at_most_ = found.goodness
         self.goodness_of_fit_ = found.goodness if found.exact else None
         self.n_samples_ = int(Z.shape[0])
-        self._tell_of_course(solver, "Ask for fewer components, or for all_eigenvalues, which are found directly.")
+        self._record_convergence(solver, "Ask for fewer components, or for all_eigenvalues, which are found directly.")
 
     @property
     def dissimilarity_matrix_(self) -> Array:

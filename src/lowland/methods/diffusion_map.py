@@ -115,7 +115,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
         modes = slowest_modes(L, self.n_components + more, run, label=label, rng=self._generator())
         self._keep(1 - modes.values, coordinates(modes, L.root), to_numpy(L.degree), X)
         self.density_ = like(g, X, xp_of(self.embedding_).float64)
-        self._tell_of_course(modes.solver, "Set n_neighbors, or a larger epsilon.")
+        self._record_convergence(modes.solver, "Set n_neighbors, or a larger epsilon.")
 
     def _keep(self, values: np.ndarray, Y: np.ndarray, degree: np.ndarray, X: Array) -> None:
         """Set the fitted attributes, in the precision and library of the rows."""

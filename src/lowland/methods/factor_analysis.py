@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,36 +12,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
-from lowland.blocks.factors.adequacy import (
-    Correlations,
-    concerns,
-    fit_test,
-    kmo,
-    looks_like_covariance,
-    moments_of_covariance,
-    noise_of_columns,
-    sphericity,
-    too_many_factors,
-)
-from lowland.blocks.factors.maximum_likelihood import (
-    Estimate,
-    degrees_of_freedom,
-    estimate,
-    fewest_by_bic,
-    free_parameters,
-    small_products,
-)
-from lowland.blocks.factors.model import NO_NOISE, FactorModel, in_units
+from lowland.arrays.precision import as_double, result_dtype
+from lowland.blocks.factors.adequacy import concerns, goodness_of_fit, too_many_factors
+from lowland.blocks.factors.correlations import Correlations
+from lowland.blocks.factors.estimate import FactorEstimate
+from lowland.blocks.factors.given_covariance import checked_noise, looks_like_covariance, moments_of_covariance
+from lowland.blocks.factors.maximum_likelihood import factor_loadings, fewest_by_bic, small_products
+from lowland.blocks.factors.model import FactorModel, in_units
 from lowland.blocks.factors.rotations import Kind, Rotation, rotate, unrotated
 from lowland.blocks.factors.wide_tables import MANY
 from lowland.blocks.spectra.component_rules import ComponentChoice, ParallelAnalysis, Rule, as_rule
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, MomentsMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.moments_map import MomentsMap
 from lowland.methods.base.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
@@ -58,15 +44,16 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     Problem: x = Wy + mean + noise, y of k independent normal factors, the noise of variance ψ_j in column j: over W and
     ψ maximise the likelihood of the rows, whose covariance is then WW' + Ψ. W is known up to a rotation.
 
-    1. Sum the moments of the rows (``blocks.statistics.moments``) and standardise: the likelihood does not care for units.
-    2. Find uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation and maximisation
+    1. Sum the moments of the rows (``blocks.statistics.moments``), then correlations: the likelihood does not depend on
+       units.
+    2. Find uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation and maximization
        (``blocks.factors.maximum_likelihood``).
     3. Rotate to loadings that are easy to read (``blocks.factors.rotations``).
     4. Test fit and adequacy (``blocks.factors.adequacy``); weigh the columns for scores (``blocks.factors.model``).
 
     Cost: one pass, n d², then some ten eigenproblems of d x d, whatever the number of rows; from 400 columns on some
-    twenty times k eigenpairs, n² d each where rows are few (``blocks.factors.wide_tables``); memory d². Prefer ``PCA`` to
-    describe variance rather than correlation, and where the noise is the same in all columns.
+    twenty times k eigenpairs, n² d each where rows are few (``blocks.factors.wide_tables``); memory d².
+    Prefer ``PCA`` to describe variance rather than correlation, and where the noise is the same in all columns.
     ``n_components=None`` means as many factors as columns, as in scikit-learn: then any small noise fits exactly.
 
     Attributes: ``components_`` (k, d) and ``noise_variance_`` in the units of the columns, ``loadings_`` (d, k),
@@ -150,7 +137,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         if isinstance(k, numbers.Integral) and (many := too_many_factors(rows.d, int(k))):
             raise ParameterError(f"FactorAnalysis: {many}")
         self._check_rows(rows, reset=True, least=1)
-        self._forget()
+        self._clear_fit()
         self._moments, self._dtype = moments, np.dtype(np.float64)
         self._solve_moments(self._moments, run_for(rows))
         self._solved = True
@@ -176,11 +163,11 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
             self.choice_, found = self._choose(correlations, run)
             self.rotation_ = self._rotated(found.loadings, np.sqrt(correlations.variances[correlations.varying]))
             self._keep(correlations, found)
-            self._judge(correlations, found, hints)
+            self._keep_fit(correlations, found, hints)
 
     # --- steps ---
 
-    def _choose(self, correlations: Correlations, run: Run) -> tuple[ComponentChoice, Estimate]:
+    def _choose(self, correlations: Correlations, run: Run) -> tuple[ComponentChoice, FactorEstimate]:
         """How many factors, and the fit with as many."""
         d, asked = len(correlations.variances), self.n_components
         if asked == "bic":
@@ -197,17 +184,18 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
             )
         return choice, self._estimate(correlations, choice.n_components, run)
 
-    def _estimate(self, correlations: Correlations, k: int, run: Run) -> Estimate:
+    def _estimate(self, correlations: Correlations, k: int, run: Run) -> FactorEstimate:
         """The likelihood's maximum; constant columns have no part in it."""
         v, first = len(correlations.R), None
         if self.noise_variance_init is not None:
-            first = noise_of_columns(self.noise_variance_init, len(correlations.variances))
+            with with_remedy("Give noise_variance_init one variance of at least zero per column."):
+                first = checked_noise(self.noise_variance_init, len(correlations.variances))
             first = np.clip(first[correlations.varying] / correlations.variances[correlations.varying], 1e-12, 1.0)
         few = _STARTS if v <= _FEW_COLUMNS and self.method == "uniqueness" else 1
-        return estimate(
-            correlations.root, min(k, v), route=self.method, lower=self.min_uniqueness, run=run, first=first,
-            starts=self.n_starts or few, rng=self._generator(), least=2 * self.tol / correlations.n,
-            max_iter=self.max_iter,
+        return factor_loadings(
+            correlations.root, min(k, v), method=self.method, lower=self.min_uniqueness, first=first,
+            n_starts=self.n_starts or few, rng=self._generator(), tol=2 * self.tol / correlations.n,
+            max_iter=self.max_iter, run=run,
         )  # fmt: skip
 
     def _rotated(self, loadings: np.ndarray, deviations: np.ndarray) -> Rotation | None:
@@ -222,7 +210,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         )  # fmt: skip
         return replace(found, loadings=found.loadings / units[:, None])
 
-    def _keep(self, correlations: Correlations, found: Estimate) -> None:
+    def _keep(self, correlations: Correlations, found: FactorEstimate) -> None:
         """Set the attributes of the model, in the precision of the data."""
         varying, rotated = correlations.varying, self.rotation_ or unrotated(found.loadings)
         standard, model = in_units(rotated, found.uniquenesses, correlations.variances, self.choice_.n_components)
@@ -238,23 +226,16 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         held = found.uniquenesses <= self.min_uniqueness * (1 + 1e-6)
         self.heywood_ = tuple(np.flatnonzero(varying)[held].tolist())
 
-    def _judge(self, correlations: Correlations, found: Estimate, hints: Sequence[str]) -> None:
-        """Set what is said of the model: likelihood, tests, and how it was found; warn of what spoils it."""
-        n, variances, varying = correlations.n, correlations.variances, correlations.varying
-        d, v, k = len(varying), len(correlations.R), self.choice_.n_components
-        constant = d * math.log(2 * math.pi) + float(np.sum(np.log(np.where(varying, variances, NO_NOISE))))
-        self.loglike_ = [-n / 2 * (deviance + constant) for deviance in found.trace]
-        self.start_loglike_ = [-n / 2 * (deviance + constant) for deviance in found.reached]
-        parameters = free_parameters(v, min(k, v))
-        self.aic_ = 2 * parameters - 2 * self.loglike_[-1]
-        self.bic_ = math.log(n) * parameters - 2 * self.loglike_[-1]
-        self.dof_ = degrees_of_freedom(v, k)
-        self.fit_test_ = fit_test(correlations, found.deviance, k)
-        self.kmo_, self.sphericity_ = kmo(correlations), sphericity(correlations)
-        self.n_iter_, self.converged_, self.stopped_because_ = len(found.trace), found.converged, found.reason
-        if not found.converged:
-            _warn(f"{found.reason}. {self._remedy()}", ConvergenceWarning)
-        if self.rotation_ is not None and not self.rotation_.converged:
+    def _keep_fit(self, correlations: Correlations, found: FactorEstimate, hints: Sequence[str]) -> None:
+        """Set how well the model fits and how it was found; warn of what spoils it."""
+        k, outcome = self.choice_.n_components, found.outcome
+        for name, value in vars(goodness_of_fit(correlations, found, k)).items():  # loglike_, aic_, bic_, kmo_, …
+            setattr(self, f"{name}_", value)
+        self.n_iter_, self.converged_ = outcome.iterations, outcome.converged
+        self.stopped_because_ = outcome.stopped_because
+        if not outcome.converged:
+            _warn(f"{outcome.stopped_because}. {self._remedy()}", ConvergenceWarning)
+        if self.rotation_ is not None and not self.rotation_.outcome.converged:
             _warn("the rotation had not converged. Keep fewer factors, or choose another.", ConvergenceWarning)
         if self.n_components is not None:  # as many factors as columns are never determined, as the docs say
             rounding = 64 * float(np.finfo(self._dtype).eps)
@@ -272,7 +253,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     def _own(self, values: np.ndarray) -> Array:
         """Values in the array library of the rows, and in their precision."""
         xp = xp_of(self.mean_)
-        return like(values, self.mean_, xp.float32 if self._dtype == np.float32 else xp.float64)
+        return like(values, self.mean_, result_dtype(xp, self._dtype))
 
     def _encoding(self) -> Affine:
         return Affine(self.score_weights_.T, self.mean_)

@@ -10,19 +10,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import like, to_numpy, xp_of
-from lowland.blocks.nongaussian.contrasts import as_contrast
-from lowland.blocks.nongaussian.ica import Unmixing, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
-from lowland.blocks.nongaussian.negentropy import ShapeOf, count_gaussian, dependence, negentropies
-from lowland.blocks.nongaussian.whitened_rows import Whitened, already_white, whitened
+from lowland.arrays.precision import result_dtype
+from lowland.blocks.nongaussian.contrasts import Contrast, as_contrast
+from lowland.blocks.nongaussian.ica import Unmixing, unmixing_matrix
+from lowland.blocks.nongaussian.negentropy import ShapeOf, count_gaussian, mutual_information, negentropies
+from lowland.blocks.nongaussian.whitened_rows import WhitenedRows, already_white, whitened
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.data.rows import Rows
-from lowland.errors import DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, LinearMap
+from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
-
-_ALGORITHMS = {"parallel": unmix_in_parallel, "deflation": unmix_by_deflation, "picard": unmix_by_quasi_newton}
 
 
 class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
@@ -31,12 +30,15 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
     Problem: x = A s with independent, not normal sources s and unknown A. Find W with y = W K(x - mean), K whitening,
     W orthogonal, that maximises the sum of the negentropies J(y_i), which is to minimise the mutual information of y.
 
-    1. Whiten: the principal axes of the rows at unit variance (``blocks.spectra.principal_axes``); directions without variance are left.
-    2. Turn the white rows until a contrast E G(y_i) is at its extreme (``blocks.nongaussian.contrasts``, ``blocks.nongaussian.ica``):
-       all components at once (parallel), one by one (deflation), or by a guarded quasi-Newton method (picard).
-    3. Estimate the negentropy of each component and what it still shares with the others (``blocks.nongaussian.negentropy``).
-    4. Largest negentropy first; each source is positive in the column where it is loudest. Sources are y, the way back
-       is x = mean + A y.
+    1. Whiten: the principal axes of the rows at unit variance (``blocks.nongaussian.whitened_rows``); directions
+       without variance are left out.
+    2. Turn the white rows until a contrast E G(y_i) is at its extreme (``blocks.nongaussian.contrasts``,
+       ``blocks.nongaussian.ica``): all components at once (parallel), one by one (deflation), or by a guarded
+       quasi-Newton method (picard).
+    3. Estimate the negentropy of each component, and its mutual information with the others
+       (``blocks.nongaussian.negentropy``).
+    4. Largest negentropy first; each source is positive in the column with its largest weight. Sources are y, and
+       x = mean + A y.
 
     Cost: one pass to whiten, n d², then n k² a step; the white rows are held where the budget allows, read again
     otherwise; from a million white numbers on, the search begins in float32. Prefer ``PCA`` where variance is what
@@ -87,24 +89,39 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """White rows, the rotation that unmixes them, and what its components are like."""
-        contrast = as_contrast(self.fun, self.fun_args)
+        contrast = self._contrast()
         found = self._white_rows(rows, run)
-        how, W = _ALGORITHMS[self.algorithm], self._first(found.k)
-        with blas_on_one_thread():  # k x k problems at every step: waking threads for them costs more than they save
-            unmixing = unmix(how, found.white, contrast, W, self.tol, self.max_iter)
+        unmixing = self._unmix(found, contrast, self._initial_w(found.k))
         self._keep(found, unmixing, rows)
-        self._tell(unmixing)
+        self._warn_of_doubts(unmixing)
 
-    def _white_rows(self, rows: Rows, run: Run) -> Whitened:
+    def _contrast(self) -> Contrast:
+        try:
+            return as_contrast(self.fun, self.fun_args)
+        except ParameterError as error:
+            raise ParameterError(f"fun_args={self.fun_args!r}: {error}") from error
+
+    def _unmix(self, found: WhitenedRows, contrast: Contrast, W: np.ndarray) -> Unmixing:
+        how = {"algorithm": self.algorithm, "tol": self.tol, "max_iter": self.max_iter}
+        try:
+            with blas_on_one_thread():  # k x k problems at every step: waking threads costs more than they save
+                return unmixing_matrix(found.white, contrast, start=W, **how)
+        except DataError as error:
+            raise DataError(
+                f"{error} Choose fun='logcosh', which is bounded, or rescale rows that are passed with whiten=False."
+            ) from error
+
+    def _white_rows(self, rows: Rows, run: Run) -> WhitenedRows:
         k = self.n_components
         if not self.whiten:
             if k is not None:
                 warn("Ignoring n_components with whiten=False.", UserWarning)
+            run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
             return already_white(rows, run)
         if k is not None and k > rows.d:
             raise ParameterError(
-                f"FastICA(n_components={k}): the data has {rows.d} columns, and {rows.d} ears cannot hear {k} sources. "
-                f"Choose at most {rows.d}."
+                f"FastICA(n_components={k}): the data has {rows.d} columns, and at most {rows.d} sources can be "
+                f"separated from {rows.d} columns. Choose at most {rows.d}."
             )
         found = whitened(rows, run, k, exact=self.whiten_solver == "svd")
         if k is None and found.k < rows.d:
@@ -114,7 +131,7 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
             )
         return found
 
-    def _first(self, k: int) -> np.ndarray:
+    def _initial_w(self, k: int) -> np.ndarray:
         """The first W."""
         if self.w_init is None:
             return self._generator().standard_normal((k, k))
@@ -128,40 +145,40 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
             )
         return W
 
-    def _keep(self, found: Whitened, unmixing: Unmixing, rows: Rows) -> None:
+    def _keep(self, found: WhitenedRows, unmixing: Unmixing, rows: Rows) -> None:
         """Judge and order the components; set the fitted attributes in the precision of the data."""
-        B, shift = found.standardised(unmixing.W)
-        white = found.white.rough or found.white  # the functions are bounded: float32 is enough for their means
+        B, shift = found.standardized(unmixing.W)
+        white = found.white.single or found.white  # the functions are bounded: float32 is enough for their means
         shape = white.run.fold(white.rows, ShapeOf(B, shift, white.whiten), name="judging components")
         J = to_numpy(negentropies(shape))
         order = np.argsort(-J, kind="stable")
         W, J = unmixing.W[order], J[order]
-        mixing = found.back @ W.T  # (d, k)
+        mixing = found.inverse @ W.T  # (d, k)
         signs = np.where(np.sum(fix_signs(mixing) * mixing, axis=0) < 0, -1.0, 1.0)
         W, mixing = signs[:, None] * W, mixing * signs[None, :]
         unit = 1.0 if self.whiten != "arbitrary-variance" else math.sqrt(found.n)
 
         xp = xp_of(found.sample)
-        kind = xp.float32 if rows.dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, rows.dtype)
         self.components_ = like(W @ found.K / unit, found.sample, kind)  # (k, d)
         self.mixing_ = like(mixing * unit, found.sample, kind)  # (d, k)
         self.negentropy_ = like(J, found.sample, kind)
-        self.mutual_information_ = like(dependence(shape)[order], found.sample, kind)
+        self.mutual_information_ = like(mutual_information(shape)[order], found.sample, kind)
         if self.whiten:
             self.mean_ = found.mean
             self.whitening_ = like(found.K / math.sqrt(found.n), found.sample, kind)  # as scikit-learn scales it
         self.choice_, self.n_samples_ = found.choice, found.n
-        self.n_iter_, self.converged_ = unmixing.iterations, unmixing.converged
-        self.stopped_because_, self.trace_ = unmixing.reason, unmixing.trace
+        self.n_iter_, self.converged_ = unmixing.outcome.iterations, unmixing.outcome.converged
+        self.stopped_because_, self.trace_ = unmixing.outcome.stopped_because, unmixing.outcome.trace
         self.n_gaussian_ = count_gaussian(J, found.n)
 
-    def _tell(self, unmixing: Unmixing) -> None:
+    def _warn_of_doubts(self, unmixing: Unmixing) -> None:
         """Warn where the search stopped early, and where there was nothing to find."""
-        if not unmixing.converged:
+        if not unmixing.outcome.converged:
             other = 'Try algorithm="picard", which also converges where the fixed-point iteration circles, or raise'
             remedy = "Raise" if self.algorithm == "picard" else other
             warn(
-                f"FastICA did not converge: {unmixing.reason} (now at {unmixing.trace[-1]:.1e}). "
+                f"FastICA did not converge: {self.stopped_because_} (now at {self.trace_[-1]:.1e}). "
                 f"{remedy} max_iter or tol, or pass fewer n_components.",
                 ConvergenceWarning,
             )

@@ -30,8 +30,8 @@ from lowland.blocks.selection.column_clustering import (
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import param
-from lowland.methods.base.maps import RowMap
-from lowland.methods.base.parameters import Described
+from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.row_map import RowMap
 from lowland.run.run import Run
 
 
@@ -164,11 +164,7 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
     # --- rows and groups ---
 
     def _encoding(self) -> PoolColumns:
-        if isinstance(self.pooling_func, Described):
-            raise ParameterError(
-                "FeatureAgglomeration was loaded from a file, which keeps only a description of the function that is "
-                f"its pooling_func: {self.pooling_func.text}. Give it again with set_params(pooling_func=...)."
-            )
+        check_saved(self, "pooling_func")
         return PoolColumns(self.labels_, self.pooling_func)
 
     def _decoding(self) -> SpreadGroups:

@@ -13,7 +13,7 @@ from lowland.blocks.spectra.principal_axes import AxesRequest, axes_of_moments
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import ArrayRows, Rows
 from lowland.methods.base.estimator import param
-from lowland.methods.base.maps import PrincipalMap
+from lowland.methods.base.principal_map import PrincipalMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 

@@ -175,7 +175,7 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         self.weights_, self.mean_squares_ = like(scaling.weights, Z, double), like(scaling.means, Z, double)
         self.eigenvalues_, self.lowest_eigenvalue_ = like(np.ascontiguousarray(found.leading), Z, double), found.lowest
         self.embedding_ = self._with_left_out(Z)
-        self._tell_of_course(scaling.solver, "Raise tol or max_iter, or say eigen_solver='dense'.")
+        self._record_convergence(scaling.solver, "Raise tol or max_iter, or say eigen_solver='dense'.")
 
     # --- what it tells ---
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import MethodType
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -12,50 +12,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.distances.kernel_functions import (
-    KernelMatrix,
-    KernelWith,
-    check_kernel_matrix,
-    median_gamma,
-    rows_of,
-)
-from lowland.blocks.distances.to_points import in_slabs
+from lowland.blocks.distances.kernel_functions import KernelWith, median_gamma, rows_of
+from lowland.blocks.distances.to_points import in_slabs, own_array
 from lowland.blocks.kernel_pca.feature_space_axes import (
-    FeatureSpaceRequest,
+    FeatureCoordinates,
     KernelAxes,
-    Placing,
-    exact_axes,
-    holds_matrix,
-    landmark_axes,
+    axes_of_rows,
+    check_range,
+    kernel_axes,
     linear_axes,
 )
+from lowland.blocks.kernel_pca.landmark_axes import landmark_axes
+from lowland.blocks.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
 from lowland.blocks.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
 from lowland.data.open import open_rows
-from lowland.data.rows import ArrayRows, Rows, SparseRows
+from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import PointMap
-from lowland.methods.base.parameters import Described
+from lowland.methods.base.learned_inverse import LearnedInverse
+from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
-
-
-class _WayBack:
-    """A method that a model has only if ``fit_inverse_transform`` asked for it; else scikit-learn's error is raised."""
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method, self.__doc__ = method, method.__doc__
-
-    def __get__(self, model: Any, owner: Any = None) -> Any:
-        if model is None:
-            return self.method
-        if not model.fit_inverse_transform:
-            raise NotFittedError(
-                "The fit_inverse_transform parameter was not set to True, so the way back was not learnt. "
-                "Fit KernelPCA(fit_inverse_transform=True)."
-            )
-        return MethodType(self.method, model)
 
 
 class KernelPCA(
@@ -73,8 +52,9 @@ class KernelPCA(
 
     1. Compute the kernel matrix of the rows, held if it fits the memory budget, else slab by slab whenever it is
        multiplied (``blocks.distances.kernel_functions``). The linear kernel needs none; landmarks need only theirs.
-    2. Find the leading eigenpairs of the matrix, centered without being formed (``blocks.kernel_pca.feature_space_axes``). Landmarks: of
-       the scatter of the features (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows.
+    2. Find the leading eigenpairs of the matrix, centered without being formed
+       (``blocks.kernel_pca.feature_space_axes``). Landmarks: of the scatter of the features (J K_mm J)^(-1/2) k_m(x),
+       summed in one pass over the rows (``blocks.kernel_pca.landmark_axes``).
     3. Coordinates are z = (k(x) - means)'A, with A = a/√λ; for the rows fitted, √λ a.
     4. On request, learn the way back (``blocks.kernel_pca.preimages``).
 
@@ -136,50 +116,52 @@ class KernelPCA(
     )
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """The kernel, its axes, the way back."""
+        """The kernel, its axes, pre-images."""
         self._check_choices(rows)
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
         if keep is None:
             X = run.to_array(rows, "KernelPCA without n_landmarks")
-            self._keep(self._exact(X, run_for(rows_of(X))), X)
-            if self.kernel != "precomputed":
-                self.X_fit_ = self._own(X, rows)
         else:
             m = int(keep.sum())
             run.require(
                 8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower n_landmarks"
             )
-            X = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
-            self.gamma_ = self._gamma(X)
-            self.landmarks_ = X
-            self._keep(landmark_axes(rows, self._kernel_with(X), run, self._wanted()), X)
+            X = self.landmarks_ = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
+        self.gamma_ = self._gamma(X)
+        kernel, wanted = self._kernel_with(X), self._wanted()
+        with self._components_remedy():
+            if keep is None:
+                axes = self._exact(X, kernel, wanted, run_for(rows_of(X)))
+            else:
+                axes = landmark_axes(rows, kernel, run, wanted)
+        self._keep(axes, X)
+        if keep is None and self.kernel != "precomputed":
+            self.X_fit_ = X if not self.copy_X else X.copy() if rows.is_sparse else own_array(rows, X)
 
-    def _exact(self, X: Array, run: Run) -> KernelAxes:
-        """The axes of all rows, by the way that suits the kernel."""
-        n, wanted = X.shape[0], self._wanted()
+    def _exact(self, X: Array, kernel: KernelWith, wanted: FeatureSpaceRequest, run: Run) -> KernelAxes:
+        """The axes of all rows, by the route that suits the kernel."""
+        n = X.shape[0]
         if self.fit_inverse_transform and self.preimage == "ridge":
             require_ridge(n, run)
-        self.gamma_ = self._gamma(X)
         if self.kernel == "linear":
             k = min(X.shape) if self.n_components is None else self.n_components
             run.require(3 * 8 * n * k, f"The {k} coordinates of {n} rows", "Ask for fewer components, or use PCA")
             return linear_axes(X, run, wanted)
         if self.kernel == "precomputed":
-            check_kernel_matrix(X)
-        hold = holds_matrix(n, rows_of(X).dtype.itemsize, wanted, run)
-        kernel = self._kernel_with(X)
-        return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
+            return kernel_axes(X, wanted.k, wanted=wanted, run=run)
+        return axes_of_rows(X, kernel, run, wanted)
 
     def _keep(self, axes: KernelAxes, X: Array) -> None:
-        """Set the fitted attributes, in the precision of the data; learn the way back."""
-        _check_range(axes.values, X.dtype)
+        """Set the fitted attributes, in the precision of the data; learn pre-images."""
+        check_range(axes.values, X.dtype)
+        self._warn_of(axes.concerns)
         xp = xp_of(axes.values)
         self.eigenvalues_, self.coefficients_ = (xp.astype(a, X.dtype) for a in (axes.values, axes.coefficients))
         self.kernel_means_ = axes.means
         if axes.vectors is not None:
             self.eigenvectors_ = xp.astype(axes.vectors, X.dtype)
         self.n_samples_ = axes.n
-        self._tell_of_course(axes.solver)
+        self._record_convergence(axes.outcome)
         if not self.fit_inverse_transform:
             return
         run = run_for(ArrayRows(X))
@@ -202,12 +184,25 @@ class KernelPCA(
         if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
             raise ParameterError("KernelPCA(preimage='fixed-point') is for kernel='rbf'. Choose preimage='ridge'.")
 
-    def _own(self, X: Array, rows: Rows) -> Array:
-        """X to keep: a copy where it is the array of the caller."""
-        given = rows.X if isinstance(rows, ArrayRows | SparseRows) else None
-        if not self.copy_X or given is None or X.dtype != given.dtype:
-            return X
-        return X.copy() if is_sparse(X) else xp_of(X).asarray(X, copy=True)
+    @contextmanager
+    def _components_remedy(self) -> Iterator[None]:
+        """Add what to do where fewer eigenvalues are positive than components were asked for."""
+        try:
+            yield
+        except ParameterError as error:
+            raise ParameterError(
+                f"KernelPCA(n_components={self.n_components}): {error} Or set remove_zero_eig=True to keep as many as "
+                "there are."
+            ) from error
+
+    def _warn_of(self, concerns: tuple[str, ...]) -> None:
+        for concern in concerns:
+            if self.kernel == "sigmoid":
+                remedy = "Components of positive eigenvalues are kept; a lower gamma, or 'rbf', avoids negative ones."
+                warn(f"{concern} {remedy}", DataWarning)
+            else:
+                given = f"KernelPCA(kernel={self.kernel!r}): with gamma={self.gamma_:g}"
+                warn(f"{given} {concern} Lower gamma, or take gamma='median'.", DataWarning)
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
         """Mark the rows that are landmarks; none are where all rows would be, or none were asked for."""
@@ -228,11 +223,7 @@ class KernelPCA(
         return 1 / X.shape[1] if self.gamma is None else float(self.gamma)
 
     def _kernel_with(self, points: Array) -> KernelWith:
-        if isinstance(self.kernel, Described):
-            raise ParameterError(
-                f"The kernel of this KernelPCA is a function, {self.kernel.text}, which its file does not hold. "
-                "Give it again with set_params(kernel=...)."
-            )
+        check_saved(self, "kernel")
         if self.kernel == "precomputed":
             return KernelWith(None, "precomputed")
         return KernelWith(points, self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params or {})
@@ -253,10 +244,10 @@ class KernelPCA(
         gamma = None if self.kernel in ("linear", "cosine", "precomputed") else self.gamma_
         return {"landmarks": landmarks, "eigenvalues": self.eigenvalues_[:10], "gamma": gamma}
 
-    def _placing(self) -> Placing:
+    def _placing(self) -> FeatureCoordinates:
         of_rows = self.kernel == "linear" and not is_sparse(getattr(self, "landmarks_", None))
         kernel = KernelWith(None) if of_rows else self._kernel_with(self._points())
-        return Placing(kernel, self.kernel_means_, self.coefficients_)
+        return FeatureCoordinates(kernel, self.kernel_means_, self.coefficients_)
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
         if not reset and self.kernel == "precomputed" and rows.d != self.n_features_in_:
@@ -297,14 +288,14 @@ class KernelPCA(
         rows = in_slabs(rows, max(int(self.X_transformed_fit_.shape[0]), self.n_features_in_))
         return rows, run_for(rows)
 
-    @_WayBack
+    @LearnedInverse
     def inverse_transform(self, X: Any) -> Any:
         """Return rows that coordinates may stand for, (n, d); with ``fit_inverse_transform`` only."""
         self._check_fitted()
         rows, run = self._rows_to_decode(X)
         return run.gather(self._decoding(), rows, self.n_features_in_, name="decoding rows")
 
-    @_WayBack
+    @LearnedInverse
     def inverse_chunks(self, X: Any) -> Iterator[Array]:
         """Yield rows that coordinates may stand for slab by slab, in order."""
         self._check_fitted()
@@ -315,14 +306,3 @@ class KernelPCA(
         check_is_fitted(self)
         if not hasattr(self, "X_transformed_fit_"):
             raise NotFittedError("fit_inverse_transform was set after the fit. Fit the model again.")
-
-
-def _check_range(values: Array, dtype: Any) -> None:
-    """Refuse eigenvalues beyond the range of the floats that are to hold them."""
-    smallest, largest = float(values[-1]), float(values[0])
-    info = xp_of(values).finfo(dtype)
-    if not info.smallest_normal <= smallest <= largest <= info.max:
-        raise DataError(
-            f"The eigenvalues of the kernel matrix run from {largest:.2g} to {smallest:.2g}, beyond what {dtype} can "
-            "hold. Pass float64, or rescale the columns."
-        )

@@ -45,6 +45,7 @@ class L1Selector(
     needs_y=True,
     width_parameter="n_features_to_select",
     order_free=False,
+    quick={"n_features_to_select": 2, "alphas": 20},  # of noise the rule would keep one column, and warn
 ):
     """Selection by a sparse linear model: a penalty on absolute coefficients leaves only columns that are needed.
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.networks.linear_autoencoder import (
     KINDS,
     LinearAutoencoderLoss,
@@ -21,7 +22,8 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, MomentsMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.moments_map import MomentsMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
@@ -143,7 +145,7 @@ class LinearAutoencoder(
     def _keep(self, pair: Pair, found: Descent, moments: Moments, total: float) -> None:
         """Set the fitted attributes, in the precision of the data; tell where the descent stopped too early."""
         xp = xp_of(pair.D)
-        kind = xp.float32 if self._dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, self._dtype)
         self.mean_ = moments.mean
         self.decoder_ = xp.astype(pair.D, kind)  # (d, k)
         self.encoder_ = xp.astype(pair.F.T, kind)  # (k, d)
@@ -176,7 +178,7 @@ class LinearAutoencoder(
         return self.inverse_transform(Z)
 
     def _facts(self) -> dict[str, Any]:
-        self._settle()
+        self._solve_pending()
         n, variances = self._moments.n, self._moments.variances
         total = float(xp_of(variances).sum(variances)) * (n - 1) / n  # divisor n, as in the loss
         kept = 1 - self.loss_ / total if total > 0 else None

@@ -107,7 +107,7 @@ class LocallyLinearEmbedding(
         self._tell_of_shrunken_parts(to_numpy(self.points_), pairs.vectors)
         self.eigenvalues_ = like(pairs.values, X)
         self.reconstruction_error_ = float(pairs.values.sum())
-        self._tell_of_course(
+        self._record_convergence(
             Outcome(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
         )
 

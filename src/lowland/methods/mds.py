@@ -38,7 +38,7 @@ from lowland.blocks.scaling.stress import (
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import PointMap
+from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 

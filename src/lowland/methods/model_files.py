@@ -15,39 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland import __version__
 from lowland.arrays.namespace import is_array, is_sparse, to_numpy
-from lowland.blocks.factors.adequacy import Adequacy, ChiSquare
-from lowland.blocks.factors.rotations import Rotation
-from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.selection.subset_search import Step
-from lowland.blocks.spectra.component_rules import RULES, ComponentChoice
-from lowland.blocks.statistics.class_moments import ClassMoments
-from lowland.blocks.statistics.moments import Moments
-from lowland.data.write import whole_or_nothing
+from lowland.arrays.records import RECORDS
+from lowland.data.write import atomic_write
 from lowland.errors import MissingFile, ModelFileError, warn
-from lowland.methods.base.estimator import _INNER, Reducer
+from lowland.methods.base.estimator import PRIVATE_STATE, Reducer
 from lowland.methods.base.parameters import Described
 from lowland.methods.registry import entries, load_method
 
 FORMAT = 1
 _CSR = ("data", "indices", "indptr")  # of a sparse matrix
-_PRIVATE = (*_INNER, "_sklearn_output_config")
+_PRIVATE = (*PRIVATE_STATE, "_sklearn_output_config")
 _FUNCTIONS = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}  # numpy's, saved by their names
-_RECORDS: dict[str, type[Any]] = {
-    cls.__name__: cls
-    for cls in (
-        ComponentChoice,
-        Outcome,
-        Moments,
-        ClassMoments,
-        Rotation,
-        Adequacy,
-        ChiSquare,
-        NeighborGraph,
-        Step,
-        *RULES.values(),
-    )
-}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -71,7 +49,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     header["checksum"] = _checksum(header, arrays)
     from safetensors.numpy import save_file
 
-    with whole_or_nothing(path) as temporary:
+    with atomic_write(path) as temporary:
         save_file(arrays, temporary, metadata={"lowland": json.dumps(header)})
 
 
@@ -192,8 +170,8 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"dtype": value.str}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         return {"texts": [str(v) for v in value], "kind": value.dtype.kind}
-    if is_array(value):
-        arrays[key] = np.ascontiguousarray(to_numpy(value))
+    if isinstance(value, np.ndarray) or is_array(value):
+        arrays[key] = np.ascontiguousarray(value if isinstance(value, np.ndarray) else to_numpy(value))
         return {"array": key}
     if is_sparse(value):
         rows = value.tocsr()
@@ -206,7 +184,7 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
         }
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
         return {"dict": {name: _encoded(v, f"{key}.{name}", arrays) for name, v in value.items()}}
-    if is_dataclass(value) and _RECORDS.get(type(value).__name__) is type(value):
+    if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
         own = {f.name: _encoded(getattr(value, f.name), f"{key}.{f.name}", arrays) for f in fields(value)}
         return {"record": type(value).__name__, "fields": own}
     for name, function in _FUNCTIONS.items():
@@ -249,7 +227,7 @@ def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         case {"dict": items}:
             return {str(name): _decoded(v, arrays) for name, v in items.items()}
         case {"record": name, "fields": own}:
-            return _RECORDS[name](**{str(f): _decoded(v, arrays) for f, v in own.items()})
+            return RECORDS[name](**{str(f): _decoded(v, arrays) for f, v in own.items()})
         case {"function": name}:
             return _FUNCTIONS[name]
         case {"described": text}:

@@ -23,7 +23,7 @@ from lowland.data.open import as_vector
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import PrincipalMap
+from lowland.methods.base.principal_map import PrincipalMap
 from lowland.run.run import Run
 
 
@@ -45,8 +45,9 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
     Problem: over orthonormal u_1 … u_k, maximise the variance of the projections, sum_i u_i' S u_i, which is to
     minimise the squared error of keeping only them; S is the covariance of the rows. The answer: S u_i = λ_i u_i.
 
-    1. Sum the moments of the rows: count, mean, scatter (``blocks.statistics.moments``). Or keep a triangular factor, or none.
-    2. Find the leading eigenpairs of the covariance (``blocks.spectra.leading``).
+    1. Sum the moments of the rows: count, mean, scatter (``blocks.statistics.moments``). Or keep a triangular factor,
+       or none.
+    2. Find the leading eigenpairs of the covariance (``blocks.spectra.principal_axes``).
     3. Decide how many to keep (``blocks.spectra.component_rules``).
     4. Coordinates are z = U'(x - mean); the way back is x = mean + Uz.
 

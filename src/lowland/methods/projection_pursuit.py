@@ -9,18 +9,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import Array, like, to_numpy
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.nongaussian.projection_indices import INDICES
 from lowland.blocks.nongaussian.pursuit import (
-    Search,
+    Projection,
+    PursuitSearch,
     Sphered,
-    View,
-    in_order,
+    gaussianized,
     noise_indices,
     pursue,
+    sorted_rows,
     sphered,
     unit_rows,
-    without_structure,
 )
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.blocks.statistics.moments import Moments
@@ -28,17 +28,16 @@ from lowland.blocks.statistics.sampling import Picked, evenly_spread
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, LinearMap
+from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
-
-_NULL = 8  # roundings of the rows' precision: a direction of less variance, beside the largest, does not vary
 
 
 class ProjectionPursuit(
     LinearMap,
     verb="projection-pursuit",
     streams=True,
+    quick={"n_starts": 200, "n_null": 1},
     study=StudyHints(parameters={"n_null": 0}),  # a study asks for no p-value
 ):
     """Projection pursuit: the views in one, two or three dimensions in which the rows look least like noise.
@@ -49,19 +48,21 @@ class ProjectionPursuit(
 
     1. Gather up to ``max_samples`` rows, spread evenly over all of them (``blocks.nongaussian.pursuit``).
     2. Sphere them: variances and correlations are PCA's business and must not sway the index.
-    3. Look at many random views and a few telling ones, keep the best, refine these (``blocks.nongaussian.projection_indices``).
-    4. Make the rows Gaussian in the view that was found, and search again for the next view (Friedman 1987).
+    3. Look at many random projections and a few informative ones, keep the best, refine these
+       (``blocks.nongaussian.projection_indices``).
+    4. Make the rows Gaussian in the projection that was found, and search again for the next one (Friedman 1987).
     5. Run the same search on Gaussian rows: how often noise shows as much is the p-value.
 
     Cost: one pass to gather the sample and, where it is not all rows, one for their moments; then the search, on the
     host in float64, (1 + n_null) times: some hundredths of a second each for 400 rows of 3 columns.
     Prefer ``PCA`` for where the variance is, independent components for sources that were mixed.
 
-    Attributes: ``components_`` (n_views k, d) with z = components (x - mean) of unit variance, ``views_``
-    (n_views, k, d) the same by views, ``directions_`` (n_views k, d) their rows at length 1, ``mean_`` (in float64),
-    ``loadings_`` (d, n_views k) the way back, ``index_`` and ``p_value_`` of each view, ``null_index_`` (what the
-    search found in noise), ``trace_`` (of each view, the index after each step of refinement), ``n_iter_``,
-    ``converged_``, ``rank_``, ``n_samples_``, ``n_searched_`` (the rows the search saw).
+    Attributes: ``components_`` (n_projections k, d) with z = components (x - mean) of unit variance, ``projections_``
+    (n_projections, k, d) the same by projections, ``directions_`` (n_projections k, d) their rows at length 1,
+    ``mean_`` (in float64), ``loadings_`` (d, n_projections k) for the inverse, ``index_`` and ``p_value_`` of each
+    projection, ``null_index_`` (what the search found in noise), ``trace_`` (of each projection, the index after each
+    step of refinement), ``n_iter_``, ``converged_``, ``rank_``, ``n_samples_``, ``n_searched_`` (the rows the search
+    saw).
 
     Reference: Friedman and Tukey 1974, doi:10.1109/T-C.1974.224051; Friedman 1987, doi:10.2307/2289161; Huber 1985,
     doi:10.1214/aos/1176349519.
@@ -76,7 +77,7 @@ class ProjectionPursuit(
     array([ 9., -6.,  1.])
     """
 
-    n_components: int = param(2, "Dimensions of a view.", at_least=1, at_most=3, positional=True)
+    n_components: int = param(2, "Dimensions of a projection.", at_least=1, at_most=3, positional=True)
     index: Literal[
         "spacing",
         "kurtosis",
@@ -88,9 +89,13 @@ class ProjectionPursuit(
         "holes",
         "central-mass",
     ] = param("spacing", "What is looked for; 'spacing' sees every departure from noise, thin stripes above all.")
-    n_views: int = param(1, "How many views to find, each after the structure of those before was removed.", at_least=1)
+    n_projections: int = param(
+        1, "How many projections to find, each after the structure of those before was removed.", at_least=1
+    )
     n_starts: int | None = param(
-        None, "Random views looked at before refining; None: 200, for 'spacing' 500 to 4000 by the columns.", at_least=1
+        None,
+        "Random projections looked at before refining; None: 200, for 'spacing' 500 to 4000 by the columns.",
+        at_least=1,
     )
     n_null: int = param(
         19, "Tables of noise searched for the p-value, which is at least 1/(1 + n_null); 0: none.", at_least=0
@@ -99,26 +104,26 @@ class ProjectionPursuit(
     tol: float = param(1e-4, "Angle, in radians, below which the steps of a refinement end it.", above=0)
     max_samples: int = param(1000, "Most rows the search looks at.", at_least=10)
     order: int = param(6, "Highest degree of the 'legendre' and 'hermite' indices.", at_least=1, at_most=20)
-    random_state: RandomState = param(None, "Seed of the views looked at, the sample and the noise.", at_least=0)
+    random_state: RandomState = param(None, "Seed of the projections looked at, the sample and the noise.", at_least=0)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
         """Gather, sphere, search view after view, search noise."""
         picking, looking, chance = (np.random.default_rng(s) for s in self._generator().integers(2**63, size=3))
         self._check_columns(rows.d)
         picked, moments = self._gather(rows, run, picking)
-        X, origin = in_order(picked), picked[:0, :]  # (n, d) on the host
-        white = sphered(X, _NULL * float(np.finfo(rows.dtype).eps))
+        X, origin = sorted_rows(picked), picked[:0, :]  # (n, d) on the host
+        white = sphered(X, rounding_of(rows.dtype))
         self._check_rank(len(white.W), rows.d)
-        search = Search(
+        search = PursuitSearch(
             INDICES[self.index](self.n_components, self.order),
             self.n_starts,
-            unit_rows(white.back),
+            unit_rows(white.inverse),
             self.max_iter,
             self.tol,
         )
-        found = self._views(white, search, looking, run)
+        found = self._search(white, search, looking, run)
         noise = noise_indices(len(X), len(white.W), search, self.n_null, chance, run)
-        self._tell([view for _, view in found], noise, origin)
+        self._keep_indices([projection for _, projection in found], noise, origin)
         self.rank_, self.n_searched_ = len(white.W), len(X)
         self.n_samples_ = len(X) if moments is None else moments.rows
         mean = X.mean(axis=0) if moments is None else to_numpy(moments.mean)
@@ -155,50 +160,52 @@ class ProjectionPursuit(
             return run.fold(rows, Picked.of, name="gathering rows").rows, None
         return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="gathering rows").rows, moments
 
-    def _views(
-        self, white: Sphered, search: Search, rng: np.random.Generator, run: Run
-    ) -> list[tuple[np.ndarray, View]]:
-        """The views, each with its axes as rows of A in the sphered columns, A white.W in the columns of the data."""
+    def _search(
+        self, white: Sphered, search: PursuitSearch, rng: np.random.Generator, run: Run
+    ) -> list[tuple[np.ndarray, Projection]]:
+        """The projections, each with its axes as rows of A in the sphered columns, A white.W in those of the data."""
         Y, T, found = white.Y, np.eye(len(white.Y)), []  # T: from the sphered columns to those searched now
-        for last in range(1 - self.n_views, 1):
-            view = pursue(Y, search, rng, run.iterate)
-            found.append((view.A @ T, view))
+        for last in range(1 - self.n_projections, 1):
+            projection = pursue(Y, search, rng, run.iterate)
+            found.append((projection.A @ T, projection))
             if last < 0:
-                again = sphered(without_structure(Y, view.A, rng).T)
+                again = sphered(gaussianized(Y, projection.A, rng).T)
                 Y, T = again.Y, again.W @ T
         return found
 
-    def _tell(self, views: list[View], noise: np.ndarray, origin: Array) -> None:
-        indices = np.array([view.index for view in views])
+    def _keep_indices(self, found: list[Projection], noise: np.ndarray, origin: Array) -> None:
+        """Set the indices and their p-values, and how the searches went."""
+        indices = np.array([projection.index for projection in found])
         beaten = (noise[None, :] >= indices[:, None]).sum(axis=1)
-        p_values = (1 + beaten) / (1 + len(noise)) if len(noise) else np.full(len(views), np.nan)
+        p_values = (1 + beaten) / (1 + len(noise)) if len(noise) else np.full(len(found), np.nan)
         self.index_, self.null_index_, self.p_value_ = (like(M, as_double(origin)) for M in (indices, noise, p_values))
-        self.trace_ = [view.trace for view in views]
-        self.n_iter_ = max(max(len(view.trace) - 1 for view in views), 1)
-        self.converged_ = all(view.converged for view in views)
+        outcomes = [projection.outcome for projection in found]
+        self.trace_ = [np.array(outcome.trace) for outcome in outcomes]
+        self.n_iter_ = max(max(outcome.iterations for outcome in outcomes), 1)
+        self.converged_ = all(outcome.converged for outcome in outcomes)
         if not self.converged_:
             warn(
-                f"ProjectionPursuit: the refinement of a view stopped after max_iter={self.max_iter} steps before they "
-                f"fell below tol={self.tol:g} radians. Raise max_iter or tol.",
+                f"ProjectionPursuit: the refinement of a projection stopped after max_iter={self.max_iter} steps, "
+                f"before they fell below tol={self.tol:g} radians. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
 
     def _keep(
         self, axes: list[np.ndarray], white: Sphered, mean: np.ndarray, S: np.ndarray | None, origin: Array
     ) -> None:
-        """Set the map. On the covariance of all rows the axes of a view are made orthonormal again, in their order."""
+        """Set the map. On the covariance of all rows the axes of a projection are made orthonormal again, in order."""
         k, d = self.n_components, len(mean)
-        S_times = partial(np.matmul, S) if S is not None else lambda M: white.back @ (white.back.T @ M)
-        views = np.empty((len(axes), k, d))
-        for view, A in zip(views, axes, strict=True):
+        S_times = partial(np.matmul, S) if S is not None else lambda M: white.inverse @ (white.inverse.T @ M)
+        projections = np.empty((len(axes), k, d))
+        for projection, A in zip(projections, axes, strict=True):
             C = A @ white.W
             C = np.linalg.solve(np.linalg.cholesky(C @ S_times(C.T)), C)
-            view[:] = fix_signs(C.T).T
-        C = views.reshape(-1, d)
-        loadings = S_times(C.T) @ np.linalg.pinv(C @ S_times(C.T), hermitian=True)  # (d, n_views k)
+            projection[:] = fix_signs(C.T).T
+        C = projections.reshape(-1, d)
+        loadings = S_times(C.T) @ np.linalg.pinv(C @ S_times(C.T), hermitian=True)  # (d, n_projections k)
         self.mean_ = like(mean, as_double(origin))
-        self.views_, self.components_, self.directions_, self.loadings_ = (
-            like(np.ascontiguousarray(M), origin) for M in (views, C, unit_rows(C), loadings)
+        self.projections_, self.components_, self.directions_, self.loadings_ = (
+            like(np.ascontiguousarray(M), origin) for M in (projections, C, unit_rows(C), loadings)
         )
 
     def _encoding(self) -> Affine:
@@ -210,8 +217,8 @@ class ProjectionPursuit(
     def _facts(self) -> dict[str, Any]:
         noise = to_numpy(self.null_index_)
         return {
-            "index of views": self.index_,
-            "p-value of views": self.p_value_,
+            "index of projections": self.index_,
+            "p-value of projections": self.p_value_,
             "largest index in noise": noise.max() if len(noise) else None,
             "rows searched": self.n_searched_,
         }

@@ -1,22 +1,24 @@
 """Which methods there are. A small generated index answers without importing any of them.
 
-``python -m lowland.methods.registry`` writes the index anew; a test keeps it true.
+A file of this folder that the index does not list yet is imported and indexed in memory, so that a new method works at
+once. ``make docs`` and ``make texts`` write the index anew; a test keeps it true.
 """
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import json
-import pkgutil
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from lowland.errors import ParameterError
+from lowland.suggestions import suggested
 
 INDEX = Path(__file__).with_name("index.json")
+_NO_METHODS = ("__init__", "model_files", "registry")  # the files of this folder that hold no method
 
 
 @dataclass(frozen=True)
@@ -50,34 +52,31 @@ class Entry:
 
 @functools.cache
 def entries() -> dict[str, Entry]:
-    """Return the methods by class name, read from the index."""
-    found = json.loads(INDEX.read_text(encoding="utf-8"))
-    return {e["name"]: Entry(**{**e, "flags": [Flag(**flag) for flag in e["flags"]]}) for e in found}
+    """Return the methods by class name: those of the index, and those of files that are newer than it."""
+    listed = json.loads(INDEX.read_text(encoding="utf-8"))
+    indexed = [Entry(**{**e, "flags": [Flag(**flag) for flag in e["flags"]]}) for e in listed]
+    modules = _modules()
+    found = [e for e in indexed if e.module in modules]
+    for module in sorted(modules - {e.module for e in indexed}):
+        found += _entries_in(module)
+    return {e.name: e for e in sorted(found, key=lambda e: e.module)}
 
 
-def entry(name: str) -> Entry:
-    """Return the entry of a method named by class or verb."""
-    for e in entries().values():
-        if name in (e.name, e.verb):
-            return e
-    known = ", ".join(sorted(e.verb for e in entries().values()))
-    raise ParameterError(f"There is no method {name!r}. The methods: {known}.")
+def match_method(name: str) -> Entry | None:
+    """Return a method by its class name or its verb, or None; case, dashes and underscores do not matter."""
+    word = _plain(name)
+    return next((e for e in entries().values() if word in (_plain(e.name), _plain(e.verb))), None)
 
 
 def find_method(name: str) -> Entry:
-    """Return a method by its class name or its verb; case, dashes and underscores do not matter."""
-    word = _plain(name)
-    for e in entries().values():
-        if word in (_plain(e.name), _plain(e.verb)):
-            return e
+    """Return a method named as for ``match_method``, or say which names are close and which there are."""
+    found = match_method(name)
+    if found is not None:
+        return found
     verbs = sorted(e.verb for e in entries().values())
-    close = difflib.get_close_matches(name.strip().lower(), verbs, n=1, cutoff=0.65)
-    meant = f"Did you mean {close[0]!r}? " if close else ""
+    close = suggested(name.strip(), verbs)
+    meant = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     raise ParameterError(f"There is no method {name.strip()!r}. {meant}The methods: {', '.join(verbs)}.")
-
-
-def _plain(name: str) -> str:
-    return name.strip().lower().replace("-", "").replace("_", "")
 
 
 def load_method(name: str) -> type[Any]:
@@ -88,21 +87,25 @@ def load_method(name: str) -> type[Any]:
 
 def build_entries() -> list[Entry]:
     """Find every method by importing every file of this folder."""
-    from lowland import methods
+    return [e for module in sorted(_modules()) for e in _entries_in(module)]
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "").replace("_", "")
+
+
+def _modules() -> set[str]:
+    """The modules of this folder that may hold a method, by their file names."""
+    stems = {name.removesuffix(".py") for name in os.listdir(INDEX.parent) if name.endswith(".py")}
+    return {f"{__package__}.{stem}" for stem in stems.difference(_NO_METHODS) if stem.isidentifier()}
+
+
+def _entries_in(module: str) -> list[Entry]:
+    """The methods that a module defines: every class with a verb."""
     from lowland.methods.base.estimator import Reducer
 
-    found = []
-    for info in sorted(pkgutil.iter_modules(methods.__path__), key=lambda info: info.name):
-        module = importlib.import_module(f"lowland.methods.{info.name}")
-        for value in vars(module).values():
-            if (
-                isinstance(value, type)
-                and issubclass(value, Reducer)
-                and value.__module__ == module.__name__
-                and value._traits.verb
-            ):
-                found.append(_entry_of(value))
-    return found
+    own = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type) and v.__module__ == module]
+    return [_entry_of(cls) for cls in own if issubclass(cls, Reducer) and cls._traits.verb]
 
 
 def _entry_of(cls: Any) -> Entry:
@@ -134,7 +137,3 @@ def _flag_of(p: Any) -> Flag:
 def index_text() -> str:
     """Return the index as it should stand in the file."""
     return json.dumps([asdict(e) for e in build_entries()], indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    INDEX.write_text(index_text(), encoding="utf-8")

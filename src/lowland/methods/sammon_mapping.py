@@ -25,7 +25,7 @@ from lowland.blocks.scaling.stress import SammonStress, Targets, classical_start
 from lowland.data.rows import Rows
 from lowland.errors import warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import PointMap
+from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 

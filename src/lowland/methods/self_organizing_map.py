@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.codebooks.grids import Grid, asked_grid, usual_grid
 from lowland.blocks.codebooks.som import (
     Codebook,
@@ -26,12 +27,12 @@ from lowland.blocks.codebooks.som import (
 )
 from lowland.blocks.spectra.component_rules import Fixed
 from lowland.blocks.spectra.principal_axes import Axes, principal_axes
-from lowland.blocks.statistics.labels import NamedClass
+from lowland.blocks.statistics.labels import ClassLabels
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import RowMap
+from lowland.methods.base.row_map import RowMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
@@ -181,7 +182,7 @@ class SelfOrganizingMap(
         """Set the fitted attributes, the units in the precision and the library of the data."""
         mean = axes.columns.mean
         xp = xp_of(mean)
-        kind = xp.float32 if found.units.dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, found.units.dtype)
         self.grid_ = (grid.rows, grid.columns)
         self.units_ = like(found.units, mean, kind)
         self.places_ = like(grid.places, mean, kind)
@@ -220,7 +221,7 @@ class SelfOrganizingMap(
         """Return the number of each row's unit, counted row by row of the grid from 0."""
         rows, run = self._rows_to_map(X)
         numbers = run.gather(UnitOf(Codebook.of(self.units_)), rows, 1, name="finding units")[:, 0]
-        return NamedClass(np.arange(self._grid().units))(numbers)
+        return ClassLabels(np.arange(self._grid().units))(numbers)
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
         """Fit to the rows of X and return the number of each row's unit."""

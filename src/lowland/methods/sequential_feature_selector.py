@@ -158,7 +158,7 @@ class SequentialFeatureSelector(
 
     def _keep_so_far(self, y: Any, stop: BaseException) -> None:
         """Make the path so far the result, and say so with the interruption, which goes on."""
-        self._remember_label(y)
+        self._record_label_name(y)
         self._keep(self.n_features_in_, interrupted=True)
         self._solved = True
         words = (

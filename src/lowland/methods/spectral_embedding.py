@@ -30,7 +30,7 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.graph_map import GraphMap
-from lowland.methods.base.parameters import Described
+from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
@@ -117,7 +117,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         self.embedding_ = self._with_left_out(Z)
         self.eigenvalues_ = like(modes.values, Z)
         self._keep_loops(X)
-        self._tell_of_course(modes.solver, "Raise eigen_tol, or leave eigen_solver at None.")
+        self._record_convergence(modes.solver, "Raise eigen_tol, or leave eigen_solver at None.")
 
     # --- affinities ---
 
@@ -241,11 +241,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
             k = self._k(Z)
             nearest = self._nearest_among(self.points_, min(3 * k, int(Z.shape[0])))
             return NystromNearest(nearest, k, self.reach_, Z, offset, slope, self.weights, self.t_)
-        if isinstance(self.affinity, Described):
-            raise ParameterError(
-                f"The affinity of this SpectralEmbedding is a function, {self.affinity.text}, which its file does not "
-                "hold. Give it again with set_params(affinity=...)."
-            )
+        check_saved(self, "affinity")
         if callable(self.affinity):
             return Nystrom(FunctionWith(self.affinity, self.points_), Z, offset, slope)
         given = self.affinity == "precomputed"

@@ -35,7 +35,13 @@ _KINDS: dict[str | None, Kind] = {"regressor": "numbers", "classifier": "classes
 
 
 class TreeSelector(
-    ColumnMap, verb="select-tree", reads_y=True, needs_y=True, width_parameter="n_features_to_select", order_free=False
+    ColumnMap,
+    verb="select-tree",
+    reads_y=True,
+    needs_y=True,
+    width_parameter="n_features_to_select",
+    order_free=False,
+    quick={"n_features_to_select": 2, "n_repeats": 2},  # of noise the rule would keep one column, and warn
 ):
     """Selection by a decision tree: the columns in which a tree still splits after it was grown and pruned.
 

@@ -7,13 +7,13 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, result_dtype
 from lowland.blocks.spectra.leading import Eigenpairs
 from lowland.blocks.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.blocks.statistics.moments import ColumnMoments, Moments
 from lowland.data.rows import Rows
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import Affine, LinearMap
+from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.run import Run
 
 
@@ -66,7 +66,7 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
         options = SolverOptions(self._generator(), self.tol, steps, self.n_oversamples)
         pairs, moments, chosen = singular_axes(rows, run, self.n_components, solver=self.algorithm, options=options)
         xp = xp_of(pairs.values)
-        kind = xp.float32 if rows.dtype == np.float32 else xp.float64
+        kind = result_dtype(xp, rows.dtype)
         variances = _variances(pairs, moments)
         total = float(xp.sum(moments.variances)) * (moments.n - 1) / moments.n if moments.n > 1 else 0.0
         self.components_ = xp.astype(pairs.vectors.T, kind)  # (k, d)
@@ -74,7 +74,7 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
         self.explained_variance_ = xp.astype(variances, kind)
         self.explained_variance_ratio_ = xp.astype(variances / total if total > 0 else variances, kind)
         self.n_samples_ = moments.rows
-        self._tell_of_course(chosen)
+        self._record_convergence(chosen)
 
     def _encoding(self) -> Affine:
         return Affine(self.components_.T)

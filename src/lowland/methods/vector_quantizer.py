@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lowland.arrays.namespace import is_array, is_dask, like, to_numpy, xp_of
+from lowland.arrays.precision import result_dtype
 from lowland.blocks.codebooks.kmeans import (
     Codes,
     CodeSums,
@@ -21,13 +22,13 @@ from lowland.blocks.codebooks.kmeans import (
 )
 from lowland.blocks.codebooks.som import CodebookScaling, UnitOf, in_low_slabs
 from lowland.blocks.distances.to_points import DistancesTo, in_slabs
-from lowland.blocks.statistics.labels import NamedClass
+from lowland.blocks.statistics.labels import ClassLabels
 from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
-from lowland.methods.base.maps import RowMap
+from lowland.methods.base.row_map import RowMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
@@ -154,7 +155,7 @@ class VectorQuantizer(
         mean, k = columns.mean, self.n_clusters
         xp = xp_of(mean)
         counts, total = found.sums.counts, float(np.sum(to_numpy(columns.squares)))
-        self.cluster_centers_ = like(found.book.units, mean, xp.float32 if dtype == np.float32 else xp.float64)
+        self.cluster_centers_ = like(found.book.units, mean, result_dtype(xp, dtype))
         self.counts_ = like(counts, mean, xp.float64)
         self.inertia_ = found.inertia
         self.distortion_ = found.trace[-1]
@@ -222,7 +223,7 @@ class VectorQuantizer(
         k = int(self.cluster_centers_.shape[0])
         encoding = UnitOf(Codes.of(self.cluster_centers_))
         numbers = run.gather(encoding, in_slabs(rows, k), 1, name="finding codes")[:, 0]
-        return NamedClass(np.arange(k))(numbers)
+        return ClassLabels(np.arange(k))(numbers)
 
     def distortion(self, X: Any) -> float:
         """Return the mean squared distance of other rows to their codes."""

@@ -7,13 +7,14 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from lowland.arrays.namespace import xp_of
-from lowland.arrays.precision import eps_of
-from lowland.blocks.spectra.whitening_matrices import whitener
+from lowland.arrays.precision import result_dtype, rounding_of
+from lowland.blocks.spectra.whitening_matrices import whitening_matrix
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import param
-from lowland.methods.base.maps import Affine, MomentsMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.moments_map import MomentsMap
 from lowland.run.run import Run
 
 
@@ -79,15 +80,15 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
                 f"Whitening(n_components={self.n_components}): the data has {d} columns. Choose at most {d}."
             )
         xp = xp_of(moments.scatter)
-        kind = xp.float32 if self._dtype == np.float32 else xp.float64
-        rounding = 8 * eps_of(xp.zeros(1, dtype=kind))
-        tol = rounding if self.tol is None else self.tol
-        found = whitener(moments.covariance, moments.variances, self.method, self.n_components, run, tol)
+        kind = result_dtype(xp, self._dtype)
+        tol = rounding_of(self._dtype) if self.tol is None else self.tol
+        S, variances = moments.covariance, moments.variances
+        found = whitening_matrix(S, self.method, self.n_components, variances=variances, tol=tol, run=run)
         if found.rank == 0:
             raise DataError("All columns are constant: there is no direction to whiten. Check the data.")
         self.mean_ = moments.mean
         self.whitening_ = xp.astype(found.W, kind)
-        self.dewhitening_ = xp.astype(found.back, kind)
+        self.dewhitening_ = xp.astype(found.inverse, kind)
         self.eigenvalues_ = xp.astype(found.values, kind)
         self.rank_ = found.rank
         self.n_samples_ = moments.rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.statistics.labels import classes_of, without_label
+from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.errors import DataError, MissingExtra
 from lowland.plots.style import (
     COLORS,
@@ -103,9 +103,9 @@ def _groups(labels: Any, d: int) -> np.ndarray:
     groups = on_host(labels)
     if groups.shape != (d,):
         raise DataError(f"There are {d} leaves and labels of shape {groups.shape}. Give the group of each leaf.")
-    if without_label(groups).any():
+    if missing_labels(groups).any():
         raise DataError(
-            f"{without_label(groups).sum()} of the {d} labels are NaN or None. Give the group of each leaf."
+            f"{missing_labels(groups).sum()} of the {d} labels are NaN or None. Give the group of each leaf."
         )
     return groups.astype(int) if groups.dtype.kind in "biu" else classes_of(groups, least=1)[1]
 

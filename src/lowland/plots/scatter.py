@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.statistics.labels import unboxed, without_label
+from lowland.blocks.statistics.labels import missing_labels, unboxed
 from lowland.errors import DataError, ParameterError
 from lowland.plots.style import (
     COLORS,
@@ -146,7 +146,7 @@ def _one_a_row(labels: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     marks = on_host(labels)
     if marks.shape != (n,):
         raise DataError(f"labels has shape {marks.shape}, Z has {n} rows. Give one label a row.")
-    known = ~without_label(marks)
+    known = ~missing_labels(marks)
     return unboxed(marks[known]), known  # numbers beside None are numbers
 
 

@@ -14,7 +14,7 @@ from lowland.blocks.distances.metrics import Metric, check_metric
 from lowland.blocks.distances.to_points import check_distances
 from lowland.blocks.neighbors.exact_search import blocks
 from lowland.blocks.neighbors.ranks import Shuffled, Side
-from lowland.blocks.statistics.labels import classes_of, without_label
+from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.measure import Better, Ends, Measure, interval_about
@@ -150,7 +150,7 @@ def labels_of(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def strata_of(y: Any, n: int) -> np.ndarray:
     """Return the number of the class of each row, (n,), of which a sample takes even shares; -1 without a label."""
     labels = _one_a_row(y, n)
-    named, strata = ~without_label(labels), np.full(n, -1)
+    named, strata = ~missing_labels(labels), np.full(n, -1)
     if named.any():
         strata[named] = classes_of(labels[named], least=1)[1]
     return strata

@@ -17,7 +17,8 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.distances.to_points import in_slabs
 from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.errors import DataError, DataTypeError
-from lowland.methods.base.maps import Affine, PointMap
+from lowland.methods.base.linear_map import Affine
+from lowland.methods.base.point_map import PointMap
 from lowland.quality.measure import Measure
 
 _LEAST = 1e-290  # sums of squares below have lost digits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -36,7 +37,7 @@ class Run:
         on_terminal = sys.stderr is not None and sys.stderr.isatty()
         self.silent = shown is False or (shown == "auto" and not on_terminal)  # whether no progress is shown
 
-    @property
+    @functools.cached_property
     def budget(self) -> int:
         """The memory budget in bytes."""
         return self.settings.budget

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from lowland.errors import ParameterError, with_remedy
 from lowland.methods.registry import Entry, Flag, find_method
+from lowland.suggestions import closest
 
 Sweep = Mapping[str, Sequence[Any]]
 
@@ -27,7 +27,7 @@ def swept(name: str) -> tuple[Entry, Flag]:
     flag = next((flag for flag in found.flags if flag.name.lower() == wanted), None)
     if flag is None:
         names = [flag.name for flag in found.flags]
-        close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.65)
+        close = closest(wanted, names, n=1)
         meant = f"Did you mean {close[0]!r}? " if close else ""
         raise ParameterError(
             f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {meant}It has: "

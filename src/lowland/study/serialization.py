@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from lowland.data.files import read_columns
-from lowland.data.write import whole_or_nothing, write_columns
+from lowland.data.formats.parquet_table import read_columns
+from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.parameters import Described
 from lowland.plain import to_plain
@@ -88,7 +88,7 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
     text = json.dumps(to_plain({"format": FORMAT, **whole}), indent=1, ensure_ascii=False)
     place.mkdir(parents=True, exist_ok=True)
     write_columns(_columns(result.table, [arrays for _, arrays in trials]), place / POINTS)
-    with whole_or_nothing(place / JSON) as path:
+    with atomic_write(place / JSON) as path:
         path.write_text(text, encoding="utf-8")
     return place
 

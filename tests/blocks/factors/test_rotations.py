@@ -28,7 +28,7 @@ def turned(L, seed=1):
 def test_simple_structure_is_found_again(kind, kaiser):
     L = simple_structure()
     found = rotate(turned(L), kind, kaiser=kaiser)
-    assert found.converged
+    assert found.outcome.converged
     expected = L[:, np.argsort(-np.sum(L**2, axis=0))]
     np.testing.assert_allclose(found.loadings, expected, atol=1e-3 if kind.startswith("geomin") else 1e-6)
     np.testing.assert_allclose(found.phi, np.eye(3), atol=2e-2 if kind == "geomin" else 1e-6)
@@ -44,7 +44,7 @@ def test_what_the_loadings_explain_stays(seed, kind, kaiser):
     np.testing.assert_allclose(np.diagonal(found.phi), 1, atol=1e-9)
     if kind not in OBLIQUE:
         np.testing.assert_allclose(found.phi, np.eye(3), atol=1e-9)
-    assert np.all(np.diff(found.trace) <= 0)
+    assert np.all(np.diff(found.outcome.trace) <= 0)
     assert np.all(np.diff(np.sum(found.loadings**2, axis=0)) <= 0)  # in order
     largest = np.argmax(np.abs(found.loadings), axis=0)
     assert np.all(found.loadings[largest, np.arange(3)] > 0)
@@ -81,8 +81,8 @@ def test_units():
 def test_starts_never_do_worse_and_are_told():
     A = turned(simple_structure(12, 4, 0.25, seed=3), seed=4)
     one, many = (rotate(A, "geomin-orthogonal", starts=n) for n in (1, 12))
-    assert len(many.reached) == 12
-    assert many.criterion == min(many.reached) <= one.criterion
+    assert len(many.start_criteria) == 12
+    assert many.criterion == min(many.start_criteria) <= one.criterion
     again = rotate(A, "geomin-orthogonal", starts=12)
     np.testing.assert_array_equal(again.loadings, many.loadings)
 

@@ -3,10 +3,17 @@
 import numpy as np
 import pytest
 
-from lowland.blocks.nongaussian import ica as unmixing
+from lowland.blocks.nongaussian import ica
 from lowland.blocks.nongaussian import whitened_rows as white_rows
 from lowland.blocks.nongaussian.contrasts import LogCosh, as_contrast
-from lowland.blocks.nongaussian.ica import polar, unmix, unmix_by_deflation, unmix_by_quasi_newton, unmix_in_parallel
+from lowland.blocks.nongaussian.ica import (
+    ALGORITHMS,
+    polar,
+    unmix_by_deflation,
+    unmix_by_quasi_newton,
+    unmix_in_parallel,
+    unmixing_matrix,
+)
 from lowland.blocks.nongaussian.whitened_rows import whitened
 from lowland.data.rows import ArrayRows
 from lowland.run.local import LocalRun
@@ -38,7 +45,7 @@ def test_quasi_newton_stops_where_the_parallel_iteration_stands_still(fun):
     """Both stop where diag(s) E g(y)y' is symmetric: two routes to one answer."""
     rows, contrast = white(sources()), as_contrast(fun, None)
     found = unmix_by_quasi_newton(rows, contrast, start(4), 1e-11, 200)
-    assert found.converged
+    assert found.outcome.converged
     still = unmix_in_parallel(rows, contrast, found.W, 1e-15, 1)
     np.testing.assert_allclose(np.abs(np.sum(still.W * found.W, axis=1)), 1, atol=1e-13)
     parallel = unmix_in_parallel(rows, contrast, start(4), 1e-14, 500)
@@ -48,7 +55,7 @@ def test_quasi_newton_stops_where_the_parallel_iteration_stands_still(fun):
 
 def test_the_trace_tells_of_fast_convergence():
     rows = white(sources(20_000))
-    trace = np.array(unmix_by_quasi_newton(rows, LogCosh(), start(4), 1e-12, 100).trace)
+    trace = np.array(unmix_by_quasi_newton(rows, LogCosh(), start(4), 1e-12, 100).outcome.trace)
     assert trace[-1] < 1e-12
     assert len(trace) < 30
     assert np.all(trace[-2:] < 0.1 * trace[-3:-1])  # faster than any fixed rate worth the name
@@ -56,7 +63,7 @@ def test_the_trace_tells_of_fast_convergence():
 
 def test_deflation_finds_orthogonal_rows_one_by_one():
     found = unmix_by_deflation(white(sources()), LogCosh(), start(4), 1e-10, 200)
-    assert found.converged
+    assert found.outcome.converged
     np.testing.assert_allclose(found.W @ found.W.T, np.eye(4), atol=1e-12)
     parallel = unmix_in_parallel(white(sources()), LogCosh(), start(4), 1e-10, 200)
     assert np.all(np.max(np.abs(found.W @ parallel.W.T), axis=1) > 0.99)
@@ -66,13 +73,13 @@ def test_deflation_finds_orthogonal_rows_one_by_one():
 def test_steps_that_circle_are_shortened(n, monkeypatch):
     """Rows with nothing to find: whole steps circle for ever, shorter ones come to rest, at a fixed point of both."""
     rows = white(np.random.default_rng(0).standard_normal((n, 10)))
-    monkeypatch.setattr(unmixing, "_PATIENCE", 10**9)
+    monkeypatch.setattr(ica, "_PATIENCE", 10**9)
     plain = unmix_in_parallel(rows, LogCosh(), start(10), 1e-8, 200)
     monkeypatch.undo()
     damped = unmix_in_parallel(rows, LogCosh(), start(10), 1e-8, 400)
-    assert not plain.converged
-    assert damped.converged
-    assert unmix_in_parallel(rows, LogCosh(), damped.W, 1e-5, 1).converged
+    assert not plain.outcome.converged
+    assert damped.outcome.converged
+    assert unmix_in_parallel(rows, LogCosh(), damped.W, 1e-5, 1).outcome.converged
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -80,7 +87,7 @@ def test_quasi_newton_converges_on_hard_rows(seed):
     """Twenty sources that are all but normal: the plain iteration turns by a right angle at every step."""
     rows = white(np.random.default_rng(seed).standard_t(20, (600, 20)))
     found = unmix_by_quasi_newton(rows, LogCosh(), start(20), 1e-4, 200)
-    assert found.converged
+    assert found.outcome.converged
     C, slopes = rows.expect(LogCosh(), found.W)
     C = np.sign(slopes - np.diagonal(C @ found.W.T))[:, None] * (C @ found.W.T)
     assert np.abs(C - C.T).max() / 2 < 1e-4  # the gradient, written out
@@ -103,23 +110,23 @@ def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(m
     np.testing.assert_allclose(streamed, answers[0], atol=1e-9)
 
 
-@pytest.mark.parametrize("how", [unmix_in_parallel, unmix_by_deflation, unmix_by_quasi_newton])
+@pytest.mark.parametrize("how", ["parallel", "deflation", "picard"])
 def test_a_search_begun_in_float32_ends_where_that_in_float64_does(how, monkeypatch):
     import lowland
 
     X = sources(6000)
     exact = white(X)
-    assert exact.rough is None
+    assert exact.single is None
     monkeypatch.setattr(white_rows, "_LARGE", 1000)
     large = white(X)
-    assert large.rough.rows.dtype == np.float32
-    expected = how(exact, LogCosh(), start(4), 1e-10, 200).W
-    found = unmix(how, large, LogCosh(), start(4), 1e-10, 200)
-    assert found.converged
+    assert large.single.rows.dtype == np.float32
+    expected = ALGORITHMS[how](exact, LogCosh(), start(4), 1e-10, 200).W
+    found = unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=200)
+    assert found.outcome.converged
     np.testing.assert_allclose(np.abs(found.W), np.abs(expected), atol=1e-6)
     with lowland.config(memory="300kB"):
         passing = whitened(lowland.open_rows([X[:2500], X[2500:]]), LocalRun(), None, exact=True).white
-    assert passing.rough.whiten.single
-    streamed = unmix(how, passing, LogCosh(), start(4), 1e-10, 200)
+    assert passing.single.whiten.single
+    streamed = unmixing_matrix(passing, algorithm=how, start=start(4), tol=1e-10, max_iter=200)
     np.testing.assert_allclose(np.abs(streamed.W), np.abs(expected), atol=1e-6)
-    assert unmix(how, large, LogCosh(), start(4), 1e-10, 1).iterations == 1
+    assert unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=1).outcome.iterations == 1

@@ -1,9 +1,9 @@
-"""Negentropy and dependence of components whose answers are known."""
+"""Negentropy and mutual_information of components whose answers are known."""
 
 import numpy as np
 import pytest
 
-from lowland.blocks.nongaussian.negentropy import ShapeOf, count_gaussian, dependence, negentropies
+from lowland.blocks.nongaussian.negentropy import ShapeOf, count_gaussian, mutual_information, negentropies
 
 
 def shape_of(Y):
@@ -34,10 +34,10 @@ def test_negentropy_of_known_densities(rng):
 def test_dependence_is_none_for_independent_and_grows_with_what_is_shared(rng):
     n = 50_000
     Y = rng.laplace(size=(n, 4))
-    assert np.all(dependence(shape_of(Y)) < 1e-3)
+    assert np.all(mutual_information(shape_of(Y)) < 1e-3)
     loud = np.exp(rng.standard_normal(n))[:, None]
     Y[:, :2] *= loud  # two components that are loud together, though not correlated
-    shared = dependence(shape_of(Y))
+    shared = mutual_information(shape_of(Y))
     assert np.all(shared[:2] > 0.05)
     assert np.all(shared[2:] < 1e-3)
 
@@ -51,14 +51,16 @@ def test_dependence_of_normal_functions_is_the_textbook_formula(rng):
     S = np.cov(np.hstack([e, y * e]).T, bias=True)[np.ix_([0, 2, 1, 3], [0, 2, 1, 3])] + 1e-4 * np.eye(4)
     det = np.linalg.det
     expected = -np.log(det(S) / (det(S[:2, :2]) * det(S[2:, 2:]))) / 2 - 2 / 20_000
-    np.testing.assert_allclose(dependence(shape_of(y)), expected, rtol=1e-6)
+    np.testing.assert_allclose(mutual_information(shape_of(y)), expected, rtol=1e-6)
 
 
 def test_two_valued_sources_and_few_rows(rng):
     signs = rng.choice([-1.0, 1.0], (1000, 2))
-    assert np.all(dependence(shape_of(signs)) < 0.01)
-    assert np.all(dependence(shape_of(signs + 0.001 * signs[:, ::-1])) < 0.01)  # a trace of the other is not heard
-    assert np.isnan(dependence(shape_of(rng.standard_normal((20, 5))))).all()
+    assert np.all(mutual_information(shape_of(signs)) < 0.01)
+    assert np.all(
+        mutual_information(shape_of(signs + 0.001 * signs[:, ::-1])) < 0.01
+    )  # a trace of the other is not heard
+    assert np.isnan(mutual_information(shape_of(rng.standard_normal((20, 5))))).all()
 
 
 def test_who_may_be_normal():

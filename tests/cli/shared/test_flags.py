@@ -1,118 +1,23 @@
-"""Flags: texts become the values that Python would be given."""
+"""Flags: what the help shows of a parameter, and how flags reach a method."""
 
 import json
 
 import pytest
 
 import lowland as ll
-from lowland.blocks.spectra import component_rules as rules
 from lowland.cli.shared import flags
-from lowland.errors import ParameterError
-from lowland.methods.registry import Flag, entries
-
-
-def flag(kinds, choices=None, name="p"):
-    return Flag(name=name, words="", default=None, doc="", choices=choices, kinds=kinds)
-
-
-K = flag(["int", "float", "rule", "none"], ["mle"], "n_components")
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("3", 3),
-        ("0.95", 0.95),
-        ("mle", "mle"),
-        ("none", None),
-        ("kaiser", rules.Kaiser()),
-        ("Kaiser()", rules.Kaiser()),
-        ("knee", rules.Knee()),
-        ("cumulative:0.9", rules.Cumulative(0.9)),
-        ("each-at-least:0.05", rules.EachAtLeast(0.05)),
-        ("eigenvalue-above:1", rules.EigenvalueAbove(1)),
-        ("parallel-analysis", rules.ParallelAnalysis()),
-        ("parallel_analysis:50,0.99", rules.ParallelAnalysis(50, 0.99)),
-    ],
-)
-def test_how_many_components(text, value):
-    found = flags.value_of(K, text)
-    assert found == value
-    assert type(found) is type(value)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("downstream", "Python only"),
-        ("cumulative", "cumulative:SHARE"),
-        ("cumulative:lots", "cumulative:SHARE"),
-        ("cumulative:1.5", "between 0 and 1"),
-        ("knee:3", "write knee"),
-        ("1.5", "a share between 0 and 1"),
-        ("nan", "'mle'"),
-        ("kaizer", "kaiser"),
-    ],
-)
-def test_how_many_components_gone_wrong(text, said):
-    with pytest.raises(ParameterError, match=said):
-        flags.value_of(K, text)
-
-
-@pytest.mark.parametrize(
-    ("kinds", "choices", "text", "value"),
-    [
-        (["int"], ["auto"], "auto", "auto"),
-        (["int"], ["auto"], "-7", -7),
-        (["float"], None, "1e-3", 1e-3),
-        (["float"], None, "2", 2.0),
-        (["float", "none"], None, "None", None),
-        (["bool"], ["auto"], "yes", True),
-        (["bool"], ["auto"], "false", False),
-        (["str"], None, "Cosine", "Cosine"),
-        ([], None, "3", 3),
-        ([], None, "word", "word"),
-        ([], ["auto", "none"], "none", "none"),
-    ],
-)
-def test_other_values(kinds, choices, text, value):
-    found = flags.value_of(flag(kinds, choices), text)
-    assert found == value
-    assert type(found) is type(value)
-
-
-def test_a_share_is_named_only_where_it_is_allowed():
-    """A method that takes rules but no share points to the rule for a share."""
-    factors = flag(["int", "rule", "none"], ["bic"])
-    with pytest.raises(ParameterError, match=r"write cumulative:0\.9\.$") as caught:
-        flags.value_of(factors, "0.9")
-    assert "share between" not in str(caught.value)
-    with pytest.raises(ParameterError, match=r"'0\.9' is not a whole number or 'none'\.$"):
-        flags.value_of(flag(["int", "none"]), "0.9")
-
-
-def test_numbers_with_commas():
-    assert flags.value_of(flag(["numbers", "none"]), "1, 0.5,2") == [1, 0.5, 2]
-
-
-def test_a_wrong_value_names_what_is_allowed():
-    with pytest.raises(ParameterError, match=r"'much' is not a whole number or 'auto'\."):
-        flags.value_of(flag(["int"], ["auto"]), "much")
-
-
-def test_the_rules_are_those_of_python():
-    assert {*flags.RULES, *flags.PYTHON_ONLY} == {flags.dashed(name) for name in rules.RULES}
+from lowland.methods.registry import entries
 
 
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda e: e.verb)
 def test_every_default_can_be_written(entry):
     """What the help shows as a default, given as a flag, is the default."""
     for f in entry.flags:
-        option = flags.option_of(f, "")
+        option = flags.option_of(f)
         if option.is_flag:
             assert option.secondary_opts == [f"--no-{f.name.replace('_', '-')}"]
         else:
-            value = option.type.convert(flags.shown(f.default), option, None)
+            value = option.type.convert(flags.default_text(f.default), option, None)
             assert value == f.default
             assert type(value) is type(f.default)
 

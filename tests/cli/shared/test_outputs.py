@@ -2,6 +2,9 @@
 
 import pytest
 
+from lowland.cli.shared.outputs import coordinate_refusal
+from lowland.methods.registry import entries, load_method
+
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_the_file_that_is_read_is_never_written(tmp_path, force):
@@ -17,15 +20,6 @@ def test_the_file_that_is_read_is_never_written(tmp_path, force):
     assert path.read_text() == before
 
 
-def test_columns_may_be_named_one_at_a_time(tmp_path):
-    import json
-
-    from click.testing import CliRunner
-
-    from lowland.cli.main import cli
-
-    path = tmp_path / "x.csv"
-    path.write_text("a,b,c,d\n1,2,x,y\n3,5,x,z\n4,4,u,v\n")
-    result = CliRunner().invoke(cli, ["fit", "pca", str(path), "-k", "1", "--drop", "c", "--drop", "d", "--json"])
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["data"]["columns"] == 2
+@pytest.mark.parametrize("name", entries())
+def test_before_a_fit_nothing_speaks_against_coordinates(name):
+    assert coordinate_refusal(load_method(name)()) is None

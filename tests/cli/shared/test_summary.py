@@ -1,17 +1,23 @@
 """What a method has to tell besides: on the screen in few digits, in JSON whole."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lowland as ll
-from lowland.cli.shared.outputs import refusal_of_coordinates
-from lowland.cli.shared.show import in_words
 from lowland.data import load_dataset
 from lowland.data.write import write_chunks
-from lowland.methods.registry import entries, load_method
+
+SELECTIONS = [
+    ("select-filter", ("-k", 4), None),
+    ("select-filter", ("-k", 4, "--statistic", "mrmr"), "relevance less redundancy"),
+    ("select-l1", ("-k", 4), "the share of the loss that is explained after it"),
+    ("select-tree", (), "accuracy on rows held out, of the tree after it"),
+    ("select-sequential", ("-k", 9, "--direction", "backward"), "on rows held out"),
+    ("select-sequential", ("-k", 9, "--scoring", "wilks"), "1 less Wilks' lambda, of all rows"),
+    ("select-sequential", ("-k", 2, "--direction", "exhaustive", "--scoring", "wilks"), "1 less Wilks' lambda"),
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -26,6 +32,12 @@ def told(lowland, *words):
     result = lowland(*words, "--model", "m", "--force", "--json")
     assert result.exit_code == 0, result.stderr or result.stdout
     return json.loads(result.stdout), lowland("inspect", "m").stdout
+
+
+@pytest.fixture
+def wines(lowland) -> str:
+    assert lowland("sample", "wine", "--label-column", "--to", "wines.csv").exit_code == 0
+    return "wines.csv"
 
 
 def test_discriminants(lowland, labelled, X):
@@ -87,18 +99,20 @@ def test_sources(lowland, wine):
 
 
 def test_views(lowland, wine):
-    facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-views", 2, "--n-null", 3)
+    facts, text = told(
+        lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-projections", 2, "--n-null", 3
+    )
     found = ll.load("m")
     assert facts["facts"] == {
-        "index of views": found.index_.tolist(),
-        "p-value of views": found.p_value_.tolist(),
+        "index of projections": found.index_.tolist(),
+        "p-value of projections": found.p_value_.tolist(),
         "largest index in noise": float(found.null_index_.max()),
         "rows searched": 178,
     }
-    assert "P-value of views" in text
+    assert "P-value of projections" in text
     facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-null", 0)
     assert facts["facts"]["largest index in noise"] is None
-    assert "noise " not in text.split("Rows searched")[0].split("Index of views")[1]
+    assert "noise " not in text.split("Rows searched")[0].split("Index of projections")[1]
 
 
 def test_what_an_autoencoder_keeps(lowland, table, X):
@@ -106,23 +120,6 @@ def test_what_an_autoencoder_keeps(lowland, table, X):
     pca = ll.PCA(2).fit(X)
     np.testing.assert_allclose(facts["facts"]["share of variance kept"], pca.explained_variance_ratio_.sum())
     assert "Learning rate" in text
-
-
-@pytest.fixture
-def wines(lowland) -> str:
-    assert lowland("sample", "wine", "--label-column", "--to", "wines.csv").exit_code == 0
-    return "wines.csv"
-
-
-SELECTIONS = [
-    ("select-filter", ("-k", 4), None),
-    ("select-filter", ("-k", 4, "--statistic", "mrmr"), "relevance less redundancy"),
-    ("select-l1", ("-k", 4), "the share of the loss that is explained after it"),
-    ("select-tree", (), "accuracy on rows held out, of the tree after it"),
-    ("select-sequential", ("-k", 9, "--direction", "backward"), "on rows held out"),
-    ("select-sequential", ("-k", 9, "--scoring", "wilks"), "1 less Wilks' lambda, of all rows"),
-    ("select-sequential", ("-k", 2, "--direction", "exhaustive", "--scoring", "wilks"), "1 less Wilks' lambda"),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize(("verb", "more", "said"), SELECTIONS)
@@ -173,45 +170,14 @@ def test_a_code_book_tells_numbers(lowland, wine):
     assert f"{book.entropy_:.4g}" in text
 
 
-@pytest.mark.parametrize("name", entries())
-def test_before_a_fit_nothing_speaks_against_coordinates(name):
-    assert refusal_of_coordinates(load_method(name)()) is None
+def test_json_has_no_nan(lowland):
+    np.save("constant.npy", np.ones((5, 3)))
+    result = lowland("fit", "pca", "constant.npy", "--json")
+    json.loads(result.stdout, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (True, "yes"),
-        (0.123456789, "0.1235"),
-        (12, "12"),
-        ([], "none"),
-        ([1.0, None], "1, –"),
-        ({"a": 1, "b": 2.5}, "a 1, b 2.5"),
-        (list(range(14)), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more"),
-    ],
-)
-def test_values_in_words(value, text):
-    assert in_words(value) == text
-
-
-DOCS = Path(__file__).parents[3] / "docs"
-
-
-def commands(page):
-    """The command lines of a page, as words; one by one in a shell they would run in this order."""
-    return [line.split() for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("lowland ")]
-
-
-PAGES = [DOCS / "command-line.md", *(page for page in sorted(DOCS.glob("methods/*.md")) if commands(page))]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_command_lines_of_a_page_run(lowland, page):
-    for words in commands(page):
-        result = lowland(*words[1:])
-        assert result.exit_code == 0, (words, result.stderr)
-
-
-def test_pages_have_command_lines():
-    assert len(commands(PAGES[0])) > 10
-    assert len(PAGES) > 8
+def test_landmarks_are_told(lowland, table):
+    words = ("-k", 2, "--kernel", "rbf", "--n-landmarks", 20, "--model", "m", "--json")
+    assert json.loads(lowland("fit", "kernel-pca", table, *words).stdout)["facts"]["landmarks"] == 20
+    assert "Landmarks     20" in lowland("inspect", "m").stdout
+    assert "unless --n-landmarks" in " ".join(lowland("fit", "kernel-pca", "--help").stdout.split())

@@ -17,7 +17,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.blocks.codebooks.som import Codebook, CodebookScaling, Nearest, in_low_slabs
-from lowland.blocks.statistics.moments import counting
+from lowland.blocks.statistics.moments import without_zero_weights
 from lowland.blocks.statistics.sampling import Picked, evenly_spread
 from lowland.data.rows import Rows
 from lowland.errors import DataError
@@ -112,7 +112,7 @@ class SumByCode:
 
     def __call__(self, X: Array, weights: np.ndarray | None = None) -> CodeSums:
         """Of one slab."""
-        X, weights = counting(X, weights)
+        X, weights = without_zero_weights(X, weights)
         sums, counts, error, start = np.zeros(self.book.W.shape), np.zeros(len(self.book.W)), 0.0, 0
         add = self._add_on_host if isinstance(X, np.ndarray) else self._add
         for near in self.book.search(X):
@@ -180,7 +180,7 @@ class FindFarthest:
 
     def __call__(self, X: Array, weights: np.ndarray | None = None) -> Farthest:
         """Of one slab."""
-        X, weights = counting(X, weights)
+        X, weights = without_zero_weights(X, weights)
         found, start = Farthest(_NONE, np.empty((0, X.shape[1])), np.empty(0, dtype=np.int64), _NONE, self.most), 0
         for near in self.book.search(X):
             Y, first = to_numpy(near.Y), to_numpy(near.first)

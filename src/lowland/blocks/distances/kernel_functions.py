@@ -50,7 +50,7 @@ class KernelWith:
             return xp.full((X.shape[0], self.points.shape[0]), xp.nan, dtype=X.dtype, device=device_of(some))
         if callable(self.kernel):
             return self._by_function(self.kernel, X)
-        with np.errstate(over="ignore", invalid="ignore"):  # told by ``refuse``, where it matters
+        with np.errstate(over="ignore", invalid="ignore"):  # ``refuse`` reports it, where it matters
             if is_sparse(X) or is_sparse(self.points):
                 return _of_sparse(self, X)
             return _KERNELS[self.kernel](self, as_double(X), like(self.points, X, as_double(X).dtype), X.dtype)
@@ -67,7 +67,7 @@ class KernelWith:
             ) from error
 
     def refuse(self, K: Array, X: Array) -> None:
-        """Say why kernel values of a slab are not finite; where the slab itself is not, others tell its columns."""
+        """Say why kernel values of a slab are not finite; where the slab itself is not, others name its columns."""
         if all_finite(K) or (self.kernel != "precomputed" and not all_finite(X)):
             return
         bad = np.argwhere(~np.isfinite(to_numpy(K)))[0]
@@ -82,7 +82,7 @@ class KernelWith:
             text = f"The kernel function returned {what} for a pair of finite rows. Check the function."
         elif value == "NaN" and self.kernel == "poly" and not float(self.degree).is_integer():
             text = (
-                f"The kernel 'poly' has no value for degree={self.degree:g} where gamma x'y + coef0 is negative. "
+                f"The kernel 'poly' has no value for the degree {self.degree:g} where gamma x'y + coef0 is negative. "
                 "Choose a whole degree, or raise coef0."
             )
         else:
@@ -229,8 +229,8 @@ def median_gamma(X: Array, kernel: Kernel) -> float:
     """
     if kernel not in ("rbf", "laplacian"):
         raise ParameterError(
-            f"gamma='median' is a rule about distances, for the kernels 'rbf' and 'laplacian', not {kernel!r}. "
-            "Give gamma as a number."
+            f"The median rule is about distances, for the kernels 'rbf' and 'laplacian', not {kernel!r}. Give gamma as a "
+            "number."
         )
     n = X.shape[0]
     places = np.linspace(0, n - 1, min(n, _PAIRED_ROWS)).astype(np.int64)

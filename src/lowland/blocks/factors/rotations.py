@@ -15,6 +15,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
+from lowland.arrays.records import record
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.errors import DataError, ParameterError
 
@@ -23,9 +25,9 @@ Kind = Literal[
 ]
 ROTATIONS: tuple[str, ...] = get_args(Kind)
 
-_FLAT = 1e-12  # size of the projected gradient, beside that of the criterion, at which the search ends
+_FLAT = 1e-12  # size of the projected gradient, relative to that of the criterion, at which the search ends
 _FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
-_ROUNDING = 1e-14  # share of the criterion below which a fall is rounding
+_ROUNDING = 1e-14  # fraction of the criterion below which a fall is rounding
 _HALVINGS, _STEADILY = 30, 0.98
 _NUDGE, _BETTER = 0.05, 1e-9  # radians by which a result is turned, and by how much better what follows must be
 _TOGETHER = 1e-4  # least singular value of T: nearer, factors have fallen together and loadings grow without end
@@ -33,6 +35,7 @@ _TOGETHER = 1e-4  # least singular value of T: nearer, factors have fallen toget
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]  # loadings -> value, gradient
 
 
+@record
 @dataclass(frozen=True)
 class Rotation:
     """Rotated loadings, the rotation, the correlations of the factors, and how the search went."""
@@ -42,9 +45,8 @@ class Rotation:
     phi: np.ndarray  # (k, k) T'T
     kind: str
     criterion: float  # at the end, of the loadings as they were rotated
-    trace: tuple[float, ...]  # the criterion after each step
-    converged: bool
-    reached: tuple[float, ...] = ()  # the criterion at the end of each start
+    outcome: Outcome  # its trace is the criterion after each step
+    start_criteria: tuple[float, ...] = ()  # the criterion at the end of each start
 
     @property
     def structure(self) -> np.ndarray:
@@ -77,7 +79,7 @@ def rotate(
     if kind not in ROTATIONS:
         raise ParameterError(f"There is no rotation {kind!r}. Choose one of {', '.join(ROTATIONS)}.")
     if starts < 1:
-        raise ParameterError(f"rotate(starts={starts}): give a whole number of at least 1.")
+        raise ParameterError(f"A rotation from {starts} starts: give a whole number of at least 1.")
     if A.shape[1] == 1:
         return _ordered(replace(unrotated(A), kind=kind))
     lengths = np.sqrt(np.sum(A**2, axis=1))[:, None]  # (d, 1)
@@ -92,19 +94,21 @@ def rotate(
     found = []
     for i in range(starts):
         T = np.eye(A.shape[1]) if i == 0 else _random_rotation(A.shape[1], rng)
-        found.append(_nudged(A / lengths, f, descend, descend(A / lengths, f, T, kind, max_iter), max_iter))
+        found.append(_past_saddle(A / lengths, f, descend, descend(A / lengths, f, T, kind, max_iter), max_iter))
     best = min(found, key=lambda rotation: rotation.criterion)
-    reached = tuple(rotation.criterion for rotation in found)
-    return _ordered(replace(best, loadings=best.loadings * lengths, reached=reached))
+    criteria = tuple(rotation.criterion for rotation in found)
+    return _ordered(replace(best, loadings=best.loadings * lengths, start_criteria=criteria))
 
 
 def unrotated(loadings: np.ndarray) -> Rotation:
     """Return loadings left as they are."""
     T = np.eye(loadings.shape[1])
-    return Rotation(loadings, T, T, "none", 0.0, (), True)
+    return Rotation(loadings, T, T, "none", 0.0, Outcome("none"))
 
 
-def _nudged(A: np.ndarray, f: Criterion, descend: Callable[..., Rotation], found: Rotation, max_iter: int) -> Rotation:
+def _past_saddle(
+    A: np.ndarray, f: Criterion, descend: Callable[..., Rotation], found: Rotation, max_iter: int
+) -> Rotation:
     """The same, or what a small turn leads on to: a slope of zero may also be a saddle or even a top.
 
     The unrotated loadings of two groups of columns are such a top for every criterion.
@@ -115,7 +119,8 @@ def _nudged(A: np.ndarray, f: Criterion, descend: Callable[..., Rotation], found
     T = found.T @ (U @ Vt)
     further = descend(A, f, T / np.sqrt(np.sum(T**2, axis=0)), found.kind, max_iter)
     if further.criterion < found.criterion - _BETTER * abs(found.criterion):
-        return replace(further, trace=found.trace + further.trace)
+        trace = found.outcome.trace + further.outcome.trace
+        return replace(further, outcome=replace(further.outcome, iterations=len(trace), trace=trace))
     return found
 
 
@@ -147,7 +152,7 @@ def _criterion(kind: str, shape: tuple[int, int], gamma: float, delta: float) ->
         return lambda L: _crawford_ferguson(L, kappa[kind]), False
     if kind in ("geomin", "geomin-orthogonal"):
         if not delta > 0:
-            raise ParameterError(f"rotate(delta={delta}): geomin needs a number above 0, such as 0.01.")
+            raise ParameterError(f"geomin with delta {delta}: it needs a number above 0, such as 0.01.")
         return lambda L: _geomin(L, delta), kind == "geomin"
     return lambda L: _oblimin(L, gamma if kind == "oblimin" else 0.0), True
 
@@ -191,11 +196,11 @@ def _orthogonal(A: np.ndarray, f: Criterion, T: np.ndarray, kind: str, max_iter:
         M = T.T @ G
         return G - T @ ((M + M.T) / 2)
 
-    def brought_back(T: np.ndarray) -> np.ndarray:
+    def retracted(T: np.ndarray) -> np.ndarray:
         U, _, Vt = np.linalg.svd(T)
         return U @ Vt
 
-    return _descend(A, T, value_at, tangent, brought_back, kind, max_iter)
+    return _descend(A, T, value_at, tangent, retracted, kind, max_iter)
 
 
 def _oblique(A: np.ndarray, f: Criterion, T: np.ndarray, kind: str, max_iter: int) -> Rotation:
@@ -212,10 +217,10 @@ def _oblique(A: np.ndarray, f: Criterion, T: np.ndarray, kind: str, max_iter: in
     def tangent(T: np.ndarray, G: np.ndarray) -> np.ndarray:
         return G - T * np.sum(T * G, axis=0)
 
-    def brought_back(T: np.ndarray) -> np.ndarray:
+    def retracted(T: np.ndarray) -> np.ndarray:
         return T / np.sqrt(np.sum(T**2, axis=0))
 
-    return _descend(A, T, value_at, tangent, brought_back, kind, max_iter)
+    return _descend(A, T, value_at, tangent, retracted, kind, max_iter)
 
 
 def _descend(
@@ -223,7 +228,7 @@ def _descend(
     T: np.ndarray,
     value_at: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]],
     tangent: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    brought_back: Callable[[np.ndarray], np.ndarray],
+    retracted: Callable[[np.ndarray], np.ndarray],
     kind: str,
     max_iter: int,
 ) -> Rotation:
@@ -241,7 +246,7 @@ def _descend(
             break
         length *= 2
         for _ in range(_HALVINGS):
-            candidate = brought_back(T - length * direction)
+            candidate = retracted(T - length * direction)
             with suppress(np.linalg.LinAlgError):  # raised where factors fall together
                 reached, promised = value_at(candidate), 0.5 * size**2 * length
                 further = tangent(candidate, reached[2])
@@ -256,13 +261,14 @@ def _descend(
             break
         T, (value, L, G), direction = candidate, reached, further
         trace.append(min(value, trace[-1]))
-    return Rotation(L, T, T.T @ T, kind, value, tuple(trace), converged)
+    outcome = Outcome("gradient projection", "", len(trace) - 1, converged, tuple(trace))
+    return Rotation(L, T, T.T @ T, kind, value, outcome)
 
 
 def _promax(A: np.ndarray, varimax: Rotation, power: float) -> Rotation:
     """Hendrickson and White 1964: the least-squares map of the varimax loadings to their own powers."""
     if not power > 1:
-        raise ParameterError(f"rotate(power={power}): promax needs a number above 1, such as 4.")
+        raise ParameterError(f"promax with the power {power}: it needs a number above 1, such as 4.")
     L = varimax.loadings
     target = L * np.abs(L) ** (power - 1)
     U = np.linalg.lstsq(L, target, rcond=None)[0]

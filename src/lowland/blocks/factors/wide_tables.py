@@ -1,4 +1,4 @@
-"""Factor analysis of many columns: the maximum of ``blocks.factors.maximum_likelihood``, by the k leading eigenpairs alone.
+"""Factor analysis of many columns: the maximum of the likelihood by the k leading eigenpairs alone.
 
 The deviance at log uniquenesses x, the loadings being the best for them, and its slope need no more of the eigenpairs
 (θ, ω) of Ψ^-1/2 R Ψ^-1/2 than the kept ones, since all of them together have Σ ω_i² = 1 and Σ θ ω_i² = 1/ψ_i:
@@ -17,12 +17,13 @@ from functools import cached_property
 
 import numpy as np
 
+from lowland.blocks.factors.estimate import FactorEstimate, estimate_at
 from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 MANY = 400  # columns from which this route is the faster one
-_FEW = 0.2  # share of the columns above which that many eigenpairs cost as much as all
+_FEW = 0.2  # fraction of the columns above which that many eigenpairs cost as much as all
 _FLAT = 1e-7  # slope of the deviance, per log uniqueness, at which the search ends
 _FLATTEST = 1e-5  # what counts as flat where rounding lets no step go further down
 _QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
@@ -109,16 +110,7 @@ class Leading:
         return fix_signs(L)
 
 
-@dataclass(frozen=True)
-class Found:
-    """Where a search ended, the deviance after each of its iterations, and why it ended ("" before the maximum)."""
-
-    end: Leading
-    trace: tuple[float, ...]
-    reason: str
-
-
-def search(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> Found:
+def by_leading_pairs(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> FactorEstimate:
     """Minimise the deviance over log uniquenesses between ``lower`` and 1, by L-BFGS (Byrd and others 1995)."""
     from scipy.optimize import Bounds, minimize
 
@@ -131,13 +123,13 @@ def search(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run
 
     with run.stage("fitting factors", max_iter) as stage:
 
-        def tell(intermediate_result: object) -> None:
+        def record(intermediate_result: object) -> None:
             trace.append(float(intermediate_result.fun))  # type: ignore[attr-defined]
             stage.advance()
 
         limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": _MEMORY, "ftol": 1e-15, "gtol": _FLAT}
         ended = minimize(
-            deviance, first, jac=True, method="L-BFGS-B", bounds=Bounds(bottom, 0.0), callback=tell, options=limits
+            deviance, first, jac=True, method="L-BFGS-B", bounds=Bounds(bottom, 0.0), callback=record, options=limits
         )
     end = Leading.at(np.clip(ended.x, bottom, 0.0), root, k, run)
     steepest, reason = end.steepest(bottom), ""
@@ -145,4 +137,4 @@ def search(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run
         reason = "the slope is zero"
     elif len(trace) < max_iter and steepest <= _FLATTEST + 100 * end.rounding:
         reason = "rounding lets it go no further"
-    return Found(end, tuple(trace) or (end.value,), reason)
+    return estimate_at(end, k, trace or [end.value], reason, max_iter, solver="lbfgs")

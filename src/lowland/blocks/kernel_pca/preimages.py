@@ -16,7 +16,7 @@ from lowland.errors import DataError, warn
 from lowland.run.run import Run
 
 _STEPS = 500  # of the fixed point
-_SETTLED = 1e-6  # movement, as a share of the spread of the points, that ends it
+_SETTLED = 1e-6  # movement, relative to the spread of the points, that ends it
 _FADED = 1e-12  # a sum of weights this small, beside their sizes, points nowhere
 
 
@@ -35,7 +35,7 @@ class RidgePreImages:
 
 def require_ridge(p: int, run: Run) -> None:
     """Refuse, before anything is allocated, a regression on more points than fit the budget."""
-    run.require(3 * 8 * p * p, f"The way back by ridge regression on {p} points", "Set n_landmarks")
+    run.require(3 * 8 * p * p, f"The ridge regression of pre-images on {p} points", "Use landmarks")
 
 
 def ridge_coefficients(kernel: KernelWith, X: Array, alpha: float, run: Run) -> Array:
@@ -46,7 +46,7 @@ def ridge_coefficients(kernel: KernelWith, X: Array, alpha: float, run: Run) -> 
     xp = xp_of(Z)
     K = kernel(Z) + alpha * xp.eye(p, dtype=Z.dtype, device=device_of(Z))
     Y = like(X, Z, Z.dtype)
-    with run.stage("learning the way back", None):
+    with run.stage("learning pre-images", None):
         try:
             if not isinstance(K, np.ndarray):
                 return xp.linalg.solve(K, Y)
@@ -57,7 +57,7 @@ def ridge_coefficients(kernel: KernelWith, X: Array, alpha: float, run: Run) -> 
                 return scipy.linalg.solve(K, Y, assume_a="pos" if kernel.is_definite else "sym", check_finite=False)
         except Exception as error:  # every array library has a LinAlgError of its own
             raise DataError(
-                f"The kernel matrix of the coordinates cannot be solved with alpha={alpha:g}. Raise alpha."
+                f"The kernel matrix of the coordinates cannot be solved with the ridge {alpha:g}. Raise it."
             ) from error
 
 
@@ -83,7 +83,7 @@ class FixedPointPreImages:
         )
         C = wide @ A.T + w[None, :]  # (m, p)
         X = xp.take(points, xp.argmin(squared_euclidean(wide, places), axis=1), axis=0)
-        spread = xp.sqrt(xp.mean(xp.sum((points - xp.mean(points, axis=0)[None, :]) ** 2, axis=1)))
+        deviation = xp.sqrt(xp.mean(xp.sum((points - xp.mean(points, axis=0)[None, :]) ** 2, axis=1)))
         moved = xp.full((X.shape[0],), xp.inf, dtype=X.dtype, device=device_of(X))
         for _ in range(_STEPS):
             E = C * self.kernel(X)
@@ -91,14 +91,14 @@ class FixedPointPreImages:
             there = total > _FADED * xp.sum(xp.abs(E), axis=1)[:, None]
             new = xp.where(there, (E @ points) / xp.where(there, total, xp.ones_like(total)), X)
             moved, X = xp.linalg.vector_norm(new - X, axis=1), new
-            if bool(xp.all(moved <= _SETTLED * spread)):
+            if bool(xp.all(moved <= _SETTLED * deviation)):
                 break
         else:
-            left = int(xp.sum(xp.astype(moved > _SETTLED * spread, xp.int64)))
+            left = int(xp.sum(xp.astype(moved > _SETTLED * deviation, xp.int64)))
             warn(
                 f"{left} of {X.shape[0]} pre-images still moved after {_STEPS} steps of the fixed point (at most "
-                f"{float(xp.max(moved)) / float(spread):.1e} of the spread of the rows). Keep more components, or "
-                "choose preimage='ridge'.",
+                f"{float(xp.max(moved)) / float(deviation):.1e} of the spread of the rows). Keep more components, or "
+                "choose ridge regression.",
                 ConvergenceWarning,
             )
         return xp.astype(X, Z.dtype, copy=False)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, on_accelerator, to_numpy, xp_of
+from lowland.arrays.records import record
 from lowland.blocks.distances.metrics import Metric, check_metric
 from lowland.blocks.distances.to_points import check_distances, check_new_distances
 from lowland.blocks.neighbors.exact_search import Comparisons, KDTree, Searcher, Space
@@ -32,6 +33,7 @@ _SMALL = 1e-150  # distances of which none is longer may have lost their digits
 _building = threading.Lock()  # several threads may ask the same object first
 
 
+@record
 @dataclass(frozen=True)
 class NeighborGraph:
     """Links from each of n points to its neighbours: those of point i stand at ``start[i]:start[i + 1]``.

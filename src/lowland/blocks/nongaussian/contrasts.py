@@ -98,18 +98,18 @@ class Custom:
         return xp.reshape(g, Y.shape), xp.reshape(sums, (Y.shape[0],))
 
 
-def as_contrast(fun: Any, fun_args: dict[str, Any] | None) -> Contrast:
-    """Return the contrast behind ``fun`` and ``fun_args``, as scikit-learn names them."""
-    given = dict(fun_args or {})
-    if callable(fun):
-        return Custom(fun, given)
+def as_contrast(contrast: Any, arguments: dict[str, Any] | None) -> Contrast:
+    """Return the contrast of a name, "logcosh", "exp" or "cube", or of a function of the user's."""
+    given = dict(arguments or {})
+    if callable(contrast):
+        return Custom(contrast, given)
     alpha = given.pop("alpha", 1.0)
     if given:
-        raise ParameterError(f"fun_args={fun_args!r}: fun={fun!r} takes no {', '.join(map(repr, given))}.")
+        raise ParameterError(f"The contrast {contrast!r} takes no {', '.join(map(repr, given))}.")
     if not isinstance(alpha, int | float | np.number) or not 1 <= float(alpha) <= 2:
-        raise ParameterError(f"fun_args={fun_args!r}: alpha must be in [1, 2].")
+        raise ParameterError("alpha must be in [1, 2].")
     known: dict[str, Contrast] = {"logcosh": LogCosh(float(alpha)), "exp": Exponential(), "cube": Cube()}
-    return known[fun]
+    return known[contrast]
 
 
 @dataclass(frozen=True)

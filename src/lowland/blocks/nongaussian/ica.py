@@ -1,6 +1,6 @@
 """Unmixing white rows: the orthogonal W that makes the projections y = Wz as far from normal as they can be.
 
-Three iterations. Each needs only the two expectations of ``blocks.nongaussian.contrasts`` a step, so a step is one fold.
+Three iterations. Each step needs only the two expectations of ``blocks.nongaussian.contrasts``, so it is one fold.
 """
 
 from __future__ import annotations
@@ -8,16 +8,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from lowland.blocks.nongaussian.contrasts import Contrast
-from lowland.blocks.nongaussian.whitened_rows import White
+from lowland.arrays.namespace import Array
+from lowland.blocks.nongaussian.contrasts import Contrast, LogCosh
+from lowland.blocks.nongaussian.whitened_rows import WhiteRows
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.data.rows import ArrayRows
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
 
-_ROUGH = 1e-5  # what float32 can be asked for
+_SINGLE_TOL = 1e-5  # what float32 can be asked for
 _PATIENCE = 10  # fixed-point steps without a turn clearly smaller than before
 _BETTER = 0.9  # what clearly smaller is
-_SHORTEST = 1 / 4  # share of a fixed-point step
+_SHORTEST = 1 / 4  # fraction of a fixed-point step
 _TRUST = 5  # turns, each smaller than the last, after which steps grow again
 _FIRST = 5  # fixed-point steps that begin the quasi-Newton iteration: far from the answer they are the bolder ones
 _NEAR = 1e-3  # a gradient below which they could only lead away
@@ -29,7 +35,7 @@ _OVERSHOT = 0.2  # how steeply, beside the start, the contrast may rise again at
 _FLIPS = 5  # how often a component may change between peaked and flat before it has to decide
 
 
-Algorithm = Callable[[White, Contrast, np.ndarray, float, int], "Unmixing"]
+Algorithm = Literal["parallel", "deflation", "picard"]
 
 
 @dataclass(frozen=True)
@@ -37,24 +43,82 @@ class Unmixing:
     """The matrix that was found, and how the search went."""
 
     W: np.ndarray  # (k, k) float64, orthogonal
-    iterations: int
-    converged: bool
-    trace: tuple[float, ...]  # what was compared with the tolerance after each iteration
-    reason: str
+    outcome: Outcome  # its trace is what was compared with the tolerance after each iteration
 
 
-def unmix(how: Algorithm, white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
-    """Unmix by one of the algorithms below.
+def unmixing_matrix(
+    Z: Array | WhiteRows,
+    contrast: Contrast | None = None,
+    *,
+    algorithm: Algorithm = "parallel",
+    start: np.ndarray | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    run: Run | None = None,
+) -> Unmixing:
+    """Return the orthogonal W whose projections y = Wz of white rows are as far from normal as they can be.
 
     Of a large table the search begins in float32, at twice the speed; its end, and the check against ``tol``, are in
     float64 over all rows. Not so deflation, where the errors of each component go into the next.
+
+    Parameters
+    ----------
+    Z
+        Rows of mean zero and identity covariance, (n, k).
+    contrast
+        What measures the distance from normal (``blocks.nongaussian.contrasts``); None takes log cosh.
+    algorithm
+        All components at once, one by one, or by a guarded quasi-Newton method.
+    start
+        The first W, (k, k); None takes the identity.
+    tol
+        The largest turn (1 - |cosine|), or for the quasi-Newton method the largest gradient, that ends the search.
+    max_iter
+        The most iterations.
+    run
+        Shows progress and holds the threads.
+
+    Returns
+    -------
+    Unmixing
+        ``W`` (k, k) and ``outcome``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])  # two independent coins
+    >>> turned = corners @ np.array([[0.8, 0.6], [-0.6, 0.8]])
+    >>> np.abs(unmixing_matrix(turned).W).round(6)
+    array([[0.8, 0.6],
+           [0.6, 0.8]])
     """
-    if white.rough is None or max_iter < 2 or how is unmix_by_deflation:
-        return how(white, contrast, W, tol, max_iter)
-    first = how(white.rough, contrast, W, max(tol, _ROUGH), max_iter - 1)
-    last = how(white, contrast, first.W, tol, max_iter - first.iterations)
-    reason = last.reason if last.converged else f"max_iter={max_iter} iterations were not enough"
-    return replace(last, iterations=first.iterations + last.iterations, trace=first.trace + last.trace, reason=reason)
+    white = Z if isinstance(Z, WhiteRows) else WhiteRows(ArrayRows(Z), LocalRun() if run is None else run)
+    unmix, contrast = ALGORITHMS[algorithm], LogCosh() if contrast is None else contrast
+    W = np.eye(white.rows.d) if start is None else start
+    if white.single is None or max_iter < 2 or algorithm == "deflation":
+        return unmix(white, contrast, W, tol, max_iter)
+    first = unmix(white.single, contrast, W, max(tol, _SINGLE_TOL), max_iter - 1)
+    last = unmix(white, contrast, first.W, tol, max_iter - first.outcome.iterations)
+    return replace(last, outcome=_joined(first.outcome, last.outcome, max_iter))
+
+
+def _joined(first: Outcome, last: Outcome, max_iter: int) -> Outcome:
+    """How a search in two precisions went."""
+    reason = last.stopped_because if last.converged else _too_few(max_iter)
+    iterations, trace = first.iterations + last.iterations, first.trace + last.trace
+    return replace(last, iterations=iterations, trace=trace, stopped_because=reason)
+
+
+def _found(W: np.ndarray, name: str, iterations: int, converged: bool, trace: list[float], reason: str) -> Unmixing:
+    return Unmixing(W, Outcome(name, "", iterations, converged, tuple(trace), reason))
+
+
+def _no_turn(tol: float) -> str:
+    return f"no row turned by more than the tolerance {tol:g}"
+
+
+def _too_few(max_iter: int) -> str:
+    return f"{max_iter} iteration{'s were' if max_iter != 1 else ' was'} not enough"
 
 
 # --- fixed points -----------------------------------------------------------------------------------------------------
@@ -66,41 +130,40 @@ def polar(A: np.ndarray) -> np.ndarray:
     return U @ Vt
 
 
-def unmix_in_parallel(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+def unmix_in_parallel(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
     """All components at once: W <- polar(E g(y)z' − diag(E g'(y)) W), until no row turns (Hyvärinen 1999)."""
     W, trace, damping = polar(W), [], _Damping()
-    for step in white.run.iterate("parallel FastICA", max_iter):
+    for step in white.run.iterate("parallel fixed point", max_iter):
         cross, slopes = white.expect(contrast, W)
         turned = polar(cross - slopes[:, None] * W)
         trace.append(_turn(turned, W))
         if trace[-1] < tol:
-            return Unmixing(turned, step + 1, True, tuple(trace), f"no row turned by more than tol={tol:g}")
+            return _found(turned, "parallel", step + 1, True, trace, _no_turn(tol))
         W = polar(damping.towards(turned, W, trace[-1]))
-    return Unmixing(W, max_iter, False, tuple(trace), f"max_iter={max_iter} iterations were not enough")
+    return _found(W, "parallel", max_iter, False, trace, _too_few(max_iter))
 
 
-def unmix_by_deflation(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
     """One component after the other, each kept orthogonal to those before (Hyvärinen and Oja 1997)."""
     k = W.shape[0]
     found = np.zeros((0, k))
     traces, stuck = [], []
     for i in white.run.iterate("deflation", k):
-        w, trace, damping = _apart(W[i : i + 1], found), [], _Damping()
+        w, trace, damping = _orthogonalized(W[i : i + 1], found), [], _Damping()
         for _ in range(max_iter):
             cross, slopes = white.expect(contrast, w)
-            turned = _apart(cross - slopes[:, None] * w, found)
+            turned = _orthogonalized(cross - slopes[:, None] * w, found)
             trace.append(_turn(turned, w))
-            w = turned if trace[-1] < tol else _apart(damping.towards(turned, w, trace[-1]), found)
+            w = turned if trace[-1] < tol else _orthogonalized(damping.towards(turned, w, trace[-1]), found)
             if trace[-1] < tol:
                 break
         else:
             stuck.append(i)
         traces.append(trace)
         found = np.vstack([found, w])
-    reason = f"{len(stuck)} of {k} components were not found in max_iter={max_iter} iterations"
-    if not stuck:
-        reason = f"no row turned by more than tol={tol:g}"
-    return Unmixing(found, max(map(len, traces)), not stuck, tuple(v for trace in traces for v in trace), reason)
+    reason = f"{len(stuck)} of {k} components were not found in {max_iter} iterations" if stuck else _no_turn(tol)
+    trace = [v for trace in traces for v in trace]
+    return _found(found, "deflation", max(map(len, traces)), not stuck, trace, reason)
 
 
 class _Damping:
@@ -110,7 +173,7 @@ class _Damping:
     """
 
     def __init__(self) -> None:
-        self.share, self.best, self.last = 1.0, np.inf, np.inf
+        self.length, self.best, self.last = 1.0, np.inf, np.inf
         self.waited = self.falling = 0
 
     def towards(self, turned: np.ndarray, W: np.ndarray, turn: float) -> np.ndarray:
@@ -119,17 +182,17 @@ class _Damping:
         self.best, self.waited = (turn, 0) if better else (self.best, self.waited + 1)
         self.falling, self.last = self.falling + 1 if turn < self.last else 0, turn
         if self.waited >= _PATIENCE:
-            self.share, self.best = max(self.share / 2, _SHORTEST), np.inf
+            self.length, self.best = max(self.length / 2, _SHORTEST), np.inf
             self.waited = self.falling = 0
         elif self.falling >= _TRUST:
-            self.share, self.falling = min(1.5 * self.share, 1.0), 0
-        if self.share == 1:
+            self.length, self.falling = min(1.5 * self.length, 1.0), 0
+        if self.length == 1:
             return turned
         signs = np.where(np.sum(turned * W, axis=1) < 0, -1.0, 1.0)[:, None]
-        return (1 - self.share) * W + self.share * signs * turned
+        return (1 - self.length) * W + self.length * signs * turned
 
 
-def _apart(w: np.ndarray, found: np.ndarray) -> np.ndarray:
+def _orthogonalized(w: np.ndarray, found: np.ndarray) -> np.ndarray:
     """The unit vector (1, k) along what of w is orthogonal to those found."""
     for _ in range(2):  # twice is enough (Kahan)
         w = w - (w @ found.T) @ found
@@ -153,7 +216,7 @@ class _Point:
 
     W: np.ndarray
     cross: np.ndarray  # (k, k) C = E g(y)y'
-    bends: np.ndarray  # (k,) E g'(y) − E g(y)y: zero for a normal component, by Stein's identity
+    stein: np.ndarray  # (k,) E g'(y) − E g(y)y: zero for a normal component, by Stein's identity
 
     def gradient(self, signs: np.ndarray) -> np.ndarray:
         """The slope of the loss along rotations W <- exp(A)W, A' = −A: the antisymmetric part of diag(s)C."""
@@ -162,15 +225,15 @@ class _Point:
 
     def fixed_point(self) -> np.ndarray:
         """Where the parallel iteration goes from here."""
-        return polar(self.cross - np.diag(self.bends + np.diagonal(self.cross))) @ self.W
+        return polar(self.cross - np.diag(self.stein + np.diagonal(self.cross))) @ self.W
 
     def curvature(self) -> np.ndarray:
         """The curvature along each rotation were the components independent, (k, k); never below a little."""
-        bends = np.abs(self.bends)
-        return np.maximum((bends[:, None] + bends[None, :]) / 2, _LEAST_CURVATURE)
+        sizes = np.abs(self.stein)
+        return np.maximum((sizes[:, None] + sizes[None, :]) / 2, _LEAST_CURVATURE)
 
 
-def unmix_by_quasi_newton(white: White, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
+def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
     """Descend over rotations with L-BFGS, preconditioned by the curvature of independent components.
 
     The fixed-point iteration takes independence for granted; where the rows are not quite a mixture of independent
@@ -179,19 +242,20 @@ def unmix_by_quasi_newton(white: White, contrast: Contrast, W: np.ndarray, tol: 
     step is judged by the gradient at its end, which the next one needs anyway: it costs one fold and no values of G.
     """
     here = _at(white, contrast, polar(W))
-    signs, flips = _signs(here.bends), np.zeros(len(W), dtype=int)
+    signs, flips = _signs(here.stein), np.zeros(len(W), dtype=int)
     memory: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
     trace: list[float] = []
     for step in white.run.iterate("quasi-Newton", max_iter + 1):
         G = here.gradient(signs)
         trace.append(float(np.abs(G).max()))
         if trace[-1] < tol:
-            return Unmixing(polar(here.W), step, True, tuple(trace), f"the gradient is below tol={tol:g}")
+            reason = f"the gradient is below the tolerance {tol:g}"
+            return _found(polar(here.W), "quasi-Newton", step, True, trace, reason)
         if step == max_iter:
             break
         if step < _FIRST and trace[-1] > _NEAR:
             here = _at(white, contrast, here.fixed_point())
-            signs = _signs(here.bends)
+            signs = _signs(here.stein)
             continue
         A = _direction(G, here.curvature(), memory)
         there, turned = _line_search(white, contrast, here, A, signs, G)
@@ -200,25 +264,25 @@ def unmix_by_quasi_newton(white: White, contrast: Contrast, W: np.ndarray, tol: 
             there, turned = _line_search(white, contrast, here, -G / here.curvature(), signs, G)
         if there is None:
             reason = "no step improves on the components: the gradient is down to rounding"
-            return Unmixing(polar(here.W), step, False, tuple(trace), reason)
-        changed = (_signs(there.bends) != signs) & (flips < _FLIPS)
+            return _found(polar(here.W), "quasi-Newton", step, False, trace, reason)
+        changed = (_signs(there.stein) != signs) & (flips < _FLIPS)
         if changed.any():  # another loss: what was learnt of the old one is worth nothing
             signs, flips = np.where(changed, -signs, signs), flips + changed
             memory.clear()
         elif np.sum(turned * (change := there.gradient(signs) - G)) > 0:
             memory.append((turned, change))
         here = there
-    return Unmixing(polar(here.W), max_iter, False, tuple(trace), f"max_iter={max_iter} iterations were not enough")
+    return _found(polar(here.W), "quasi-Newton", max_iter, False, trace, _too_few(max_iter))
 
 
-def _at(white: White, contrast: Contrast, W: np.ndarray) -> _Point:
+def _at(white: WhiteRows, contrast: Contrast, W: np.ndarray) -> _Point:
     cross, slopes = white.expect(contrast, W)
     C = cross @ W.T
     return _Point(W, C, slopes - np.diagonal(C))
 
 
-def _signs(bends: np.ndarray) -> np.ndarray:
-    return np.where(bends >= 0, 1.0, -1.0)
+def _signs(stein: np.ndarray) -> np.ndarray:
+    return np.where(stein >= 0, 1.0, -1.0)
 
 
 def _direction(G: np.ndarray, curvature: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -234,7 +298,7 @@ def _direction(G: np.ndarray, curvature: np.ndarray, memory: deque[tuple[np.ndar
 
 
 def _line_search(
-    white: White, contrast: Contrast, here: _Point, A: np.ndarray, signs: np.ndarray, G: np.ndarray
+    white: WhiteRows, contrast: Contrast, here: _Point, A: np.ndarray, signs: np.ndarray, G: np.ndarray
 ) -> tuple[_Point | None, np.ndarray]:
     """Turn by exp(tA), t = 1 or less, until the loss does not rise steeply at the end; None where it always does.
 
@@ -255,3 +319,10 @@ def _line_search(
             return there, t * A
         t *= float(np.clip(start / (start - end), 0.1, 0.5))
     return None, A
+
+
+ALGORITHMS: dict[str, Callable[[WhiteRows, Contrast, np.ndarray, float, int], Unmixing]] = {
+    "parallel": unmix_in_parallel,
+    "deflation": unmix_by_deflation,
+    "picard": unmix_by_quasi_newton,
+}

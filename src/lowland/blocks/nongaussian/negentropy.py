@@ -17,12 +17,14 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.nongaussian.contrasts import Whiten, in_blocks
 
 # What the two functions weigh in the entropy of the least informed density with these expectations (Hyvärinen 1998)
-_LOPSIDED = 36 / (8 * math.sqrt(3) - 9)
+_SKEWED = 36 / (8 * math.sqrt(3) - 9)
 _PEAKED = 24 / (16 * math.sqrt(3) - 27)
 _BELL_OF_NORMAL = math.sqrt(0.5)  # E exp(−y²/2) for a standard normal y
-_UNHEARD = 1e-4  # variance of noise added to the functions: a trace of a source that only exact numbers show is none
+_NOISE_FLOOR = (
+    1e-4  # variance of noise added to the functions: a trace of a source that only exact numbers show is none
+)
 _FEWEST_ROWS = 200  # fewer cannot tell a uniform source from a normal one
-_ROWS_A_FUNCTION = 5  # rows a function, below which their correlations mean nothing
+_ROWS_PER_FUNCTION = 5  # rows per function, below which their correlations mean nothing
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,10 @@ def negentropies(shape: ShapeSums) -> Array:
     """
     k = shape.sums.shape[0] // 2
     means = shape.sums / shape.n
-    return _LOPSIDED * means[k:] ** 2 + _PEAKED * (means[:k] - _BELL_OF_NORMAL) ** 2
+    return _SKEWED * means[k:] ** 2 + _PEAKED * (means[:k] - _BELL_OF_NORMAL) ** 2
 
 
-def dependence(shape: ShapeSums) -> np.ndarray:
+def mutual_information(shape: ShapeSums) -> np.ndarray:
     """Return the mutual information of each component with all others together, in nats, (k,); NaN for too few rows.
 
     Were the functions f_i = (e_i, y_i e_i) jointly normal with correlation R, then I_i = ½ log(det R_ii det (R⁻¹)_ii).
@@ -101,9 +103,9 @@ def dependence(shape: ShapeSums) -> np.ndarray:
     """
     sums, products, n = to_numpy(shape.sums), to_numpy(shape.products), shape.n
     k = len(sums) // 2
-    if n < _ROWS_A_FUNCTION * 2 * k:
+    if n < _ROWS_PER_FUNCTION * 2 * k:
         return np.full(k, np.nan)
-    S = products / n - np.outer(sums / n, sums / n) + _UNHEARD * np.eye(2 * k)
+    S = products / n - np.outer(sums / n, sums / n) + _NOISE_FLOOR * np.eye(2 * k)
     deviations = np.sqrt(np.diagonal(S))
     R = S / np.outer(deviations, deviations)
     P = np.linalg.inv(R)

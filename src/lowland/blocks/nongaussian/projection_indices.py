@@ -2,7 +2,7 @@
 
 A view is the coordinates P of n white rows on k axes, (k, n): mean 0, covariance I. Views come in batches (N, k, n).
 ``value`` gives one number a view, ``slope`` also its derivative by every coordinate. z is a row's place in the view,
-E the mean over rows, ν a standard normal. Which index sees what is told on the method's page.
+E the mean over rows, ν a standard normal. Which index sees what is on the method's page.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from lowland.arrays.namespace import Array, to_numpy
 from lowland.blocks.nongaussian.projection_indices import Index
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
@@ -34,13 +35,13 @@ _INSIDE = 200  # directions looked at within a view, to order its axes
 Steps = Callable[[str, int], Iterable[int]]
 
 
-def in_silence(name: str, steps: int) -> Iterable[int]:
-    """Count steps without telling of progress."""
+def without_progress(name: str, steps: int) -> Iterable[int]:
+    """Count steps without showing progress."""
     return range(steps)
 
 
 @dataclass(frozen=True)
-class Search:
+class PursuitSearch:
     """What to search for and how long; the same search serves the data and the noise they are compared with."""
 
     index: Index  # of the whole view
@@ -61,19 +62,23 @@ class Search:
 
 
 @dataclass(frozen=True)
-class View:
-    """A view that was found."""
+class Projection:
+    """A projection that was found, its index, and how the refinement went."""
 
     A: np.ndarray  # (k, d) orthonormal rows
     index: float
-    trace: np.ndarray  # the index at the start and after each step of the refinement
-    converged: bool
+    outcome: Outcome  # its trace is the index at the start and after each step of the refinement
+
+    @classmethod
+    def of(cls, A: np.ndarray, index: float, trace: np.ndarray, converged: bool) -> Projection:
+        """Return the projection with the record of its refinement."""
+        return cls(A, index, Outcome("refinement", "", len(trace) - 1, converged, tuple(trace.tolist())))
 
 
 # --- the rows that are looked at --------------------------------------------------------------------------------------
 
 
-def in_order(X: Array) -> np.ndarray:
+def sorted_rows(X: Array) -> np.ndarray:
     """Bring rows to the host in float64, in the order of their values: as they came, rounding would depend on it."""
     X = to_numpy(X).astype(np.float64)
     return np.ascontiguousarray(X[np.lexsort(X.T[::-1])])
@@ -85,7 +90,7 @@ class Sphered:
 
     Y: np.ndarray  # (r, n)
     W: np.ndarray  # (r, d)
-    back: np.ndarray  # (d, r) the way back on the span of the rows
+    inverse: np.ndarray  # (d, r) the inverse of W on the span of the rows
 
 
 def sphered(X: np.ndarray, rounding: float = 0.0) -> Sphered:
@@ -105,14 +110,16 @@ def sphered(X: np.ndarray, rounding: float = 0.0) -> Sphered:
     Vt = fix_signs(Vt.T).T  # the order of the rows must not choose them, nor rounding
     s = s[s**2 > rounding * s[0] ** 2] / np.sqrt(n - 1)
     W = Vt[: len(s)] / s[:, None]
-    back = np.where(largest > 0, units, 0.0)[:, None] * Vt[: len(s)].T * s
-    return Sphered(np.ascontiguousarray(W @ C.T), W / units, back)
+    inverse = np.where(largest > 0, units, 0.0)[:, None] * Vt[: len(s)].T * s
+    return Sphered(np.ascontiguousarray(W @ C.T), W / units, inverse)
 
 
 # --- the search -------------------------------------------------------------------------------------------------------
 
 
-def pursue(Y: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps = in_silence) -> View:
+def pursue(
+    Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps = without_progress
+) -> Projection:
     """Return the best view of white rows Y (d, n), its axes in order: the one that shows most by itself first."""
     with blas_on_one_thread():  # the products are small, and noise is searched on threads
         if search.index.by_axes:
@@ -120,7 +127,7 @@ def pursue(Y: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps
         return _with_ordered_axes(Y, _best_view(Y, search, rng, steps), search, rng)
 
 
-def _axis_by_axis(Y: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps) -> View:
+def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
     """The best axis, then the best one at right angles to it, and so on; at last all are refined together."""
     k, single = search.index.k, replace(search.index, k=1)
     axes: list[np.ndarray] = []
@@ -132,22 +139,23 @@ def _axis_by_axis(Y: np.ndarray, search: Search, rng: np.random.Generator, steps
         if k == 1:
             return found
         axes.append(found.A[0] @ basis)
-        trace.append(so_far + found.trace)
-        converged, so_far = converged and found.converged, so_far + found.index
+        trace.append(so_far + np.array(found.outcome.trace))
+        converged, so_far = converged and found.outcome.converged, so_far + found.index
         basis = np.linalg.svd(np.array(axes))[2][len(axes) :]  # (d - axes, d) what is at right angles to them
     found = _refined(Y, np.array(axes)[None], search, rng, steps)
     order = np.argsort(-single.value((found.A @ Y)[:, None, :]), kind="stable")
-    return View(found.A[order], found.index, np.concatenate([*trace, found.trace[1:]]), converged and found.converged)
+    whole = np.concatenate([*trace, found.outcome.trace[1:]])
+    return Projection.of(found.A[order], found.index, whole, converged and found.outcome.converged)
 
 
-def _best_view(Y: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps) -> View:
-    """Look at random views and at telling ones, keep the best few, refine them."""
+def _best_view(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
+    """Look at random views and at informative ones, keep the best few, refine them."""
     d, k = len(Y), search.index.k
     if d == k == 1:
         A = np.ones((1, 1, 1))
-        return View(A[0], float(search.index.value(A @ Y)[0]), search.index.value(A @ Y), True)
-    told = _telling_views(Y, search)
-    kept, values = told, _values(search.index, told, Y)
+        return Projection.of(A[0], float(search.index.value(A @ Y)[0]), search.index.value(A @ Y), True)
+    kept = _informative_starts(Y, search)
+    values = _values(search.index, kept, Y)
     size = max(1, _BATCH // (k * Y.shape[1]))
     starts = search.count(d)
     for done in steps("looking around", -(-starts // size)):
@@ -159,7 +167,7 @@ def _best_view(Y: np.ndarray, search: Search, rng: np.random.Generator, steps: S
     return _refined(Y, kept, search, rng, steps)
 
 
-def _telling_views(Y: np.ndarray, search: Search) -> np.ndarray:
+def _informative_starts(Y: np.ndarray, search: PursuitSearch) -> np.ndarray:
     """Views along principal axes, along the columns, and along the eigenvectors of E|y|²yy', (N, k, d).
 
     The last are the independent components, if their kurtoses differ (Cardoso 1989). For k > 1 neighbors in
@@ -178,14 +186,16 @@ def _telling_views(Y: np.ndarray, search: Search) -> np.ndarray:
     return _orthonormal(views[sizes[:, -1] > 0.1])  # not of a direction and itself
 
 
-def _refined(Y: np.ndarray, views: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps) -> View:
+def _refined(
+    Y: np.ndarray, views: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps
+) -> Projection:
     if not search.index.smooth:
         return _shrinking(Y, views, search, rng, steps)
     found = [_ascended(Y, view, search, steps) for view in views]
     return max(found, key=lambda view: view.index)  # the first of equals
 
 
-def _ascended(Y: np.ndarray, A: np.ndarray, search: Search, steps: Steps) -> View:
+def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps) -> Projection:
     """Follow the slope over orthonormal views, by steps of Barzilai and Borwein (1988) that never go down."""
     value, slope = _slope(search.index, A, Y)
     trace, length, converged = [value], _WIDE / max(float(np.linalg.norm(slope)), 1e-300), False
@@ -208,10 +218,12 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: Search, steps: Steps) -> Vie
             converged = True
             break
         length = float(np.sum(moved**2)) / turned if turned > 0 else 2 * length
-    return View(A, value, np.array(trace), converged)
+    return Projection.of(A, value, np.array(trace), converged)
 
 
-def _shrinking(Y: np.ndarray, views: np.ndarray, search: Search, rng: np.random.Generator, steps: Steps) -> View:
+def _shrinking(
+    Y: np.ndarray, views: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps
+) -> Projection:
     """Try views around each, at an angle that shrinks whenever none is better; from time to time drop the worse half.
 
     For indices whose slope jumps; some tries follow it nevertheless, which helps where there are many columns.
@@ -238,7 +250,7 @@ def _shrinking(Y: np.ndarray, views: np.ndarray, search: Search, rng: np.random.
             converged = True
             break
     winner = int(np.argmax(values))
-    return View(views[winner].reshape(k, -1), float(values[winner]), traces[winner], converged)
+    return Projection.of(views[winner].reshape(k, -1), float(values[winner]), traces[winner], converged)
 
 
 def _first_angle(starts: int, d: int) -> float:
@@ -255,13 +267,13 @@ def _around(Y: np.ndarray, views: np.ndarray, index: Index, angles: np.ndarray, 
     ways = _tangent(ways, views[:, None])
     lengths = np.linalg.norm(ways, axis=(2, 3), keepdims=True)
     ways /= np.where(lengths > 0, lengths, 1.0)
-    shares = np.ones(_TRIES)
-    shares[: _TRIES // 4] = 0.5 ** np.arange(_TRIES // 4)
-    turned = views[:, None] + np.tan(angles)[:, None, None, None] * shares[None, :, None, None] * ways
+    fractions = np.ones(_TRIES)
+    fractions[: _TRIES // 4] = 0.5 ** np.arange(_TRIES // 4)
+    turned = views[:, None] + np.tan(angles)[:, None, None, None] * fractions[None, :, None, None] * ways
     return _orthonormal(turned.reshape(-1, k, d)).reshape(S, _TRIES, k, d)
 
 
-def _with_ordered_axes(Y: np.ndarray, view: View, search: Search, rng: np.random.Generator) -> View:
+def _with_ordered_axes(Y: np.ndarray, view: Projection, search: PursuitSearch, rng: np.random.Generator) -> Projection:
     """Order the axes by what each shows; where turning them within the view is free, take the best one first."""
     single, P = replace(search.index, k=1), view.A @ Y
     if search.index.k == 1:
@@ -272,7 +284,7 @@ def _with_ordered_axes(Y: np.ndarray, view: View, search: Search, rng: np.random
     basis = np.eye(search.index.k)
     for _ in range(search.index.k):
         inside = replace(search, index=single, starts=_INSIDE, columns=np.zeros((0, len(basis))))
-        R.append(_best_view(basis @ P, inside, rng, in_silence).A[0] @ basis)
+        R.append(_best_view(basis @ P, inside, rng, without_progress).A[0] @ basis)
         basis = np.linalg.svd(np.array(R))[2][len(R) :]
     return replace(view, A=_orthonormal(np.array(R)[None])[0] @ view.A)
 
@@ -317,7 +329,7 @@ def unit_rows(M: np.ndarray) -> np.ndarray:
 # --- what was found is removed, and noise is searched -----------------------------------------------------------------
 
 
-def without_structure(Y: np.ndarray, A: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def gaussianized(Y: np.ndarray, A: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return rows that are normal in the view A and unchanged at right angles to it, (d, n).
 
     On one axis, values become normal scores. On more, so do those along axes turned within the view, again and again:
@@ -342,7 +354,7 @@ def _normal_scores(P: np.ndarray) -> np.ndarray:
     return scores / scores.std(axis=1, ddof=1, keepdims=True)
 
 
-def noise_indices(n: int, d: int, search: Search, count: int, rng: np.random.Generator, run: Run) -> np.ndarray:
+def noise_indices(n: int, d: int, search: PursuitSearch, count: int, rng: np.random.Generator, run: Run) -> np.ndarray:
     """Return what the same search finds in ``count`` tables of n Gaussian rows of d columns, (count,)."""
 
     def simulate(seed: int) -> float:

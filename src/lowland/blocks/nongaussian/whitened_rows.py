@@ -1,4 +1,4 @@
-"""White rows: principal axes at unit variance; held in memory where there is room, else whitened at each pass."""
+"""Whitened rows: principal axes at unit variance; held in memory where there is room, else whitened at each pass."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy, xp_of
+from lowland.arrays.precision import rounding_of
 from lowland.blocks.nongaussian.contrasts import Contrast, ContrastOf, Whiten, block_rows
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed
 from lowland.blocks.spectra.principal_axes import Axes, principal_axes
@@ -16,39 +17,35 @@ from lowland.data.rows import ArrayRows, DaskRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
-_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
 _LARGE = 2**20  # white numbers from which on the search begins in float32
 _SLAB = 2**17  # numbers in a slab of white rows: enough to be worth a thread's while, few enough for many threads
 
 
 @dataclass(frozen=True)
-class White:
+class WhiteRows:
     """White rows: held as such, or whitened anew whenever they are read."""
 
     rows: Rows
     run: Run
     whiten: Whiten | None = None
-    rough: White | None = None  # the same in float32, where there are so many that it pays
+    single: WhiteRows | None = None  # the same in float32, where there are so many that it pays
 
     def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the host."""
         sums = self.run.fold(self.rows, ContrastOf(contrast, W, self.whiten), name="summing contrasts")
         cross, slopes = to_numpy(sums.cross) / sums.n, to_numpy(sums.slopes) / sums.n
         if not (np.isfinite(cross).all() and np.isfinite(slopes).all()):
-            raise DataError(
-                f"The contrast {contrast!r} is not finite on these rows: NaN or infinity came out of it. "
-                "Choose fun='logcosh', which is bounded, or rescale rows that are passed with whiten=False."
-            )
+            raise DataError(f"The contrast {contrast!r} is not finite on these rows: NaN or infinity came out of it.")
         return cross, slopes
 
 
 @dataclass(frozen=True)
-class Whitened:
-    """White rows z = K(x − mean), unit variance with divisor n, and the way back x = mean + back z."""
+class WhitenedRows:
+    """White rows z = K(x − mean), of unit variance with divisor n; x = mean + inverse z on their span."""
 
-    white: White
+    white: WhiteRows
     K: np.ndarray  # (k, d) float64 on the host, as all of these but the mean
-    back: np.ndarray  # (d, k)
+    inverse: np.ndarray  # (d, k)
     mean: Array  # (d,) float64, beside the rows
     n: int
     choice: ComponentChoice  # how many components, and why
@@ -64,7 +61,7 @@ class Whitened:
         """An array like those that users should get."""
         return self.mean
 
-    def standardised(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    def standardized(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return B and a shift for which Bz + shift are the projections Wz at mean 0 and variance 1."""
         if self.covariance is None:
             return W, None
@@ -73,7 +70,7 @@ class Whitened:
         return B, -B @ to_numpy(self.mean)
 
 
-def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
+def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> WhitenedRows:
     """Return the rows along their k principal axes at unit variance; None: all directions that vary.
 
     Squares cost small eigenvalues their digits, all of them where columns are in very different units. ``exact`` then
@@ -83,26 +80,28 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> Whitened:
     axes = principal_axes(rows, run, Fixed(k), solver="auto")
     values, rank = _spectrum(axes, rows)
     most = min(rows.d, axes.columns.rows - 1)
-    if exact and rank and _digits_lost(values[:rank], rank < min(most, len(values)), rows) and _room(rows, run):
+    if exact and rank and _digits_lost(values[:rank], rank < min(most, len(values)), rows) and _factor_fits(rows, run):
         axes = principal_axes(rows, run, Fixed(k), solver="full", scale=k in (None, rows.d))
         values, rank = _spectrum(axes, rows)
     if rank == 0:
         raise DataError("All columns are constant: there is nothing to unmix. Check the data.")
     if k is not None and rank < k:
-        raise ParameterError(f"n_components={k}: {_limited(rank, most, rows)}. Choose at most {rank}.")
-    reason = "asked for" if k else "all directions that vary" if rank == rows.d else _limited(rank, most, rows)
+        raise ParameterError(f"{k} components were asked for: {_why_fewer(rank, most, rows)}. Choose at most {rank}.")
+    reason = "asked for" if k else "all directions that vary" if rank == rows.d else _why_fewer(rank, most, rows)
     n, mean, scale = axes.columns.rows, axes.columns.mean, axes.columns.scale
     scales = np.ones(rows.d) if scale is None else to_numpy(scale)
     roots = np.sqrt(values[:rank] * ((n - 1) / n))
     U = to_numpy(axes.pairs.vectors)[:, :rank]
-    K, back = U.T / roots[:, None] / scales[None, :], scales[:, None] * U * roots[None, :]
-    return Whitened(_held(rows, run, Whiten(K, mean), n), K, back, mean, n, ComponentChoice(rank, str(k), reason))
+    K, inverse = U.T / roots[:, None] / scales[None, :], scales[:, None] * U * roots[None, :]
+    return WhitenedRows(
+        _whitened_once(rows, run, Whiten(K, mean), n), K, inverse, mean, n, ComponentChoice(rank, str(k), reason)
+    )
 
 
 def _spectrum(axes: Axes, rows: Rows) -> tuple[np.ndarray, int]:
     """The eigenvalues that were asked for (a factor gives them all), and how many of them are more than rounding."""
     values = to_numpy(axes.pairs.values)[: axes.choice.n_components]
-    least = _NULL * float(np.finfo(rows.dtype).eps) * values[0]
+    least = rounding_of(rows.dtype) * values[0]
     return values, int(np.sum(values > least)) if values[0] > 0 else 0
 
 
@@ -111,11 +110,11 @@ def _digits_lost(values: np.ndarray, dropped: bool, rows: Rows) -> bool:
     return dropped or float(values[-1]) < math.sqrt(np.finfo(rows.dtype).eps) / 10 * float(values[0])
 
 
-def _room(rows: Rows, run: Run) -> bool:
+def _factor_fits(rows: Rows, run: Run) -> bool:
     return 3 * 8 * rows.d**2 < run.budget
 
 
-def _limited(rank: int, most: int, rows: Rows) -> str:
+def _why_fewer(rank: int, most: int, rows: Rows) -> str:
     if rank == most < rows.d:
         return f"{most + 1} rows vary in {most} directions at most"
     directions = "one direction" if rank == 1 else f"{rank} directions"
@@ -125,14 +124,13 @@ def _limited(rank: int, most: int, rows: Rows) -> str:
     )
 
 
-def already_white(rows: Rows, run: Run) -> Whitened:
+def already_white(rows: Rows, run: Run) -> WhitenedRows:
     """Take the rows as they are; one pass all the same, to find NaN and how white they are."""
-    run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
     moments = run.fold(rows, Moments.of, name="summing moments")
     d, n = rows.d, moments.rows
     covariance = to_numpy(moments.covariance) * ((n - 1) / n)
-    return Whitened(
-        White(_sliced(rows), run),
+    return WhitenedRows(
+        WhiteRows(_sliced(rows), run),
         np.eye(d),
         np.eye(d),
         moments.mean,
@@ -142,16 +140,16 @@ def already_white(rows: Rows, run: Run) -> Whitened:
     )
 
 
-def _held(rows: Rows, run: Run, whiten: Whiten, n: int) -> White:
+def _whitened_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
     """White rows in memory, where the budget has room for them; otherwise they are whitened whenever they are read."""
     k = whiten.K.shape[0]
     large = n * k >= _LARGE and rows.dtype == np.float64
     if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
-        return White(rows, run, whiten, White(rows, run, replace(whiten, single=True)) if large else None)
+        return WhiteRows(rows, run, whiten, WhiteRows(rows, run, replace(whiten, single=True)) if large else None)
     Z = run.gather(whiten, _sliced(rows), k, name="whitening rows")
     xp = xp_of(Z)
-    rough = White(_sliced(ArrayRows(xp.astype(Z, xp.float32))), run) if large else None
-    return White(_sliced(ArrayRows(Z, source=rows.source)), run, rough=rough)
+    single = WhiteRows(_sliced(ArrayRows(xp.astype(Z, xp.float32))), run) if large else None
+    return WhiteRows(_sliced(ArrayRows(Z, source=rows.source)), run, single=single)
 
 
 def _sliced(rows: Rows) -> Rows:

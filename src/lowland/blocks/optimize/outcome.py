@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lowland.arrays.records import record
 
+
+@record
 @dataclass(frozen=True)
 class Outcome:
     """Which solver was used and why; for an iterative one, how it went and why it stopped."""

@@ -14,7 +14,7 @@ from scipy.special import chdtrc, fdtrc
 
 from lowland.arrays.linalg import column_squares
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.precision import as_double, rounding_in, rounding_of
 from lowland.blocks.statistics.class_moments import membership
 from lowland.blocks.statistics.moments import ColumnMoments, Moments, shift_of
 from lowland.errors import DataError
@@ -78,7 +78,7 @@ class TargetColumns:
         sums, squares, products = _beside(X, shift, z)  # z adds up to zero, so the shift leaves nothing in the products
         offset = sums / max(n, 1)
         mean = offset if shift is None else as_double(shift) + offset
-        rounding = (8 * eps_of(X)) ** 2
+        rounding = rounding_in(X) ** 2
         return cls(n, mean, squares - n * offset**2, y_mean, float(z @ z), products, rounding)
 
     def __add__(self, other: Self) -> Self:
@@ -150,7 +150,7 @@ class ColumnsByClass:
         if bool(xp.any(within < _DIGITS * squares)):  # classes far apart beside their spread
             within = self._about(seen, X, y, shift)
         mean = seen if shift is None else (seen + as_double(shift)[None, :]) * like(n > 0, seen)[:, None]
-        return ClassColumns(n, mean, within, (8 * eps_of(X)) ** 2)
+        return ClassColumns(n, mean, within, rounding_in(X) ** 2)
 
     def _about(self, seen: Array, X: Array, y: np.ndarray, shift: Array | None) -> Array:
         """The squares about the class means, from a second look at the slab."""
@@ -163,7 +163,7 @@ class ColumnsByClass:
 
     def _of_sparse(self, X: Any, y: np.ndarray, n: np.ndarray) -> ClassColumns:
         """Squared distances of the stored values from their class's mean, and of the zeros, each as it is."""
-        wide, rounding = X.astype(np.float64), (8 * float(np.finfo(np.float64).eps)) ** 2
+        wide, rounding = X.astype(np.float64), rounding_of(np.float64) ** 2
         mean = sums_by_class(wide, y, self.classes) / np.maximum(n, 1)[:, None]
         filled = wide.copy()
         filled.data = np.ones_like(filled.data)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.precision import rounding_of
 from lowland.blocks.selection.filters import check_squares
 from lowland.blocks.selection.lasso import LassoProblem, LogLoss, Solution, SquaresOfMoments, SquaresOfRows, log_loss
 from lowland.blocks.statistics.fold_moments import Layout, PartMoments
@@ -90,7 +91,7 @@ class RowsSample(LassoData):
             deviations = np.sqrt((Z**2).mean(axis=0))
         if not np.isfinite(deviations).all():
             raise DataError("The columns are too large for float64: their squares overflow. Rescale the columns.")
-        rounding = 8 * np.finfo(X.dtype).eps
+        rounding = rounding_of(X.dtype)
         check_squares(len(X), mean, len(X) * deviations**2, rounding**2, double=True)
         deviations[deviations <= rounding * np.abs(mean)] = 0.0
         scale = deviations if standardize else np.sign(deviations)

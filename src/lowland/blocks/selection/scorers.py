@@ -21,7 +21,7 @@ from lowland.blocks.selection.subset_search import SubsetScores
 from lowland.blocks.statistics.fold_moments import Folds
 from lowland.blocks.statistics.labels import classes_of
 from lowland.blocks.statistics.rescaling import power_of_two
-from lowland.blocks.statistics.targets import Target, seems_classes, tell_of_many_classes
+from lowland.blocks.statistics.targets import Target, seems_classes, warn_of_many_classes
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
@@ -53,7 +53,7 @@ def model_of(name: Any, y: np.ndarray | None) -> Any:
         raise DataError("The target y is None: pass y, or an estimator that does without.")
     classes = name not in ("linear", "discriminant", "logistic") and seems_classes(y)
     if classes:
-        tell_of_many_classes(y)
+        warn_of_many_classes(y)
     name = name or ("discriminant" if classes else "linear")
     from sklearn import discriminant_analysis, linear_model, neighbors, tree
 

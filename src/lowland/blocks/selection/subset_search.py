@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from lowland.arrays.records import record
 from lowland.blocks.selection.closed_form_scores import Wilks
 from lowland.blocks.selection.refit_scores import Refitted
 from lowland.errors import DataError, ParameterError
@@ -57,6 +58,7 @@ class Move(NamedTuple):
     features: tuple[int, ...]  # in order
 
 
+@record
 @dataclass(frozen=True)
 class Step:
     """A move as it stands in a path: numbered from 1, with the name of the column."""

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowland.arrays.random import generator
+from lowland.arrays.records import record
 from lowland.errors import DataError, ParameterError
 
 VARIANCE, GRAM, ANY = "variance", "gram", "any"
@@ -39,11 +40,12 @@ class Spectrum:
         return len(self.values) >= self.length
 
     @property
-    def shares(self) -> np.ndarray:
-        """Each value's share of the total."""
+    def fractions(self) -> np.ndarray:
+        """Each value's fraction of the total."""
         return self.values / self.total if self.total > 0 else np.zeros_like(self.values)
 
 
+@record
 @dataclass(frozen=True)
 class ComponentChoice:
     """How many components were kept, by which rule, and why."""
@@ -75,22 +77,23 @@ class Rule:
         return ComponentChoice(max(1, min(count, spectrum.length)), repr(self), reason, evidence)
 
 
+@record
 @dataclass(frozen=True)
 class Cumulative(Rule):
-    """Keep the fewest components whose shares of the variance add up to more than ``share``."""
+    """Keep the fewest components whose fractions of the variance add up to more than ``fraction``."""
 
-    share: float
+    fraction: float
 
     accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM})
 
     def __post_init__(self) -> None:
-        _between(self, "share", self.share)
+        _between(self, "fraction", self.fraction)
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return the first count whose cumulative share exceeds the wanted one."""
-        cumulative = np.cumsum(spectrum.shares)
-        # as scikit-learn: strictly more than the share, so that a share met to rounding takes one more
-        count = int(np.searchsorted(cumulative, self.share, side="right")) + 1
+        """Return the first count whose cumulative fraction exceeds the wanted one."""
+        cumulative = np.cumsum(spectrum.fractions)
+        # as scikit-learn: strictly more than the fraction, so that a fraction met to rounding takes one more
+        count = int(np.searchsorted(cumulative, self.fraction, side="right")) + 1
         if count > len(cumulative) and not spectrum.whole:
             return None
         count = min(count, len(cumulative))
@@ -102,24 +105,26 @@ class Cumulative(Rule):
         )
 
 
+@record
 @dataclass(frozen=True)
 class EachAtLeast(Rule):
-    """Keep the components that each explain at least ``share`` of the variance."""
+    """Keep the components that each explain at least ``fraction`` of the variance."""
 
-    share: float
+    fraction: float
 
     accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM})
 
     def __post_init__(self) -> None:
-        _between(self, "share", self.share)
+        _between(self, "fraction", self.fraction)
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return how many shares reach the wanted one."""
+        """Return how many fractions reach the wanted one."""
         return _count_above(
-            self, spectrum, spectrum.shares, self.share, f"with at least {self.share:.1%} of the variance each"
+            self, spectrum, spectrum.fractions, self.fraction, f"with at least {self.fraction:.1%} of the variance each"
         )
 
 
+@record
 @dataclass(frozen=True)
 class EigenvalueAbove(Rule):
     """Keep the components whose eigenvalue exceeds ``tau``."""
@@ -137,6 +142,7 @@ class EigenvalueAbove(Rule):
         )
 
 
+@record
 @dataclass(frozen=True)
 class Kaiser(Rule):
     """Keep the components whose eigenvalue exceeds the average one (Kaiser 1960: above 1 for standardised columns)."""
@@ -151,6 +157,7 @@ class Kaiser(Rule):
         )
 
 
+@record
 @dataclass(frozen=True)
 class ParallelAnalysis(Rule):
     """Keep the components that exceed what columns without correlation would give (Horn 1965).
@@ -205,6 +212,7 @@ def _noise_spectrum(n: float, deviations: np.ndarray, rng: np.random.Generator) 
     return np.linalg.svd(L, compute_uv=False) ** 2 / m
 
 
+@record
 @dataclass(frozen=True)
 class Knee(Rule):
     """Keep the components before the bend of the scree plot: the point farthest from the line between its ends.
@@ -236,7 +244,7 @@ class Minka(Rule):
         """Return the dimension with the largest Laplace evidence."""
         if spectrum.n < spectrum.d:
             raise DataError(
-                f"n_components='mle' is only supported if n_samples >= n_features; there are {spectrum.n:g} rows and "
+                f"'mle' is only supported if n_samples >= n_features; there are {spectrum.n:g} rows and "
                 f"{spectrum.d} columns. Choose a number or another rule."
             )
         if not spectrum.whole:
@@ -270,6 +278,7 @@ def _laplace_evidence(values: np.ndarray, k: int, n: float) -> float:
     return log_p_u + log_p_l + log_p_v + (m + k) / 2 * math.log(2 * math.pi) - log_det / 2 - k / 2 * math.log(n)
 
 
+@record
 @dataclass(frozen=True)
 class Downstream(Rule):
     """Keep the fewest components with which ``estimator`` predicts y nearly as well as it can.
@@ -351,7 +360,7 @@ RULES: dict[str, type[Rule]] = {
 
 
 def as_rule(n_components: Any) -> Rule:
-    """Return the rule behind an ``n_components``: a number, a share, "mle", None, or a rule."""
+    """Return the rule behind an ``n_components``: a number, a fraction, "mle", None, or a rule."""
     match n_components:
         case Rule():
             return n_components
@@ -366,7 +375,7 @@ def as_rule(n_components: Any) -> Rule:
         case numbers.Real() if 0 < float(n_components) < 1:
             return Cumulative(float(n_components))
     raise ParameterError(
-        f"n_components={n_components!r}: give a whole number, a share between 0 and 1, 'mle', None, "
+        f"{n_components!r} components: give a whole number, a fraction between 0 and 1, 'mle', None, "
         "or a rule such as Kaiser()."
     )
 
@@ -389,5 +398,5 @@ def _components(count: int) -> str:
 def _between(rule: Any, name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
         raise ParameterError(
-            f"{type(rule).__name__}({name}={value!r}): give a share between 0 and 1, ends not included."
+            f"{type(rule).__name__}({name}={value!r}): give a fraction between 0 and 1, ends not included."
         )

@@ -1,16 +1,18 @@
-"""Fisher's discriminants: directions along which class means lie far apart, measured by the spread within classes."""
+"""Fisher's discriminants: directions along which class means lie far apart, measured by the variance within classes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from lowland.arrays.linalg import eigh, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.precision import ROUNDINGS, as_double, rounding_in
 from lowland.arrays.scratch import less_rows_of
 from lowland.blocks.spectra.leading import fix_signs
+from lowland.blocks.statistics.labels import shown
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class WithinAxes:
     """Directions A with A' S_W A = I: all in which the rows vary within their classes."""
 
     A: Array  # (d, r)
-    back: Array  # (d, r) S_W A
+    patterns: Array  # (d, r) S_W A: how the columns move along each
     constant: np.ndarray  # (d,) columns that do not vary within any class
 
     @property
@@ -35,6 +37,37 @@ class DiscriminantAxes:
     patterns: Array  # (d, m) S_W times the directions: how the columns move along each
     ratios: Array  # (m,)
     total: float  # of the ratios of all directions
+
+
+def discriminant_axes_of_scatter(within: Array, between: Array, k: int | None = None) -> DiscriminantAxes:
+    """Return the discriminants of two scatter matrices: S_B a = λ S_W a with a' S_W a = 1, largest λ first.
+
+    Parameters
+    ----------
+    within
+        S_W, (d, d): the scatter or covariance within the classes. Directions in which it does not vary are left out.
+    between
+        S_B, (d, d): that of the class means, with the same divisor.
+    k
+        How many directions; None keeps all.
+
+    Returns
+    -------
+    DiscriminantAxes
+        ``directions`` (d, k) a, ``patterns`` (d, k) S_W a, ``ratios`` (k,) λ, and ``total``, the sum of all λ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> within, between = np.diag([1.0, 4.0]), np.diag([2.0, 1.0])
+    >>> found = discriminant_axes_of_scatter(within, between, 1)
+    >>> found.directions[:, 0], found.ratios.round(12), round(found.total, 12)
+    (array([1., 0.]), array([2.]), 2.25)
+    """
+    S_W, S_B = (as_double(S) for S in (within, between))
+    axes = within_axes(S_W, xp_of(S_W).zeros_like(S_W[:1, :]), 0.0, rounding_in(within))
+    found = directions_of_ratio(S_W + S_B, axes)
+    return replace(found, directions=found.directions[:, :k], patterns=found.patterns[:, :k], ratios=found.ratios[:k])
 
 
 def within_axes(S: Array, means: Array, rounding: float, tol: float) -> WithinAxes:
@@ -57,7 +90,7 @@ def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> Wi
     xp = xp_of(X)
     n = X.shape[0]
     C = less_rows_of(as_double(X), means, y) / n**0.5  # (n, d)
-    constant, deviations = _deviations(xp.sum(C * C, axis=0), means, (8 * eps_of(X)) ** 2)
+    constant, deviations = _deviations(xp.sum(C * C, axis=0), means, rounding_in(X) ** 2)
     C = C / deviations[None, :]
     values, U = eigh(C @ C.T)
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
@@ -84,7 +117,7 @@ def _times(V: Array, deviations: Array) -> Array:
 
 
 def directions_of_means(means: Array, priors: Array, axes: WithinAxes, tol: float) -> DiscriminantAxes:
-    """Principal axes of the class means, weighted by ``priors``, after the spread within classes was made round."""
+    """Principal axes of the class means, weighted by ``priors``, after the classes were whitened."""
     xp = xp_of(means)
     centred = means - (priors @ means)[None, :]
     _, s, Vt = svd(xp.sqrt(priors)[:, None] * centred @ axes.A)
@@ -106,4 +139,44 @@ def _turned(axes: WithinAxes, V: Array, ratios: Array, total: float) -> Discrimi
     directions = axes.A @ V
     signed = fix_signs(directions)
     flips = xp.sign(xp.sum(signed * directions, axis=0))
-    return DiscriminantAxes(signed, (axes.back @ V) * flips[None, :], ratios, total)
+    return DiscriminantAxes(signed, (axes.patterns @ V) * flips[None, :], ratios, total)
+
+
+def class_scores(means: Array, priors: Array, A: Array, center: Array | None = None) -> tuple[Array, Array]:
+    """Return the coefficients (C, d) and intercepts (C,) of the scores log π_c + μ_c'S⁻¹x - μ_c'S⁻¹μ_c/2, S⁻¹ = AA'.
+
+    The score is largest for the class whose mean is nearest by S⁻¹, less twice the log of its prior π_c. With a
+    ``center`` the means are seen from there, which the intercepts make up for.
+    """
+    xp = xp_of(means)
+    seen = means if center is None else means - center[None, :]
+    coef = (seen @ A) @ A.T
+    own = xp.sum(seen * coef, axis=1) / 2
+    return coef, xp.log(priors) - (own if center is None else own + coef @ center)
+
+
+def why_singular(
+    axes: WithinAxes, means: Array, center: Array, n: int, rounding: float, names: Any = None
+) -> str | None:
+    """Say why the scatter within the classes of n rows is singular, and which column is the cause; None if it is not.
+
+    A column that is constant within every class but differs between them separates the classes by itself.
+    """
+    d, C = means.shape[1], means.shape[0]
+    if axes.rank == d:
+        return None
+    why = (
+        f"{n} rows in {C} classes span at most {n - C} directions"
+        if n - C < d
+        else "columns are constant within the classes, or collinear"
+    )
+    text = f"The scatter within classes is singular: rank {axes.rank} of {d}, since {why}."
+    centered = np.abs(to_numpy(means - center[None, :])).max(axis=0)
+    perfect = np.flatnonzero(axes.constant & (centered > ROUNDINGS * rounding * np.abs(to_numpy(means)).max(0)))
+    if len(perfect):
+        names = np.arange(d) if names is None else names
+        text += (
+            f" Column {shown(names[perfect[0]])} does not vary within any class but differs between them: it "
+            "alone tells classes apart, and is left out."
+        )
+    return text

@@ -1,4 +1,4 @@
-"""One spectral solver: leading eigenpairs of a symmetric matrix or operator, signs fixed, residuals told.
+"""One spectral solver: leading eigenpairs of a symmetric matrix or operator, signs fixed, residuals reported.
 
 Which algorithm, which sign, and what a non-positive eigenvalue means are decided here and nowhere else.
 """
@@ -20,7 +20,7 @@ from lowland.run.run import Run
 Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
 
 _DENSE_UP_TO = 1200  # up to this size LAPACK beats every iteration
-_FEW = 0.2  # a share of eigenpairs above which all of them cost no more
+_FEW = 0.2  # a fraction of eigenpairs above which all of them cost no more
 _QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
 MOST_POWER_STEPS = 1000
 ROUNDING = 2e-14  # what is smaller than this, beside the first eigenvalue, is rounding of float64 products
@@ -79,7 +79,7 @@ def leading_eigenpairs(
     """Return the k largest eigenvalues of a symmetric A with their vectors.
 
     ``A`` is an array or an operator with ``shape`` and ``@``. If it is positive semi-definite, small negative values
-    are rounding and become zero; if not ``definite``, they are told as they are.
+    are rounding and become zero; if not ``definite``, they are returned as they are.
     ``like_array`` tells an operator's array library, ``rounding`` the relative error of its products: a residual within
     that of the first eigenvalue cannot be improved upon.
     """
@@ -295,7 +295,7 @@ def _arpack(
         values, vectors, converged = error.eigenvalues, error.eigenvectors, False
         if len(values) < k:
             raise ParameterError(
-                f"ARPACK found {len(values)} of {k} eigenpairs. Raise tol, or choose another svd_solver."
+                f"ARPACK found {len(values)} of {k} eigenpairs. Raise the tolerance, or choose another solver."
             ) from error
     except ArpackError:  # a matrix of zeros, which Lanczos cannot start on
         return _krylov(A, k, _start(A, k, 2, rng, like_array), run, tol, max_iter, ROUNDING)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, on_accelerator, xp_of
 from lowland.arrays.precision import as_double
-from lowland.blocks.statistics.moments import Total, counting
+from lowland.blocks.statistics.moments import Total, without_zero_weights
 from lowland.data.rows import Rows
 from lowland.run.run import Run
 
@@ -51,7 +51,7 @@ class _GramProduct:
     mean: Array | None
 
     def __call__(self, X: Array, weights: np.ndarray | None) -> Total:
-        X, weights = counting(X, weights)
+        X, weights = without_zero_weights(X, weights)
         V = like(self.V, X)
         projected = centered_product(X, self.mean, V)  # (m, k)
         if weights is not None:
@@ -197,9 +197,9 @@ def centered_gram_of_rows(X: Any, mean: Array, w: np.ndarray, run: Run, *, doubl
     else:
         K = _gram_by_columns(X, mean, run, double)
     xp = xp_of(K)
-    share = like(w / w.sum(), K)
-    of_mean = K @ share  # (n,) products of every row with what is left of the mean
-    K = K - of_mean[:, None] - of_mean[None, :] + share @ of_mean
+    weights = like(w / w.sum(), K)
+    of_mean = K @ weights  # (n,) products of every row with what is left of the mean
+    K = K - of_mean[:, None] - of_mean[None, :] + weights @ of_mean
     root = xp.sqrt(like(w, K))
     return K * (root[:, None] * root[None, :])
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from lowland.arrays.linalg import orthonormal, svd
 from lowland.arrays.namespace import Array, to_numpy, xp_of
-from lowland.arrays.precision import as_double
+from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.blocks.spectra.leading import (
@@ -33,18 +33,18 @@ from lowland.blocks.spectra.operators import (
     centered_transposed_by_columns,
     divided_columns,
 )
-from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, counting
+from lowland.blocks.statistics.moments import ColumnMoments, Moments, Triangle, without_zero_weights
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
+from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
 _SMALL = 500  # rows and columns up to which a full decomposition costs nothing worth saving
 _WIDE = 2000  # a smaller side above this makes few components worth an iteration
 _FAR = 1e3  # a mean this many times the scatter costs an eigenproblem of their sum too many digits
-_NULL = 8  # roundings: the share of the first eigenvalue below which another is nothing but rounding
-_FAINT = 1e-4  # a float32 product leaves eigenvalues below this share of the first too few digits
-_SURELY = 1e-8  # a remainder below this share of the total has lost too many digits to the subtraction
+_FAINT = 1e-4  # a float32 product leaves eigenvalues below this fraction of the first too few digits
+_SURELY = 1e-8  # a remainder below this fraction of the total has lost too many digits to the subtraction
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class AxesRequest:
     dtype: Any = np.float64  # that of the rows, which their products keep
 
     @property
-    def eps(self) -> float:
-        """The rounding of the rows."""
-        return float(np.finfo(self.dtype).eps)
+    def rounding(self) -> float:
+        """The fraction of the first eigenvalue below which another is nothing but rounding."""
+        return rounding_of(self.dtype)
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ class Axes:
     columns: ColumnSummary
     pairs: Eigenpairs  # at least the kept ones
     choice: ComponentChoice
-    solver: Outcome
+    outcome: Outcome
     spectrum: Spectrum
-    left: float  # the variance of the components that were not kept
+    discarded: float  # the variance of the components that were not kept
 
 
 def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> Outcome:
@@ -171,7 +171,7 @@ def principal_axes(
     if chosen.name == "covariance_eigh" and _rows_are_fewer(rows):
         return _by_rows(rows, run, wanted)
     if chosen.name == "covariance_eigh":
-        run.require(_bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance", "Choose svd_solver='randomized'")
+        run.require(_bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance", "Choose the randomized solver")
     elif chosen.name == "randomized" or _bytes_to_form(rows.d) > run.budget:
         return _matrix_free(rows, run, wanted)
     moments = run.fold(rows, Moments.of, weights, name="summing moments")
@@ -181,6 +181,46 @@ def principal_axes(
     return axes_of_moments(moments, run, wanted)
 
 
+def principal_axes_of_covariance(
+    S: Array,
+    k: int | None = None,
+    *,
+    solver: str = "auto",
+    options: SolverOptions | None = None,
+    run: Run | None = None,
+) -> Eigenpairs:
+    """Return the principal axes of a covariance or correlation matrix: S u = λ u, largest λ first.
+
+    Parameters
+    ----------
+    S
+        A symmetric, positive semi-definite matrix, (d, d).
+    k
+        How many axes; None keeps all.
+    solver
+        "auto" (LAPACK, or an iteration where it is sure to be faster), "covariance_eigh", "power", "arpack" or
+        "randomized".
+    options
+        Tolerance, power steps and random numbers of an iterative solver.
+    run
+        Shows progress and can be cancelled.
+
+    Returns
+    -------
+    Eigenpairs
+        ``values`` (k,) the variances λ, ``vectors`` (d, k) the axes u, each with its largest entry positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> axes = principal_axes_of_covariance(np.array([[2.0, 1.0], [1.0, 2.0]]), 1)
+    >>> axes.values.round(12), axes.vectors[:, 0].round(4)
+    (array([3.]), array([0.7071, 0.7071]))
+    """
+    wanted = AxesRequest(Fixed(k), Outcome(solver), options=options or SolverOptions())
+    return _eigenpairs(S, S.shape[0] if k is None else k, LocalRun() if run is None else run, wanted)
+
+
 def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
     """Return the axes of a table of which only the moments are at hand."""
     columns = ColumnSummary(moments.n, moments.rows, moments.mean, moments.variances)
@@ -188,18 +228,24 @@ def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
     if wanted.scale:
         columns = columns.scaled()
         S = S / (columns.scale[:, None] * columns.scale[None, :])  # type: ignore[index]
-    return _decided(columns, wanted, lambda k: _eigenpairs(S, k, run, wanted), lambda: all_eigenvalues(S))
+    solver, options = wanted.solver.name, wanted.options
+    return _decided(
+        columns,
+        wanted,
+        lambda k: principal_axes_of_covariance(S, k, solver=solver, options=options, run=run),
+        lambda: all_eigenvalues(S),
+    )
 
 
 def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Singular values of the triangular factor: exact to the last digit of the smallest component."""
     if rows.is_sparse:
         raise ParameterError(
-            "PCA with svd_solver='full' would make the sparse rows dense. "
-            "Choose 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
+            "The full decomposition would make the sparse rows dense. "
+            "Choose the solver 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
         )
     height = rows.d if rows.n is None else min(rows.n, rows.d)
-    run.require(3 * 8 * height * rows.d, f"A {height} x {rows.d} factor", "Choose svd_solver='randomized'")
+    run.require(3 * 8 * height * rows.d, f"A {height} x {rows.d} factor", "Choose the randomized solver")
     triangle = run.fold(rows, Triangle.of, wanted.weights, name="factoring rows")
     columns = ColumnSummary(triangle.n, triangle.rows, triangle.mean, triangle.variances)
     R = as_double(triangle.R)
@@ -208,16 +254,16 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
         R = R / columns.scale[None, :]  # type: ignore[index]
     _, s, Vt = svd(R)
     pairs = Eigenpairs(s**2 / (triangle.n - 1), fix_signs(Vt.T), np.zeros(s.shape[0]), "svd")
-    null_below = (_NULL * wanted.eps) ** 2  # squares of singular values keep twice the digits
+    null_below = wanted.rounding**2  # squares of singular values keep twice the digits
     return _decided(columns, wanted, lambda k: pairs, lambda: pairs.values, null_below)
 
 
 def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
     """Fewer rows than columns: CC' is n x n and has the same eigenvalues; the axes are C'U over their lengths."""
     n = int(rows.n or 0)
-    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose svd_solver='randomized'")
+    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose the randomized solver")
     columns = _columns_of(rows, run, wanted)
-    X, weights = counting(rows.to_array(), wanted.weights)
+    X, weights = without_zero_weights(rows.to_array(), wanted.weights)
     n, mean = X.shape[0], columns.mean
     if columns.scale is not None:
         X, mean = divided_columns(X, columns.scale), mean / columns.scale
@@ -277,7 +323,7 @@ def _eigenpairs(
         max_iter=options.power_steps if solver == "subspace" else None,
         oversamples=options.oversamples,
         like_array=like_array,
-        rounding=ROUNDING if like_array is None else max(ROUNDING, _NULL * wanted.eps),
+        rounding=ROUNDING if like_array is None else max(ROUNDING, wanted.rounding),
     )
 
 
@@ -291,17 +337,17 @@ def _decided(
     """Find how many components the rule keeps, and as many pairs.
 
     ``solve(k)`` gives the k leading pairs, or all there are. Without ``all_values``, a rule that needs to see more of
-    the spectrum is shown twice as many pairs until it can tell.
+    the spectrum is shown twice as many pairs until it can decide.
     """
     rule, variances = wanted.rule, to_numpy(columns.variances)
     most, d = columns.most, len(variances)
     if isinstance(rule, Fixed) and rule.count is not None and rule.count > most:
         raise ParameterError(
-            f"n_components={rule.count} must be between 1 and min(n_samples, n_features)={most}: "
+            f"The number of components, {rule.count}, must be between 1 and min(n_samples, n_features)={most}: "
             f"the data has {columns.rows} rows and {d} columns. Choose at most {most}."
         )
 
-    null_below = _NULL * wanted.eps if null_below is None else null_below
+    null_below = wanted.rounding if null_below is None else null_below
 
     def spectrum(values: Array, asked: int) -> Spectrum:
         found = np.maximum(to_numpy(values)[:most], 0.0)
@@ -327,12 +373,12 @@ def _decided(
             break
         k = min(most, 2 * k)
     k = choice.n_components
-    left = known.total - float(known.values[:k].sum())
-    if left < _SURELY * known.total and not known.whole and all_values is not None:
+    discarded = known.total - float(known.values[:k].sum())
+    if discarded < _SURELY * known.total and not known.whole and all_values is not None:
         known = spectrum(all_values(), most)
-    left = float(known.values[k:].sum()) if known.whole else max(left, 0.0)
-    told = _with_course(wanted.solver, pairs)
-    return Axes(columns, with_null_space(pairs, k, null_below), choice, told, known, left)
+    discarded = float(known.values[k:].sum()) if known.whole else max(discarded, 0.0)
+    outcome = _outcome_of(wanted.solver, pairs)
+    return Axes(columns, with_null_space(pairs, k, null_below), choice, outcome, known, discarded)
 
 
 def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -> Eigenpairs:
@@ -351,7 +397,7 @@ def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -
     return Eigenpairs(s[:k] ** 2, fix_signs(Vt[:k, :].T), np.zeros(k), "svd")
 
 
-def _with_course(chosen: Outcome, pairs: Eigenpairs) -> Outcome:
+def _outcome_of(chosen: Outcome, pairs: Eigenpairs) -> Outcome:
     return replace(chosen, iterations=pairs.iterations, converged=pairs.converged, trace=pairs.trace)
 
 
@@ -360,7 +406,9 @@ def singular_axes(
 ) -> tuple[Eigenpairs, ColumnMoments | Moments, Outcome]:
     """Return the leading eigenpairs of X'X, not centered: right singular vectors and squared singular values."""
     if k > rows.d:
-        raise ParameterError(f"n_components({k}) must be <= n_features({rows.d}). Choose at most {rows.d}.")
+        raise ParameterError(
+            f"The number of components, {k}, must be <= n_features({rows.d}). Choose at most {rows.d}."
+        )
     if rows.d <= _WIDE and _bytes_to_form(rows.d) <= run.budget:
         moments = run.fold(rows, Moments.of, name="summing moments")
         chosen = Outcome("covariance_eigh", f"the {rows.d} x {rows.d} Gram matrix costs least")
@@ -374,6 +422,6 @@ def singular_axes(
             AxesRequest(Fixed(k), chosen, options=options, dtype=rows.dtype),
         )
         pairs = _eigenpairs(gram, k, run, wanted, moments.mean[None, :], _cheap(rows))
-    rounding = _NULL * float(np.finfo(rows.dtype).eps)
+    rounding = rounding_of(rows.dtype)
     pairs = with_null_space(pairs, k, rounding**2 if pairs.solver == "svd" else rounding)
-    return pairs, moments, _with_course(chosen, pairs)
+    return pairs, moments, _outcome_of(chosen, pairs)

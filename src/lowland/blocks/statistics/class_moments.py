@@ -12,14 +12,16 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.linalg import gram
-from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.namespace import Array, device_of, like, xp_of
+from lowland.arrays.precision import as_double, rounding_in
+from lowland.arrays.records import record
 from lowland.arrays.scratch import less_rows_of, shifted_with_sums
 from lowland.blocks.statistics.moments import Scattered, shift_of
 
 _MEMBERS = 2048  # rows summed at a time
 
 
+@record
 @dataclass(frozen=True)
 class ClassMoments(Scattered):
     """Counts, means and scatter of the classes: (d, d) pooled, or (C, d, d) where the classes are kept apart."""
@@ -32,11 +34,11 @@ class ClassMoments(Scattered):
     def _merged(self, other: Self, scatter: Array) -> Self:
         """The merger, given the sum of the scatters: each class adds (n_a n_b/n) δδ'."""
         n = self.n + other.n
-        share = other.n / np.maximum(n, 1)  # (C,)
+        part = other.n / np.maximum(n, 1)  # (C,)
         delta = other.mean - self.mean  # (C, d)
-        root = delta * like(np.sqrt(self.n * share), delta)[:, None]
+        root = delta * like(np.sqrt(self.n * part), delta)[:, None]
         scatter += gram(root) if scatter.ndim == 2 else root[:, :, None] * root[:, None, :]
-        mean = self.mean + delta * like(share, delta)[:, None]
+        mean = self.mean + delta * like(part, delta)[:, None]
         return type(self)(n, mean, scatter, max(self.rounding, other.rounding))
 
     def is_finite(self) -> bool:
@@ -77,11 +79,11 @@ class ClassMoments(Scattered):
         source[places] = np.arange(len(self.n))
         order = xp.asarray(source, device=device_of(self.mean))
 
-        def spread(a: Array) -> Array:
+        def placed(a: Array) -> Array:
             return xp.take(xp.concat([a, xp.zeros_like(a[:1, ...])], axis=0), order, axis=0)
 
         n = np.append(self.n, 0)[source]
-        return type(self)(n, spread(self.mean), spread(self.scatter) if self.apart else self.scatter, self.rounding)
+        return type(self)(n, placed(self.mean), placed(self.scatter) if self.apart else self.scatter, self.rounding)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class MomentsByClass:
         xp = xp_of(X)
         n = np.bincount(y, minlength=self.classes).astype(np.float64)
         Y, mean, seen = _means(X, y, n)
-        rounding = (8 * eps_of(X)) ** 2
+        rounding = rounding_in(X) ** 2
         if not self.apart and (scatter := _by_difference(Y, seen, n)) is not None:
             return ClassMoments(n, mean, scatter, rounding)
         near = xp.astype(mean, X.dtype)
@@ -153,108 +155,3 @@ def membership(y: np.ndarray, classes: int) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((np.ones(len(y)), y, np.arange(len(y) + 1)), shape=(len(y), classes))
-
-
-@dataclass(frozen=True)
-class FourthPowers:
-    """Sums of |z|⁴ over the rows of each class and, last, over all rows; z is standardised by its class, or by all.
-
-    The part of Ledoit and Wolf's shrinkage (2004) that the moments do not hold.
-    """
-
-    mean: Array  # (C + 1, d), the last of all rows
-    scale: Array  # (C + 1, d)
-
-    def __call__(self, X: Array, y: np.ndarray) -> _Sums:
-        """Return the sums of one slab."""
-        classes = self.mean.shape[0] - 1
-        own = self._of(X, y)
-        total = self._of(X, np.full(len(y), classes))
-        return _Sums(np.append(np.bincount(y, own, classes), total.sum()))
-
-    def _of(self, X: Array, y: np.ndarray) -> np.ndarray:
-        xp = xp_of(X)
-        places = xp.asarray(y, device=device_of(X))
-        scale = xp.take(like(self.scale, X), places, axis=0)
-        Z = as_double((X - xp.take(like(self.mean, X), places, axis=0)) / scale)
-        return to_numpy(xp.sum(Z * Z, axis=1) ** 2)
-
-
-@dataclass(frozen=True)
-class _Sums:
-    value: np.ndarray
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.value + other.value)
-
-    def is_finite(self) -> bool:
-        return bool(np.isfinite(self.value).all())
-
-
-@dataclass(frozen=True)
-class Covariances:
-    """Covariances with divisor n: within the classes, each by its prior, and of all rows; shares of shrinking."""
-
-    within: Array  # (d, d)
-    total: Array  # (d, d)
-    shares: np.ndarray  # (C + 1,), the last for all rows
-
-
-def covariances(
-    moments: ClassMoments, priors: np.ndarray, share: float = 0.0, fourth: np.ndarray | None = None
-) -> Covariances:
-    """Return the covariances, shrunk by ``share``, or by Ledoit and Wolf's where the sums of |z|⁴ are given.
-
-    Where the classes are not kept apart, the priors must be the shares of the rows.
-    """
-    n = moments.count
-    total = (moments.pooled + moments.between) / n
-    if not moments.apart:
-        return Covariances(shrunk(moments.pooled / n, share), shrunk(total, share), np.full(len(priors) + 1, share))
-    parts = [*(as_double(moments.scatter[c, ...]) / max(float(m), 1.0) for c, m in enumerate(moments.n)), total]
-    scales = None if fourth is None else fourth_powers(moments).scale
-    shares = np.full(len(parts), share)
-    for c, S in enumerate(parts):
-        if fourth is None or scales is None:
-            parts[c] = shrunk(S, share)
-            continue
-        both = scales[c, :, None] * scales[c, None, :]
-        shares[c] = ledoit_wolf_share(S / both, float([*moments.n, n][c]), float(fourth[c]))
-        parts[c] = shrunk(S / both, float(shares[c])) * both
-    within = sum(S * float(p) for S, p in zip(parts, priors, strict=False))
-    return Covariances(within, parts[-1], shares)
-
-
-def fourth_powers(moments: ClassMoments) -> FourthPowers:
-    """What sums |z|⁴, rows being standardised by these moments; a column that does not vary is divided by one."""
-    xp = xp_of(moments.mean)
-    n = moments.count
-    centre = like(moments.n, moments.mean) @ moments.mean / n
-    means = xp.concat([moments.mean, centre[None, :]], axis=0)  # (C + 1, d)
-    own = xp.linalg.diagonal(as_double(moments.scatter)) / like(np.maximum(moments.n, 1), means)[:, None]
-    total = xp.linalg.diagonal(moments.pooled + moments.between) / n
-    variances = xp.concat([own, total[None, :]], axis=0)
-    varies = variances > moments.rounding * xp.max(means**2, axis=0)[None, :]
-    return FourthPowers(means, xp.sqrt(xp.where(varies, variances, xp.ones_like(variances))))
-
-
-def shrunk(S: Array, share: float) -> Array:
-    """Return a covariance drawn towards the multiple of the identity that has the same trace."""
-    xp = xp_of(S)
-    d = S.shape[0]
-    level = float(xp.linalg.trace(S)) / d
-    return S * (1 - share) + like(xp.eye(d), S) * (share * level)
-
-
-def ledoit_wolf_share(R: Array, n: float, fourth: float) -> float:
-    """Return the share of shrinking for a covariance R (divisor n) of standardised rows whose sum of |z|⁴ is given.
-
-    Ledoit and Wolf 2004, doi:10.1016/S0047-259X(03)00096-4: the variance of R's entries over R's distance from the
-    multiple of the identity.
-    """
-    xp = xp_of(R)
-    d = R.shape[0]
-    squares = float(xp.sum(R * R))
-    distance = squares - float(xp.linalg.trace(R)) ** 2 / d
-    noise = (fourth / n - squares) / n
-    return 0.0 if distance <= 0 or noise <= 0 else min(noise / distance, 1.0)

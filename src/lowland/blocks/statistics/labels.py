@@ -1,4 +1,4 @@
-"""Labels beside the rows: which classes they name, their shares, and the class a score speaks for."""
+"""Labels beside the rows: which classes they name, their priors, and the class a score speaks for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, is_dask, to_numpy, xp_of
 from lowland.data.open import as_vector
-from lowland.errors import DataError, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 
 def shown(label: Any) -> str:
@@ -24,7 +24,7 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
     if y.dtype.kind not in "biufUO":
         raise DataError(f"The labels are of type {y.dtype}. Give whole numbers or texts.")
     y = unboxed(y)
-    missing = int(without_label(y).sum())
+    missing = int(missing_labels(y).sum())
     if missing:
         raise DataError(
             f"Input y contains NaN, NA or blanks: {missing} row{'s' * (missing != 1)} without a label. "
@@ -57,7 +57,7 @@ def unboxed(y: np.ndarray) -> np.ndarray:
     return np.array(y.tolist()) if boxed else y
 
 
-def without_label(y: np.ndarray) -> np.ndarray:
+def missing_labels(y: np.ndarray) -> np.ndarray:
     """Return which rows have no label, (n,) bool: NaN, None, or what pandas and polars write for them."""
     if y.dtype.kind == "f":
         return np.isnan(y)
@@ -66,7 +66,7 @@ def without_label(y: np.ndarray) -> np.ndarray:
     return np.array([v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in y], dtype=bool)
 
 
-def joined_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> tuple[np.ndarray, np.ndarray]:
+def merged_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return all classes so far, and the number of each row's.
 
     They are those known, and those named or, if none were, those met.
@@ -91,25 +91,46 @@ def _is_text(labels: np.ndarray) -> bool:
     return labels.dtype.kind in "UO"
 
 
-def prior_shares(priors: Any, classes: int) -> np.ndarray:
-    """Return the given priors as shares that add up to one."""
-    shares = np.asarray(priors, dtype=np.float64)
-    if shares.shape != (classes,):
-        raise ParameterError(
-            f"priors has shape {shares.shape}, and there are {classes} classes. Give one number for each class."
+def check_class_counts(classes: np.ndarray, n: np.ndarray) -> None:
+    """Refuse classes whose rows cannot say how they spread; n counts the rows of each."""
+    C = len(classes)
+    if C < 2:
+        raise DataError(
+            f"All rows so far have the label {shown(classes[0])}. Add rows of another class before reading a result."
         )
-    if not np.all(np.isfinite(shares)) or np.any(shares <= 0):
+    if (n == 0).any():
+        raise DataError(f"There is no row of class {shown(classes[n == 0][0])} yet. Add rows of every class.")
+    if n.sum() <= C:
+        raise DataError(
+            f"There are {n.sum():g} rows in {C} classes. The number of samples must be more than the number of "
+            "classes: with one row each, nothing says how a class spreads."
+        )
+    if (n == 1).any():
+        warn(
+            f"The class {shown(classes[n == 1][0])} has only one member: the other classes alone say how it spreads.",
+            DataWarning,
+        )
+
+
+def normalized_priors(priors: Any, classes: int) -> np.ndarray:
+    """Return the given priors, divided by their sum."""
+    given = np.asarray(priors, dtype=np.float64)
+    if given.shape != (classes,):
+        raise ParameterError(
+            f"priors has shape {given.shape}, and there are {classes} classes. Give one number for each class."
+        )
+    if not np.all(np.isfinite(given)) or np.any(given <= 0):
         raise ParameterError(
             "priors must be non-negative, and above zero: a class that never comes is not predicted. "
             "Leave its rows out."
         )
-    if abs(shares.sum() - 1) > 1e-5:
+    if abs(given.sum() - 1) > 1e-5:
         warn("The priors do not sum to 1. Renormalizing", UserWarning)
-    return shares / shares.sum()
+    return given / given.sum()
 
 
 @dataclass(frozen=True)
-class Winner:
+class MostProbableClass:
     """The number of the class with the largest score."""
 
     scores: Callable[[Array], Array]  # (m, C), or (m, 1) for the second of two classes
@@ -119,12 +140,12 @@ class Winner:
         s = self.scores(X)
         xp = xp_of(s)
         best = s[:, 0] > 0 if s.shape[1] == 1 else xp.argmax(s, axis=1)
-        finite = xp.all(xp.isfinite(s), axis=1)  # a NaN must stay one, to be told
+        finite = xp.all(xp.isfinite(s), axis=1)  # a NaN must stay one, to be reported
         return xp.where(finite, xp.astype(best, s.dtype), xp.full_like(s[:, 0], xp.nan))[:, None]
 
 
 @dataclass(frozen=True)
-class NamedClass:
+class ClassLabels:
     """The labels behind numbers of classes: lazily for Dask, as tensors where they are numbers, else in numpy."""
 
     classes: np.ndarray
@@ -132,7 +153,7 @@ class NamedClass:
     def __call__(self, codes: Array) -> Any:
         """Of one vector."""
         if is_dask(codes):
-            return codes.map_blocks(NamedClass(self.classes), dtype=self.classes.dtype)
+            return codes.map_blocks(ClassLabels(self.classes), dtype=self.classes.dtype)
         if isinstance(codes, np.ndarray) or self.classes.dtype.kind not in "iufb":
             return self.classes[to_numpy(codes).astype(np.int64)]
         xp = xp_of(codes)
@@ -142,7 +163,7 @@ class NamedClass:
 
 
 @dataclass(frozen=True)
-class Probabilities:
+class ClassProbabilities:
     """exp(score), divided by the sum over the classes."""
 
     scores: Callable[[Array], Array]  # (m, C), or (m, 1) for the second of two classes

@@ -16,7 +16,8 @@ import numpy as np
 
 from lowland.arrays.linalg import add_outer, column_squares, column_sums, gram, triangle
 from lowland.arrays.namespace import Array, device_of, is_sparse, like, xp_of
-from lowland.arrays.precision import as_double, eps_of
+from lowland.arrays.precision import as_double, rounding_in
+from lowland.arrays.records import record
 from lowland.arrays.scratch import shifted_with_sums
 from lowland.errors import DataError
 
@@ -44,6 +45,7 @@ class Scattered:
         raise NotImplementedError
 
 
+@record
 @dataclass(frozen=True)
 class Moments(Scattered):
     """Count, mean and scatter of rows. With weights, ``n`` is their sum: a weight counts repetitions."""
@@ -52,13 +54,13 @@ class Moments(Scattered):
     rows: int  # those of weight above zero
     mean: Array  # (d,) float64
     scatter: Array  # (d, d) sum of (x - mean)(x - mean)'
-    rounding: float  # a column whose variance is below this share of its squared mean is constant
+    rounding: float  # a column whose variance is below this fraction of its squared mean is constant
     lost_digits: bool = False  # whether sparse rows lie too far from the origin for their scatter to be trusted
 
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
         """Return the moments of one slab."""
-        X, weights = counting(X, weights)
+        X, weights = without_zero_weights(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
         shift, Y, total, n = _shifted(X, weights)
@@ -95,17 +97,21 @@ class Moments(Scattered):
 
     def is_finite(self) -> bool:
         """Whether NaN, infinity or an overflow is absent."""
-        return _finite(self.mean) and _finite(xp_of(self.scatter).linalg.diagonal(self.scatter))
+        xp = xp_of(self.scatter)
+        squares = xp.linalg.diagonal(self.scatter)
+        return bool(xp.all(xp.isfinite(self.mean))) and bool(xp.all(xp.isfinite(squares)))
 
     @property
     def covariance(self) -> Array:
         """The covariance with divisor n - 1, (d, d) float64."""
-        return as_double(self.scatter) / _freedom(self.n, self.rows)
+        return as_double(self.scatter) / _degrees_of_freedom(self.n, self.rows)
 
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1, (d,) float64; zero where only rounding varies."""
-        variances = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / _freedom(self.n, self.rows)
+        variances = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / _degrees_of_freedom(
+            self.n, self.rows
+        )
         return _without_rounding(variances, self.mean, self.rounding)
 
     @property
@@ -127,7 +133,7 @@ class ColumnMoments:
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
         """Return the moments of one slab's columns."""
-        X, weights = counting(X, weights)
+        X, weights = without_zero_weights(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
         shift, Y, total, n = _shifted(X, weights)
@@ -164,7 +170,7 @@ class ColumnMoments:
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where only rounding varies."""
-        return _without_rounding(self.squares / _freedom(self.n, self.rows), self.mean, self.rounding)
+        return _without_rounding(self.squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
 
 
 @dataclass(frozen=True)
@@ -183,7 +189,7 @@ class Triangle:
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
         """Return the factor of one slab."""
-        X, weights = counting(X, weights)
+        X, weights = without_zero_weights(X, weights)
         xp = xp_of(X)
         shift, Y, total, n = _shifted(X, weights)
         offset = total / n if n else total
@@ -210,9 +216,9 @@ class Triangle:
     @property
     def variances(self) -> Array:
         """The variance of each column, divisor n - 1; zero where only rounding varies."""
-        with np.errstate(over="ignore"):  # an infinity is told by those who use it
+        with np.errstate(over="ignore"):  # those who use it report an infinity
             squares = xp_of(self.R).sum(as_double(self.R) ** 2, axis=0)
-        variances = squares / _freedom(self.n, self.rows)
+        variances = squares / _degrees_of_freedom(self.n, self.rows)
         return _without_rounding(variances, self.mean, self.rounding)
 
 
@@ -231,7 +237,7 @@ class Total:
         return _finite(self.value)
 
 
-def counting(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | None]:
+def without_zero_weights(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | None]:
     """The rows that count: one of weight zero must not even choose the shift."""
     if weights is None or np.all(weights > 0):
         return X, weights
@@ -270,7 +276,7 @@ def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array,
     return shift, Y, as_double(root @ Y), float(weights.sum())
 
 
-def _freedom(n: float, rows: int) -> float:
+def _degrees_of_freedom(n: float, rows: int) -> float:
     """The divisor of a variance, n - 1; one row has none."""
     if rows < 2:
         raise DataError("There is only one row (n_samples=1, 1 sample): it has no variance. Pass at least 2 rows.")
@@ -283,8 +289,8 @@ def _freedom(n: float, rows: int) -> float:
 
 
 def _dense_rounding(X: Array) -> float:
-    """The variance that rounding alone gives a constant column, as a share of its squared mean."""
-    return (8 * eps_of(X.data if is_sparse(X) else X)) ** 2
+    """The variance that rounding alone gives a constant column, as a fraction of its squared mean."""
+    return rounding_in(X.data if is_sparse(X) else X) ** 2
 
 
 def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:
@@ -294,4 +300,5 @@ def _without_rounding(variances: Array, mean: Array, rounding: float) -> Array:
 
 
 def _finite(values: Array) -> bool:
-    return bool(xp_of(values).all(xp_of(values).isfinite(values)))
+    xp = xp_of(values)
+    return bool(xp.all(xp.isfinite(values)))

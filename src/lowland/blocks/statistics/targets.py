@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from lowland.arrays.precision import rounding_of
 from lowland.blocks.statistics.labels import classes_of
 from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.errors import DataError, DataWarning, ParameterError, warn
@@ -15,7 +16,7 @@ from lowland.errors import DataError, DataWarning, ParameterError, warn
 Kind = Literal["auto", "classes", "numbers"]
 
 _MOST_CLASSES, _LEAST_MEMBERS = 100, 5  # whole numbers of more kinds, or of fewer rows a kind, are quantities
-_FEW_CLASSES = 10  # more than these are told of, since a y of whole numbers may hold quantities
+_FEW_CLASSES = 10  # more than these are warned of, since a y of whole numbers may hold quantities
 _NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these compare with; the others take both
 
 
@@ -34,7 +35,7 @@ class Target:
         if kind == "classes":
             return cls.of_classes(y)
         if kind == "auto" and seems_classes(y):
-            tell_of_many_classes(y)
+            warn_of_many_classes(y)
             return cls.of_classes(y)
         return cls.of_numbers(y)
 
@@ -73,7 +74,7 @@ class Target:
         center = float(self.values.mean())
         values = self.values - center
         scale = float(np.sqrt(values @ values / len(values)))
-        if scale <= 8 * np.finfo(np.float64).eps * abs(center):
+        if scale <= rounding_of(np.float64) * abs(center):
             raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
         return replace(self, values=values / scale, center=center * self.scale + self.center, scale=scale * self.scale)
 
@@ -97,12 +98,12 @@ def seems_classes(y: np.ndarray) -> bool:
     return kinds <= 2 or (kinds <= _MOST_CLASSES and kinds * _LEAST_MEMBERS <= len(values))
 
 
-def tell_of_many_classes(y: np.ndarray) -> None:
+def warn_of_many_classes(y: np.ndarray) -> None:
     """Warn where whole numbers are taken for more classes than most y hold: they may be quantities."""
     if _is_numeric(y) and (kinds := len(np.unique(np.asarray(y, dtype=np.float64)))) > _FEW_CLASSES:
         warn(
-            f"The whole numbers of y are taken for {kinds} classes. If they are quantities, say so with "
-            "estimator='linear' (TreeSelector: 'regressor'; FeatureFilter: target='numbers').",
+            f"The whole numbers of y are taken for {kinds} classes. If they are quantities, choose regression, or say "
+            "that y holds numbers.",
             DataWarning,
         )
 
@@ -120,8 +121,8 @@ def statistic_and_target(given: Any, y: np.ndarray | None, kind: Kind) -> tuple[
         return {"auto": "pearson" if target.n_classes is None else "anova"}.get(given, given), target
     if kind == "numbers":
         raise ParameterError(
-            f"FeatureFilter(statistic={given!r}, target='numbers'): {given} compares classes. Choose 'pearson', "
-            "'spearman', 'distance-correlation' or 'mutual-information' for numbers."
+            f"{given!r} compares classes, and y is to hold numbers. Choose 'pearson', 'spearman', "
+            "'distance-correlation' or 'mutual-information' for numbers."
         )
     return given, Target.of_classes(y)
 
@@ -133,8 +134,8 @@ def _numbers_for(statistic: str, y: np.ndarray, kind: Kind) -> Target:
     target = Target.of_classes(y)
     if target.n_classes != 2:
         raise DataError(
-            f"FeatureFilter(statistic={statistic!r}): y holds {target.n_classes} classes, and a correlation follows "
-            "numbers or two classes. Choose statistic='anova' for classes; if y holds quantities, say target='numbers'."
+            f"{statistic!r}: y holds {target.n_classes} classes, and a correlation follows numbers or two classes. "
+            "Choose 'anova' for classes; if y holds quantities, say that it holds numbers."
         )
     return Target(target.values.astype(np.float64))
 

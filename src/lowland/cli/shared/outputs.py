@@ -1,4 +1,4 @@
-"""Where results go: checked before any work, written whole or not at all."""
+"""Where results go: checked before any work, written atomically."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
+
+TEXT_SLAB = 2**14  # rows written at a time where text stands beside numbers, which costs an object a cell
+
+
+def holds_numbers_only(path: Path) -> bool:
+    """Whether a file of this ending has neither text nor names of columns."""
+    return path.name.lower().endswith(".npy")
 
 
 def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, read: tuple[Path, ...] = ()) -> None:
@@ -31,14 +38,17 @@ def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, re
         raise ParameterError(f"--to and --model both name {str(to)!r}. Choose two names.")
 
 
-def write_table(chunks: Any, path: Path, names: list[str], points: tuple[Path, str] | None = None) -> dict[str, Any]:
-    """Write chunks as they come; return what was written. ``points``: the file and its column that name the rows."""
-    from lowland.data.files import read_column
+def write_table(chunks: Any, path: Path, names: list[str], row_names: tuple[Path, str] | None = None) -> dict[str, Any]:
+    """Write chunks as they come; return what was written. ``row_names``: the file and its column that name the rows."""
     from lowland.data.write import write_chunks
 
-    if points is not None and path.suffix.lower() != ".npy":  # which holds only numbers
-        chunks, names = named_rows(chunks, read_column(*points, gaps=False)), [points[1], *names]
-    rows = write_chunks(_some(chunks), path, names)
+    if row_names is not None and not holds_numbers_only(path):
+        from lowland.data.open import open_table_file
+
+        file, column = row_names
+        chunks = named_rows(chunks, open_table_file(file).column(column, missing_text=False))
+        names = [column, *names]
+    rows = write_chunks(_not_empty(chunks), path, names)
     return {"file": str(path), "rows": rows, "columns": len(names)}
 
 
@@ -56,7 +66,7 @@ def named_rows(chunks: Iterable[Any], names: Any) -> Iterator[Any]:
         start = stop
 
 
-def _some(chunks: Iterable[Any]) -> Iterator[Any]:
+def _not_empty(chunks: Iterable[Any]) -> Iterator[Any]:
     """Yield the chunks; refuse to write a file of none."""
     empty = True
     for chunk in chunks:
@@ -66,7 +76,7 @@ def _some(chunks: Iterable[Any]) -> Iterator[Any]:
         raise DataError("There are no rows to write: the file that was read has none. Nothing was written.")
 
 
-def refusal_of_coordinates(est: Any) -> str | None:
+def coordinate_refusal(est: Any) -> str | None:
     """Return why a method, fitted or not, has no coordinates: it was asked only to classify. None where it has some."""
     try:
         if hasattr(est, "_encoding"):

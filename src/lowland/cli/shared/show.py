@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from lowland.cli.shared.summary import SHOWN_SHARES, changed_parameters
-
 SHOWN_VALUES = 12
+SHOWN_SHARES = 10
 _SIGNS = {"add": "+", "remove": "−", "find": "found at once"}
 
 
@@ -108,7 +107,7 @@ def printable(text: str) -> str:
 
 def model_lines(facts: dict[str, Any], *, whole: bool = False) -> list[tuple[str, str]]:
     """Return the facts of a model as lines; ``whole`` lists every parameter, otherwise those that are not default."""
-    changed = changed_parameters(facts)
+    changed = _changed_parameters(facts)
     lines = [("Method", facts["class"] + _assignments(", ", changed))]
     if whole:
         lines.append(("Defaults", _assignments("", {n: v for n, v in facts["parameters"].items() if n not in changed})))
@@ -121,13 +120,21 @@ def model_lines(facts: dict[str, Any], *, whole: bool = False) -> list[tuple[str
         why = facts["stopped_because"]
         lines.append(("Converged", ("yes" if facts["converged"] else "no") + (f": {why}" if why else "")))
     lines.append(("Components", _components(facts)))
-    return [*lines, *told_lines(facts["facts"])]
+    return [*lines, *fact_lines(facts["facts"])]
 
 
-def told_lines(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what a method tells besides as lines, less what it does not know."""
+def _changed_parameters(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters whose values are not the defaults."""
+    from lowland.methods.registry import entries
+
+    defaults = {flag.name: flag.default for flag in entries()[facts["class"]].flags}
+    return {name: value for name, value in facts["parameters"].items() if value != defaults.get(name)}
+
+
+def fact_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the facts that a method adds as lines, less what it does not know."""
     found: list[tuple[str, str]] = []
-    for name, value in told.items():
+    for name, value in facts.items():
         texts = [] if value is None else _texts(value)
         found += zip([name[:1].upper() + name[1:], *[""] * len(texts)], texts, strict=False)
     return found

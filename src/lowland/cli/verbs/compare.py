@@ -12,9 +12,11 @@ from typing import Any
 import click
 
 from lowland.cli.shared import options
+from lowland.cli.shared.commands import Command
+from lowland.cli.shared.options import OUTPUT, Option, in_section
 from lowland.errors import FileProblem, ParameterError
 
-# Written here as well as in study, which would load numpy for a line of help; a test keeps the two alike.
+# Written here as well as in study, which would load numpy for a line of help; a test compares the two.
 PURPOSES = ("see", "compress", "classify")
 SCALES = ("none", "standard", "auto")
 LIMIT = 120.0
@@ -32,8 +34,9 @@ def run(
     limit: float, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
     memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
-    """Open, compare, write, tell; after Ctrl-C the same with what is done."""
+    """Open, compare, write, print; after Ctrl-C the same with what is done."""
     from lowland.cli.shared import show
+    from lowland.cli.shared.inputs import open_with_labels
     from lowland.study.comparison import compare as study
     from lowland.study.plan import check_names
     from lowland.study.report import write_report
@@ -42,8 +45,7 @@ def run(
     swept = _sweep(sweep)
     check_names(methods or "all", swept)
     with options.working(memory, threads, progress):
-        rows = options.open_file(file, columns, drop, label)
-        labels = _labels(file, label)
+        rows, labels = open_with_labels(file, columns, drop, label)
         result = study(
             rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit, cache=cache,
             seed=random_state, command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
@@ -103,7 +105,7 @@ def _check_place(folder: Path) -> None:
 
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
     """The values of --sweep, as the parameters take them."""
-    from lowland.cli.shared.flags import value_of
+    from lowland.cli.shared.values import value_of
     from lowland.study.parameter_grid import split_sweep, swept
 
     found: dict[str, list[Any]] = {}
@@ -117,14 +119,6 @@ def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
     return found
 
 
-def _labels(file: Path, label: str | None) -> Any:
-    if label is None:
-        return None
-    from lowland.data.open import read_column
-
-    return read_column(file, label)
-
-
 def _labelled(result: Any, label: str) -> Any:
     from dataclasses import replace
 
@@ -134,7 +128,7 @@ def _labelled(result: Any, label: str) -> Any:
 def _facts(file: Path, result: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from lowland.cli.shared.summary import plain
+    from lowland.plain import to_plain
 
     trials = [
         {
@@ -151,16 +145,16 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
         "k": result.k, "purpose": result.purpose, "trials": trials, "advice": [asdict(each) for each in result.advice],
         "command": result.command, "seconds": result.seconds, "complete": result.complete,
     }  # fmt: skip
-    return {name: plain(value) for name, value in facts.items()}
+    return to_plain(facts)
 
 
 def _print(facts: dict[str, Any]) -> None:
     from lowland.cli.shared import show
 
     size = show.table_size(facts["rows"], facts["columns"])
-    ended = Counter(trial["status"] for trial in facts["trials"])
-    done = ended.pop("done", 0)
-    others = ", ".join(f"{count} {status}" for status, count in ended.items())
+    statuses = Counter(trial["status"] for trial in facts["trials"])
+    done = statuses.pop("done", 0)
+    others = ", ".join(f"{count} {status}" for status, count in statuses.items())
     line = f"{done} trial{'s' * (done != 1)} on {facts['file']}, {size}{f' ({others})' if others else ''}"
     click.echo(show.printable(line))
     click.echo()
@@ -170,11 +164,11 @@ def _print(facts: dict[str, Any]) -> None:
     lines = [_line(t, measured) for t in order if t["status"] == "done"]
     show.print_columns(("Trial", "Time", "Memory", *(name[:1].upper() + name[1:] for name in measured)), lines)
     _print_remarks(facts["trials"])
-    told: set[str] = set()
+    printed: set[str] = set()
     for advice in facts["advice"]:
         click.echo(f"\n{show.printable(advice['text'])}")
-        for sentence in (each for each in advice["evidence"] if each not in told):
-            told.add(sentence)  # units and dimensions hold for all purposes, and are told once
+        for sentence in (each for each in advice["evidence"] if each not in printed):
+            printed.add(sentence)  # units and dimensions hold for all purposes, and are printed once
             here = re.sub(r"drop=\['(.*)'\]", _as_flag, sentence.replace("scale='standard'", "--scale standard"))
             click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
@@ -203,35 +197,35 @@ def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
 
 
 def _print_remarks(trials: list[dict[str, Any]]) -> None:
-    """What methods warned of, and why others have no line in the table; the same words are told once."""
+    """What methods warned of, and why others have no line in the table; the same words are printed once."""
     from lowland.cli.shared import show
 
-    said: dict[str, list[str]] = {}
+    remarks: dict[str, list[str]] = {}
     for trial in trials:
         for words in trial["warnings"]:
-            said.setdefault(words.removeprefix(f"{trial['method']}: "), []).append(trial["name"])
+            remarks.setdefault(words.removeprefix(f"{trial['method']}: "), []).append(trial["name"])
         if trial["status"] != "done":
             reason = f"{trial['status']}. {trial['error'] or ''}".strip()
-            said.setdefault(reason, []).append(trial["name"])
-    if said:
+            remarks.setdefault(reason, []).append(trial["name"])
+    if remarks:
         click.echo()
-    for words, names in said.items():
+    for words, names in remarks.items():
         click.echo(show.printable(f"{', '.join(names)}: {words}"))
 
 
-def _option(flags: str, default: Any, kind: Any, text: str, **more: Any) -> click.Option:
-    return options.Option(flags.split(), section="Study", type=kind, default=default, help=text, **more)
+def _option(flags: str, default: Any, kind: Any, text: str, **more: Any) -> Option:
+    return Option(flags.split(), type=kind, default=default, help=text, **more)
 
 
-compare = options.Command(
+compare = Command(
     "compare",
     python="compare",
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
         *options.data_options("The column of labels: classes to learn from and judge by."),
-        _option("--methods", None, options.Names(), "Try only these methods. [default: all that apply]",
-                metavar="a,b,c", multiple=True, callback=options.joined),
+        *in_section("Study", [
+        options.names_option("--methods", "a,b,c", "Try only these methods. [default: all that apply]"),
         _option("-k --components k", 2, click.IntRange(min=1), "Dimensions to bring the rows down to. [default: 2]",
                 metavar="N"),
         _option("--purpose", "see", click.Choice(PURPOSES), "What it is for; its advice comes first. [default: see]"),
@@ -245,13 +239,14 @@ compare = options.Command(
         _option("--cache/--no-cache", True, None, "Read and keep trials in the user's cache folder. [default: cache]"),
         _option("--random-state --seed random_state", 0, click.IntRange(min=0),
                 "Seed of what is drawn. [default: 0]", metavar="N"),
-        options.Option(["--to"], section=options.OUTPUT, type=click.Path(path_type=Path), metavar="FILE",
-                       help="Write the report here, one page that opens offline: a name that ends in .html."),
-        options.Option(["--open", "opened"], section=options.OUTPUT, is_flag=True, default=False,
-                       help="Open the report in the browser."),
-        options.Option(["--save"], section=options.OUTPUT, type=click.Path(path_type=Path), metavar="FOLDER",
-                       help="Write the study here as plain data: study.json and points.parquet."),
+        ]),
+        *in_section(OUTPUT, [
+        options.file_option("--to", "Write the report here, one page that opens offline: a name that ends in .html."),
+        Option(["--open", "opened"], is_flag=True, default=False, help="Open the report in the browser."),
+        options.file_option("--save", "Write the study here as plain data: study.json and points.parquet.",
+                            metavar="FOLDER"),
         options.force_option(),
+        ]),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),

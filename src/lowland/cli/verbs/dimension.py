@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from lowland.cli.shared import options
+from lowland.cli.shared.commands import Command
+from lowland.cli.shared.options import Option, in_section
 from lowland.errors import ParameterError
 
-# Written here as well as in quality, which would load numpy for a line of help; a test keeps the two alike.
+# Written here as well as in quality, which would load numpy for a line of help; a test compares the two.
 METHODS = ("auto", "mle", "twonn", "correlation", "pca", "global_pca", "isomap", "all")
 MAPPED = ("auto", "mle", "twonn", "pca")
 COLUMN = "dimension"
@@ -22,8 +24,9 @@ def run(
     sample: int, random_state: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Open, estimate, write the map, tell."""
+    """Open, estimate, write the map, print."""
     from lowland.cli.shared import show
+    from lowland.cli.shared.inputs import open_file
     from lowland.cli.shared.outputs import check_outputs, write_table
     from lowland.quality import intrinsic_dimension
 
@@ -34,7 +37,7 @@ def run(
         )
     started = time.perf_counter()
     with options.working(memory, threads, progress):
-        rows = options.open_file(file, columns, drop, label)
+        rows = open_file(file, columns, drop, label)
         found = intrinsic_dimension(
             rows, method, n_neighbors=n_neighbors, confidence=confidence, sample=sample, per_point=to is not None,
             random_state=random_state,
@@ -48,12 +51,12 @@ def run(
 
 
 def _facts(file: Path, rows: Any, found: Any, written: dict[str, Any] | None, seconds: float) -> dict[str, Any]:
-    from lowland.cli.shared.summary import plain
+    from lowland.plain import to_plain
 
-    told = ("method", "name", "value", "low", "high", "confidence", "interval", "bias", "about", "details")
-    estimates = [{key: getattr(each, key) for key in told} for each in (found, *found.others)]
+    keys = ("method", "name", "value", "low", "high", "confidence", "interval", "bias", "about", "details")
+    estimates = [{key: getattr(each, key) for key in keys} for each in (found, *found.others)]
     facts = {"file": str(file), "rows": found.n_rows, "columns": rows.d, "estimates": estimates, "map": written}
-    return {key: plain(value) for key, value in (facts | {"seconds": seconds}).items()}
+    return to_plain(facts | {"seconds": seconds})
 
 
 def _print(facts: dict[str, Any]) -> None:
@@ -73,29 +76,28 @@ def _print(facts: dict[str, Any]) -> None:
         click.echo(f"\nWritten  {show.printable(facts['map']['file'])}, the dimension around each row")
 
 
-def _number(flags: str, default: Any, kind: Any, text: str, metavar: str = "N") -> click.Option:
-    return options.Option(flags.split(), section="Estimate", type=kind, default=default, metavar=metavar, help=text)
+def _number(flags: str, default: Any, kind: Any, text: str, metavar: str = "N") -> Option:
+    return Option(flags.split(), type=kind, default=default, metavar=metavar, help=text)
 
 
-dimension = options.Command(
+dimension = Command(
     "dimension",
     python="intrinsic_dimension",
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
         *options.data_options("A column to leave out, such as one of labels."),
-        options.Option(
-            ["--method"], section="Estimate", type=click.Choice(METHODS), default="auto",
-            help="The estimator; all: a table of every one. [default: auto]",
-        ),
+        *in_section("Estimate", [
+            Option(["--method"], type=click.Choice(METHODS), default="auto",
+                   help="The estimator; all: a table of every one. [default: auto]"),
         _number("--n-neighbors --neighbors n_neighbors", None, click.IntRange(min=2),
                 "Neighbours of a row that are looked at. [default: 20, or all others]"),
         _number("--confidence", 0.95, float, "Confidence of the interval. [default: 0.95]", "SHARE"),
         _number("--sample", 5000, int, "Rows that are asked for their neighbours among all rows. [default: 5000]"),
         _number("--random-state --seed random_state", 0, click.IntRange(min=0),
                 "Seed of what is drawn. [default: 0]"),
-        options.to_option("Write the dimension around each row here; every row is then asked."),
-        options.force_option(),
+        ]),
+        *options.output_options("Write the dimension around each row here; every row is then asked."),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),

@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from lowland.cli.shared import options
+from lowland.cli.shared.commands import Command
+from lowland.cli.shared.options import DATA, Option, in_section
 
 OF_PAIRS = ("normalized stress", "Sammon stress", "Spearman correlation", "Pearson correlation", "residual variance")
 
@@ -18,9 +20,8 @@ def run(
     scale: bool, n_neighbors: int, sample: int | None, random_state: int, memory: Any, threads: Any, progress: Any,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Open both, measure, tell."""
-    from lowland.cli.shared import show
-    from lowland.data.open import read_column
+    """Open both, measure, print."""
+    from lowland.cli.shared import inputs, show
     from lowland.methods.model_files import load
     from lowland.quality import HighSide
     from lowland.quality import evaluate as evaluated
@@ -28,12 +29,11 @@ def run(
     started = time.perf_counter()
     with options.working(memory, threads, progress):
         est = None if model is None else load(model)
-        rows = options.open_for(est, data, columns, drop, label)
-        y = None if label is None else read_column(data, label)
+        rows, y = inputs.open_with_labels(data, *inputs.columns_for(est, data, columns, drop, label), label)
         scaled = scale or bool(getattr(est, "scale", False))
         metric: Any = "seuclidean" if scaled else "euclidean"
         high = HighSide.of(rows, labels=y, metric=metric, sample=sample or "auto", random_state=random_state)
-        found = evaluated(high, _opened(file, coordinates), y, model=est, n_neighbors=n_neighbors)
+        found = evaluated(high, _coordinates(file, coordinates), y, model=est, n_neighbors=n_neighbors)
     facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started) | {"scaled": scaled}
     if as_json:
         show.print_json(facts)
@@ -41,7 +41,7 @@ def run(
         _print(facts)
 
 
-def _opened(file: Path, columns: list[str] | None) -> Any:
+def _coordinates(file: Path, columns: list[str] | None) -> Any:
     """The coordinates; what is said of their columns is said with the flag that chooses them."""
     from lowland.data.open import open_rows
     from lowland.errors import DataError, DataTypeError
@@ -55,8 +55,8 @@ def _opened(file: Path, columns: list[str] | None) -> Any:
 def _facts(data: Path, file: Path, size: tuple[int, int], found: Any, seconds: float) -> dict[str, Any]:
     from lowland.cli.shared.summary import plain
 
-    told = ("name", "value", "low", "high", "better", "sample", "left_out", "about")
-    measures = [{key: getattr(each, key) for key in told} for each in found]
+    keys = ("name", "value", "low", "high", "better", "sample", "left_out", "about")
+    measures = [{key: getattr(each, key) for key in keys} for each in found]
     facts = {"file": str(data), "coordinates": str(file), "rows": size[0], "columns": size[1], "measures": measures}
     return {key: plain(value) for key, value in (facts | {"seconds": seconds}).items()}
 
@@ -98,11 +98,11 @@ def _interval(measure: dict[str, Any]) -> str:
     return "–" if measure["low"] is None else f"{measure['low']:.4g} to {measure['high']:.4g}"
 
 
-def _number(flags: str, default: Any, kind: Any, text: str) -> click.Option:
-    return options.Option(flags.split(), section="Measures", type=kind, default=default, metavar="N", help=text)
+def _number(flags: str, default: Any, kind: Any, text: str) -> Option:
+    return Option(flags.split(), type=kind, default=default, metavar="N", help=text)
 
 
-evaluate = options.Command(
+evaluate = Command(
     "evaluate",
     python="evaluate",
     callback=run,
@@ -110,25 +110,21 @@ evaluate = options.Command(
         options.file_argument("data", "DATA"),
         options.file_argument("file", "COORDINATES"),
         *options.data_options("A column of DATA with labels: whether classes stay apart is measured too."),
-        options.Option(
-            ["--coordinates"], section=options.DATA, type=options.Names(), metavar="a,b", multiple=True,
-            callback=options.joined, help="Use only these columns of COORDINATES.",
-        ),
-        options.Option(
-            ["--model"], section="Measures", type=click.Path(path_type=Path), metavar="FILE",
-            help="The fitted model that made the coordinates: it says which columns, whether standardised; "
-            "its way back to rows is measured too.",
-        ),
-        options.Option(
-            ["--scale"], section="Measures", is_flag=True, default=False,
-            help="Divide the columns of DATA by their deviations first, as fit --scale does.",
-        ),
+        *in_section(DATA, [
+            options.names_option("--coordinates", "a,b", "Use only these columns of COORDINATES."),
+        ]),
+        *in_section("Measures", [
+        options.file_option("--model", "The fitted model that made the coordinates: it says which columns, whether "
+                            "standardised; its way back to rows is measured too."),
+        Option(["--scale"], is_flag=True, default=False,
+               help="Divide the columns of DATA by their deviations first, as fit --scale does."),
         _number("--n-neighbors --neighbors n_neighbors", 5, click.IntRange(min=1),
                 "Neighbours that make a neighbourhood. [default: 5]"),
         _number("--sample", None, click.IntRange(min=20),
                 "Rows that are compared with all others. [default: all of up to 4096, and of 1448 for distances]"),
         _number("--random-state --seed random_state", 0, click.IntRange(min=0),
                 "Seed of what is drawn. [default: 0]"),
+        ]),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),

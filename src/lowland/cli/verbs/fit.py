@@ -11,12 +11,13 @@ import click
 from click.core import ParameterSource
 
 from lowland.cli.shared import options
-from lowland.cli.shared.flags import is_settable, option_of
+from lowland.cli.shared.commands import Command, CommandGroup
+from lowland.cli.shared.flags import parameter_options
 from lowland.errors import ParameterError
-from lowland.methods.registry import Entry, entries
+from lowland.methods.registry import Entry, entries, match_method
 
 
-class Methods(options.Verbs):
+class FitCommands(CommandGroup):
     """A command for every method of the index, built when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -25,11 +26,8 @@ class Methods(options.Verbs):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a method, named by verb or class, with dashes or without."""
-        word = cmd_name.lower().replace("-", "").replace("_", "")
-        for entry in entries().values():
-            if word in (entry.verb.replace("-", ""), entry.name.lower()):
-                return command_of(entry)
-        return None
+        entry = match_method(cmd_name)
+        return None if entry is None else command_of(entry)
 
     def missing(self, ctx: click.Context, name: str, what: str = "method") -> str:
         """Return what to say of a method that is not there, or was left out before the file."""
@@ -43,12 +41,10 @@ def command_of(entry: Entry) -> click.Command:
     label = "A column to leave out and pass as labels to the method." + " [required]" * entry.needs_y
     params: list[click.Parameter] = [
         options.file_argument("file", "FILE"),
-        *(option_of(flag, f"Parameters of {entry.name}") for flag in entry.flags if is_settable(flag)),
+        *parameter_options(entry),
         *options.data_options(label),
-        *([options.covariance_option()] if entry.takes_covariance else []),
-        options.to_option("Write the coordinates here."),
-        options.model_option(),
-        options.force_option(),
+        *(options.covariance_option() if entry.takes_covariance else []),
+        *options.output_options("Write the coordinates here.", model=True),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),
@@ -59,7 +55,7 @@ def command_of(entry: Entry) -> click.Command:
     elif entry.streams_with_landmarks:
         reads = "The rows must fit in memory, unless --n-landmarks of them stand for all: then they are read in slabs."
     text = f"{entry.summary}\n\nFILE is a table: .parquet (or a folder of parts), .csv, .tsv, .npy or .npz. {reads}"
-    return options.Command(
+    return Command(
         entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary, python=entry.name
     )
 
@@ -69,8 +65,9 @@ def run(
     force: bool, memory: Any, threads: Any, progress: Any, as_json: bool, covariance_of: int | None = None,
     **parameters: Any,
 ) -> None:  # fmt: skip
-    """Fit, write, tell."""
-    from lowland.cli.shared.outputs import check_outputs, coordinates_of, refusal_of_coordinates, write_table
+    """Fit, write, print."""
+    from lowland.cli.shared import inputs
+    from lowland.cli.shared.outputs import check_outputs, coordinate_refusal, coordinates_of, write_table
     from lowland.cli.shared.summary import model_facts
 
     if covariance_of is not None and (to is not None or label is not None):
@@ -82,23 +79,24 @@ def run(
         text = f"{entry.verb} learns from labels: name their column with --label COLUMN"
         other = ", or choose --statistic variance, which needs none" if "statistic" in parameters else ""
         raise click.UsageError(f"{text}{other}.", click.get_current_context())
-    refused = None if to is None else refusal_of_coordinates(est)
+    refused = None if to is None else coordinate_refusal(est)
     if refused:
         raise ParameterError(f"{refused} Or leave --to out, and classify with lowland predict.")
     started = time.perf_counter()
     files: list[dict[str, Any]] = []
     with options.working(memory, threads, progress):
-        points = options.names_of_points(est, file, columns, drop, square=covariance_of is not None)
-        rows = options.open_file(file, columns, [*(drop or []), points] if points else drop, label)
+        row_names = inputs.row_name_column(est, file, columns, drop, square=covariance_of is not None)
+        drop = [*(drop or []), row_names] if row_names else drop
+        rows, labels = inputs.open_with_labels(file, columns, drop, label)
         if covariance_of is None:
-            est.fit(rows, _labels(file, label))
+            est.fit(rows, labels)
         else:
             est.fit_covariance(rows, covariance_of)
         if label is not None:
             est.label_name_ = label  # so that the same file can be mapped, label and all
         if to is not None:
             names = list(est.get_feature_names_out())
-            files.append(write_table(coordinates_of(est, rows), to, names, (file, points) if points else None))
+            files.append(write_table(coordinates_of(est, rows), to, names, (file, row_names) if row_names else None))
         if model is not None:
             from lowland.methods.model_files import save
 
@@ -112,7 +110,7 @@ def run(
         "files": files,
         "seconds": round(time.perf_counter() - started, 6),
     }
-    tell(facts, as_json)
+    print_summary(facts, as_json)
 
 
 def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
@@ -134,15 +132,7 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
     return cls(**given)
 
 
-def _labels(file: Path, label: str | None) -> Any:
-    if label is None:
-        return None
-    from lowland.data.open import read_column
-
-    return read_column(file, label)
-
-
-def tell(facts: dict[str, Any], as_json: bool) -> None:
+def print_summary(facts: dict[str, Any], as_json: bool) -> None:
     """Print the summary of a fit."""
     from lowland.cli.shared import show
 
@@ -161,7 +151,7 @@ def tell(facts: dict[str, Any], as_json: bool) -> None:
     show.print_facts(title, lines, shares, facts["shares_of"])
 
 
-fit = Methods(
+fit = FitCommands(
     "fit",
     help="Fit a method to a file. Each method has its own flags: lowland fit METHOD --help.",
     short_help="Fit a method to a file.",

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lowland.cli.shared import options
+from lowland.cli.shared.mapping import mapping_command, print_mapping
+from lowland.cli.shared.options import working
 from lowland.errors import DataError
 
 
@@ -14,18 +15,18 @@ def run(
     model: Path, file: Path, columns: Any, drop: Any, to: Path, force: bool,
     memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
-    """Load, decode, write, tell."""
+    """Load, decode, write, print."""
+    from lowland.cli.shared.inputs import open_file
     from lowland.cli.shared.outputs import check_outputs, write_table
-    from lowland.cli.verbs.transform import tell
     from lowland.methods.model_files import load
 
     check_outputs(to=to, force=force, read=(model, file))
     started = time.perf_counter()
     est = load(model)
-    with options.working(memory, threads, progress):
-        rows = options.open_file(file, columns, drop)
+    with working(memory, threads, progress):
+        rows = open_file(file, columns, drop)
         written = write_table(_chunks(est, rows), to, _names(est))
-    tell("Decoded", est, file, rows.d, model, written, started, as_json)
+    print_mapping("Decoded", est, file, rows.d, model, written, started, as_json)
 
 
 def _chunks(est: Any, rows: Any) -> Any:
@@ -46,7 +47,7 @@ def _names(est: Any) -> list[str]:
     return [f"x{j}" for j in range(est.n_features_in_)] if names is None else [str(name) for name in names]
 
 
-inverse = options.mapping_command(
+inverse = mapping_command(
     "inverse",
     run,
     "Decode coordinates: write the rows they stand for.",

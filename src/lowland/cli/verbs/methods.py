@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from lowland.cli.shared import options
-from lowland.cli.shared.flags import allowed, flag_names, is_settable
+from lowland.cli.shared.commands import Command
+from lowland.cli.shared.flags import flag_names, is_settable
 from lowland.cli.shared.show import print_columns, print_json
+from lowland.cli.shared.values import allowed_values
 from lowland.methods.registry import Entry, entries
 
 
@@ -39,7 +41,7 @@ def _facts(entry: Entry) -> dict[str, object]:
             {
                 "name": flag.name,
                 "flags": flag_names(flag.name) if is_settable(flag) else [],
-                "takes": allowed(flag) if is_settable(flag) else "an object of Python, so it has no flag",
+                "takes": allowed_values(flag) if is_settable(flag) else "an object of Python, so it has no flag",
                 "default": flag.default,
                 "about": flag.doc,
             }
@@ -48,7 +50,7 @@ def _facts(entry: Entry) -> dict[str, object]:
     }
 
 
-methods = options.Command(
+methods = Command(
     "methods",
     callback=run,
     params=[options.json_option(), options.debug_option()],

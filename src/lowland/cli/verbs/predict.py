@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lowland.cli.shared import options
-from lowland.cli.verbs.sample import SLAB
+from lowland.cli.shared.mapping import mapping_command, print_mapping
+from lowland.cli.shared.options import Option, working
 from lowland.errors import DataError, ParameterError
 
 COLUMN, BEFORE_CLASS = "class", "probability_"
@@ -19,9 +19,10 @@ def run(
     model: Path, file: Path, columns: Any, drop: Any, label: str | None, to: Path, probabilities: bool, force: bool,
     memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
-    """Load, classify, write, tell."""
-    from lowland.cli.shared.outputs import check_outputs, write_table
-    from lowland.cli.verbs.transform import named_for, tell
+    """Load, classify, write, print."""
+    from lowland.cli.shared import inputs
+    from lowland.cli.shared.outputs import check_outputs, holds_numbers_only, write_table
+    from lowland.methods.base.traits import traits_of
     from lowland.methods.model_files import load
 
     check_outputs(to=to, force=force, read=(model, file))
@@ -29,21 +30,21 @@ def run(
     est = load(model)
     _check(est, probabilities, to)
     found: Counter[str] = Counter()
-    with options.working(memory, threads, progress):
-        rows = options.open_for(est, file, columns, drop, label)
-        with named_for(est, rows, file):
-            chunks = _chunks(est, rows, probabilities, _is_numpy(to), found)
+    with working(memory, threads, progress):
+        rows = inputs.open_file(file, *inputs.columns_for(est, file, columns, drop, label), label)
+        with inputs.matching_columns(est, rows, file):
+            chunks = _chunks(est, rows, probabilities, holds_numbers_only(to), found)
             written = write_table(chunks, to, _names(est, probabilities))
-    from lowland.methods.base.traits import traits_of
-
-    told: dict[str, Any] = {f"{traits_of(est).predicts}s that won rows": len(found)}
+    facts: dict[str, Any] = {f"{traits_of(est).predicts}s that won rows": len(found)}
     if hasattr(est, "classes_"):
-        told = {"rows of classes": {str(name): found[str(name)] for name in est.classes_}}
-    tell("Classified", est, file, rows.d, model, written, started, as_json, told)
+        facts = {"rows of classes": {str(name): found[str(name)] for name in est.classes_}}
+    print_mapping("Classified", est, file, rows.d, model, written, started, as_json, facts)
 
 
 def _check(est: Any, probabilities: bool, to: Path) -> None:
     """Refuse what would only fail after the work."""
+    from lowland.cli.shared.outputs import holds_numbers_only
+
     name = type(est).__name__
     if not hasattr(est, "predict"):
         raise DataError(
@@ -51,15 +52,11 @@ def _check(est: Any, probabilities: bool, to: Path) -> None:
         )
     if probabilities and not hasattr(est, "predict_proba"):
         raise ParameterError(f"{name} gives no probabilities. Leave --probabilities out.")
-    if _is_numpy(to) and hasattr(est, "classes_") and est.classes_.dtype.kind not in "iufb":
+    if holds_numbers_only(to) and hasattr(est, "classes_") and est.classes_.dtype.kind not in "iufb":
         raise ParameterError(
             f"The classes are texts, such as {str(est.classes_[0])!r}, and .npy holds numbers only. "
             "Write .csv or .parquet."
         )
-
-
-def _is_numpy(to: Path) -> bool:
-    return to.suffix.lower() == ".npy"
 
 
 def _names(est: Any, probabilities: bool) -> list[str]:
@@ -77,7 +74,7 @@ def _chunks(est: Any, rows: Any, probabilities: bool, only_numbers: bool, found:
     from lowland.data.rows import ArrayRows
     from lowland.run.run import run_for
 
-    for X in run_for(rows).map_rows(_as_it_is, rows, name="classifying rows"):
+    for X in run_for(rows).map_rows(_unchanged, rows, name="classifying rows"):
         slab = ArrayRows(X, rows.names, rows.source)
         classes = est.predict(slab)
         for name, count in zip(*np.unique(classes, return_counts=True), strict=True):
@@ -94,16 +91,18 @@ def _beside(classes: Any, P: Any) -> Iterator[Any]:
     """Yield classes and numbers in one table, which costs an object a cell: a few rows at a time."""
     import numpy as np
 
-    for start in range(0, len(P), SLAB):
-        some = slice(start, start + SLAB)
+    from lowland.cli.shared.outputs import TEXT_SLAB
+
+    for start in range(0, len(P), TEXT_SLAB):
+        some = slice(start, start + TEXT_SLAB)
         yield np.column_stack([classes[some].astype(object), P[some].astype(object)])
 
 
-def _as_it_is(X: Any) -> Any:
+def _unchanged(X: Any) -> Any:
     return X
 
 
-predict = options.mapping_command(
+predict = mapping_command(
     "predict",
     run,
     "Write the class of each row, or its unit on a map, or its code in a book.",
@@ -112,11 +111,6 @@ predict = options.mapping_command(
     to="Write the classes here.",
     label="A column to leave out; by default the one that was the label when fitting.",
     more=[
-        options.Option(
-            ["--probabilities"],
-            section=options.OUTPUT,
-            is_flag=True,
-            help="Add a column for each class: how likely it is.",
-        )
+        Option(["--probabilities"], is_flag=True, help="Add a column for each class: how likely it is."),
     ],
 )

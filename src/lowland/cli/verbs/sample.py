@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from lowland.cli.shared import options
+from lowland.cli.shared.commands import Command
+from lowland.cli.shared.options import DATA, Option, in_section
 from lowland.errors import ParameterError
 
 LABEL = "label"
-SLAB = 2**14  # rows written at a time: a column of text beside numbers costs an object a cell
 
 
 def run(
@@ -20,8 +21,8 @@ def run(
 ) -> None:
     """List, describe or write."""
     from lowland.cli.shared import show
-    from lowland.cli.shared.outputs import check_outputs, write_table
-    from lowland.data.datasets.generators import available, load_dataset
+    from lowland.cli.shared.outputs import check_outputs, holds_numbers_only, write_table
+    from lowland.data import available, load_dataset
 
     if name is None:
         if to is not None:
@@ -37,7 +38,7 @@ def run(
     sample = load_dataset(name, **_settings(option))
     files = []
     if to is not None:
-        names, chunks = _table(sample, name, label_column, to.name.lower().endswith(".npy"))
+        names, chunks = _table(sample, name, label_column, holds_numbers_only(to))
         files.append(write_table(chunks, to, names))
     facts = _facts(name, sample, files)
     if as_json:
@@ -64,9 +65,11 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
 
 def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tuple[list[str], Iterator[Any]]:
     """Return names and chunks of the sample's rows, with the label as the last column where it is wanted."""
+    from lowland.cli.shared.outputs import TEXT_SLAB
+
     names = list(sample.names)
     if not label_column:
-        return names, (sample.X[start : start + SLAB] for start in range(0, len(sample.X), SLAB))
+        return names, (sample.X[start : start + TEXT_SLAB] for start in range(0, len(sample.X), TEXT_SLAB))
     if sample.y is None:
         raise ParameterError(f"The sample {name!r} has no labels. Leave --label-column out.")
     labels = sample.y
@@ -78,8 +81,10 @@ def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tu
 def _with_labels(X: Any, labels: Any, only_numbers: bool) -> Iterator[Any]:
     import numpy as np
 
-    for start in range(0, len(X), SLAB):
-        part, last = X[start : start + SLAB], labels[start : start + SLAB]
+    from lowland.cli.shared.outputs import TEXT_SLAB
+
+    for start in range(0, len(X), TEXT_SLAB):
+        part, last = X[start : start + TEXT_SLAB], labels[start : start + TEXT_SLAB]
         if only_numbers:
             yield np.column_stack([part, last])
         else:
@@ -90,7 +95,7 @@ def _with_labels(X: Any, labels: Any, only_numbers: bool) -> Iterator[Any]:
 
 
 def _facts(name: str, sample: Any, files: list[dict[str, Any]]) -> dict[str, Any]:
-    from lowland.cli.shared.summary import plain
+    from lowland.plain import to_plain
 
     facts = {
         "sample": name,
@@ -104,7 +109,7 @@ def _facts(name: str, sample: Any, files: list[dict[str, Any]]) -> dict[str, Any
         "image_shape": sample.image_shape,
         "files": files,
     }
-    return {key: plain(value) for key, value in facts.items()}
+    return to_plain(facts)
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -125,25 +130,26 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _option_option() -> click.Option:
-    text = "An option of the data set, such as n=5000, noise=0.1 or seed=1; may be repeated."
-    return options.Option(["-o", "--option"], section=options.DATA, multiple=True, metavar="NAME=VALUE", help=text)
-
-
-def _label_option() -> click.Option:
-    text = f"Add the labels as a last column, named {LABEL!r}."
-    return options.Option(["--label-column"], section=options.OUTPUT, is_flag=True, help=text)
-
-
-sample = options.Command(
+sample = Command(
     "sample",
     callback=run,
     params=[
         click.Argument(["name"], required=False, metavar="[NAME]"),
-        _option_option(),
-        options.to_option("Write the data set here."),
-        _label_option(),
-        options.force_option(),
+        *in_section(
+            DATA,
+            [
+                Option(
+                    ["-o", "--option"],
+                    multiple=True,
+                    metavar="NAME=VALUE",
+                    help="An option of the data set, such as n=5000, noise=0.1 or seed=1; may be repeated.",
+                )
+            ],
+        ),
+        *options.output_options(
+            "Write the data set here.",
+            more=[Option(["--label-column"], is_flag=True, help=f"Add the labels as a last column, named {LABEL!r}.")],
+        ),
         options.json_option(),
         options.debug_option(),
     ],

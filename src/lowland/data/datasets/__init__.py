@@ -1,1 +1,1 @@
-"""Data sets: generated, shipped, and read from a folder."""
+"""Data sets to learn, test and measure with: classics, generators whose truth is known, real sets from a folder."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, is_sparse, like, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError
-from lowland.methods.base.maps import RowMap
+from lowland.methods.base.row_map import RowMap
 from lowland.run.run import all_finite
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array
 from lowland.arrays.random import generator
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.data.open import as_vector, float_vector, is_frame, open_rows, read_column
+from lowland.data.open import as_vector, float_vector, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, warn
 from lowland.methods.base.parameters import check_parameters, documented, param
@@ -23,7 +23,7 @@ from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
-_INNER = ("_solved", "_unread", "_moments", "_dtype")  # what a fit leaves beside the attributes users read
+PRIVATE_STATE = ("_solved", "_unread", "_moments", "_dtype")  # what a fit leaves beside the attributes users read
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -54,32 +54,26 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Do the method's work: the recipe, one block a step."""
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
         check_parameters(self)
         rows, labels = self._open(X, y)
         counts = self._weights(weights, rows)
         self._check_rows(rows, reset=True)
-        self._forget()
-        self._remember_label(y)
+        self._clear_fit()
+        self._record_label_name(y)
         try:
-            self._solve(rows, run_for(rows), labels, counts)
+            self._solve(rows, run_for(rows), labels, counts, **given)
         except BaseException:  # stopped or failed: what is half done must not look like a result
-            self._forget()
+            self._clear_fit()
             raise
         self._solved = True
         return self
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
-        """Open rows and labels; a text y names the column of labels, which is left out of the rows."""
-        if isinstance(y, str):
-            if not _has_named_columns(X):
-                raise DataError(
-                    f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
-                    "path of one file, or give the labels themselves, one a row."
-                )
-            rows = open_rows(X, drop=[y])
-            return rows, as_vector(read_column(X, y), rows.n, "y")
-        rows = open_rows(X)
+        """Open rows and labels; a string y names the column of labels, which is left out of the rows."""
+        rows, labels, label_name = open_labelled(X, y)
+        if label_name is not None:
+            return rows, as_vector(labels, rows.n, "y")
         if not self._traits.reads_y:
             return rows, y
         if y is None and self._traits.needs_y:
@@ -95,7 +89,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return rows, None if y is None else as_vector(y, rows.n, "y")
 
-    def _remember_label(self, y: Any) -> None:
+    def _record_label_name(self, y: Any) -> None:
         """Note which column held the labels, so that the same frame or file can be mapped, label and all."""
         if isinstance(y, str):
             self.label_name_ = y
@@ -108,10 +102,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             weights = np.full(rows.n, float(weights))  # type: ignore[arg-type]
         return float_vector(weights, rows.n, "sample_weight")
 
-    def _forget(self) -> None:
+    def _clear_fit(self) -> None:
         """Drop what an earlier fit left, so that nothing of it survives in this one."""
         kept = ("n_features_in_", "feature_names_in_")
-        for name in [name for name in vars(self) if name in _INNER or (name.endswith("_") and name not in kept)]:
+        for name in [name for name in vars(self) if name in PRIVATE_STATE or (name.endswith("_") and name not in kept)]:
             delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -141,9 +135,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return
         fitted = getattr(self, "feature_names_in_", None)
         if rows.names is None or fitted is None:
-            self._warn_of_names(rows, fitted)
+            self._warn_about_names(rows, fitted)
         elif tuple(fitted) != rows.names:
-            raise DataError(_name_quarrel(tuple(fitted), rows.names))
+            raise DataError(_feature_name_mismatch(tuple(fitted), rows.names))
         if rows.d != self.n_features_in_:
             raise DataError(
                 f"X has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
@@ -154,7 +148,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Whether rows of this kind are taken: sparse ones only where the method can do with them."""
         return self._traits.takes_sparse or not rows.is_sparse
 
-    def _warn_of_names(self, rows: Rows, fitted: np.ndarray | None) -> None:
+    def _warn_about_names(self, rows: Rows, fitted: np.ndarray | None) -> None:
         name = type(self).__name__
         if fitted is None and rows.names is not None:
             warn(
@@ -180,7 +174,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         seed = getattr(self, "random_state", None)
         return generator(0 if seed is None else seed)
 
-    def _tell_of_course(
+    def _record_convergence(
         self,
         solver: Outcome,
         remedy: str = "Raise tol or the number of iterations, or choose a direct solver.",
@@ -230,7 +224,7 @@ def _has_named_columns(X: Any) -> bool:
     return isinstance(X, str | os.PathLike) or is_frame(X)
 
 
-def _name_quarrel(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:
+def _feature_name_mismatch(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:
     """Say which columns are new, missing or out of order, in scikit-learn's words and with a remedy."""
     text = "The feature names should match those that were passed during fit.\n"
     for words, names in (

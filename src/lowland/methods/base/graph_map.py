@@ -23,7 +23,7 @@ from lowland.blocks.neighbors.graph import (
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import param
-from lowland.methods.base.maps import PointMap
+from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run
 
 _LONGEST = 1e150  # whose square, summed over many links, is a number

@@ -99,14 +99,20 @@ def check_parameters(model: Any) -> None:
         value = getattr(model, p.name)
         if value is p.default:
             continue
-        unsaved = next((v for v in (value, *getattr(value, "__dict__", {}).values()) if isinstance(v, Described)), None)
-        if unsaved is not None:
-            raise ParameterError(
-                f"{cls.__name__} was loaded from a file, which keeps only a description of {p.name}: {unsaved.text}. "
-                f"Give the object again with set_params({p.name}=...) before fitting."
-            )
+        check_saved(model, p.name)
         if not p.fits(value):
             raise ParameterError(f"{cls.__name__}({p.name}={value!r}): the parameter {p.name!r} must be {p.wanted}.")
+
+
+def check_saved(model: Any, name: str) -> None:
+    """Refuse a parameter of a loaded model that was a function or a foreign object: its file holds no programs."""
+    value = getattr(model, name)
+    lost = next((v for v in (value, *getattr(value, "__dict__", {}).values()) if isinstance(v, Described)), None)
+    if lost is not None:
+        raise ParameterError(
+            f"{type(model).__name__} was loaded from a file, which keeps only a description of {name}: {lost.text}. "
+            f"Give the object again with set_params({name}=...)."
+        )
 
 
 def documented(cls: Any) -> str:

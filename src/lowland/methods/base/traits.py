@@ -45,6 +45,7 @@ class Traits:
     min_rows: int = 2
     study: StudyHints = field(default_factory=StudyHints)
     tolerance: float = 1e-10  # fraction of the largest coordinate to which engines and chunkings agree
+    quick: Mapping[str, Any] = field(default_factory=dict)  # parameters of a fit to a small table of noise, as in tests
 
 
 def traits_of(method: Any) -> Traits:

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lowland.methods.base.maps import LinearMap
+from lowland.methods.base.linear_map import LinearMap
 from lowland.methods.base.traits import Traits, traits_of
 from lowland.methods.registry import load_method
 from lowland.study.plan import StudySize

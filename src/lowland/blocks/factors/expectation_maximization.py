@@ -1,0 +1,50 @@
+"""Maximum likelihood factors by expectation and maximization: the textbook's route, on the correlations alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowland.blocks.factors.estimate import FactorEstimate
+from lowland.blocks.factors.uniqueness_search import FullProfile
+from lowland.blocks.factors.wide_tables import Leading, Root
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.spectra.leading import fix_signs
+from lowland.run.run import Run
+
+
+def by_em(root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_iter: int, run: Run) -> FactorEstimate:
+    """Minimise the deviance by expectation and maximisation (Rubin and Thayer 1982), on the correlations alone.
+
+    E: the factors given a row have mean β(x - μ), β = GL'Ψ^-1, and covariance G = (I + L'Ψ^-1 L)^-1.
+    M: L = Rβ' (G + βRβ')^-1 and ψ = diag(R - LβR). It stops where the deviance falls by less than ``tol``.
+    """
+    R, psi = root.R, np.clip(psi, lower, None)
+    x = np.log(psi)
+    L = (Leading.at(x, root, k, run) if root.suits(k) else FullProfile.at(x, R, k)).loadings(k)
+    trace: list[float] = []
+    converged = False
+    for _ in run.iterate("expectation, maximisation", max_iter):
+        B = L / psi[:, None]  # Ψ^-1 L
+        G = np.linalg.inv(np.eye(k) + L.T @ B)  # (k, k)
+        Rb = R @ B @ G  # Rβ', (d, k)
+        log_det = float(np.sum(np.log(psi))) - float(np.linalg.slogdet(G)[1])
+        trace.append(log_det + float(np.sum(np.diagonal(R) / psi)) - float(np.sum(B * Rb)))
+        if len(trace) > 1 and trace[-2] - trace[-1] < tol:
+            converged = True
+            break
+        if len(trace) == max_iter:
+            break
+        L = np.linalg.solve(G + G @ B.T @ Rb, Rb.T).T
+        psi = np.maximum(np.diagonal(R) - np.sum(L * Rb, axis=1), lower)
+    reason = (
+        "the likelihood rose by less than tol"
+        if converged
+        else f"it had not converged after {max_iter} iteration{'s' * (max_iter != 1)}"
+    )
+    return FactorEstimate(canonical(L, psi), psi, Outcome("em", "", len(trace), converged, tuple(trace), reason))
+
+
+def canonical(L: np.ndarray, psi: np.ndarray) -> np.ndarray:
+    """Turn loadings so that L'Ψ^-1 L is diagonal and falling: the one rotation that both routes return."""
+    _, _, Vt = np.linalg.svd(L / np.sqrt(psi)[:, None], full_matrices=False)
+    return fix_signs(L @ Vt.T)

@@ -1,0 +1,52 @@
+"""Messages of the library on the command line: one line, with flags where they name parameters of Python."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from lowland.cli.shared.commands import Command
+from lowland.cli.shared.show import printable
+
+_QUOTED = r"""(?:'[^']*'|"[^"]*")"""
+
+
+def in_flags(text: str, command: click.Command) -> str:
+    """Return a message of the library with the flags of a command where it names parameters of Python.
+
+    ``Isomap(radius=0.1, n_neighbors=None)`` becomes ``--radius 0.1 --n-neighbors none``, ``n_neighbors`` alone
+    ``--n-neighbors``. Names without an underscore are words as well, so alone they stay.
+    """
+    if not isinstance(command, Command) or command.python is None:
+        return text
+    options = {p.name: p for p in command.params if isinstance(p, click.Option) and p.name}
+    pair = rf"({'|'.join(options)})=({_QUOTED}(?:(?:, | or ){_QUOTED})*|(?:[-+\w]|\.(?=\w))+)"
+
+    def flag(name: str) -> str:
+        if "-k" in options[name].opts:
+            return "-k"
+        own = f"--{name.replace('_', '-')}"
+        return own if own in options[name].opts else options[name].opts[-1]
+
+    def given(found: re.Match[str]) -> str:
+        name, value = found[1], found[2].replace("'", "").replace('"', "")
+        if options[name].secondary_opts and value in ("True", "False"):
+            return flag(name) if value == "True" else options[name].secondary_opts[-1]
+        return f"{flag(name)} {'none' if value == 'None' else value}"
+
+    def call(found: re.Match[str]) -> str:
+        return " ".join(re.sub(pair, given, found[1]).split(", "))
+
+    text = re.sub(r"(?<=: )n_features=(\d+)", r"the data has \1 columns", text)
+    text = re.sub(rf"\b{command.python}\(({pair}(?:, {pair})*)\)", call, text)
+    text = re.sub(rf"(?<![\w(.]){pair}", given, text)
+    bare = "|".join(name for name in options if "_" in name)
+    return re.sub(rf"(?<![\w'\"./-])({bare})(?![\w(='\"/])", lambda found: flag(found[1]), text) if bare else text
+
+
+def one_line(text: str) -> str:
+    """Return a message of the library as one line, with flags where it names the settings of Python."""
+    text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
+    text = re.sub(r'lowland\.config\(memory="([^"]+)"\)', r"--memory \1", text)
+    return printable(" ".join(text.split()))

@@ -1,0 +1,36 @@
+"""Every data set by its name: `load_dataset(name)` gives one, `available()` lists them."""
+
+import inspect
+from typing import Any
+
+from lowland.data.datasets.arguments import one_of
+from lowland.data.datasets.dataset import Dataset
+from lowland.data.datasets.folder import FOLDER_VARIABLE, FROM_FOLDER
+from lowland.data.datasets.generators import GENERATORS
+from lowland.data.datasets.moving_images import MOVING_IMAGES
+from lowland.data.datasets.shipped import SHIPPED
+from lowland.errors import ParameterError
+
+_MAKERS = SHIPPED | GENERATORS | MOVING_IMAGES | FROM_FOLDER
+
+
+def load_dataset(name: str, **options: Any) -> Dataset:
+    """Give the sample of that name, with its generator's options (n, noise, seed …) or its own (split of "mnist").
+
+    >>> X, y = load_dataset("iris")
+    >>> X.shape
+    (150, 4)
+    """
+    make = _MAKERS[one_of("load_dataset", "name", name, _MAKERS)]
+    accepted = inspect.signature(make).parameters
+    for option in options:
+        if option not in accepted:
+            choices = f"Choose among: {', '.join(accepted)}." if accepted else "It has no options: leave it out."
+            raise ParameterError(f"load_dataset({name!r}): there is no option {option!r}. {choices}")
+    return make(**options)
+
+
+def available() -> dict[str, str]:
+    """Name and one-line description of every sample, saying which need the folder that LOWLAND_DATA names."""
+    lines = {name: (inspect.getdoc(make) or name).splitlines()[0] for name, make in _MAKERS.items()}
+    return {name: f"{line} (Needs {FOLDER_VARIABLE}.)" if name in FROM_FOLDER else line for name, line in lines.items()}

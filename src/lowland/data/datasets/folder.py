@@ -1,0 +1,186 @@
+"""Real sets, read from the folder that the environment variable LOWLAND_DATA names. Nothing is downloaded."""
+
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from lowland.data.datasets.arguments import one_of
+from lowland.data.datasets.dataset import Array, Dataset, image_dataset
+from lowland.data.datasets.generators import rolled_sheet
+from lowland.errors import FileProblem, MissingFile, ParameterError
+
+FOLDER_VARIABLE = "LOWLAND_DATA"
+
+
+def _mnist(split: str = "train") -> Dataset:
+    """MNIST: handwritten digits of 28 × 28 pixels, 60,000 to train or 10,000 to test (split)."""
+    file = f"mnist_{one_of('mnist', 'split', split, ('train', 'test'))}.npz"
+    X, y = _read_npz("mnist", file, "X", "y")
+    about = f"{len(X)} handwritten digits, 28 × 28 pixels from 0 to 255; LeCun, Cortes and Burges (1998)."
+    return image_dataset(X, (28, 28), y.astype(np.int64), about, label_names=tuple("0123456789"))
+
+
+def _olivetti() -> Dataset:
+    """Olivetti faces: 10 photographs each of 40 persons, 64 × 64 pixels."""
+    X, y = _read_npz("olivetti", "olivetti.npz", "X", "y")
+    about = "400 faces of 40 persons, taken at AT&T Laboratories Cambridge in 1992 to 1994. y: the person."
+    return image_dataset(X, (64, 64), y.astype(np.int64), about)
+
+
+def _frey() -> Dataset:
+    """Frey's face: 1965 video frames of one person, 28 × 20 pixels, pose and expression vary."""
+    (X,) = _read_npz("frey", "frey.npz", "X")
+    return image_dataset(X, (28, 20), None, "1965 frames of a video of Brendan Frey's face; Roweis and Saul (2000).")
+
+
+def _isomap_faces() -> Dataset:
+    """Isomap's faces: 698 renderings of one head, 32 × 32 pixels, by pan, tilt and light."""
+    X, pan, tilt, light = _read_npz("isomap_faces", "isomap_faces32.npz", "X", "pan", "tilt", "light")
+    about = (
+        "698 rendered faces at 32 × 32 pixels; Tenenbaum, de Silva and Langford (2000). "
+        "truth: pan, tilt and light, standardized; y: pan."
+    )
+    return image_dataset(X, (32, 32), pan, about, np.column_stack([pan, tilt, light]))
+
+
+def _yeast() -> Dataset:
+    """UCI yeast: 1484 proteins, 8 scores, 10 places in the cell."""
+    names, X, words = _read_csv("yeast", "yeast.csv", text=("name", "class"))
+    label_names, y = np.unique(words["class"], return_inverse=True)
+    about = "1484 yeast proteins with 8 scores of their sequence; Nakai, UCI (1996). y: where in the cell they stay."
+    return Dataset(X, y.astype(np.int64), names, tuple(map(str, label_names)), about)
+
+
+def _height_weight() -> Dataset:
+    """Height in inches and weight in pounds of 210 people: what standardizing changes."""
+    names, X, words = _read_csv("height_weight", "height_weight.csv", text=("sex",))
+    about = "Height (inches) and weight (pounds) of 73 men and 137 women. y: 0 for F, 1 for M."
+    return Dataset(X, (words["sex"] == "M").astype(np.int64), names, ("F", "M"), about)
+
+
+def _eurodist() -> Dataset:
+    """Road distances in km between 21 European cities: not quite Euclidean."""
+    about = "Road distances in kilometers between 21 European cities, as in R's eurodist (The Cambridge Encyclopaedia)."
+    return _matrix("eurodist", "eurodist.csv", "distances", about)
+
+
+def _ability() -> Dataset:
+    """Covariances of 6 ability tests taken by 112 people: a small factor analysis."""
+    about = "Covariance matrix of 6 ability tests, n = 112 people, as in R's ability.cov; Smith and Stanley (1983)."
+    return _matrix("ability", "ability.cov.csv", "covariance", about)
+
+
+def _harman() -> Dataset:
+    """Correlations of 24 psychological tests taken by 145 pupils: factor analysis's classic."""
+    about = "Correlation matrix of 24 tests, n = 145 pupils, as in R's Harman74.cor; Holzinger and Swineford (1939)."
+    return _matrix("harman", "Harman74.cor.csv", "covariance", about)
+
+
+def _cocktail(recording: str = "speech") -> Dataset:
+    """Two microphones in one room (recording: speech, music or hard_speech): who says what?"""
+    file, recordings = "cocktail_audio.npz", ("speech", "music", "hard_speech")
+    (X,) = _read_npz("cocktail", file, one_of("cocktail", "recording", recording, recordings))
+    about = f"{len(X)} sound samples at 16 kHz from two microphones ({recording}), real, so without known sources."
+    return Dataset(X.astype(np.float64), None, ("microphone_1", "microphone_2"), about=about)
+
+
+def _foetal_ecg() -> Dataset:
+    """Eight skin electrodes on a pregnant woman, 10 s at 250 Hz: find the child's heartbeat."""
+    names, X, _ = _read_csv("foetal_ecg", "foetal_ecg.csv.gz")
+    about = "Potentials at 5 abdominal and 3 thoracic electrodes, 250 Hz; De Lathauwer et al. (2000), DaISy database."
+    return Dataset(X, None, names, about=about)
+
+
+def _ica_mixed() -> Dataset:
+    """Four mixtures of four known signals: independent component analysis with the answer in truth."""
+    names, X, _ = _read_csv("ica_mixed", "ica_mixed.csv.gz")
+    _, truth, _ = _read_csv("ica_mixed", "ica_sources.csv.gz")
+    return Dataset(
+        X, None, names, about="2000 samples of 4 linear mixtures, generated. truth: the 4 sources.", truth=truth
+    )
+
+
+def _randu_r() -> Dataset:
+    """The 400 RANDU triples that R ships, rounded to six decimals."""
+    names, X, _ = _read_csv("randu_r", "randu.csv")
+    about = "400 triples of the generator RANDU under VAX Fortran, rounded to 6 decimals, as in R's randu."
+    return Dataset(X, None, names, about=about)
+
+
+def _swiss_roll_fixed(n: int = 1000) -> Dataset:
+    """The very swiss rolls, of 300 or 1000 points (n), on which the reference answers were computed."""
+    if n not in (300, 1000):
+        raise ParameterError(f"swiss_roll_fixed(n={n!r}): there are two. Choose n = 300 or 1000.")
+    _, cells, _ = _read_csv("swiss_roll_fixed", f"swissroll{n}.csv")
+    return rolled_sheet(cells[:, :3], cells[:, 3], cells[:, 4], "fixed, as the reference answers use it")
+
+
+def _matrix(sample: str, file: str, kind: str, about: str) -> Dataset:
+    names, X, _ = _read_csv(sample, file, text=("",))
+    return Dataset(X, None, names, about=about, kind=kind)
+
+
+def _read_npz(sample: str, file: str, *keys: str) -> list[Array]:
+    path = _find(sample, file)
+    # opened here, since np.load leaves its own file open when the archive is broken
+    with _reading(path), path.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+        return [arrays[key] for key in keys]
+
+
+def _read_csv(sample: str, file: str, text: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Array, dict[str, Array]]:
+    """Names and numbers of the columns that hold numbers, and the columns of text by name."""
+    path = _find(sample, file)
+    with _reading(path):
+        cells = np.loadtxt(path, dtype=str, delimiter=",", comments=None, encoding="utf-8", ndmin=2)
+        header = [str(name) for name in cells[0]]
+        numeric = [column for column, name in enumerate(header) if name not in text]
+        words = {name: cells[1:, header.index(name)] for name in text}
+        return tuple(header[column] for column in numeric), cells[1:, numeric].astype(np.float64), words
+
+
+def _find(sample: str, file: str) -> Path:
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if not folder:
+        raise MissingFile(
+            f"load_dataset({sample!r}) reads {file}, and the environment variable {FOLDER_VARIABLE} is not set. "
+            f"Set {FOLDER_VARIABLE} to the folder that holds {file}."
+        )
+    path = Path(folder).expanduser() / file
+    if not path.is_file():
+        missing = f"{file} in it" if path.parent.is_dir() else "such folder"
+        raise MissingFile(
+            f"load_dataset({sample!r}) reads {file} from {FOLDER_VARIABLE}={folder}, and there is no {missing}. "
+            f"Put {file} there, or set {FOLDER_VARIABLE} to the folder that holds it."
+        )
+    return path
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, ValueError, TypeError, LookupError, BadZipFile, zlib.error) as problem:
+        raise FileProblem(f"{path} cannot be read: {problem}. Put a sound copy of it there.") from problem
+
+
+FROM_FOLDER: dict[str, Callable[..., Dataset]] = {
+    "mnist": _mnist,
+    "olivetti": _olivetti,
+    "frey": _frey,
+    "isomap_faces": _isomap_faces,
+    "yeast": _yeast,
+    "height_weight": _height_weight,
+    "eurodist": _eurodist,
+    "ability": _ability,
+    "harman": _harman,
+    "cocktail": _cocktail,
+    "foetal_ecg": _foetal_ecg,
+    "ica_mixed": _ica_mixed,
+    "randu_r": _randu_r,
+    "swiss_roll_fixed": _swiss_roll_fixed,
+}

@@ -1,0 +1,87 @@
+"""Arrow record batches as Rows, and which of their types hold numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lowland.data.columns import refuse_text
+from lowland.data.rows import ColumnRows, Rows
+
+
+def arrow_rows(batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], n: int | None, source: str) -> Rows:
+    """Return Rows over Arrow record batches, cut anew into slabs whose borders do not depend on the file's layout."""
+    import pyarrow as pa
+
+    texts, names = text_fields(fields), tuple(f.name for f in fields)
+    if texts:
+        refuse_text(texts, source)
+    single = all(f.type == pa.float32() for f in fields)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    return ColumnRows(lambda slab: _reslab(batches(slab), slab), _arrow_columns, n, len(fields), dtype, names, source)
+
+
+def _arrow_columns(table: Any) -> list[np.ndarray]:
+    return [column.to_numpy(zero_copy_only=False) for column in table.columns]
+
+
+def _reslab(batches: Iterable[Any], slab: int) -> Iterator[Any]:
+    """Cut batches into tables of ``slab`` rows each, the last one perhaps shorter."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    count = 0
+    for batch in batches:
+        while count + batch.num_rows >= slab:
+            take = slab - count
+            yield pa.Table.from_batches([*held, batch.slice(0, take)])
+            batch, held, count = batch.slice(take), [], 0
+        if batch.num_rows:
+            held.append(batch)
+            count += batch.num_rows
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def concatenated(batches: Iterable[Any]) -> np.ndarray:
+    """Return one column that comes in batches; an empty text is a missing one."""
+    columns = [column for batch in batches for column in _arrow_columns(batch)]
+    values = np.concatenate(columns) if columns else np.empty(0)
+    if values.dtype.kind in "OU" and "" in values:  # some write a missing text as nothing
+        values = values.astype(object)
+        values[values == ""] = None
+    return values
+
+
+def text_fields(fields: Sequence[Any]) -> list[str]:
+    """Return the names of the fields that hold no numbers."""
+    return [f.name for f in fields if not _holds_numbers(f.type)]
+
+
+def _holds_numbers(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal, kinds.is_null)
+    return any(is_kind(kind) for is_kind in tests)
+
+
+def common_fields(schemas: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Return the fields as which columns of several parts are read: floats, unless a part holds no numbers there."""
+    import pyarrow as pa
+
+    return [pa.field(name, _common_type([schema.field(name).type for schema in schemas])) for name in names]
+
+
+def _common_type(types: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    if not all(map(_holds_numbers, types)):
+        return next(kind for kind in types if not _holds_numbers(kind))
+    return pa.float32() if all(kind in (pa.float32(), pa.float16()) for kind in types) else pa.float64()
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what Arrow says of a file."""
+    return str(error).splitlines()[0].rstrip(". ") if str(error) else type(error).__name__

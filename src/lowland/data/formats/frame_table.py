@@ -1,0 +1,92 @@
+"""Frames of pandas, polars and pyarrow, behind the one interface that narwhals gives to all of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lowland.data.columns import NamedTable, refuse_duplicates, refuse_text
+from lowland.data.rows import ColumnRows, Rows
+from lowland.errors import DataTypeError
+
+
+class FrameTable(NamedTable):
+    """A frame in memory."""
+
+    source = "the frame"
+
+    def __init__(self, frame: Any) -> None:
+        self.table = _narwhal(frame)
+        self.labels = list(self.table.columns)
+        self.names = [str(label) for label in self.labels]
+
+    def rows(self, keep: list[int]) -> Rows:
+        """Return the columns at these positions as Rows."""
+        import narwhals as nw
+
+        table, labels = self.table, self.labels
+        kinds = [table.schema[labels[j]] for j in keep]
+        refuse_text(
+            [
+                self.names[j]
+                for j, kind in zip(keep, kinds, strict=True)
+                if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object))
+            ],
+            self.source,
+        )
+        n, d = len(table), len(keep)
+        dtype = np.dtype(np.float32 if all(kind == nw.Float32 for kind in kinds) else np.float64)
+
+        def read(slab: int) -> Iterator[Any]:
+            return (table[start : start + slab] for start in range(0, n, slab))
+
+        def columns_of(part: Any) -> list[np.ndarray]:
+            return [_numbers(part[:, j], self.names[j]) for j in keep]
+
+        named = all(isinstance(label, str) for label in labels)
+        kept = tuple(labels[j] for j in keep) if named else None
+        return ColumnRows(read, columns_of, n, d, dtype, kept, self.source, in_memory=True)
+
+    def select(self, columns: Any, drop: Any) -> Rows:
+        """Return the named columns, or all, less those dropped, as Rows."""
+        texts = [isinstance(label, str) for label in self.labels]
+        if any(texts) and not all(texts):
+            raise DataTypeError(  # scikit-learn's checks look for these words
+                "Feature names are only supported if all input features have string names, and those of the frame are "
+                "of several types. Make them strings: X.columns = X.columns.astype(str)."
+            )
+        return super().select(columns, drop)
+
+    def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
+        """Return one column as it is; a frame has said itself which texts are missing."""
+        return self.table[:, self.position(name)].to_numpy()
+
+
+def _narwhal(frame: Any) -> Any:
+    import narwhals as nw
+
+    if type(frame).__name__ == "RecordBatch":
+        frame = sys.modules["pyarrow"].Table.from_batches([frame])
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise DataTypeError(
+            f"A {type(frame).__module__}.{type(frame).__name__} is lazy: collect or compute it first."
+        ) from error
+    except nw.exceptions.DuplicateError:
+        refuse_duplicates(list(getattr(frame, "column_names", frame.columns)), "the frame")
+        raise
+
+
+def _numbers(column: Any, name: str) -> np.ndarray:
+    values = column.to_numpy()
+    if values.dtype.kind == "O":  # a nullable column: missing values become NaN, which is refused by name later
+        missing = np.asarray([v is None or type(v).__name__ == "NAType" for v in values])
+        try:
+            values = np.where(missing, np.nan, values).astype(np.float64)
+        except (TypeError, ValueError):
+            refuse_text([name], "the frame")
+    return values

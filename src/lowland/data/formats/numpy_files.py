@@ -1,0 +1,43 @@
+"""Numpy's own files: .npy, memory-mapped, and .npz, which may hold a sparse matrix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.data.formats.arrow import first_line
+from lowland.data.paths import suffix_of
+from lowland.errors import DataError, FileProblem
+
+
+def load_numpy(path: Path) -> Any:
+    """Return the array in a .npy file, memory-mapped, or the one named X (or the only one) in a .npz file.
+
+    A .npz file may also hold a sparse matrix as scipy.sparse.save_npz writes it.
+    """
+    try:
+        if suffix_of(path) == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            name = "X" if "X" in archive.files else archive.files[0] if len(archive.files) == 1 else None
+            if name is not None:
+                return archive[name]
+            if {"format", "shape"} <= set(archive.files):
+                return _sparse_matrix(path)
+            held = ", ".join(archive.files)
+    except Exception as error:  # zipfile, zlib, pickle and OS errors: a damaged archive fails in many ways
+        raise FileProblem(
+            f"{str(path)!r} is not a whole {suffix_of(path)} file of numbers: {first_line(error)}. Write it again."
+        ) from error
+    raise DataError(f"{str(path)!r} holds the arrays {held}. Name the one to reduce 'X'.")
+
+
+def _sparse_matrix(path: Path) -> Any:
+    import scipy.sparse
+
+    matrix = scipy.sparse.load_npz(path)  # no pickle: scipy forbids it
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # an index beyond the shape would be read outside the array
+    return matrix

@@ -1,0 +1,26 @@
+"""Inverse transforms that are learned only on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+
+
+class LearnedInverse:
+    """A method that a model has only if ``fit_inverse_transform`` asked for it; else scikit-learn's error is raised."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method, self.__doc__ = method, method.__doc__
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.method
+        if not model.fit_inverse_transform:
+            raise NotFittedError(
+                "The fit_inverse_transform parameter was not set to True, so the way back was not learnt. "
+                f"Fit {type(model).__name__}(fit_inverse_transform=True)."
+            )
+        return MethodType(self.method, model)

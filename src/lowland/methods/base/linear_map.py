@@ -1,0 +1,40 @@
+"""Linear maps: rows are centered and multiplied by a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lowland.arrays.namespace import Array, is_sparse, like
+from lowland.blocks.spectra.operators import centered_product
+from lowland.methods.base.row_map import RowMap
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The map x -> (x - shift) A + offset; an object, so that it can travel to a worker."""
+
+    A: Array  # (d, k)
+    shift: Array | None = None  # (d,)
+    offset: Array | None = None  # (k,)
+
+    def __call__(self, X: Any) -> Array:
+        """Map one slab."""
+        A = like(self.A, X.data if is_sparse(X) else X)
+        Z = centered_product(X, self.shift, A)
+        return Z if self.offset is None else Z + like(self.offset, Z)[None, :]
+
+
+class LinearMap(RowMap):
+    """Rows are centered and multiplied."""
+
+    def _encoding(self) -> Affine:
+        """The map from rows to coordinates."""
+        raise NotImplementedError
+
+    def _decoding(self) -> Affine:
+        """The map from coordinates back to rows."""
+        raise NotImplementedError
+
+    def _encoding_width(self) -> int:
+        return int(self._encoding().A.shape[1])

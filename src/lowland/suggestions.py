@@ -1,0 +1,50 @@
+"""Which known names may be meant by a word that is none of them: the one place that answers "did you mean"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+CUTOFF = 0.6  # similarity from 0 to 1 below which two names have nothing to do with each other
+
+
+def closest(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = CUTOFF) -> list[str]:
+    """Return the up to ``n`` names most similar to a word, the nearest first; case, - and _ make no difference.
+
+    >>> closest("Isomp", ["isomap", "pca", "kernel-pca"])
+    ['isomap']
+    """
+    import difflib  # only where a name is wrong
+
+    matcher, likeness = difflib.SequenceMatcher(b=_folded(word)), {}
+    for name in known:
+        matcher.set_seq1(_folded(name))
+        likeness[name] = matcher.ratio()
+    return [name for name in sorted(likeness, key=lambda name: -likeness[name]) if likeness[name] >= cutoff][:n]
+
+
+def abbreviated(word: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """Return the names that a word may abbreviate: one of their parts, their initials, or else a piece of them.
+
+    >>> abbreviated("fa", ["factor-analysis", "fast-ica"]), abbreviated("ica", ["factor-analysis", "fast-ica"])
+    (['factor-analysis'], ['fast-ica'])
+    """
+    word, names = _folded(word), list(known)
+    found = [name for name in names if word in _short_forms(_folded(name))]
+    return (found or [name for name in names if len(word) > 2 and word in _folded(name)])[:n]
+
+
+def suggested(word: str, known: Iterable[str]) -> list[str]:
+    """Return the names to suggest for a word: those it may abbreviate, or else the most similar one."""
+    names = list(known)
+    return abbreviated(word, names) or closest(word, names, n=1)
+
+
+def _short_forms(name: str) -> set[str]:
+    """Parts, initials, and initials before the last part: kernel, pca, kp and kpca of kernel-pca."""
+    parts = [part for part in name.split("-") if part]
+    initials = [part[0] for part in parts]
+    return {*parts, "".join(initials), "".join([*initials[:-1], *parts[-1:]])}
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "-")

@@ -1,0 +1,100 @@
+"""Where rows come from: columns that name the rows of a matrix, columns of a model."""
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import lowland as ll
+from lowland.data import load_dataset
+from lowland.data.write import write_chunks
+
+
+def write_matrix(path, M, names, columns, corner="point"):
+    write_chunks([np.column_stack([np.asarray(names, dtype=object), M.astype(object)])], path, [corner, *columns])
+
+
+@pytest.fixture
+def airports() -> list[str]:
+    """Ten airports: their distances, their kernel matrix, and the distances of two new points to them."""
+    data = load_dataset("airports")
+    names = [str(name) for name in data.names]
+    X = ll.ClassicalMDS(metric="precomputed").fit_transform(data.X)
+    write_matrix("distances.csv", data.X, names, names)
+    write_matrix("kernel.parquet", X @ X.T, names, names)
+    write_matrix("new.csv", data.X[:2] + 100, ["here", "there"], names, corner="place")
+    return names
+
+
+def test_names_of_points_stand_beside_their_coordinates(lowland, airports):
+    words = ("--metric", "precomputed", "--to", "z.csv", "--model", "m")
+    result = lowland("fit", "classical-mds", "distances.csv", *words)
+    assert result.exit_code == 0, result.stderr
+    table = pyarrow.csv.read_csv("z.csv")
+    assert table.column_names == ["point", "classicalmds0", "classicalmds1"]
+    assert table["point"].to_pylist() == airports
+    Z = ll.ClassicalMDS(metric="precomputed").fit_transform(load_dataset("airports").X)
+    np.testing.assert_allclose(table["classicalmds0"].to_numpy(), Z[:, 0])
+    assert lowland("transform", "m", "new.csv", "--to", "new.parquet").exit_code == 0
+    placed = pyarrow.parquet.read_table("new.parquet")
+    assert placed["place"].to_pylist() == ["here", "there"]
+    assert placed.num_columns == 3
+
+
+def test_names_of_points_of_a_kernel(lowland, airports, monkeypatch):
+    words = ("-k", 2, "--kernel", "precomputed", "--to", "z.csv", "--model", "m")
+    assert lowland("fit", "kernel-pca", "kernel.parquet", *words).exit_code == 0
+    assert pyarrow.csv.read_csv("z.csv")["point"].to_pylist() == airports
+    monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 300)  # slabs of three rows
+    assert lowland("transform", "m", "kernel.parquet", "--to", "again.csv").exit_code == 0
+    first, again = (pyarrow.csv.read_csv(name) for name in ("z.csv", "again.csv"))
+    assert again["point"].to_pylist() == airports
+    np.testing.assert_allclose(again["kernelpca1"].to_numpy(), first["kernelpca1"].to_numpy(), atol=1e-6)
+
+
+def test_points_named_na_keep_their_name(lowland, airports):
+    D, names = load_dataset("airports").X, ["NA", "null", *airports[2:]]
+    write_matrix("countries.csv", D, names, names)
+    assert (
+        lowland("fit", "classical-mds", "countries.csv", "--metric", "precomputed", "--to", "z.parquet").exit_code == 0
+    )
+    assert pyarrow.parquet.read_table("z.parquet")["point"].to_pylist() == names
+
+
+def test_numpy_files_hold_the_numbers_alone(lowland, airports):
+    assert lowland("fit", "mds", "distances.csv", "--metric", "precomputed", "--to", "z.npy").exit_code == 0
+    assert np.load("z.npy").shape == (10, 2)
+
+
+def test_names_that_are_dropped_are_gone(lowland, airports):
+    words = ("--metric", "precomputed", "--drop", "point", "--to", "z.csv")
+    assert lowland("fit", "classical-mds", "distances.csv", *words).exit_code == 0
+    assert pyarrow.csv.read_csv("z.csv").num_columns == 2
+
+
+@pytest.mark.parametrize("affinity", ["precomputed", "precomputed_nearest_neighbors"])
+def test_names_of_points_of_affinities(lowland, airports, affinity):
+    words = ("--affinity", affinity, "--n-neighbors", 4, "--to", "z.csv")
+    result = lowland("fit", "spectral-embedding", "distances.csv", *words)
+    assert result.exit_code == 0, result.stderr
+    assert pyarrow.csv.read_csv("z.csv")["point"].to_pylist() == airports
+
+
+@pytest.mark.parametrize(
+    ("columns", "words", "said"),
+    [
+        ("abcde", ("--columns", "a,b,c,d,e"), "'e' was not among them. Leave --columns out"),
+        ("abcd", ("--columns", "b,a,d,c"), "They are in another order. Leave --columns out"),
+        ("abc", (), "Missing: 'd'."),
+        ("abce", (), "Missing: 'd'. It has 'e' instead."),
+        ("abcd", ("--drop", "d"), "Missing: 'd'."),
+        ("abcd", ("--label", "d"), "Missing: 'd'."),
+    ],
+)
+def test_columns_that_do_not_match_the_model_come_with_what_helps(lowland, model, rng, columns, words, said):
+    write_chunks([rng.standard_normal((5, len(columns)))], "new.csv", list(columns))
+    result = lowland("transform", model, "new.csv", "--to", "z.npy", *words)
+    assert result.exit_code == 1
+    assert f"The columns of new.csv are not those of the model. {said}" in result.stderr
+    if "Leave" in said:
+        assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0

@@ -1,0 +1,164 @@
+"""``lowland fit``: which columns, which method, what is written and printed; matrices and sparse rows as files."""
+
+import json
+import re
+
+import numpy as np
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse
+from sklearn.neighbors import kneighbors_graph
+
+import lowland as ll
+from lowland.data import load_dataset
+from lowland.data.write import write_chunks
+
+ESCAPE = "\x1b"
+
+
+def numbers(path) -> np.ndarray:
+    if str(path).endswith(".npy"):
+        return np.load(path)
+    table = pq.read_table(path) if str(path).endswith(".parquet") else csv.read_csv(path)
+    return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+def write_matrix(path, M, names, columns, corner="point"):
+    write_chunks([np.column_stack([np.asarray(names, dtype=object), M.astype(object)])], path, [corner, *columns])
+
+
+@pytest.fixture
+def airports() -> list[str]:
+    """Ten airports: their distances, their kernel matrix, and the distances of two new points to them."""
+    data = load_dataset("airports")
+    names = [str(name) for name in data.names]
+    X = ll.ClassicalMDS(metric="precomputed").fit_transform(data.X)
+    write_matrix("distances.csv", data.X, names, names)
+    write_matrix("kernel.parquet", X @ X.T, names, names)
+    write_matrix("new.csv", data.X[:2] + 100, ["here", "there"], names, corner="place")
+    return names
+
+
+def test_columns_are_selected_dropped_and_labelled(lowland, X):
+    labels = np.where(X[:, 0] > 0, "up", "down").astype(object)
+    write_chunks([np.column_stack([X.astype(object), labels])], "named.parquet", [*"abcd", "way"])
+    wanted = ll.PCA(1).fit(X[:, [2, 0]]).explained_variance_
+    for words in (
+        ("--columns", "c,a"),
+        ("--columns", "c, a, way", "--label", "way"),
+        ("--columns", "c,b,a", "--drop", "b"),
+    ):
+        result = lowland("fit", "pca", "named.parquet", "-k", 1, "--json", *words)
+        assert result.exit_code == 0, result.stderr
+        np.testing.assert_allclose(json.loads(result.stdout)["explained_variance"], wanted)
+
+
+def test_the_summary_says_what_was_done_and_why(lowland, table):
+    text = lowland("fit", "pca", table, "-k", 0.9, "--to", "z.csv", "--model", "m.lowland").stdout
+    pca = ll.PCA(0.9).fit(table)
+    for words in (
+        "60 rows × 4 columns",
+        "table.csv",
+        "n_components=0.9",
+        pca.solver_.reason,
+        pca.choice_.reason,
+        f"{pca.explained_variance_ratio_[0]:.2%}",
+        "z.csv, 60 rows × 2 columns",
+        "m.lowland",
+    ):
+        assert words in text
+    assert re.search(r"Time +\S+ s\n", text)
+    assert ESCAPE not in text
+    assert not re.search(r" \n|…", text)
+
+
+def test_threads_and_memory_do_not_change_the_answer(lowland, table):
+    for i, words in enumerate([(), ("--threads", 1), ("--memory", "200MB")]):
+        assert lowland("fit", "pca", table, "--to", f"z{i}.npy", *words).exit_code == 0
+    assert np.array_equal(np.load("z0.npy"), np.load("z1.npy"))
+    assert np.array_equal(np.load("z0.npy"), np.load("z2.npy"))
+
+
+def test_force_overwrites(lowland, table):
+    assert lowland("fit", "pca", table, "--to", "z.npy", "--model", "m").exit_code == 0
+    assert lowland("fit", "pca", table, "-k", 1, "--to", "z.npy", "--model", "m", "--force").exit_code == 0
+    assert np.load("z.npy").shape == (60, 1)
+    assert ll.load("m").n_components_ == 1
+
+
+def test_a_method_is_named_by_verb_or_class(lowland, table):
+    assert lowland("fit", "TruncatedSVD", table).exit_code == 0
+
+
+def test_a_class_may_be_named_with_dashes(lowland, labelled):
+    assert lowland("fit", "linear-discriminant-analysis", labelled, "--label", "way").exit_code == 0
+    assert lowland("fit", "Fast_ICA", labelled, "--drop", "way").exit_code == 0
+
+
+def test_many_slabs_pass_through(lowland, rng, monkeypatch):
+    """A file of many slabs gives what one slab gives."""
+    from lowland.data import rows
+
+    X = rng.standard_normal((1000, 3))
+    np.save("x.npy", X)
+    monkeypatch.setattr(rows, "SLAB_BYTES", 100 * 3 * 8)
+    assert lowland("fit", "pca", "x.npy", "-k", 2, "--to", "z.parquet", "--model", "m").exit_code == 0
+    assert pq.ParquetFile("z.parquet").num_row_groups == 10
+    np.testing.assert_allclose(numbers("z.parquet"), ll.PCA(2).fit(X).transform(X), atol=1e-10)
+
+
+def test_as_a_process(process, table, X):
+    done = process("fit", "pca", table, "-k", 2, "--to", "z.npy", env=None)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "60 rows × 4 columns" in done.stdout
+    np.testing.assert_allclose(np.load("z.npy"), ll.PCA(2).fit(X).transform(X), atol=1e-12)
+
+
+def test_text_in_a_table_of_rows_is_refused_as_ever(lowland, airports):
+    result = lowland("fit", "classical-mds", "distances.csv")
+    assert result.exit_code == 1
+    assert "'point'" in result.stderr
+
+
+def test_factors_of_a_covariance(lowland):
+    wine = load_dataset("wine")
+    names = [str(name) for name in wine.names]
+    write_matrix("r.csv", np.corrcoef(wine.X, rowvar=False), names, names, corner="variable")
+    result = lowland("fit", "factor-analysis", "r.csv", "-k", 3, "--covariance-of", 178, "--model", "m", "--json")
+    assert result.exit_code == 0, result.stdout
+    facts, of_rows = json.loads(result.stdout), ll.FactorAnalysis(3).fit(wine.X)
+    assert facts["data"]["rows"] == 178
+    np.testing.assert_allclose(ll.load("m").loadings_, of_rows.loadings_, atol=1e-5)
+    assert list(ll.load("m").feature_names_in_) == names
+    np.testing.assert_allclose(facts["facts"]["chi-square of fit"], of_rows.fit_test_.statistic, rtol=1e-4)
+
+
+def test_a_covariance_has_no_rows(lowland, table):
+    for words in (("--to", "z.csv"), ("--label", "a")):
+        result = lowland("fit", "factor-analysis", table, "-k", 1, "--covariance-of", 60, *words)
+        assert result.exit_code == 2
+        assert f"leave out {words[0]}" in result.stderr
+    assert "as many rows as columns" in lowland("fit", "factor-analysis", table, "-k", 1, "--covariance-of", 60).stderr
+    assert lowland("fit", "pca", table, "--covariance-of", 60).exit_code == 2
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_a_sparse_graph_comes_as_scipy_writes_it(lowland, form):
+    X = load_dataset("swiss_roll", n=300).X
+    graph = kneighbors_graph(X, 8, mode="distance").asformat(form)
+    scipy.sparse.save_npz("graph.npz", graph)
+    result = lowland("fit", "isomap", "graph.npz", "--metric", "precomputed", "--to", "z.npy")
+    assert result.exit_code == 0, result.stderr
+    Z = ll.Isomap(2, metric="precomputed").fit_transform(graph)
+    np.testing.assert_allclose(np.load("z.npy"), Z, atol=1e-6 * np.abs(Z).max())
+
+
+@pytest.mark.parametrize("verb", ["pca", "truncated-svd"])
+def test_sparse_rows_come_as_scipy_writes_them(lowland, verb):
+    S = scipy.sparse.random_array((60, 12), density=0.3, rng=np.random.default_rng(0), format="csr")
+    scipy.sparse.save_npz("rows.npz", S)
+    np.save("rows.npy", S.toarray())
+    for name in ("rows.npz", "rows.npy"):
+        assert lowland("fit", verb, name, "-k", 2, "--to", f"{name}.z.npy").exit_code == 0
+    np.testing.assert_allclose(np.load("rows.npz.z.npy"), np.load("rows.npy.z.npy"), atol=1e-6)

@@ -1,0 +1,124 @@
+"""Real sets from a folder: their shapes, and what is reported when a file is missing or damaged."""
+
+import os
+
+import numpy as np
+import pytest
+
+from lowland import data as samples
+from lowland.errors import FileProblem, MissingFile, ParameterError
+
+FOLDER = os.environ.get("LOWLAND_DATA")
+
+
+def needs_folder(test):
+    return pytest.mark.data(pytest.mark.skipif(not FOLDER, reason="LOWLAND_DATA is not set")(test))
+
+
+def test_options_of_real_sets_are_checked_before_their_files():
+    with pytest.raises(ParameterError, match="Did you mean 'train'"):
+        samples.load_dataset("mnist", split="trian")
+    with pytest.raises(ParameterError, match="speech, music, hard_speech"):
+        samples.load_dataset("cocktail", recording="party")
+    with pytest.raises(ParameterError, match="300 or 1000"):
+        samples.load_dataset("swiss_roll_fixed", n=500)
+
+
+def test_a_missing_folder_or_file_is_named_with_the_variable(monkeypatch, tmp_path):
+    monkeypatch.delenv("LOWLAND_DATA", raising=False)
+    with pytest.raises(
+        MissingFile, match=r"LOWLAND_DATA is not set\. Set LOWLAND_DATA to the folder that holds mnist_test"
+    ):
+        samples.load_dataset("mnist", split="test")
+    monkeypatch.setenv("LOWLAND_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(MissingFile, match=r"no such folder.*frey\.npz"):
+        samples.load_dataset("frey")
+    monkeypatch.setenv("LOWLAND_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"no yeast\.csv in it.*set LOWLAND_DATA"):
+        samples.load_dataset("yeast")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content"),
+    [
+        ("frey", "frey.npz", b"not a zip"),
+        ("frey", "frey.npz", b"PK\x03\x04 broken"),
+        ("frey", "frey.npz", b""),
+        ("height_weight", "height_weight.csv", b"sex,height_in\nM,tall\n"),
+        ("height_weight", "height_weight.csv", b"height_in,weight_lb\n60,120\n"),
+        ("foetal_ecg", "foetal_ecg.csv.gz", b"\x1f\x8b broken"),
+    ],
+)
+def test_a_damaged_file_is_named(name, file, content, monkeypatch, tmp_path):
+    (tmp_path / file).write_bytes(content)
+    monkeypatch.setenv("LOWLAND_DATA", str(tmp_path))
+    with pytest.raises(FileProblem, match=f"{file} cannot be read"):
+        samples.load_dataset(name)
+
+
+def test_a_pickle_inside_an_archive_is_not_opened(monkeypatch, tmp_path):
+    np.savez(tmp_path / "frey.npz", X=np.array([{"a": 1}], dtype=object))
+    monkeypatch.setenv("LOWLAND_DATA", str(tmp_path))
+    with pytest.raises(FileProblem, match="allow_pickle=False"):
+        samples.load_dataset("frey")
+
+
+@needs_folder
+def test_the_randu_of_r_lies_near_the_planes():
+    planes = samples.load_dataset("randu_r").X @ [9, -6, 1]
+    assert np.abs(planes - planes.round()).max() < 8.1e-6
+    assert sorted(set(planes.round())) == list(range(-5, 10))
+
+
+@needs_folder
+@pytest.mark.parametrize(
+    ("name", "options", "shape", "dtype"),
+    [
+        ("mnist", {"split": "test"}, (10000, 784), np.uint8),
+        ("mnist", {"split": "train"}, (60000, 784), np.uint8),
+        ("olivetti", {}, (400, 4096), np.uint8),
+        ("frey", {}, (1965, 560), np.uint8),
+        ("isomap_faces", {}, (698, 1024), np.float32),
+        ("yeast", {}, (1484, 8), np.float64),
+        ("height_weight", {}, (210, 2), np.float64),
+        ("eurodist", {}, (21, 21), np.float64),
+        ("ability", {}, (6, 6), np.float64),
+        ("harman", {}, (24, 24), np.float64),
+        ("cocktail", {"recording": "music"}, (110000, 2), np.float64),
+        ("cocktail", {"recording": "hard_speech"}, (300000, 2), np.float64),
+        ("foetal_ecg", {}, (2500, 8), np.float64),
+        ("ica_mixed", {}, (2000, 4), np.float64),
+        ("swiss_roll_fixed", {"n": 300}, (300, 3), np.float64),
+        ("swiss_roll_fixed", {"n": 1000}, (1000, 3), np.float64),
+    ],
+)
+def test_real_sets_have_their_shape_and_compact_numbers(name, options, shape, dtype):
+    X, _ = samples.load_dataset(name, **options)
+    assert X.shape == shape
+    assert X.dtype == dtype
+
+
+@needs_folder
+def test_labels_of_real_sets_count_right():
+    yeast = samples.load_dataset("yeast")
+    assert yeast.label_names[0] == "CYT"
+    assert np.bincount(yeast.y)[0] == 463
+    people = samples.load_dataset("height_weight")
+    assert dict(zip(people.label_names, np.bincount(people.y), strict=True)) == {"F": 137, "M": 73}
+    np.testing.assert_array_equal(np.bincount(samples.load_dataset("olivetti").y), 10)
+
+
+@needs_folder
+def test_the_sources_explain_the_mixtures():
+    sample = samples.load_dataset("ica_mixed")
+    sources = np.column_stack([sample.truth, np.ones(2000)])
+    fitted = sources @ np.linalg.lstsq(sources, sample.X, rcond=None)[0]
+    np.testing.assert_allclose(fitted, sample.X, atol=1e-6)
+
+
+@needs_folder
+def test_the_fixed_swiss_roll_has_the_geometry_of_the_generated_one():
+    sample = samples.load_dataset("swiss_roll_fixed")
+    order = np.argsort(sample.y)
+    steps = np.diff(sample.X[order][:, [0, 2]], axis=0)
+    assert np.linalg.norm(steps, axis=1).sum() == pytest.approx(np.ptp(sample.y), rel=1e-3)

@@ -1,0 +1,109 @@
+"""CSV in all its forms, and headers that mislead."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from lowland.data.open import open_rows, read_column
+from lowland.errors import DataError, FileProblem
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).standard_normal((500, 3))
+
+
+def whole(rows):
+    return np.concatenate([np.asarray(chunk) for chunk in rows.chunks()])
+
+
+def test_csv_in_all_its_forms(X, tmp_path):
+    (tmp_path / "late.csv").write_text("a,b\n1,2\n" + "3,4\n" * 5 + "5.5,6\n")
+    assert whole(open_rows(tmp_path / "late.csv"))[-1, 0] == 5.5
+    with gzip.open(tmp_path / "x.csv.gz", "wt") as file:
+        file.write("a,b\n1,2\n3,4\n")
+    np.testing.assert_array_equal(whole(open_rows(tmp_path / "x.csv.gz")), [[1, 2], [3, 4]])
+    (tmp_path / "x.tsv").write_text("a\tb\n1\t2\n")
+    assert open_rows(tmp_path / "x.tsv").names == ("a", "b")
+    (tmp_path / "gap.csv").write_text("a,b\n1,2\n,4\n")
+    assert np.isnan(whole(open_rows(tmp_path / "gap.csv"))[1, 0])
+    (tmp_path / "twice.csv").write_text("a,a,b\n1,2,3\n")
+    with pytest.raises(DataError, match="more than one column 'a'"):
+        open_rows(tmp_path / "twice.csv")
+    (tmp_path / "torn.csv.gz").write_bytes((tmp_path / "x.csv.gz").read_bytes()[:15])
+    with pytest.raises(OSError, match="torn"):
+        whole(open_rows(tmp_path / "torn.csv.gz"))
+
+
+def test_decimals_after_whole_numbers_in_a_later_block(tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 64)
+    (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 50 + "3.5,4\n")
+    assert whole(open_rows(tmp_path / "x.csv"))[-1, 0] == 3.5
+    (tmp_path / "y.csv").write_text("a,b\n" + "1,2\n" * 50 + "oops,4\n")
+    with pytest.raises(DataError, match="oops"):
+        whole(open_rows(tmp_path / "y.csv"))
+
+
+def test_a_csv_that_ends_too_soon(tmp_path, monkeypatch):
+    monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 2**14)
+    text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in np.random.default_rng(0).standard_normal((20_000, 2)))
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text.encode(), 1)[:-1000])
+    rows = open_rows(tmp_path / "x.csv.gz")
+    with pytest.raises(FileProblem, match="damaged"):
+        whole(rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"1,2\n3,4\n", "header"),
+        (b"a;b\n1;2\n", "separated by ';'"),
+        (b"a;b\n1,5;2,5\n", "separated by ';'"),
+        (b"a;b, cm;c\n1;2,5;3,5\n1;2,5;3,5\n", r"separated by ';'.*decimal=','"),  # a comma in a name: ragged
+        (b"a;b, cm;c\n1;2;3,5\n1;2;3,5\n", r"separated by ';'.*decimal=','"),  # not ragged, but text
+        (b"a\tb, cm\tc\n1\t2,5\t3,5\n", r"separated by '\\t'.*\.tsv"),
+        (b'"a;b;c",d\n1,2,3\n', "ragged"),  # a name, which is no separator
+        ("é,b\n1,2\n".encode("latin-1"), "UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16"), "UTF-8"),
+    ],
+)
+def test_headers_that_mislead(tmp_path, text, words):
+    (tmp_path / "x.csv").write_bytes(text)
+    with pytest.raises(DataError, match=words):
+        open_rows(tmp_path / "x.csv")
+
+
+def test_a_separator_in_a_name_is_none(tmp_path):
+    (tmp_path / "x.csv").write_text("a;b;c,d\n1,2\n3,4\n")
+    assert open_rows(tmp_path / "x.csv").names == ("a;b;c", "d")
+    (tmp_path / "x.csv").write_text('"a;b"\n1\n3\n')
+    assert open_rows(tmp_path / "x.csv").names == ("a;b",)
+    (tmp_path / "x.tsv").write_text("a,b\n1\n3\n")
+    assert open_rows(tmp_path / "x.tsv").names == ("a,b",)
+
+
+def test_commas_in_a_file_of_tabs(tmp_path):
+    (tmp_path / "x.tsv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match=r"separated by ','.*\.csv"):
+        open_rows(tmp_path / "x.tsv")
+
+
+@pytest.mark.parametrize("blank", ["", "NA", "N/A", "nan", "NaN", "null"])
+def test_what_is_a_missing_number_is_a_missing_label(tmp_path, blank):
+    (tmp_path / "x.csv").write_text(f"a,b,y\n1,2,x\n2,{blank},{blank}\n3,4,None\n4,5,N\n")
+    assert np.isnan(open_rows(tmp_path / "x.csv", columns=["b"]).to_array()[1, 0])
+    assert list(read_column(tmp_path / "x.csv", "y")) == ["x", None, "None", "N"]
+
+
+def test_labels_in_another_encoding(tmp_path):
+    (tmp_path / "x.csv").write_bytes("a,b\n1,é\n".encode("latin-1"))
+    assert whole(open_rows(tmp_path / "x.csv", drop=["b"])) == 1
+    with pytest.raises(DataError, match=r"'b'.*UTF-8"):
+        read_column(tmp_path / "x.csv", "b")
+
+
+def test_numbers_that_are_names(tmp_path):
+    for header in ("0,1,2", "2019,2020,2021", "400,410,420"):
+        (tmp_path / "x.csv").write_text(f"{header}\n1,2,3\n4,5,6\n")
+        assert open_rows(tmp_path / "x.csv").names == tuple(header.split(","))

@@ -1,0 +1,106 @@
+"""Loadings and biplots."""
+
+import itertools
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+import lowland
+from lowland import plots
+from lowland.data import load_dataset
+from lowland.errors import DataError, ParameterError
+
+
+def test_loadings_are_bars(drawn):
+    wine = load_dataset("wine")
+    pca = lowland.PCA(4, scale=True).fit(wine.X)
+    ax = drawn(plots.loadings(pca.components_, wine.names, most=2))
+    heights = [bar.get_height() for bar in ax.patches]
+    np.testing.assert_allclose(heights, pca.components_[:2].ravel())
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(wine.names)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["component 1", "component 2"]
+    ax = drawn(plots.loadings(np.ones((1, 50))))
+    assert ax.get_xlabel() == "column"
+    assert ax.patches[0].get_center()[0] == pytest.approx(1)  # counted from 1, as the names of fewer columns are
+
+
+def test_the_title_of_loadings_stands_above_the_legend_in_a_narrow_panel():
+    figure = Figure(figsize=(10, 3.3), layout="constrained")
+    ax = figure.subplots(1, 3)[1]
+    plots.loadings(np.eye(3), title="what the components are made of", ax=ax)
+    FigureCanvasAgg(figure).draw()
+    assert ax.get_legend().get_window_extent().y1 <= ax._left_title.get_window_extent().y0
+
+
+def test_biplot_has_points_and_an_arrow_for_each_column(drawn):
+    wine = load_dataset("wine")
+    pca = lowland.PCA(2, scale=True).fit(wine.X)
+    Z = pca.transform(wine.X)
+    ax = drawn(plots.biplot(Z, pca.components_, wine.names, wine.y, label_names=wine.label_names))
+    assert sum(len(points.get_offsets()) for points in ax.collections) == len(Z)
+    arrows = {text.get_text(): np.array(text.xy) for text in ax.texts if text.get_text()}
+    assert set(arrows) == set(wine.names)
+    expected = dict(zip(wine.names, pca.components_.T, strict=True))
+    scale = np.linalg.norm(arrows[wine.names[0]]) / np.linalg.norm(expected[wine.names[0]])
+    for name in wine.names:
+        np.testing.assert_allclose(arrows[name], scale * expected[name])
+    assert len(ax.get_legend().get_texts()) == 3
+
+
+@pytest.mark.parametrize(("panels", "data"), [(1, "wine"), (3, "wine"), (1, "iris"), (1, "digits")])
+def test_names_of_a_biplot_do_not_overlap_and_stay_in_the_panel(panels, data):
+    sample = load_dataset(data)
+    pca = lowland.PCA(2, scale=data == "wine").fit(sample.X)
+    figure = Figure(figsize=(10, 3.3) if panels == 3 else (6.2, 5.2), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False)[0]
+    for ax in axes:
+        plots.biplot(pca.transform(sample.X), pca.components_, sample.names, ax=ax)
+    FigureCanvasAgg(figure).draw()
+    frame = axes[-1].get_window_extent()
+    named = [text for text in axes[-1].texts if text.get_text() and hasattr(text, "xy")]
+    boxes = [Text.get_window_extent(text) for text in named]  # without the lines that lead to them
+    assert len(boxes) == min(30, sample.X.shape[1])
+    common = [Bbox.intersection(*pair) for pair in itertools.combinations(boxes, 2)]
+    hidden = sum(box.width * box.height for box in common if box is not None)
+    assert hidden < 0.02 * sum(box.width * box.height for box in boxes)
+    assert all(frame.x0 - 2 < box.x0 and box.x1 < frame.x1 + 2 for box in boxes)
+
+
+def test_a_biplot_says_that_short_arrows_are_left_out(drawn):
+    rng = np.random.default_rng(0)
+    Z, components = rng.standard_normal((20, 2)), rng.standard_normal((2, 40))
+    ax = drawn(plots.biplot(Z, components))
+    assert "the 30 longest of 40 arrows" in [text.get_text() for text in ax.texts]
+    longest = np.argsort(-np.hypot(*components))[:30] + 1
+    assert {text.get_text() for text in ax.texts if hasattr(text, "xy")} == {"", *map(str, longest)}
+    ax = drawn(plots.biplot(Z, components[:, :30]))
+    assert not any("longest" in text.get_text() for text in ax.texts)
+
+
+def test_columns_refuse_what_makes_no_sense():
+    pca = lowland.PCA(2).fit(load_dataset("iris").X)
+    Z = pca.transform(load_dataset("iris").X)
+    for wrong in (lambda: plots.biplot(pca, pca.components_), lambda: plots.biplot(Z, pca)):
+        with pytest.raises(DataError, match=r"plots.biplot\(model.transform\(X\), model.components_\)"):
+            wrong()
+    with pytest.raises(DataError, match="changed places"):
+        plots.biplot(pca.components_, Z)
+    for wrong, words in [("pca", "holds texts"), ([[1.0, np.nan], [2.0, 3.0]], "NaN or infinity")]:
+        for draw in (plots.loadings, lambda components: plots.biplot(Z, components)):
+            with pytest.raises(DataError, match=words):
+                draw(wrong)
+    for most in (1.5, "2"):
+        with pytest.raises(ParameterError, match="most="):
+            plots.loadings(np.eye(3), most=most)
+    with pytest.raises(DataError, match="2 names for 3"):
+        plots.loadings(np.eye(3), ["a", "b"])
+    with pytest.raises(DataError, match="one line a component"):
+        plots.loadings(np.ones(3))
+    with pytest.raises(ParameterError, match="most=0"):
+        plots.loadings(np.eye(3), most=0)
+    with pytest.raises(DataError, match="needs two"):
+        plots.biplot(np.eye(3), np.ones((1, 3)))

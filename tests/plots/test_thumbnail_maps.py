@@ -1,0 +1,81 @@
+"""Thumbnails around a map."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from lowland import plots
+from lowland.errors import DataError, ParameterError
+
+
+def boxes(ax):
+    return np.array([image.get_extent() for image in ax.images])[:, [0, 2, 1, 3]]  # left, bottom, right, top
+
+
+def crossing(a, b, c, d):
+    def side(p, q, r):
+        return np.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]))
+
+    return side(a, b, c) != side(a, b, d) and side(c, d, a) != side(c, d, b)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (16, 4), (4, 16)])
+@pytest.mark.parametrize("stretch", [0.01, 1.0, 30.0])
+def test_thumbnails_stand_around_the_cloud_and_do_not_overlap(digits, pca, shape, stretch, drawn):
+    Z = pca.transform(digits.X)[:, :2] * [1.0, stretch]
+    rows = np.arange(0, 1750, 70)
+    ax = drawn(plots.thumbnails(Z, digits.X, shape, rows))
+    np.testing.assert_array_equal([image.get_array() for image in ax.images], digits.X[rows].reshape(-1, *shape))
+    found = boxes(ax)
+    for one, other in itertools.combinations(found, 2):
+        assert (one[2:] <= other[:2]).any() or (other[2:] <= one[:2]).any()
+    for left, bottom, right, top in found:
+        inside = ([left, bottom] < Z) & ([right, top] > Z)
+        assert not inside.all(axis=1).any()
+        assert np.isclose((right - left) / (top - bottom), shape[1] / shape[0])
+    leaders = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
+    np.testing.assert_array_equal([line[0] for line in leaders], Z[rows])
+    assert not any(crossing(*one, *other) for one, other in itertools.combinations(leaders, 2))
+    assert (found[:, :2].min(axis=0) > [ax.get_xlim()[0], ax.get_ylim()[0]]).all()
+
+
+def test_thumbnails_along_a_path(digits, pca, drawn):
+    Z = pca.transform(digits.X)
+    ax = drawn(plots.thumbnails(Z, digits.X, digits.image_shape, count=6, labels=digits.y, title="walk"))
+    path = ax.lines[0].get_xydata()
+    ends = Z[[Z[:, 0].argmin(), Z[:, 0].argmax()], :2]
+    np.testing.assert_array_equal(path[[0, -1]], ends)
+    assert len(ax.images) == 6
+    np.testing.assert_array_equal(ax.images[0].get_array().ravel(), digits.X[Z[:, 0].argmin()])
+    assert ax.get_title(loc="left") == "walk"
+    line = np.array([[-20.0, 0.0], [20.0, 0.0]])
+    ax = drawn(plots.thumbnails(Z, digits.X, digits.image_shape, path=line))
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), line)
+    Z[500:] = np.nan
+    ax = drawn(plots.thumbnails(Z, digits.X, digits.image_shape, [7], path=[3, 4, 5]))
+    assert len(ax.images) == 1
+    np.testing.assert_array_equal(ax.lines[0].get_xydata()[[0, -1]], Z[[3, 5], :2])
+
+
+def test_a_single_place_can_be_drawn(drawn):
+    ax = drawn(plots.thumbnails(np.zeros((3, 2)), np.eye(3, 4), (2, 2)))
+    assert len(ax.images) == 1
+
+
+def test_thumbnails_refuse_what_makes_no_sense(digits):
+    Z, X = np.random.default_rng(0).random((9, 2)), digits.X[:9]
+    for wrong, words in [
+        (lambda: plots.thumbnails(Z[:, :1], X, (8, 8)), "needs two columns"),
+        (lambda: plots.thumbnails(Z, X[:5], (8, 8)), "pixels of the same rows"),
+        (lambda: plots.thumbnails(Z, X, (9, 9)), "need 81 columns"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), [9]), "does not place"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), [0.5]), "numbers of rows, from 0 to 8"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), path=[1]), "list of 2 or more"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), path=np.ones((1, 2))), "two or more finite points"),
+        (lambda: plots.thumbnails(np.nan * Z, X, (8, 8)), "nothing to draw"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            wrong()
+    with pytest.raises(ParameterError, match="count=0"):
+        plots.thumbnails(Z, X, (8, 8), count=0)
