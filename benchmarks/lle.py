@@ -90,7 +90,7 @@ def fit_once(n: int, method: str) -> dict[str, Any]:
 def _residual(X: np.ndarray, Z: np.ndarray, lam: np.ndarray) -> np.ndarray:
     """|Mz - λz| over the largest λ, with weights found anew."""
     from lowland.blocks.manifolds.lle_weights import weight_matrix
-    from lowland.blocks.neighbors.graph import nearest_neighbors
+    from lowland.blocks.neighbors.search import nearest_neighbors
     from lowland.run.local import LocalRun
 
     run = LocalRun()

@@ -15,7 +15,7 @@ from benchmarks.registry import Plan, job
 
 
 def _ours(X: np.ndarray, k: int, search: Any = "auto") -> Any:
-    from lowland.blocks.neighbors.graph import nearest_neighbors
+    from lowland.blocks.neighbors.search import nearest_neighbors
     from lowland.run.local import LocalRun
 
     return nearest_neighbors(X, k, LocalRun(), search=search)
@@ -55,7 +55,7 @@ def _side_by_side(plan: Plan, X: np.ndarray, k: int, search: str, algorithm: str
 
 @job("500 small parts joined to 1,000,000 × 3 by the shortest links")
 def joined_parts(plan: Plan) -> Iterator[Line]:
-    from lowland.blocks.neighbors.connectivity import ShortestLinks, connected, parts_of
+    from lowland.blocks.neighbors.connectivity import ShortestBridges, component_labels, connected
     from lowland.run.local import LocalRun
 
     n, count = plan.size(1_000_000, 5_000), plan.size(500, 20)
@@ -65,12 +65,12 @@ def joined_parts(plan: Plan) -> Iterator[Line]:
     graph = _ours(X, 12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        seconds, parts = stopwatch(partial(connected, graph, "connect", ShortestLinks(X), owner="x", run=LocalRun()))
-    if parts.links != parts.count - 1 or parts_of(parts.graph).max() > 0:
-        raise WrongAnswer(f"{parts.count} parts, {parts.links} links, and the graph is not connected")
+        seconds, parts = stopwatch(partial(connected, graph, "connect", ShortestBridges(X), LocalRun()))
+    if len(parts.bridges) != parts.count - 1 or component_labels(parts.graph).max() > 0:
+        raise WrongAnswer(f"{parts.count} parts, {len(parts.bridges)} links, and the graph is not connected")
     yield Line(
         "find the parts and join them", seconds, required=(Bar("ours", 30.0),),
-        remark=f"{parts.count} parts, {parts.links} links",
+        remark=f"{parts.count} parts, {len(parts.bridges)} links",
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from gallery import show, title
 from lowland import Isomap
-from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.data import swiss_roll
 from lowland.plots.style import INK, MARK, SEQUENTIAL, STRONG, WEAK, quiet
 from lowland.run.local import LocalRun

@@ -48,13 +48,13 @@ figure.legend(
     *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, markerscale=1.6
 )
 ax = axes[0, 2]
-ax.step([step.n_neighbors for step in sweep], [step.n_parts for step in sweep], where="post", color=STRONG, linewidth=2)
+ax.step([step.n_neighbors for step in sweep], [step.n_connected_components for step in sweep], where="post", color=STRONG, linewidth=2)
 whole = next(step.n_neighbors for step in sweep if not step.split)
 assert all(not step.split for step in sweep if step.n_neighbors >= whole)
 ax.axvline(whole, color=MARK, linestyle="--", linewidth=1.2)
 ax.set_xticks([12, whole, 51])
 ax.annotate(f"whole from\n{whole} on", (whole, 1.5), xytext=(6, 0), textcoords="offset points", color=INK)
-ax.set(xlabel="neighbours", ylim=(0.8, None), yticks=range(1, 1 + max(step.n_parts for step in sweep)))
+ax.set(xlabel="neighbours", ylim=(0.8, None), yticks=range(1, 1 + max(step.n_connected_components for step in sweep)))
 title(ax, "Parts of the graph")
 quiet(ax)
 show(

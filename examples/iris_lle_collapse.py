@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 
 from gallery import load_dataset, panels, show, title
 from lowland import PCA, LocallyLinearEmbedding, plots
-from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.plots.style import WEAK
 from lowland.run.local import LocalRun
 

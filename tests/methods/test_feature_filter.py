@@ -299,7 +299,7 @@ def test_threads_change_nothing(table):
 
 
 def test_a_callback_that_says_no_stops_it(table, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0.0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
     X, y = np.tile(table[0], (20, 1)), np.tile(table[1], 20)
     with lowland.config(progress=lambda event: event.done < 3), pytest.raises(Stopped, match="scoring columns"):
         FeatureFilter("distance-correlation").fit(X, y)

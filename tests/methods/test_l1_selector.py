@@ -314,7 +314,7 @@ def test_a_class_too_rare_for_the_folds_is_told(wine):
 
 
 def test_progress_can_stop_it(table, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0.0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
     seen = []
     with lowland.config(progress=lambda event: seen.append(event) or len(seen) < 50), pytest.raises(Stopped):
         L1Selector().fit(*table)

@@ -287,4 +287,4 @@ def test_a_coordinate_spent_on_one_row_is_told():
     Z = np.full((50, 2), 0.02)
     Z[7, 1] = 0.99
     with pytest.warns(DataWarning, match="tells row 7 from all others"):
-        model._tell_of_lone_points(Z)
+        model._warn_of_lone_points(Z)

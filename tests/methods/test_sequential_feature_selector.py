@@ -274,7 +274,7 @@ def test_ctrl_c_keeps_the_path_so_far(table):
 
 
 def test_a_callback_that_says_no_keeps_the_path_so_far(table, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0.0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
     X, y = table
     selector = SequentialFeatureSelector("linear", n_features_to_select=5)
     with lowland.config(progress=lambda event: event.done < 9 + 8 + 7), pytest.raises(Stopped, match="kept: path_"):

@@ -225,7 +225,7 @@ def test_folds_of_one_row_have_no_score(table):
 
 
 def test_progress_can_stop_it(table, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0.0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
     seen = []
     with lowland.config(progress=lambda event: seen.append(event) or len(seen) < 4), pytest.raises(Stopped):
         TreeSelector().fit(*table)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland import Isomap
-from lowland.blocks.manifolds.shortest_paths import residual_variances
+from lowland.blocks.manifolds.geodesic_diagnostics import residual_variances
 
 from .test_references import reference
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from lowland import SpectralEmbedding
-from lowland.blocks.manifolds.laplacian import Laplacian, link_weights, slowest_modes
-from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.blocks.manifolds.graph_affinities import edge_weights
+from lowland.blocks.manifolds.laplacian import Laplacian, slowest_modes
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 
 HERE = Path(__file__).parent
@@ -25,7 +26,7 @@ def reference(name):
 def test_leigs_from_the_blocks(name, k):
     X, values, rows, E = reference(name)
     run = LocalRun()
-    W = link_weights(nearest_neighbors(X, k, run).symmetric(), "binary")
+    W = edge_weights(nearest_neighbors(X, k, run).symmetric(), "binary")
     L = Laplacian.of(W, run, normalized=False)
     label, rng = np.zeros(len(X), dtype=int), np.random.default_rng(0)
     modes = slowest_modes(L, 5, run, label=label, rng=rng, drop_first=False)

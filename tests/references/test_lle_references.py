@@ -10,7 +10,7 @@ import sklearn.manifold
 from lowland import LocallyLinearEmbedding
 from lowland.blocks.manifolds.alignment import graph_with_points, tangent_alignment
 from lowland.blocks.manifolds.lle_weights import weight_matrix
-from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.blocks.spectra.trailing import trailing_eigenpairs
 from lowland.run.local import LocalRun
 

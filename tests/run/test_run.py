@@ -16,7 +16,7 @@ import lowland
 from lowland.blocks.statistics.moments import Total
 from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
-from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.local import LocalRun, blas_on_one_thread, serial_run
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
 
 
@@ -208,7 +208,7 @@ def test_a_callback_hears_every_stage(small_slabs):
 
 @pytest.mark.parametrize("solver", ["covariance_eigh", "randomized", "power"])
 def test_a_callback_stops_the_work(small_slabs, solver, monkeypatch):
-    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0)
     est = lowland.PCA(2, svd_solver=solver, random_state=0)
     with lowland.config(progress=lambda event: False), pytest.raises(Stopped, match="callback"):
         est.fit(np.random.default_rng(0).standard_normal((600, 20)))
@@ -230,7 +230,7 @@ def test_plain_lines_without_a_terminal(small_slabs, monkeypatch, capsys):
 def test_bars_on_a_terminal_may_lie_within_each_other(small_slabs, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("lowland.run.progress.SHOW_AFTER", 0)
-    monkeypatch.setattr("lowland.run.progress.TELL_EVERY", 0)
+    monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0)
     with lowland.config(progress=True):
         lowland.PCA(2, svd_solver="randomized", random_state=0).fit(np.random.default_rng(0).standard_normal((600, 20)))
     from lowland.run.progress import _screen
@@ -307,3 +307,60 @@ def test_ctrl_c_is_obeyed_within_a_second(solver):
     process.stdout.close()
     process.wait(timeout=10)
     assert seconds < 5  # one second on a quiet machine; the bound only has to tell it from never
+
+
+# --- tasks ---
+
+
+def test_each_returns_results_in_the_order_of_the_tasks():
+    def work(task):
+        time.sleep(0.02 if task == 0 else 0)
+        return task**2, threading.get_ident()
+
+    for threads in (1, 4):
+        with lowland.config(threads=threads):
+            found = LocalRun().each("squaring", range(30), work)
+        assert [square for square, _ in found] == [i**2 for i in range(30)]
+        assert (threading.get_ident() in {who for _, who in found}) == (threads == 1)
+    assert LocalRun().each("nothing", [], work) == []
+
+
+def test_each_holds_blas_to_one_thread_and_shows_progress():
+    import threadpoolctl
+
+    def blas_threads(_):
+        return max(lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas")
+
+    events = []
+    with lowland.config(threads=2, progress=lambda event: events.append(event) or True):
+        assert set(LocalRun().each("counting", range(4), blas_threads)) == {1}
+    assert (events[-1].stage, events[-1].done, events[-1].total) == ("counting", 4, 4)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_ends_with_the_first_error_and_can_be_stopped(threads):
+    def work(task):
+        if task == 3:
+            raise DataError("no good")
+        return task
+
+    with lowland.config(threads=threads), pytest.raises(DataError, match="no good"):
+        LocalRun().each("working", range(50), work)
+    with lowland.config(threads=threads, progress=lambda event: False), pytest.raises(Stopped, match="working"):
+        LocalRun().each("working", range(50), abs)
+
+
+def test_rounds_keep_their_threads_and_the_caller_takes_the_first_task():
+    with lowland.config(threads=3), LocalRun().rounds() as together:
+        found = [together(range(3), lambda task: (task, threading.get_ident())) for _ in range(5)]
+    assert [[task for task, _ in each] for each in found] == [[0, 1, 2]] * 5
+    assert {each[0][1] for each in found} == {threading.get_ident()}
+    assert len({who for each in found for _, who in each}) <= 4
+
+
+def test_a_serial_run_has_one_thread_and_no_progress():
+    events = []
+    with lowland.config(threads=4, progress=events.append):
+        who = serial_run().each("working", range(3), lambda task: threading.get_ident())
+    assert set(who) == {threading.get_ident()}
+    assert not events

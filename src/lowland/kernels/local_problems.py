@@ -289,7 +289,7 @@ def tangent_matrices(X, first, start, to, k, hessian, bases, L):
                     width += _joined(B, width, B[a] * B[b])
             for c in range(linear, width):
                 _add_outer(M, B[c], 1.0)
-            _add_twins(X, members, M)
+            _add_duplicates(X, members, M)
 
 
 @vector_kernel
@@ -312,7 +312,7 @@ def _joined(B, width, v):
 
 
 @vector_kernel
-def _add_twins(X, members, M):
+def _add_duplicates(X, members, M):
     """Add what functions differ by at members that coincide, which no derivative tells: I - 11'/g for g of them."""
     m = members.size
     seen = np.zeros(m, dtype=np.bool_)

@@ -8,7 +8,8 @@ own neighbours.
 import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
-from lowland.kernels.kd_tree import _before, _power_between, _sort_links, _to_points
+from lowland.kernels.heaps import comes_before, sort_by_value
+from lowland.kernels.pair_distances import power_between, powers_to_points
 
 _ROUNDING = 1e-15  # a few roundings of double precision
 _NONE, _ONE = np.float32(0), np.float32(1)
@@ -48,7 +49,7 @@ def _ranks_in_row(row, me, around, targets, ranks):
             found = _below(row[:start], limit) + _not_above(row[start:j], limit) + _below(row[j:], limit)
         else:
             found = _not_above(row[:j], limit) + _below(row[j:start], limit) + _not_above(row[start:], limit)
-        if _before(row[me], _turned(me, start, n), limit, _turned(j, start, n)):
+        if comes_before(row[me], _turned(me, start, n), limit, _turned(j, start, n)):
             found -= 1
         ranks[a] = 1 + np.int64(found)
 
@@ -68,7 +69,7 @@ def rank_by_measuring(Q, T, p, own, around, targets, ranks):
     """The same from rows Q, (m, d), and all points T, (d, n): distances are counted while they are in the cache."""
     row = np.empty(T.shape[1])
     for i in range(Q.shape[0]):
-        _to_points(Q[i], T, 0, T.shape[1], p, row)
+        powers_to_points(Q[i], T, 0, T.shape[1], p, row)
         _ranks_in_row(row, own[i], around, targets[i], ranks[i])
 
 
@@ -113,7 +114,7 @@ def _is_nearer(x, y, place, power, other):
         return True
     if quick > power + slack:
         return False
-    return _before(_power_between(x, y, 2.0), place, power, other)
+    return comes_before(power_between(x, y, 2.0), place, power, other)
 
 
 @kernel
@@ -163,7 +164,9 @@ def settle_orders(D, own, around, order, out):
             if stop == n or row[line[stop]] != row[line[start]]:
                 first = start
                 if stop - start > 1:
-                    _sort_links(line[start:stop], line[start:stop])  # as its own companion: numba's sort compiles long
+                    sort_by_value(
+                        line[start:stop], line[start:stop]
+                    )  # as its own companion: numba's sort compiles long
                     while around and first < stop and line[first] < me:
                         first += 1
                 for a in range(stop - start):

@@ -101,7 +101,7 @@ def _take(v, mask, head, chain, where):
 
 @kernel
 def in_balls(start, to, seeds, size, reach, out):
-    """Write all points into ``out`` (n,), ``size`` at a time: a seed and the nearest, by links, not yet taken.
+    """Write all points into ``out`` (n,), ``size`` at a time: a seed and the nearest, by edges, not yet taken.
 
     A ball looks at no more than ``reach`` points, so that the last ones, between others, cost no more than the first.
     """
@@ -170,7 +170,7 @@ def mirror(D, first, last):
 
 
 @kernel
-def by_way_of(start, to, length, D, by_columns, out):
+def distances_via_neighbors(start, to, length, D, by_columns, out):
     """Write min over a row's neighbours of its distance to them plus theirs in D to all others, out (rows, m).
 
     D is (n, m); ``by_columns``: (m, n).

@@ -9,30 +9,12 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
-from lowland.arrays.precision import as_double
 from lowland.blocks.distances.metrics import check_metric
 from lowland.blocks.distances.to_points import check_distances, distance_matrix
-from lowland.blocks.manifolds.laplacian import (
-    Laplacian,
-    affinity_parts,
-    among,
-    coordinates,
-    kept_parts,
-    link_weights,
-    median_squared,
-    require_graph,
-    slowest_modes,
-)
-from lowland.blocks.manifolds.nystrom import (
-    HeatTo,
-    Nystrom,
-    NystromNearest,
-    kernel_sum_width,
-    powers,
-    sampled_distances,
-    time_to_tell,
-)
-from lowland.blocks.spectra.operators import times_rows
+from lowland.blocks.manifolds.bandwidth import kernel_sum_bandwidth, median_squared, sampled_distances
+from lowland.blocks.manifolds.diffusion import DiffusionCoordinates, diffusion_coordinates
+from lowland.blocks.manifolds.graph_affinities import affinity_components, among, edge_weights, require_graph
+from lowland.blocks.manifolds.nystrom import HeatTo, Nystrom, NystromNearest
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, param
@@ -48,9 +30,9 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
     the rows, with π its stationary distribution. The answer: z = (λ_1^t ψ_1, λ_2^t ψ_2, …) with Pψ = λψ, of which the
     first few are kept.
 
-    1. Measure distances d, of all pairs or of neighbours (``blocks.distances.to_points``, ``blocks.neighbors.graph``).
-    2. Choose the width ε and take K = exp(-d²/ε) (``blocks.manifolds.nystrom``).
-    3. Divide out the density q = K1: K_ij / (q_i q_j)^α (``blocks.manifolds.laplacian``).
+    1. Measure distances d, of all pairs or of neighbors (``blocks.distances.to_points``, ``blocks.neighbors.search``).
+    2. Choose the bandwidth ε (``blocks.manifolds.bandwidth``) and take K = exp(-d²/ε).
+    3. Divide out the density q = K1: K_ij / (q_i q_j)^α (``blocks.manifolds.diffusion``).
     4. Find the slowest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``blocks.manifolds.laplacian``).
     5. New rows: ψ(x) = sum_i p(x, x_i) ψ_i / λ (Nystrom, ``blocks.manifolds.nystrom``), exact on the rows fitted.
 
@@ -59,8 +41,8 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
 
     Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (k,) λ of P after the first, which is 1, ``diffusion_time_``,
     ``epsilon_``, ``dimension_`` (that the kernel's sum tells of; epsilon='auto' only), ``stationary_`` (n,) π,
-    ``density_`` (n,) q^-α, ``reach_``, ``points_``, ``n_connected_components_``, ``component_labels_``, ``embedded_mask_``, ``n_excluded_``,
-    ``n_edges_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``.
+    ``density_`` (n,) q^-α, ``reach_``, ``points_``, ``n_connected_components_``, ``component_labels_``,
+    ``embedded_mask_``, ``n_excluded_``, ``n_edges_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``.
 
     Reference: Coifman and Lafon 2006, doi:10.1016/j.acha.2006.04.006; the width: Berry and Harlim 2016,
     doi:10.1016/j.acha.2015.01.001.
@@ -102,84 +84,72 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
     )
     random_state: RandomState = param(None, "Seed of the solver's start and of an approximate search.", at_least=0)
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Kernel, density, walk, slowest eigenvectors, coordinates."""
         check_metric(self.metric, self.metric_params)
         X = run.to_array(rows, "DiffusionMap")
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X)
-        K, label = self._linked(X, run) if self._by_neighbors(X) else self._compared(X, run)  # (m, m), of the rows kept
-        g = self._flattening(K, run)  # (m,)
-        L = Laplacian.of(K, run, loops=True, density=g)  # I - D^(-1/2) K D^(-1/2)
-        more = int(self.t == "auto" and self.n_components < K.shape[0] - 1)  # the first that is left out
-        modes = slowest_modes(L, self.n_components + more, run, label=label, rng=self._generator())
-        self._keep(1 - modes.values, coordinates(modes, L.root), to_numpy(L.degree), X)
-        self.density_ = like(g, X, xp_of(self.embedding_).float64)
-        self._record_convergence(modes.solver, "Set n_neighbors, or a larger epsilon.")
+        by_neighbors = self.n_neighbors is not None or graph is not None or self._is_given(X)
+        K, label = self._neighbor_kernel(X, run, rows, graph) if by_neighbors else self._pair_kernel(X, run, rows)
+        found = diffusion_coordinates(
+            K, self.n_components, self.t, run, alpha=self.alpha, labels=label, rng=self._generator()
+        )
+        self._warn_of_weak_coordinates(found.n_weak)
+        self._keep(found, X)
+        self._record_convergence(found.outcome, "Set n_neighbors, or a larger epsilon.")
 
-    def _keep(self, values: np.ndarray, Y: np.ndarray, degree: np.ndarray, X: Array) -> None:
+    def _keep(self, found: DiffusionCoordinates, X: Array) -> None:
         """Set the fitted attributes, in the precision and library of the rows."""
-        k = self.n_components
-        self.diffusion_time_ = time_to_tell(values, k) if self.t == "auto" else float(self.t)
-        Psi = Y[:, :k] * np.sqrt(degree.sum())  # sum_i π_i ψ_i² = 1
         like_array = X.data if is_sparse(X) else X
-        Z = like(Psi * powers(values[:k], self.diffusion_time_), like_array)
+        Z = like(found.Z, like_array)
+        self.diffusion_time_ = found.time
         self.embedding_ = self._with_left_out(Z)
-        self.eigenvalues_ = like(values[:k], like_array)
-        self.stationary_ = like(degree / degree.sum(), like_array, xp_of(Z).float64)
+        self.eigenvalues_ = like(found.eigenvalues, like_array)
+        self.stationary_ = like(found.stationary, like_array, xp_of(Z).float64)
+        self.density_ = like(found.density, X, xp_of(Z).float64)
 
     # --- the kernel ---
 
-    def _by_neighbors(self, X: Array) -> bool:
-        return self.n_neighbors is not None or self._given is not None or self._is_given(X)
-
-    def _linked(self, X: Array, run: Run) -> tuple[Any, np.ndarray]:
-        """The kernel values of neighbours, and of each point with itself, a sparse graph, and the parts they leave."""
+    def _neighbor_kernel(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray]:
+        """The kernel of neighbors, and of each point with itself, a sparse matrix, and the components it leaves."""
         require_graph(X.shape[0], self.n_neighbors, self.n_components, run)
-        found = self._neighbors(X, run)
+        found = self._neighbors(X, run, given)
         graph = self._joined(found, X, run)
         if not np.any(graph.length > 0):
             raise DataError("All rows are equal: no neighbour is nearer than another. Check the data.")
-        searched = self._given is None and not self._is_given(X)
+        searched = given is None and not self._is_given(X)
         self.reach_ = like(found.table()[1][self._kept_mask, -1], X) if searched else None
-        self.points_ = self._kept_rows(X) if searched and self.metric != "precomputed" else None
-        self._choose_width(np.concatenate([graph.length, np.zeros(graph.n, graph.length.dtype)]))
-        K = link_weights(graph, "heat", t=self.epsilon_, label=to_numpy(self.component_labels_)[self._kept_mask])
+        self.points_ = self._own_points(X, rows) if searched and self.metric != "precomputed" else None
+        self._choose_bandwidth(np.concatenate([graph.length, np.zeros(graph.n, graph.length.dtype)]))
+        K = edge_weights(graph, "heat", t=self.epsilon_, label=to_numpy(self.component_labels_)[self._kept_mask])
         K = scipy.sparse.csr_array(K + scipy.sparse.eye_array(K.shape[0]))
-        return K, affinity_parts(K, loops=True)
+        return K, affinity_components(K, loops=True)
 
-    def _compared(self, X: Array, run: Run) -> tuple[Array, np.ndarray]:
-        """The kernel values of all pairs, and their parts, which are told."""
+    def _pair_kernel(self, X: Array, run: Run, rows: Rows) -> tuple[Array, np.ndarray]:
+        """The kernel values of all pairs, and their components, which are reported."""
         n, given = X.shape[0], self.metric == "precomputed"
         size = ArrayRows(X).dtype.itemsize
         run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
-        self._choose_width(sampled_distances(X, *self._measure()))
+        self._choose_bandwidth(sampled_distances(X, *self._measure()))
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())
         K = _heat(D, self.epsilon_)
-        label = affinity_parts(K, loops=True)
-        kept = kept_parts(label, self.disconnected, "DiffusionMap", "Raise epsilon")
-        self._keep_parts(label, kept, X)
-        self.n_edges_added_, self.recall_, self.reach_ = 0, 1.0, None
-        self.points_ = None if given else self._kept_rows(X)
+        label = affinity_components(K, loops=True)
+        kept = self._keep_by_affinity(label, "Raise epsilon", X)
+        self.reach_ = None
+        self.points_ = None if given else self._own_points(X, rows)
         return (K if kept.all() else among(K, kept)), label[kept]
 
-    def _choose_width(self, distances: Array) -> None:
+    def _choose_bandwidth(self, distances: Array) -> None:
         """ε by the rule asked for."""
         self.dimension_ = None
         if self.epsilon == "auto":
-            width = kernel_sum_width(distances)
-            self.epsilon_, self.dimension_ = width.epsilon, width.dimension
+            chosen = kernel_sum_bandwidth(distances)
+            self.epsilon_, self.dimension_ = chosen.epsilon, chosen.dimension
         elif self.epsilon == "median":
             self.epsilon_ = median_squared(distances)
         else:
             self.epsilon_ = float(self.epsilon)
-
-    def _flattening(self, K: Any, run: Run) -> Array:
-        """What divides the density out, (n,): q^-α with q = K1."""
-        if is_sparse(K):
-            return (K @ np.ones(K.shape[0])) ** -self.alpha
-        ones = xp_of(K).ones_like(as_double(K[:, :1]))
-        return times_rows(ArrayRows(K), ones, run)[:, 0] ** -self.alpha
 
     # --- choices ---
 
@@ -197,7 +167,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
     def _placing(self) -> Callable[[Array], Array]:
         """Nystrom's extension: z(x) = sum_i p(x, x_i) z_i / λ."""
         lam = to_numpy(self.eigenvalues_).astype(np.float64)
-        Z, offset = self._kept_rows(self.embedding_), np.zeros_like(lam)
+        Z, offset = self._embedded(self.embedding_), np.zeros_like(lam)
         if self.reach_ is not None and self.points_ is not None:
             assert self.n_neighbors is not None
             nearest = self._nearest_among(self.points_, min(3 * self.n_neighbors, int(Z.shape[0])))
@@ -214,8 +184,12 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
         )
 
     def _facts(self) -> dict[str, Any]:
-        told = {"eigenvalues": self.eigenvalues_[:10], "epsilon": self.epsilon_, "diffusion time": self.diffusion_time_}
-        return {**told, **super()._facts()}
+        facts = {
+            "eigenvalues": self.eigenvalues_[:10],
+            "epsilon": self.epsilon_,
+            "diffusion time": self.diffusion_time_,
+        }
+        return {**facts, **super()._facts()}
 
 
 def _heat(D: Array, epsilon: float) -> Array:

@@ -9,17 +9,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.blocks.manifolds.geodesic_diagnostics import residual_variances, sampled, strain
 from lowland.blocks.manifolds.neighbor_sweep import SweepStep, sweep_neighbors
 from lowland.blocks.manifolds.shortest_paths import (
     IN_DOUBLE,
-    ByWayOfNeighbors,
+    GeodesicsToNewRows,
     PathMethod,
-    close_gaps,
     geodesic_distances,
-    placed,
-    residual_variances,
-    sampled,
-    strain,
+    landmark_coordinates,
+    replace_infinite,
     symmetric_part,
 )
 from lowland.blocks.neighbors.graph import NeighborGraph
@@ -43,11 +41,11 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
     Problem: points z_1 … z_n in k dimensions whose straight distances come closest, as in classical scaling, to the
     geodesic distances of the rows: the lengths of the shortest paths through neighbouring rows.
 
-    1. Join each row to its neighbours, and join or leave out parts that hang apart (``blocks.neighbors.graph``,
-       ``components``).
+    1. Join each row to its neighbors (``blocks.neighbors.search``), and join or leave out other connected components
+       (``blocks.neighbors.connectivity``).
     2. Find the shortest paths between all rows, or from landmarks to all (``blocks.manifolds.shortest_paths``).
     3. Scale the geodesic distances classically: Z = V Λ^½ of -½ J(D∘D)J (``blocks.scaling.classical``).
-    4. With landmarks, and for new rows: reach a row by way of its neighbours, and place it by Gower's formula.
+    4. With landmarks, and for new rows: geodesics through nearest training points, and Gower's formula.
 
     Cost: with l links, some n l operations for the paths of all pairs, n² numbers of memory (float32 beyond 4,096 rows)
     and some 20 n² (k + 10) for the eigenpairs; with m landmarks m l and m n. Prefer ``PCA`` where the surface is flat.
@@ -56,9 +54,9 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
     Attributes: ``embedding_`` (n, k), ``dist_matrix_`` (n, n) (with landmarks (m, n), from them), ``eigenvalues_``
     (k,), ``lowest_eigenvalue_``, ``residual_variances_`` (1 - r² of geodesic and straight distances in 1, 2, … 10
     dimensions, of at most 1,000 rows; computed when read), ``elbow_`` (the dimension at which they bend),
-    ``landmarks_`` (row numbers, or None), ``n_connected_components_``, ``component_labels_`` (n,), ``embedded_mask_`` (n,), ``n_excluded_``,
-    ``n_edges_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``; for new rows ``points_``, ``weights_``
-    and ``mean_squares_``.
+    ``landmarks_`` (row numbers, or None), ``n_connected_components_``, ``component_labels_`` (n,), ``embedded_mask_``
+    (n,), ``n_excluded_``, ``n_edges_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``; for new rows
+    ``points_``, ``weights_`` and ``mean_squares_``.
 
     Reference: Tenenbaum, de Silva and Langford 2000, doi:10.1126/science.290.5500.2319; de Silva and Tenenbaum 2004,
     Sparse multidimensional scaling using landmark points.
@@ -99,39 +97,39 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
     )
     random_state: RandomState = param(None, "Seed of the choice of landmarks.", at_least=0)
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Neighbours, geodesics, classical scaling, placement."""
-        if self.n_neighbors is not None and self.radius is not None and self._given is None:
+        if self.n_neighbors is not None and self.radius is not None and graph is None:
             raise ParameterError(
                 f"Both n_neighbors and radius are provided. Use Isomap(radius={self.radius}, n_neighbors=None) "
                 "to join all rows within the radius."
             )
         X = rows.to_array() if rows.is_sparse else run.to_array(rows, "Isomap")  # (n, d)
         here = LocalRun()  # wherever the rows were, the graph is walked on this machine
-        graph = self._graph(X, here)
-        marks = self._landmarks(graph)  # (m,) among the points that were kept, or None
-        self._require(graph.n, marks, here)
-        double = graph.n <= IN_DOUBLE and rows.dtype == np.float64
+        joined = self._graph(X, here, graph)
+        marks = self._landmarks(joined)  # (m,) among the points that were kept, or None
+        self._require(joined.n, marks, here)
+        double = joined.n <= IN_DOUBLE and rows.dtype == np.float64
         D = geodesic_distances(
-            graph, here, sources=marks, method=self.path_method, dtype=np.float64 if double else np.float32
+            joined, here, sources=marks, method=self.path_method, dtype=np.float64 if double else np.float32
         )  # (n, n) or (m, n)
         if self.disconnected == "ignore" and self.n_connected_components_ > 1:
-            close_gaps(D)
+            replace_infinite(D)
         scaling = classical_scaling(
             D if marks is None else symmetric_part(D, marks), self.n_components, here,
             whole=self.eigen_solver == "dense", tol=self.tol or None, max_iter=self.max_iter, fewer=True,
         )  # fmt: skip
-        Z = scaling.Z if marks is None else placed(D, scaling)
+        Z = scaling.Z if marks is None else landmark_coordinates(D, scaling)
         kind = X.data if is_sparse(X) else X
         self.dist_matrix_ = like(D, kind, getattr(xp_of(kind), D.dtype.name))
         self.landmarks_ = (
             None if marks is None else like(np.flatnonzero(self._kept_mask)[marks], kind, xp_of(kind).int64)
         )
-        self.points_ = None if self._measure()[0] == "precomputed" else self._kept_rows(X)
+        self.points_ = None if self._measure()[0] == "precomputed" else self._own_points(X, rows)
         self._keep(like(Z, kind), scaling)
 
     def _landmarks(self, graph: NeighborGraph) -> np.ndarray | None:
-        """Rows spread evenly over all, and one of each part that would have none."""
+        """Rows spread evenly over all, and one of each component that would have none."""
         m, n = self.n_landmarks, graph.n
         if m is None:
             return None
@@ -143,12 +141,12 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
             )
             return None
         mark = evenly_spread(n, m, self._generator())
-        part = to_numpy(self.component_labels_)[self._kept_mask]
-        without = np.setdiff1d(part, part[mark])
+        label = to_numpy(self.component_labels_)[self._kept_mask]
+        without = np.setdiff1d(label, label[mark])
         if len(without):
             more = f"{len(without)} more were taken, so that each of {self.n_connected_components_} parts has one"
             warn(f"Isomap(n_landmarks={m}): {more}. Choose more landmarks, or more neighbours.", DataWarning)
-        mark[[int(np.argmax(part == p)) for p in without]] = True
+        mark[[int(np.argmax(label == c)) for c in without]] = True
         return np.flatnonzero(mark)
 
     def _require(self, n: int, marks: np.ndarray | None, run: Run) -> None:
@@ -177,7 +175,7 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         self.embedding_ = self._with_left_out(Z)
         self._record_convergence(scaling.solver, "Raise tol or max_iter, or say eigen_solver='dense'.")
 
-    # --- what it tells ---
+    # --- diagnostics ---
 
     @property
     def residual_variances_(self) -> np.ndarray:
@@ -188,15 +186,15 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
     @property
     def elbow_(self) -> int:
         """The dimension at which the residual variances bend: what further ones explain is little; columns at most."""
-        return self._bend(self.residual_variances_)
+        return self._elbow_of(self.residual_variances_)
 
-    def _bend(self, left: np.ndarray) -> int:
+    def _elbow_of(self, left: np.ndarray) -> int:
         if left[0] < _STRAIGHT or left[0] <= left[-1] or len(left) < 3:
             return 1
         choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), self.n_samples_, len(left), ANY))
-        assert choice is not None  # it is told of all values there are
-        bend = choice.n_components + 1  # it counts what stands before the bend
-        return bend if self.points_ is None else min(bend, int(self.n_features_in_))
+        assert choice is not None  # it sees all values there are
+        elbow = choice.n_components + 1  # it counts what stands before the elbow
+        return elbow if self.points_ is None else min(elbow, int(self.n_features_in_))
 
     def _sample(self) -> np.ndarray:
         """The geodesics among all rows, (s, s), or among 1,000 of them; with landmarks, among these."""
@@ -218,7 +216,7 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         return strain(D if marks is None else D[:, marks], to_numpy(self.mean_squares_), kept)
 
     def neighbors_sweep(self, X: Any, n_neighbors: Any = (5, 6, 8, 10, 12, 15, 20)) -> tuple[SweepStep, ...]:
-        """Return what the graph becomes with each number of neighbours: parts, paths, and links that cut across.
+        """Return what the graph becomes with each number of neighbors: components, paths, and edges that cut across.
 
         ``n_neighbors``: one number, or several. Nothing is fitted. X must fit in memory; beyond 2,000 rows, geodesics
         are those from 2,000 of them.
@@ -238,7 +236,7 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
             **super()._facts(),
             "eigenvalues": self.eigenvalues_,
             "residual variance by dimensions": left.round(4),
-            "elbow": self._bend(left),
+            "elbow": self._elbow_of(left),
             "reconstruction error": self.reconstruction_error(),
         }
 
@@ -249,7 +247,9 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         kept = None if self._kept_mask.all() or not given else np.flatnonzero(self._kept_mask)
         k = min(self.n_neighbors or 1, self.dist_matrix_.shape[1])
         near = None if given else self._nearest_among(points, k)
-        through = ByWayOfNeighbors(to_numpy(self.dist_matrix_), near, k, self._distances_to(points), self.radius, kept)
+        through = GeodesicsToNewRows(
+            to_numpy(self.dist_matrix_), near, k, self._distances_to(points), self.radius, kept
+        )
         return Placement(self.weights_, self.mean_squares_, through)
 
     def _kept_points(self) -> int:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse
 
 from lowland.arrays.namespace import Array, like, to_numpy
 from lowland.blocks.manifolds.alignment import graph_with_points, modified_alignment, tangent_alignment
-from lowland.blocks.manifolds.lle_weights import Weighing, error_matrix, weight_matrix
+from lowland.blocks.manifolds.lle_weights import (
+    LocalCoordinates,
+    WeightsOfNeighbors,
+    coordinates_of_errors,
+    lle_coordinates,
+    weight_matrix,
+)
 from lowland.blocks.manifolds.strong_components import (
-    closed_groups,
-    points_apart,
-    with_firm_joins,
-    with_ways_out,
-    without_own,
+    points_to_add,
+    sink_components,
+    with_reinforced_bridges,
+    with_reverse_edges,
+    without_self_loops,
 )
 from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.trailing import trailing_eigenpairs
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
@@ -38,19 +41,19 @@ class LocallyLinearEmbedding(
     up to one, minimise |x_i - sum_j w_ij x_j|². The answer: the eigenvectors of M with the smallest eigenvalues after
     that of the constants, 0.
 
-    1. Find the neighbours of each point; say what is done where the graph falls apart (``blocks.neighbors.graph``,
+    1. Find the neighbors of each point; say what is done where the graph is disconnected (``blocks.neighbors.search``,
        ``blocks.neighbors.connectivity``, ``blocks.manifolds.strong_components``).
-    2. Solve for the weights of every neighbourhood (``blocks.manifolds.lle_weights``), or sum what every neighbourhood says otherwise
-       (``blocks.manifolds.alignment``): several independent weights (modified), second derivatives (hessian), or what is not
-       linear in the local principal components (ltsa).
+    2. Solve for the weights of every neighborhood (``blocks.manifolds.lle_weights``), or sum what every neighborhood
+       says otherwise (``blocks.manifolds.alignment``): several independent weights (modified), second derivatives
+       (hessian), or what is not linear in the local principal components (ltsa).
     3. Find the eigenvectors of the smallest eigenvalues (``blocks.spectra.trailing``).
 
     Cost: the neighbours, n m (d m + m²) operations for m neighbours, and a sparse eigenproblem.
     Prefer ``Isomap`` where distances along the sheet matter: here only the shapes of neighbourhoods do.
 
-    Attributes: ``embedding_`` (n, k), ``reconstruction_error_`` tr Z'MZ, ``eigenvalues_`` (k,), ``embedded_mask_``, ``component_labels_``,
-    ``n_connected_components_``, ``n_excluded_``, ``n_edges_added_`` of the graph, ``points_`` (the rows that were kept), ``recall_``,
-    ``solver_``, ``n_iter_``.
+    Attributes: ``embedding_`` (n, k), ``reconstruction_error_`` tr Z'MZ, ``eigenvalues_`` (k,), ``embedded_mask_``,
+    ``component_labels_``, ``n_connected_components_``, ``n_excluded_``, ``n_edges_added_`` of the graph, ``points_``
+    (the rows that were kept), ``recall_``, ``solver_``, ``n_iter_``.
 
     Reference: Roweis and Saul 2000, doi:10.1126/science.290.5500.2323; modified: Zhang and Wang 2006, Advances in
     Neural Information Processing Systems 19; hessian: Donoho and Grimes 2003, doi:10.1073/pnas.1031596100; ltsa: Zhang
@@ -89,36 +92,33 @@ class LocallyLinearEmbedding(
     random_state: RandomState = param(None, "Seed of the solver's first vector.", at_least=0)
     n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
 
-    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
+    def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
         """Neighbours, what they say, and the coordinates that agree best."""
         X = run.to_array(rows, "LocallyLinearEmbedding")
         run = run_for(ArrayRows(X))
-        self._check_choices(X)
+        self._check_choices(X, graph)
         self._require(X.shape[0], run)
-        graph = self._neighborhoods(X, run)
-        self.points_ = self._kept_rows(X)
-        M = self._matrix(to_numpy(self.points_), graph, run)  # (n, n)
-        solver, rng = self.eigen_solver, self._generator()
-        pairs = trailing_eigenpairs(
-            M, self.n_components, run, rng=rng, skip=1, solver=solver, tol=self.tol or None, max_iter=self.max_iter
-        )
-        self.embedding_ = self._with_left_out(like(pairs.vectors, X))
-        self._tell_of_lone_points(pairs.vectors)
-        self._tell_of_shrunken_parts(to_numpy(self.points_), pairs.vectors)
-        self.eigenvalues_ = like(pairs.values, X)
-        self.reconstruction_error_ = float(pairs.values.sum())
-        self._record_convergence(
-            Outcome(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
-        )
+        neighborhoods = self._neighborhoods(X, run, graph)
+        self.points_ = self._own_points(X, rows)
+        found = self._coordinates(to_numpy(self.points_), neighborhoods, run)
+        self.embedding_ = self._with_left_out(like(found.Z, X))
+        self._warn_of_lone_points(found.Z)
+        self._warn_of_shrunken_components(to_numpy(self.points_), found.Z)
+        self.eigenvalues_ = like(found.eigenvalues, X)
+        self.reconstruction_error_ = float(found.eigenvalues.sum())
+        self._record_convergence(found.outcome)
 
-    def _matrix(self, X: np.ndarray, graph: NeighborGraph, run: Run) -> scipy.sparse.csr_array:
-        """The matrix M of which v'Mv says how badly v fits the neighbourhoods, (n, n)."""
-        k = self.n_components
+    def _coordinates(self, X: np.ndarray, graph: NeighborGraph, run: Run) -> LocalCoordinates:
+        """The coordinates Z of least tr Z'MZ, which says how badly Z fits the neighborhoods."""
+        k, n = self.n_components, graph.n
+        how: dict[str, Any] = {"solver": self.eigen_solver, "tol": self.tol or None, "max_iter": self.max_iter}
         if self.method == "standard":
-            return error_matrix(weight_matrix(X, graph, run, reg=self.reg))
+            return lle_coordinates(weight_matrix(X, graph, run, reg=self.reg), k, run, rng=self._generator(), **how)
         if self.method == "modified":
-            return modified_alignment(X, graph, k, run, reg=self.reg).sum(graph.n, run)
-        return tangent_alignment(X, graph, k, run, kind=self.method).sum(graph.n, run)
+            M = modified_alignment(X, graph, k, run, reg=self.reg).sum(n, run)  # (n, n)
+        else:
+            M = tangent_alignment(X, graph, k, run, kind=self.method).sum(n, run)
+        return coordinates_of_errors(M, k, run, rng=self._generator(), **how)
 
     def _require(self, n: int, run: Run) -> None:
         """Refuse what the neighbours and the matrix alone would not leave room for."""
@@ -128,7 +128,7 @@ class LocallyLinearEmbedding(
 
     # --- neighbourhoods ---
 
-    def _check_choices(self, X: Array) -> None:
+    def _check_choices(self, X: Array, graph: Any) -> None:
         k, (n, d), name = self.n_components, X.shape, type(self).__name__
         if k > d:
             raise ParameterError(
@@ -137,7 +137,7 @@ class LocallyLinearEmbedding(
             )
         if k >= n:
             raise ParameterError(f"{name}(n_components={k}): n_samples={n}. Choose at most {n - 1}.")
-        if self._given is None:
+        if graph is None:
             self._check_enough(self.n_neighbors, "")
         host = to_numpy(X)
         if np.all(host == host[:1]):
@@ -153,24 +153,23 @@ class LocallyLinearEmbedding(
                 f"{needed}{_BOUNDS.get(self.method, '')}, and is {m}{where}."
             )
 
-    def _neighborhoods(self, X: Array, run: Run) -> NeighborGraph:
-        """The neighbours that each point is compared with, so that all points hang together."""
-        graph = without_own(self._graph(X, run, symmetric=False))
+    def _neighborhoods(self, X: Array, run: Run, given: Any) -> NeighborGraph:
+        """The neighbors that each point is compared with, so that no point is left free."""
+        graph = without_self_loops(self._graph(X, run, given, symmetric=False))
         counts = np.diff(graph.start)
         if counts.min() < counts.max():
             self._check_enough(int(counts.min()), f" for row {np.flatnonzero(self._kept_mask)[counts.argmin()]}")
         if self.n_edges_added_:
-            graph = with_firm_joins(graph, to_numpy(self.component_labels_))
+            graph = with_reinforced_bridges(graph, to_numpy(self.component_labels_))
         if self.method in ("ltsa", "hessian"):
-            apart = points_apart(graph)
+            apart = points_to_add(graph)
             return graph_with_points(graph, apart) if apart.any() else graph
-        return (
-            self._with_ways_out(graph) if self.n_connected_components_ == 1 or self.disconnected != "ignore" else graph
-        )
+        joined = self.n_connected_components_ == 1 or self.disconnected != "ignore"
+        return self._without_sinks(graph) if joined else graph
 
-    def _with_ways_out(self, graph: NeighborGraph) -> NeighborGraph:
-        """The graph with ways out of groups that no link leaves, if the policy says so; a graph of one part."""
-        count, cut_off = closed_groups(graph)
+    def _without_sinks(self, graph: NeighborGraph) -> NeighborGraph:
+        """A connected graph with edges that leave all but one of its sink components, if the policy says so."""
+        count, cut_off = sink_components(graph)
         if count == 1:
             return graph
         fact = (
@@ -186,9 +185,9 @@ class LocallyLinearEmbedding(
             f"{fact}. The points whose neighbours they are were made theirs, too. Raise n_neighbors to be rid of this.",
             DataWarning,
         )
-        return with_ways_out(graph, cut_off)
+        return with_reverse_edges(graph, cut_off)
 
-    def _tell_of_lone_points(self, Z: np.ndarray) -> None:
+    def _warn_of_lone_points(self, Z: np.ndarray) -> None:
         """Warn where a coordinate is spent on one point: its neighbours do not say where it lies."""
         largest = np.abs(Z).argmax(axis=0)
         lone = np.abs(Z[largest, np.arange(Z.shape[1])]) > _ALONE
@@ -200,35 +199,31 @@ class LocallyLinearEmbedding(
                 DataWarning,
             )
 
-    def _tell_of_shrunken_parts(self, X: np.ndarray, Z: np.ndarray) -> None:
-        """Warn where parts that were joined are points all the same."""
+    def _warn_of_shrunken_components(self, X: np.ndarray, Z: np.ndarray) -> None:
+        """Warn where components that were joined are points all the same."""
         if not self.n_edges_added_:
             return
         label, whole = to_numpy(self.component_labels_), np.linalg.norm(Z) / np.sqrt(len(Z))
-        shrunken = [
-            part
-            for part in range(self.n_connected_components_)
-            if _is_shrunken(X[label == part], Z[label == part], whole)
-        ]
+        shrunken = [c for c in range(self.n_connected_components_) if _is_shrunken(X[label == c], Z[label == c], whole)]
         if shrunken:
             parts = "1 part is" if len(shrunken) == 1 else f"{len(shrunken)} parts are"
             warn(
-                f"LocallyLinearEmbedding: {parts} drawn smaller than a hundredth of the whole (see component_labels_): far from "
-                "the others, or shrunken since the links that join parts say too little of them. Raise n_neighbors, "
-                "say disconnected='largest', or embed each part for itself.",
+                f"LocallyLinearEmbedding: {parts} drawn smaller than a hundredth of the whole (see component_labels_): "
+                "far from the others, or shrunken since the links that join parts say too little of them. Raise "
+                "n_neighbors, say disconnected='largest', or embed each part for itself.",
                 DataWarning,
             )
 
     # --- new rows ---
 
-    def _placing(self) -> Weighing:
+    def _placing(self) -> WeightsOfNeighbors:
         Z = to_numpy(self.embedding_)[self._kept_mask]
         k = min(self.n_neighbors, len(Z))
-        return Weighing(self._nearest_among(self.points_, k), Z, self.reg)
+        return WeightsOfNeighbors(self._nearest_among(self.points_, k), Z, self.reg)
 
     def _facts(self) -> dict[str, Any]:
-        told = {"eigenvalues": self.eigenvalues_[:10], "reconstruction error": self.reconstruction_error_}
-        return {**told, **super()._facts()}
+        facts = {"eigenvalues": self.eigenvalues_[:10], "reconstruction error": self.reconstruction_error_}
+        return {**facts, **super()._facts()}
 
 
 def _is_shrunken(X: np.ndarray, Z: np.ndarray, whole: float) -> bool:

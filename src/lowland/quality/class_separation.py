@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.exact_search import blocks, over_blocks
 from lowland.blocks.neighbors.ranks import Side
 from lowland.blocks.statistics.labels import shown
 from lowland.errors import DataError, DataTypeError, ParameterError
@@ -126,7 +126,7 @@ def silhouette_of(side: Side, codes: np.ndarray, classes: int, looked: Looked, *
         values[block] = np.where((sizes[own] > 1) & (top > 0), (b - a) / np.where(top > 0, top, 1.0), 0.0)
 
     run = side.threads(LocalRun())
-    over_blocks(run, "comparing classes", blocks(len(rows), max(1, _BLOCK // side.n)), work)
+    run.each("comparing classes", slices(len(rows), max(1, _BLOCK // side.n)), work)
     about = f"How much nearer the {classes} classes lie to themselves than to the next one."
     return looked.mean("silhouette", values, "higher", about, ends=(-1.0, 1.0), per_row=per_row)
 

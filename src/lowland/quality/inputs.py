@@ -10,9 +10,9 @@ import numpy as np
 
 from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.arrays.random import generator
+from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric, check_metric
 from lowland.blocks.distances.to_points import check_distances
-from lowland.blocks.neighbors.exact_search import blocks
 from lowland.blocks.neighbors.ranks import Shuffled, Side
 from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.data.open import as_vector, open_rows
@@ -210,7 +210,7 @@ def _from_the_middle(side: Side) -> np.ndarray:
         return side.X.mean(axis=1, dtype=np.float64)
     mean, out = side.X.mean(axis=0, dtype=np.float64), np.empty(side.n)
     with np.errstate(over="ignore"):
-        for block in blocks(side.n, 1024):
+        for block in slices(side.n, 1024):
             C = side.X[block] - mean
             out[block] = np.einsum("ij,ij->i", C, C)
     return out

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.exact_search import blocks, over_blocks
 from lowland.blocks.neighbors.ranks import Side
 from lowland.errors import DataError, ParameterError
 from lowland.quality.inputs import Looked, Sample, coordinates, drawn_rows, high_side, strata_of
@@ -146,7 +146,7 @@ class HighSide:
         def work(block: slice) -> None:
             out[block] = self.side.all_ranks(self.places[block])
 
-        over_blocks(self.side.threads(self.run), "ranking neighbours", blocks(self.m, self.step), work)
+        self.side.threads(self.run).each("ranking neighbours", slices(self.m, self.step), work)
         return out
 
     def nearest(self, k: int) -> np.ndarray:

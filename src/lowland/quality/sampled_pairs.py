@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from lowland.blocks.neighbors.exact_search import blocks, over_blocks
+from lowland.arrays.slices import slices
 from lowland.blocks.neighbors.ranks import Side
 from lowland.quality.inputs import Looked
 from lowland.quality.measure import Better, Ends, Measure, interval_about
+from lowland.run.local import serial_run
 from lowland.run.run import Run
 
 KEPT_BYTES = 1 << 25  # distances that are kept; more are measured again for every sum
@@ -83,14 +84,15 @@ class Pairs:
 
     @cached_property
     def _blocks(self) -> list[slice]:
-        return blocks(self.m, max(1, _BLOCK // self.m))
+        return slices(self.m, max(1, _BLOCK // self.m))
 
     def _each(self, name: str, side: Side | None, work: Callable[[slice], None]) -> None:
         """Work on every block of rows, on the threads that a side allows; a single one needs none, and no progress."""
         if len(self._blocks) == 1:
             work(self._blocks[0])
         else:
-            over_blocks(None if side is None else side.threads(self.run), name, self._blocks, work)
+            run = serial_run() if side is None else side.threads(self.run)
+            run.each(name, self._blocks, work)
 
     def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """The sums over the pairs of each row of functions of two tables, (f, m); the row itself is no pair."""

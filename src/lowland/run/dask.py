@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from lowland.arrays.namespace import Array
 from lowland.data.rows import DaskRows, Rows, as_floats
 from lowland.errors import DataError, MissingExtra
-from lowland.run.run import Run, all_finite
+from lowland.run.local import LocalRun
+from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
 
 FAN_IN = 8  # statistics merged by one task: few enough to fit beside the data
 
@@ -46,6 +48,14 @@ class DaskRun(Run):
     ) -> Iterator[Array]:
         """Yield f(block) for every block, in order."""
         return (f(chunk) for chunk in rows.chunks())
+
+    def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
+        """Return work(task) for every task: what they work on lies here, so they are done by threads here."""
+        return LocalRun(self.settings).each(name, tasks, work)
+
+    def rounds(self) -> AbstractContextManager[RunsTogether]:
+        """Hold threads of this machine."""
+        return LocalRun(self.settings).rounds()
 
     def gather(
         self,

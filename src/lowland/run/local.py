@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from lowland.arrays.scratch import use_scratch
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
 from lowland.run.memory import slabs_in_flight
-from lowland.run.run import Run, all_finite
+from lowland.run.progress import Stage
+from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
+from lowland.run.settings import settings
 
 
 class LocalRun(Run):
@@ -64,6 +67,33 @@ class LocalRun(Run):
             return mapped, chunk.shape[0]
 
         return self._in_order(rows, work, name, at_rest=at_rest)
+
+    def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
+        """Return work(task) for every task, in the order of the tasks, BLAS on one thread where there are several."""
+        if len(tasks) == 1 and self.silent:  # there is nothing to share, and nobody to show it to
+            return [work(tasks[0])]
+        threads = min(self.settings.thread_count, len(tasks))
+        with self.stage(name, len(tasks)) as stage:
+            if threads < 2:
+                return [_counted(stage, work(task)) for task in tasks]
+            with blas_on_one_thread(), ThreadPoolExecutor(threads) as pool:
+                try:
+                    return [_counted(stage, result) for result in pool.map(work, tasks)]
+                except BaseException:
+                    pool.shutdown(wait=True, cancel_futures=True)
+                    raise
+
+    @contextmanager
+    def rounds(self) -> Iterator[RunsTogether]:
+        """Hold the threads for many short rounds; the calling thread takes the first task of each."""
+        with ThreadPoolExecutor(max(1, self.settings.thread_count)) as pool:
+
+            def together(tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
+                others = [pool.submit(work, task) for task in tasks[1:]]
+                first = [work(task) for task in tasks[:1]]
+                return first + [other.result() for other in others]
+
+            yield together
 
     def _in_order(
         self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str, *, at_rest: bool = False
@@ -120,6 +150,16 @@ class LocalRun(Run):
                 start += count
                 stage.advance(count)
                 yield result
+
+
+def serial_run() -> LocalRun:
+    """Return a run without threads or progress: for a transform, which is itself called on a thread of a run."""
+    return LocalRun(replace(settings(), threads=1, progress=False))
+
+
+def _counted(stage: Stage, result: Result) -> Result:
+    stage.advance()
+    return result
 
 
 def _misfit(rows: Rows, aligned: tuple[np.ndarray | None, ...], count: str) -> DataError:

@@ -14,7 +14,7 @@ from lowland.kernels import watchers
 
 SHOW_AFTER = 0.5  # seconds: shorter work needs no bar
 LINE_EVERY = 2.0  # seconds between plain lines, where progress is asked for without a terminal
-TELL_EVERY = 0.1  # seconds between events
+EVENT_EVERY = 0.1  # seconds between events
 COMPILING = "compiling loops, once on this machine"
 
 
@@ -31,29 +31,29 @@ class Progress:
 class Stage:
     """One stretch of work; ``advance`` says how far it has come."""
 
-    def __init__(self, name: str, total: float | None, tell: Callable[[Progress], Any] | None) -> None:
-        self.name, self.total, self.tell = name, total, tell
+    def __init__(self, name: str, total: float | None, report: Callable[[Progress], Any] | None) -> None:
+        self.name, self.total, self.report = name, total, report
         self.done = 0.0
         self.started = time.monotonic()
-        self.told = self.started - TELL_EVERY  # the first step is told at once
+        self.last_event = self.started - EVENT_EVERY  # the first step is reported at once
 
     def advance(self, amount: float = 1) -> None:
-        """Record that ``amount`` more is done; tell, at most ten times a second."""
+        """Record that ``amount`` more is done; report it, at most ten times a second."""
         self.done += amount
-        if self.tell is not None:
+        if self.report is not None:
             now = time.monotonic()
-            if now - self.told >= TELL_EVERY:
-                self.told = now
-                going_on = self.tell(Progress(self.name, self.done, self.total, now - self.started))
+            if now - self.last_event >= EVENT_EVERY:
+                self.last_event = now
+                going_on = self.report(Progress(self.name, self.done, self.total, now - self.started))
                 if going_on is not None and not going_on:
                     raise Stopped(
                         f"Stopped during {self.name}: the progress callback returned False. Nothing was kept."
                     )
 
     def finish(self) -> None:
-        """Tell the last event; there is nothing left to stop."""
-        if self.tell is not None:
-            self.tell(Progress(self.name, self.done, self.total, time.monotonic() - self.started))
+        """Report the last event; there is nothing left to stop."""
+        if self.report is not None:
+            self.report(Progress(self.name, self.done, self.total, time.monotonic() - self.started))
 
 
 class _Screen:
@@ -122,14 +122,14 @@ class _Bar:
 class _Lines:
     """Plain lines for a log: one every few seconds."""
 
-    told = 0.0
+    last_line = 0.0
     compiled = False
 
     def __call__(self, event: Progress) -> None:
-        if event.seconds - self.told >= LINE_EVERY:
-            self.told = event.seconds
-            share = f"{event.done / event.total:.0%}" if event.total else f"{event.done:,.0f}"
-            print(f"{event.stage}: {share}, {event.seconds:.0f} s", file=sys.stderr, flush=True)
+        if event.seconds - self.last_line >= LINE_EVERY:
+            self.last_line = event.seconds
+            done = f"{event.done / event.total:.0%}" if event.total else f"{event.done:,.0f}"
+            print(f"{event.stage}: {done}, {event.seconds:.0f} s", file=sys.stderr, flush=True)
 
     def compiling(self, begins: bool) -> None:
         if begins and not self.compiled:
@@ -145,13 +145,13 @@ def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
     """Open a stage; ``shown`` is the setting: "auto", True, False or a callback."""
     if callable(shown):
         work = Stage(name, total, shown)
-        with _compiling_told(lambda begins: begins and shown(Progress(COMPILING, 0, None, 0.0))):
+        with _watch_compiling(lambda begins: begins and shown(Progress(COMPILING, 0, None, 0.0))):
             yield work
         work.finish()
     elif shown is True or (shown == "auto" and sys.stderr is not None and sys.stderr.isatty()):
         bar: Any = _Bar() if sys.stderr.isatty() else _Lines()
         try:
-            with _compiling_told(bar.compiling):
+            with _watch_compiling(bar.compiling):
                 yield Stage(name, total, bar)
         finally:
             bar.close()
@@ -160,7 +160,7 @@ def stage(name: str, total: float | None, shown: Any) -> Iterator[Stage]:
 
 
 @contextmanager
-def _compiling_told(watcher: Callable[[bool], Any]) -> Iterator[None]:
+def _watch_compiling(watcher: Callable[[bool], Any]) -> Iterator[None]:
     watchers.append(watcher)
     try:
         yield

@@ -1,12 +1,12 @@
-"""The run: two verbs, ``fold`` and ``map_rows``, are all an engine must offer."""
+"""The run: three verbs, ``fold``, ``map_rows`` and ``each``, are all an engine must offer."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
 from lowland.run import memory, progress, settings
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+RunsTogether = Callable[[Sequence[Any], Callable[[Any], Any]], list[Any]]
 
 
 class Statistic(Protocol):
@@ -69,6 +73,17 @@ class Run:
         self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows", *, at_rest: bool = True
     ) -> Iterator[Array]:
         """Yield f(chunk) for every slab, in order. At rest, no thread works while the caller has a result in hand."""
+        raise NotImplementedError
+
+    def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
+        """Return work(task) for every task, in the order of the tasks; threads take the tasks as they become free."""
+        raise NotImplementedError
+
+    def rounds(self) -> AbstractContextManager[RunsTogether]:
+        """Hold the threads for many short rounds: what is entered maps (tasks, work) to the results, as ``each`` does.
+
+        One task per thread; no progress is shown, since a round may take less than a millisecond.
+        """
         raise NotImplementedError
 
     def gather(

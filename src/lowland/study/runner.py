@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from lowland.blocks.distances.to_points import distance_matrix
-from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
 from lowland.run.local import LocalRun
 from lowland.study.environment import code_version

@@ -1,4 +1,4 @@
-"""Alignment matrices, and the ways in which one-way neighbours leave points to themselves."""
+"""Alignment matrices: scikit-learn's, the textbook's, and their null spaces."""
 
 import numpy as np
 import pytest
@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from lowland.blocks.manifolds.alignment import (
     LocalMatrices,
     bases_of,
-    graph_with_points,
     modified_alignment,
     tangent_alignment,
 )
 from lowland.blocks.manifolds.lle_weights import BLOCK, error_matrix, weight_matrix
-from lowland.blocks.manifolds.strong_components import closed_groups, points_apart, with_ways_out, without_own
-from lowland.blocks.neighbors.graph import NeighborGraph, nearest_neighbors
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.data import load_dataset
 from lowland.run.local import LocalRun
 
@@ -132,47 +131,3 @@ def test_float32_rows_are_worked_in_float64():
         np.testing.assert_array_equal(
             matrix(kind, X, graph, 2).toarray(), matrix(kind, X.astype(np.float64), graph, 2).toarray()
         )
-
-
-# --- one-way neighbours ---
-
-
-def test_groups_that_no_link_leaves():
-    # 0-1-2 and 3-4 look at each other only; 5 looks at both, 6 only at 3
-    graph = graph_of([1, 2], [0, 2], [0, 1], [4], [3], [2, 3], [3])
-    count, cut_off = closed_groups(graph)
-    assert count == 2
-    assert cut_off.tolist() == [False, False, False, True, True, False, True]
-    opened = with_ways_out(graph, cut_off)
-    assert closed_groups(opened)[0] == 1
-    assert opened.to[opened.start[3] : opened.start[4]].tolist() == [4, 5, 6]  # 3 sees who looks at it
-    assert opened.to[opened.start[2] : opened.start[3]].tolist() == [0, 1]  # the largest group is left alone
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 12))
-def test_one_closed_group_is_left_of_any_connected_graph(seed, n):
-    rng = np.random.default_rng(seed)
-    neighbours = [[] for _ in range(n)]
-    for i in range(1, n):  # a tree with links in random directions is connected
-        a, b = rng.permutation([i, rng.integers(0, i)])
-        neighbours[a].append(int(b))
-    graph = graph_of(*neighbours)
-    count, cut_off = closed_groups(graph)
-    assert (count > 1) == cut_off.any()
-    assert closed_groups(with_ways_out(graph, cut_off))[0] == 1
-
-
-def test_points_in_nobodys_neighbourhood_become_members_of_their_own():
-    graph = graph_of([1, 2], [0, 2], [0, 1], [0, 1])  # nobody looks at 3
-    apart = points_apart(graph)
-    assert apart.tolist() == [False, False, False, True]
-    whole = graph_with_points(graph, apart)
-    assert whole.to[whole.start[3] : whole.start[4]].tolist() == [3, 0, 1]
-    assert not points_apart(whole).any()
-
-
-def test_links_from_a_point_to_itself_are_dropped():
-    graph = without_own(graph_of([0, 1], [0], [2, 1]))
-    assert graph.to.tolist() == [1, 0, 1]
-    assert graph.start.tolist() == [0, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""Laplacians: spectra known in closed form, parts and zeros, dense and sparse alike; widths, times, extension."""
+"""Laplacians: spectra known in closed form, components and zeros, dense and sparse alike."""
 
 import numpy as np
 import pytest
@@ -6,19 +6,8 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland.blocks.manifolds.laplacian import (
-    Laplacian,
-    Turned,
-    affinity_parts,
-    check_affinities,
-    kept_parts,
-    link_weights,
-    median_squared,
-    slowest_modes,
-)
-from lowland.blocks.manifolds.nystrom import kernel_sum_width, powers, time_to_tell
-from lowland.blocks.neighbors.graph import NeighborGraph, nearest_neighbors
-from lowland.errors import DataError, DataWarning
+from lowland.blocks.manifolds.graph_affinities import affinity_components
+from lowland.blocks.manifolds.laplacian import Laplacian, ShiftedLaplacian, laplacian_eigenmaps, slowest_modes
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
@@ -49,7 +38,7 @@ def random_graph(n, share, seed):
 def modes_of(W, k, *, normalized=True, kind=np.asarray, **options):
     W = kind(W)
     L = Laplacian.of(W, RUN, normalized=normalized)
-    return slowest_modes(L, k, RUN, label=affinity_parts(W), rng=np.random.default_rng(0), **options)
+    return slowest_modes(L, k, RUN, label=affinity_components(W), rng=np.random.default_rng(0), **options)
 
 
 # --- spectra in closed form -------------------------------------------------------------------------------------------
@@ -87,9 +76,9 @@ def test_positive_with_as_many_zeros_as_parts(seed, share, normalized):
     np.testing.assert_allclose(L, L.T)
     values = np.linalg.eigvalsh(L)
     assert values[0] > -1e-10
-    label = affinity_parts(scipy.sparse.csr_array(W))
+    label = affinity_components(scipy.sparse.csr_array(W))
     assert np.sum(values < 1e-9) == label.max() + 1
-    assert np.array_equal(label, affinity_parts(W))
+    assert np.array_equal(label, affinity_components(W))
     N = Laplacian.of(W, RUN, normalized=normalized).null_vectors(label)
     np.testing.assert_allclose(L @ N, 0, atol=1e-12)
 
@@ -132,8 +121,8 @@ def test_dense_sparse_and_operator_are_one(loops, normalized):
     truth = np.diag(d) - A if not normalized else np.diag((d > 0) * 1.0) - A / np.outer(r, r)
     np.testing.assert_allclose(dense.matrix(), truth, atol=1e-12)
     np.testing.assert_allclose(sparse.matrix().toarray(), truth, atol=1e-12)
-    turned = Turned(dense, RUN)
-    np.testing.assert_allclose(turned @ np.eye(25), turned.top * np.eye(25) - truth, atol=1e-12)
+    shifted = ShiftedLaplacian(dense, RUN)
+    np.testing.assert_allclose(shifted @ np.eye(25), shifted.top * np.eye(25) - truth, atol=1e-12)
 
 
 def test_an_iteration_on_dense_affinities_finds_what_lapack_finds(monkeypatch):
@@ -144,7 +133,7 @@ def test_an_iteration_on_dense_affinities_finds_what_lapack_finds(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr("lowland.blocks.manifolds.laplacian._SMALL", 50)
             iterated = modes_of(W, 3, normalized=normalized)
-        assert iterated.solver.name == "krylov" if normalized else "eigh"
+        assert iterated.outcome.name == "krylov" if normalized else "eigh"
         np.testing.assert_allclose(iterated.values, direct.values, atol=1e-10)
         np.testing.assert_allclose(np.abs(iterated.vectors), np.abs(direct.vectors), atol=1e-6)
 
@@ -163,88 +152,28 @@ def test_parts_are_marked_one_by_one_and_the_rest_is_that_of_each_part():
         marks = modes.vectors[:, :2] != 0
         assert np.array_equal(np.flatnonzero(marks[:, 0]), np.arange(7, 12))
         assert np.array_equal(np.flatnonzero(marks[:, 1]), [12])
-        assert modes_of(W, 2, kind=kind).solver.name == "parts"
+        assert modes_of(W, 2, kind=kind).outcome.name == "parts"
 
 
-def test_policies_on_given_affinities():
-    label = np.array([0, 0, 0, 1])
-    assert kept_parts(np.zeros(4, dtype=int), "error", "It", "Do this").all()
-    with pytest.raises(DataError, match=r"2 parts.*of 3, 1 points\. Do this, or say disconnected='largest'"):
-        kept_parts(label, "error", "It", "Do this")
-    with pytest.warns(DataWarning, match="largest was kept; the other 1 rows"):
-        assert kept_parts(label, "largest", "It", "Do this").tolist() == [True, True, True, False]
-    with pytest.warns(DataWarning, match=r"no distances to join them by.*Do this\."):
-        assert kept_parts(label, "connect", "It", "Do this").all()
-    with pytest.warns(DataWarning, match="They were left"):
-        assert kept_parts(label, "ignore", "It", "Do this").all()
+# --- eigenmaps --------------------------------------------------------------------------------------------------------
 
 
-# --- affinities -------------------------------------------------------------------------------------------------------
-
-
-def test_weights_of_links():
-    x = np.array([[0.0], [1.0], [3.0], [4.0], [9.0]])
-    found = nearest_neighbors(x, 1, RUN)
-    C = np.zeros((5, 5))
-    C[[0, 1, 2, 3, 4], [1, 0, 3, 2, 3]] = 1
-    graph = found.symmetric()
-    np.testing.assert_array_equal(link_weights(graph, "binary").toarray(), np.maximum(C, C.T))
-    np.testing.assert_array_equal(link_weights(graph, "average", found=found).toarray(), (C + C.T) / 2)
-    D = np.abs(x - x.T)
-    heat = np.where(np.maximum(C, C.T) > 0, np.exp(-(D**2) / 2.0), 0)
-    np.testing.assert_allclose(link_weights(graph, "heat", t=2.0).toarray(), np.maximum(heat, 1e-6 * (heat > 0)))
-    joined = found.with_links(np.array([1]), np.array([2]), np.array([2.0]))
-    assert link_weights(joined.symmetric(), "average", found=found)[1, 2] == 1
-
-
-def test_links_of_no_length_are_links():
-    graph = NeighborGraph(np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2))
-    assert link_weights(graph, "heat").nnz == 2
-    assert median_squared(np.array([0.0, 0.0, 0.0, 3.0])) == 9.0
-
-
-def test_what_is_no_affinity_is_refused():
+def test_eigenmaps_of_a_path_of_three_points_on_paper():
+    """D - W has the eigenpairs 1, (1, 0, -1)/√2 and 3, (1, -2, 1)/√6; normalized, 1, (1, 0, -1)/√2 and 2."""
     for kind in (np.asarray, scipy.sparse.csr_array):
-        with pytest.raises(DataError, match=r"shape \(3, 4\).*square"):
-            check_affinities(kind(np.ones((3, 4))))
-        with pytest.raises(DataError, match="negative"):
-            check_affinities(kind(-np.ones((3, 3))))
-        with pytest.raises(DataError, match=r"(?s)\[\d, \d\].*not symmetric.*/ 2"):
-            check_affinities(kind(np.triu(np.ones((3, 3)))))
-        check_affinities(kind(np.ones((3, 3))))
+        found = laplacian_eigenmaps(kind(path(3)), 2, normalized=False)
+        np.testing.assert_allclose(found.eigenvalues, [1, 3], atol=1e-12)
+        np.testing.assert_allclose(np.abs(found.Z[:, 0]), np.array([1, 0, 1]) / np.sqrt(2), atol=1e-12)
+        np.testing.assert_allclose(found.Z[:, 1] / found.Z[0, 1], [1, -2, 1], atol=1e-12)
+        by_degree = laplacian_eigenmaps(kind(path(3)), 2)
+        np.testing.assert_allclose(by_degree.eigenvalues, [1, 2], atol=1e-12)
+        np.testing.assert_allclose(by_degree.Z.T @ np.diag([1, 2, 1]) @ by_degree.Z, np.eye(2), atol=1e-12)
+        constant = laplacian_eigenmaps(kind(path(3)), 1, drop_first=False)
+        assert np.ptp(constant.Z) < 1e-12
 
 
-# --- width and time ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dimension", [1, 2, 3])
-def test_the_kernel_sum_tells_width_and_dimension(dimension):
-    rng = np.random.default_rng(0)
-    X = rng.random((1500, dimension))
-    some = X[:300]
-    D = np.sqrt(np.sum((some[:, None] - X[None]) ** 2, axis=-1))
-    width = kernel_sum_width(D)
-    assert abs(width.dimension - dimension) < 0.25 * dimension
-    near = np.sort(D, axis=1)[:, 1] ** 2
-    assert np.median(near) < width.epsilon < 0.3  # wider than the gaps, narrower than the whole
-    again = kernel_sum_width(1000 * D)
-    np.testing.assert_allclose(again.epsilon, 1e6 * width.epsilon, rtol=1e-9)
-    with pytest.raises(DataError, match="All rows are equal"):
-        kernel_sum_width(np.zeros((3, 3)))
-
-
-def test_the_sum_by_bins_is_the_sum():
-    D = np.abs(np.subtract.outer(np.linspace(0, 1, 80) ** 2, np.linspace(0, 1, 80) ** 2))
-    width = kernel_sum_width(D)
-    x = D**2 / width.epsilon
-    assert abs(2 * np.sum(x * np.exp(-x)) / np.sum(np.exp(-x)) - width.dimension) < 1e-3
-
-
-def test_time():
-    values = np.array([0.9, 0.8, 0.45])
-    t = time_to_tell(values, 2)
-    assert t == 4.0  # (½)^4 < 0.1 < (½)^3
-    assert time_to_tell(np.array([0.9, 0.9]), 1) == 1.0
-    assert time_to_tell(values[:2], 2) == 1.0
-    np.testing.assert_array_equal(powers(np.array([0.5, -0.5]), 2), [0.25, 0.25])
-    np.testing.assert_array_equal(powers(np.array([0.25, -0.5]), 0.5), [0.5, 0.0])
+def test_a_component_that_hangs_by_a_thread_is_counted():
+    W = scipy.sparse.block_diag([cycle(7), cycle(5)]).toarray()
+    W[0, 7] = W[7, 0] = 1e-14
+    assert laplacian_eigenmaps(W, 2).n_weak == 1
+    assert laplacian_eigenmaps(W + 1e-3 * (1 - np.eye(12)), 2).n_weak == 0

@@ -2,11 +2,22 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowland.blocks.manifolds.lle_weights import BLOCK, Weighing, error_matrix, reconstruction_weights, weight_matrix
-from lowland.blocks.neighbors.graph import NearestAmong, NeighborGraph, nearest_neighbors
+from lowland.blocks.manifolds.lle_weights import (
+    BLOCK,
+    WeightsOfNeighbors,
+    coordinates_of_errors,
+    error_matrix,
+    lle_coordinates,
+    reconstruction_weights,
+    weight_matrix,
+)
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.out_of_sample import NearestAmong
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
@@ -116,6 +127,28 @@ def test_threads_do_not_change_a_bit(rng):
 def test_new_rows_go_where_their_weights_put_them(rng):
     P = rng.standard_normal((40, 3))
     A = rng.standard_normal((3, 2))
-    place = Weighing(NearestAmong(P, 4), P @ A, 0.0)  # affine images: four neighbours give a point back exactly
+    place = WeightsOfNeighbors(
+        NearestAmong(P, 4), P @ A, 0.0
+    )  # affine images: four neighbours give a point back exactly
     X = rng.standard_normal((6, 3))
     np.testing.assert_allclose(place(X), X @ A, atol=1e-8)
+
+
+def test_coordinates_of_three_points_on_a_line_on_paper():
+    """(I - W)'(I - W) of the middle point alone, w = (½, ½): the null space is spanned by (1, 1, 1) and (1, 0, -1)."""
+    W = np.array([[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])  # the ends are given back by themselves: no error
+    for found in (lle_coordinates(W, 1), lle_coordinates(scipy.sparse.csr_array(W), 1)):
+        np.testing.assert_allclose(np.abs(found.Z[:, 0]), np.array([1, 0, 1]) / np.sqrt(2), atol=1e-12)
+        np.testing.assert_allclose(found.eigenvalues, 0, atol=1e-14)
+
+
+def test_coordinates_are_orthonormal_and_their_errors_are_the_eigenvalues(rng):
+    X = rng.random((60, 2))
+    W = weight_matrix(X, nearest_neighbors(X, 6, LocalRun()), LocalRun())
+    found = lle_coordinates(W, 3)
+    M = error_matrix(W)
+    np.testing.assert_allclose(found.Z.T @ found.Z, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(found.Z.sum(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(np.diag(found.Z.T @ (M @ found.Z)), found.eigenvalues, atol=1e-12)
+    same = coordinates_of_errors(M, 3)
+    np.testing.assert_array_equal(same.Z, found.Z)

@@ -1,4 +1,4 @@
-"""Shortest paths by two ways, against scipy, and what they tell."""
+"""Shortest paths by two algorithms, against scipy and on paper."""
 
 from dataclasses import replace
 
@@ -10,18 +10,21 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import shortest_path
 
 import lowland
-from lowland.blocks.manifolds.neighbor_sweep import sweep_neighbors
 from lowland.blocks.manifolds.shortest_paths import (
-    ByWayOfNeighbors,
-    Roads,
-    close_gaps,
+    GeodesicsToNewRows,
+    PathGraph,
     geodesic_distances,
-    residual_variances,
-    strain,
+    k_smallest,
+    landmark_coordinates,
+    replace_infinite,
+    symmetric_part,
 )
-from lowland.blocks.neighbors.graph import NearestAmong, NeighborGraph, given_graph, nearest_neighbors
+from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
+from lowland.blocks.neighbors.out_of_sample import NearestAmong
+from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.blocks.scaling.classical import classical_scaling
 from lowland.data import swiss_roll
-from lowland.errors import DataError, MemoryBudgetError, ParameterError
+from lowland.errors import DataError, MemoryBudgetError
 from lowland.run.local import LocalRun
 
 RUN = LocalRun()
@@ -34,7 +37,7 @@ def random_graph(n, links, seed, *, whole):
     length = rng.integers(0, 20, links).astype(float) if whole else rng.exponential(size=links)
     graph = NeighborGraph(np.zeros(n + 1, dtype=np.int64), np.empty(0, np.int32), np.empty(0))
     apart = i != j
-    return graph.with_links(i[apart], j[apart], length[apart])
+    return graph.with_edges(i[apart], j[apart], length[apart])
 
 
 def by_definition(graph):
@@ -105,7 +108,7 @@ def test_a_link_beyond_all_measure_does_no_harm():
     n = 50
     i = np.arange(n - 1)
     length = np.where(i == 20, 1e12, 1e-3)
-    graph = random_graph(n, 0, 0, whole=True).with_links(i, i + 1, length)
+    graph = random_graph(n, 0, 0, whole=True).with_edges(i, i + 1, length)
     D = geodesic_distances(graph, RUN, method="D")
     np.testing.assert_allclose(D[0, -1], length.sum(), rtol=1e-12)
     assert D[0, 20] == pytest.approx(0.02)
@@ -140,21 +143,21 @@ def test_single_lengths_stay_single_and_are_refused_beyond_it(roll):
 
 def test_the_layout_is_the_same_graph(roll):
     _, graph = roll
-    roads = Roads.of(graph, np.float64)
-    A = scipy.sparse.csr_array((roads.length, roads.to, roads.start), shape=(graph.n, graph.n)).toarray()
+    paths = PathGraph.of(graph, np.float64)
+    A = scipy.sparse.csr_array((paths.length, paths.to, paths.start), shape=(graph.n, graph.n)).toarray()
     B = graph.matrix().toarray()
-    np.testing.assert_array_equal(A, B[np.ix_(roads.place, roads.place)])
+    np.testing.assert_array_equal(A, B[np.ix_(paths.place, paths.place)])
 
 
 def test_gaps_take_the_largest_distance():
     D = np.array([[0.0, 2.0, np.inf], [2.0, 0.0, np.inf], [np.inf, np.inf, 0.0]])
-    assert close_gaps(D)
+    assert replace_infinite(D)
     assert D.tolist() == [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
-    assert not close_gaps(D)
+    assert not replace_infinite(D)
 
 
 def test_more_than_the_budget_is_refused(roll):
-    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="n_landmarks"):
+    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="Use fewer sources"):
         geodesic_distances(roll[1], LocalRun())
 
 
@@ -165,87 +168,36 @@ def test_new_rows_go_by_way_of_their_neighbours(roll):
     nearest = NearestAmong(X, 4)
     to, length = nearest(Y)
     twin = np.array([np.min(D[t] + w[:, None], axis=0) for t, w in zip(to, length, strict=True)])
-    np.testing.assert_allclose(ByWayOfNeighbors(D, nearest)(Y), twin, rtol=1e-14)
+    np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(Y), twin, rtol=1e-14)
     marks = np.arange(0, graph.n, 50)
-    np.testing.assert_allclose(ByWayOfNeighbors(D[marks], nearest)(Y), twin[:, marks], rtol=1e-14)
-    np.testing.assert_allclose(ByWayOfNeighbors(D, nearest)(X), D, atol=1e-12)
-
-
-def test_residual_variance_of_points_in_a_plane_is_nothing_from_two_dimensions_on():
-    P = np.random.default_rng(0).standard_normal((80, 2)) * [3, 1]
-    D = np.linalg.norm(P[:, None] - P[None, :], axis=2)
-    left = residual_variances(D, 4)
-    assert left[0] > 0.01
-    np.testing.assert_allclose(left[1:], 0, atol=1e-9)
-    values = np.linalg.eigvalsh(np.cov(P.T, bias=True) * 80)[::-1]
-    means = (D * D).mean(axis=0)
-    assert strain(D, means, values) == pytest.approx(0, abs=1e-6)
-    assert strain(D, means, values[:1]) == pytest.approx(values[1] / 80)
-
-
-@pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e80, 1e150])
-def test_what_geodesics_tell_is_free_of_units(roll, unit):
-    D = geodesic_distances(roll[1], RUN)[:90, :90]
-    np.testing.assert_allclose(residual_variances(D * unit, 3), residual_variances(D, 3), rtol=1e-6)
-    means = (D * D).mean(axis=0)
-    kept = np.array([means.mean()])
-    assert strain(D * unit, means * unit * unit, kept * unit * unit) / unit / unit == pytest.approx(
-        strain(D, means, kept)
-    )
-
-
-# --- the sweep --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("seed", "cut"), [(0, False), (3, True), (5, True), (24, False)])
-def test_the_sweep_flags_rolls_that_short_circuit(seed, cut):
-    roll = swiss_roll(1024, seed=seed)
-    steps = sweep_neighbors(roll.X, (8, 10, 12), RUN)
-    assert steps[-1].short_circuit is cut
-    assert not steps[0].short_circuit
-    for i, j in steps[-1].shortcuts:  # and names the links that do not lie in the sheet
-        length = np.linalg.norm(roll.X[i] - roll.X[j])
-        assert np.linalg.norm(roll.truth[i] - roll.truth[j]) > 3 * length
-
-
-@pytest.mark.parametrize("ks", [(6, 8, 15, 20, 30, 40), (40,), (6, 20)])
-def test_many_shortcuts_stay_shortcuts(ks):  # though they lead around each other
-    roll = swiss_roll(400, seed=0)
-    graph = nearest_neighbors(roll.X, 40, RUN)
-    for step in sweep_neighbors(roll.X, ks, RUN):
-        links = graph.table()[0][:, : step.n_neighbors]
-        i, j = np.repeat(np.arange(400), step.n_neighbors), links.ravel()
-        leaves = np.linalg.norm(roll.truth[i] - roll.truth[j], axis=1) > 3 * np.linalg.norm(
-            roll.X[i] - roll.X[j], axis=1
-        )
-        true = {(min(a, b), max(a, b)) for a, b in zip(i[leaves].tolist(), j[leaves].tolist(), strict=True)}
-        assert step.short_circuit is bool(true) is (step.n_neighbors > 6)
-        assert set(step.shortcuts) <= true
-        assert len(step.shortcuts) >= 0.9 * len(true)
-
-
-def test_the_sweep_flags_parts():
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.random((30, 2)), rng.random((20, 2)) + 5])
-    few, many = sweep_neighbors(X, (29, 4), RUN)
-    assert (few.n_neighbors, few.split, few.n_parts, few.sizes) == (4, True, 2, (30, 20))
-    assert (many.split, many.sizes) == (False, (50,))
-    assert not few.short_circuit
-    assert not many.short_circuit  # what joins two parts cuts nothing short
-
-
-def test_the_sweep_of_many_points_from_some_of_them(monkeypatch):
-    monkeypatch.setattr("lowland.blocks.manifolds.neighbor_sweep._EXACT", 300)
-    flagged = [sweep_neighbors(swiss_roll(1024, seed=seed).X, (12,), RUN)[0].short_circuit for seed in (0, 5)]
-    assert flagged == [False, True]
-
-
-@pytest.mark.parametrize("ks", [(), (0, 3), (3, 50)])
-def test_the_sweep_refuses_impossible_numbers(ks):
-    with pytest.raises(ParameterError, match="from 1 to 49"):
-        sweep_neighbors(np.random.default_rng(0).random((50, 2)), ks, RUN)
+    np.testing.assert_allclose(GeodesicsToNewRows(D[marks], nearest)(Y), twin[:, marks], rtol=1e-14)
+    np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(X), D, atol=1e-12)
 
 
 def test_a_given_graph_is_walked_as_it_is():
     graph = given_graph(scipy.sparse.csr_array(np.array([[0, 1, 0], [1, 0, 5], [0, 5, 0.0]]))).symmetric()
     assert geodesic_distances(graph, RUN).tolist() == [[0, 1, 6], [1, 0, 5], [6, 5, 0]]
+
+
+def test_a_matrix_of_lengths_is_a_graph():
+    G = np.array([[0.0, 1, 4], [0, 0, 2], [0, 0, 0]])  # 0-1-2 is shorter than 0-2
+    expected = [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
+    for kind in (np.asarray, scipy.sparse.csr_array):
+        assert geodesic_distances(kind(G)).tolist() == expected
+    alone = geodesic_distances(scipy.sparse.csr_array((3, 3)))
+    assert np.isinf(alone[~np.eye(3, dtype=bool)]).all()
+    assert geodesic_distances(G, sources=np.array([2])).tolist() == expected[2:]
+
+
+def test_landmarks_place_points_of_a_line_where_they_are():
+    x = np.arange(5.0)
+    D = np.abs(x[:, None] - x[None])
+    scaling = classical_scaling(symmetric_part(D[[0, 4]], np.array([0, 4])), 1, RUN)
+    Z = landmark_coordinates(D[[0, 4]], scaling)[:, 0]
+    np.testing.assert_allclose(np.abs(np.diff(Z)), 1, rtol=1e-12)
+
+
+def test_the_smallest_of_each_row_of_equal_ones_the_first():
+    to, length = k_smallest(np.array([[3.0, 1, 1], [2, 2, 0]]), 2)
+    assert to.tolist() == [[1, 2], [2, 0]]
+    assert length.tolist() == [[1, 1], [0, 2]]

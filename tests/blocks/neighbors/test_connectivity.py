@@ -1,7 +1,5 @@
 """Parts of a graph, and what each policy does about them."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -10,9 +8,10 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from lowland.blocks.neighbors.connectivity import ShortestLinks, connected, parts_of
-from lowland.blocks.neighbors.graph import given_graph, nearest_neighbors
-from lowland.errors import DataError, DataWarning
+from lowland.blocks.neighbors.connectivity import ShortestBridges, component_labels, connected
+from lowland.blocks.neighbors.graph import given_graph
+from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.errors import DataError
 from lowland.run.local import LocalRun
 
 
@@ -48,7 +47,7 @@ def test_joining_takes_the_links_of_least_sum(seed, n, d, metric, whole):
     count = label.max() + 1
     if count < 2:
         return
-    i, j, length = ShortestLinks(X, metric).joining(label, LocalRun())
+    i, j, length = ShortestBridges(X, metric).spanning(label, LocalRun())
     assert len(i) == count - 1
     joined = scipy.sparse.coo_array((np.ones(len(i)), (label[i], label[j])), shape=(count, count))
     assert connected_components(joined, directed=False)[0] == 1
@@ -58,8 +57,8 @@ def test_joining_takes_the_links_of_least_sum(seed, n, d, metric, whole):
 
 def test_given_distances_join_as_rows_do(rng):
     X, label = rng.random((50, 4)), rng.permutation(np.arange(50) % 7)
-    one = ShortestLinks(X).joining(label, LocalRun())
-    other = ShortestLinks(cdist(X, X), "precomputed").joining(label, LocalRun())
+    one = ShortestBridges(X).spanning(label, LocalRun())
+    other = ShortestBridges(cdist(X, X), "precomputed").spanning(label, LocalRun())
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
@@ -67,77 +66,72 @@ def test_given_distances_join_as_rows_do(rng):
 def test_the_shortest_link_between_two_sets(rng):
     X = rng.random((40, 3))
     a, b = np.arange(5, 15), np.arange(20, 40)
-    i, j, length = ShortestLinks(X)(a, b)
-    D = cdist(X[a], X[b])
-    assert (i, j) == (a[D.min(axis=1).argmin()], b[D.min(axis=0).argmin()])
+    X = np.vstack([X[a], X[b]])
+    i, j, length = ShortestBridges(X).spanning(np.repeat([0, 1], [10, 20]), LocalRun())
+    D = cdist(X[:10], X[10:])
+    assert {int(i[0]), int(j[0])} == {int(D.min(axis=1).argmin()), 10 + int(D.min(axis=0).argmin())}
     assert length == pytest.approx(D.min(), rel=1e-14)
 
 
 def test_connect_joins_and_says_how_many(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
-    with pytest.warns(DataWarning, match=r"Isomap: .* 3 parts, of 30, 20 and 10 points.* joined by 2 links, the shor"):
-        parts = connected(graph, "connect", ShortestLinks(heaps), owner="Isomap")
-    assert (parts.count, parts.links) == (3, 2)
+    parts = connected(graph, "connect", ShortestBridges(heaps))
+    assert (parts.count, len(parts.bridges)) == (3, 2)
+    assert parts.fact == "the graph of neighbours falls into 3 parts, of 30, 20 and 10 points"
     assert parts.sizes.tolist() == [30, 20, 10]
     assert parts.kept.all()
-    assert parts_of(parts.graph).max() == 0
+    assert component_labels(parts.graph).max() == 0
     M = parts.graph.matrix()
     assert abs(M - M.T).max() == 0
     assert M.nnz == graph.symmetric().matrix().nnz + 4
 
 
-def test_one_link_is_told_in_the_singular(heaps):
-    two = heaps[heaps[:, 0] < 20]
-    with pytest.warns(DataWarning, match=r"joined by 1 link, the shortest there is \("):
-        connected(nearest_neighbors(two, 4, LocalRun()), "connect", ShortestLinks(two), owner="Isomap")
-
-
 def test_largest_keeps_one_part_and_marks_the_others(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
-    with pytest.warns(DataWarning, match="the other 30 rows are NaN"):
-        parts = connected(graph, "largest", ShortestLinks(heaps), owner="Isomap")
+    parts = connected(graph, "largest", ShortestBridges(heaps))
     np.testing.assert_array_equal(parts.kept, heaps[:, 0] < 5)
     assert parts.graph.n == 30
-    assert parts.links == 0
+    assert len(parts.bridges) == 0
     alone = nearest_neighbors(heaps[parts.kept], 4, LocalRun()).symmetric()
     np.testing.assert_array_equal(parts.graph.to, alone.to)
 
 
 def test_ignore_leaves_the_graph_and_error_stops(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
-    with pytest.warns(DataWarning, match="mean nothing"):
-        parts = connected(graph, "ignore", ShortestLinks(heaps), owner="Isomap")
+    parts = connected(graph, "ignore", ShortestBridges(heaps))
     np.testing.assert_array_equal(parts.graph.to, graph.symmetric().to)
     assert parts.count == 3
-    with pytest.raises(DataError, match=r"3 parts, of 30, 20 and 10 points. Raise radius, or say disconnected="):
-        connected(graph, "error", ShortestLinks(heaps), owner="Isomap", remedy="Raise radius")
+    with pytest.raises(DataError, match=r"The graph of neighbours falls into 3 parts, of 30, 20 and 10 points\."):
+        connected(graph, "error", ShortestBridges(heaps))
 
 
 def test_one_part_is_silent(rng):
     X = rng.random((50, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for policy in ("connect", "largest", "ignore", "error"):
-            assert connected(nearest_neighbors(X, 10, LocalRun()), policy, ShortestLinks(X), owner="x").count == 1
+    for policy in ("connect", "largest", "ignore", "error"):
+        assert connected(nearest_neighbors(X, 10, LocalRun()), policy, ShortestBridges(X)).count == 1
 
 
 def test_a_given_graph_without_rows_cannot_be_joined():
     G = scipy.sparse.csr_array(([1.0, 1.0], ([0, 2], [1, 3])), shape=(4, 4))
     with pytest.raises(DataError, match="no distances by which to join them"):
-        connected(given_graph(G), "connect", ShortestLinks(G, "precomputed"), owner="Isomap")
-    with pytest.warns(DataWarning, match="2 parts"):
-        connected(given_graph(G), "largest", ShortestLinks(G, "precomputed"), owner="Isomap")
+        connected(given_graph(G), "connect", ShortestBridges(G, "precomputed"))
+    assert connected(given_graph(G), "largest", ShortestBridges(G, "precomputed")).kept.tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_crowds_of_twins_are_parts_and_are_joined(rng):
     X = np.repeat(rng.random((5, 3)), 20, axis=0)
-    with pytest.warns(DataWarning, match="5 parts, of 20, 20, 20, 20 and 20 points"):
-        parts = connected(nearest_neighbors(X, 4, LocalRun()), "connect", ShortestLinks(X), owner="Isomap")
-    assert parts_of(parts.graph).max() == 0
-    assert parts.links == 4
+    parts = connected(nearest_neighbors(X, 4, LocalRun()), "connect", ShortestBridges(X))
+    assert component_labels(parts.graph).max() == 0
+    assert parts.sizes.tolist() == [20] * 5
+    assert len(parts.bridges) == 4
 
 
 def test_parts_are_numbered_by_size_then_by_first_point():
     i, j = np.array([0, 2, 4, 5]), np.array([1, 3, 5, 6])
     G = scipy.sparse.coo_array((np.ones(4), (i, j)), shape=(8, 8))
-    assert parts_of(given_graph(G)).tolist() == [1, 1, 2, 2, 0, 0, 0, 3]
+    assert component_labels(given_graph(G)).tolist() == [1, 1, 2, 2, 0, 0, 0, 3]

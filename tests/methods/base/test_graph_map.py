@@ -171,3 +171,74 @@ def test_distances_that_cannot_be_squared_are_refused(model):
 def test_the_sweep_knows_its_metrics_too():
     with pytest.raises(ParameterError, match="There is no metric 'foo'"):
         Isomap(metric="foo").neighbors_sweep(sheet(), [5, 6])
+
+
+# --- several components ---
+
+
+@pytest.fixture
+def heaps(rng):
+    """Three heaps of 30, 20 and 10 points, mixed."""
+    X = rng.random((60, 3)) + np.repeat([0, 10, 30], [30, 20, 10])[:, None]
+    return X[rng.permutation(60)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (
+            "connect",
+            r"Isomap: .* 3 parts, of 30, 20 and 10 points\. They were joined by 2 links, the shortest there are",
+        ),
+        ("largest", r"3 parts.*The largest was kept; the other 30 rows are NaN\. Raise n_neighbors to keep more\."),
+        ("ignore", r"3 parts.*mean nothing\. Raise n_neighbors, or say disconnected='connect'\."),
+    ],
+)
+def test_what_was_done_about_components_is_reported(heaps, policy, words):
+    with pytest.warns(DataWarning, match=words):
+        model = Isomap(2, n_neighbors=4, disconnected=policy).fit(heaps)
+    assert model.n_connected_components_ == 3
+    assert model.n_edges_added_ == (2 if policy == "connect" else 0)
+    assert model.n_excluded_ == (30 if policy == "largest" else 0)
+
+
+def test_components_are_an_error_if_that_is_asked_for(heaps):
+    with pytest.raises(DataError, match=r"3 parts, of 30, 20 and 10 points\. Raise n_neighbors, or say disconnected="):
+        Isomap(2, n_neighbors=4, disconnected="error").fit(heaps)
+
+
+def test_one_edge_is_named_in_the_singular(heaps):
+    with pytest.warns(DataWarning, match=r"joined by 1 link, the shortest there is \("):
+        Isomap(2, n_neighbors=4).fit(heaps[heaps[:, 0] < 20])
+
+
+def test_a_graph_in_place_of_rows_cannot_be_joined():
+    G = scipy.sparse.csr_array(np.kron(np.eye(2), 1 - np.eye(5)))
+    with pytest.raises(
+        DataError, match=r"X is itself a graph\. Add the missing links to it, say disconnected='largest'"
+    ):
+        Isomap(2, n_neighbors=None, metric="precomputed").fit(G)
+
+
+def test_policies_on_components_of_affinities():
+    label, X = np.array([0, 0, 0, 1]), np.zeros((4, 1))
+
+    def kept(policy, label=label):
+        return SpectralEmbedding(2, disconnected=policy)._keep_by_affinity(label, "Do this", X).tolist()
+
+    assert kept("error", np.zeros(4, dtype=int)) == [True] * 4
+    with pytest.raises(DataError, match=r"2 parts.*of 3, 1 points\. Do this, or say disconnected='largest'"):
+        kept("error")
+    with pytest.warns(DataWarning, match="largest was kept; the other 1 rows"):
+        assert kept("largest") == [True, True, True, False]
+    with pytest.warns(DataWarning, match=r"no distances to join them by.*Do this\."):
+        assert kept("connect") == [True] * 4
+    with pytest.warns(DataWarning, match="They were left"):
+        assert kept("ignore") == [True] * 4
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_nothing_of_the_inputs_of_a_fit_is_kept_beside_the_attributes(model):
+    before = set(vars(clone(model)))
+    fitted = clone(model).fit(sheet())
+    assert {name for name in vars(fitted) if not name.endswith("_")} - before <= {"_solved"}

@@ -9,7 +9,7 @@ import pytest
 import lowland
 from lowland import MDS, DiffusionMap, Isomap, LocallyLinearEmbedding, SammonMapping, SpectralEmbedding
 from lowland.blocks.distances.to_points import distance_matrix
-from lowland.blocks.neighbors.graph import nearest_neighbors
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
 from lowland.run.local import LocalRun
 from lowland.study.plan import Planned, StudySize, plan

@@ -137,5 +137,5 @@ def _median_share(squares: np.ndarray, k: int) -> float:
 
 
 def _room(numbers: int, n: int, run: Run) -> np.ndarray:
-    run.require(8 * numbers, f"The small matrices of {n} neighbourhoods", "Use fewer neighbours, or method='standard'")
+    run.require(8 * numbers, f"The small matrices of {n} neighbourhoods", "Use fewer neighbours")
     return np.empty(numbers)

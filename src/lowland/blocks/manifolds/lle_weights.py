@@ -1,4 +1,4 @@
-"""Weights by which the neighbours of a point give it back (Saul and Roweis 2003)."""
+"""Locally linear embedding: weights that reconstruct each point from its neighbors (Saul and Roweis 2003)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ import numpy as np
 import scipy.sparse
 
 from lowland.arrays.namespace import Array, like, to_numpy
-from lowland.blocks.neighbors.exact_search import blocks, over_blocks
-from lowland.blocks.neighbors.graph import NearestAmong, NeighborGraph
+from lowland.arrays.slices import slices
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.out_of_sample import NearestAmong
+from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.spectra.trailing import Solver, trailing_eigenpairs
 from lowland.kernels.local_problems import reconstruct, reconstruct_by_directions
+from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite
 
 _DIRECT = 1e-8  # with less regularisation than this a factorisation is no longer sure of its digits
@@ -22,7 +26,7 @@ BLOCK = 4096  # neighbourhoods a thread works on at a time
 def reconstruction_weights(
     X: np.ndarray, points: np.ndarray, start: np.ndarray, to: np.ndarray, reg: float = 1e-3
 ) -> np.ndarray:
-    """Return the weights of the neighbours, (links,), which add up to one for each row of X.
+    """Return the weights of the neighbours, (edges,), which add up to one for each row of X.
 
     For row x with neighbours p_j they minimise |x - sum_j w_j p_j|² + reg trace(G) |w|², G_ij = (p_i - x)'(p_j - x).
     Neighbours that all coincide with x weigh the same. With ``reg`` zero they are the limit of small ones: of all
@@ -53,8 +57,78 @@ def error_matrix(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
 
 
 @dataclass(frozen=True)
-class Weighing:
-    """Places new rows where the weights of their neighbours put them; an object that can travel to a worker.
+class LocalCoordinates:
+    """Coordinates that fit all neighborhoods best."""
+
+    Z: np.ndarray  # (n, k) orthonormal columns, orthogonal to constants
+    eigenvalues: np.ndarray  # (k,) ascending; their sum is tr Z'MZ
+    outcome: Outcome
+
+
+def lle_coordinates(
+    weights: scipy.sparse.sparray | np.ndarray,
+    k: int,
+    run: Run | None = None,
+    *,
+    rng: np.random.Generator | None = None,
+    solver: Solver = "auto",
+    tol: float | None = None,
+    max_iter: int | None = None,
+) -> LocalCoordinates:
+    """Return the k coordinates that reconstruction weights give back best: locally linear embedding.
+
+    They minimize sum_i |z_i - sum_j w_ij z_j|² over orthonormal columns that are orthogonal to constants.
+
+    Parameters
+    ----------
+    weights : (n, n) sparse matrix or array
+        Row i holds the weights of the neighbors of point i, which add up to one.
+    k : int
+        The number of coordinates.
+    run : Run, optional
+        Threads, progress and memory budget; by default those of this machine.
+    rng : Generator, optional
+        Where an iterative solver starts; by default always the same.
+    solver, tol, max_iter : optional
+        As in ``trailing_eigenpairs``.
+
+    Returns
+    -------
+    LocalCoordinates
+        ``Z`` (n, k), ``eigenvalues`` (k,) and the ``outcome`` of the solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowland.blocks.manifolds.lle_weights import lle_coordinates
+    >>> W = np.array([[0, 1, 0], [0.5, 0, 0.5], [0, 1, 0]])  # three points on a line, the second between the others
+    >>> (lle_coordinates(W, 1).Z[:, 0].round(4) + 0.0).tolist()
+    [0.7071, 0.0, -0.7071]
+    """
+    M = error_matrix(scipy.sparse.csr_array(weights))
+    return coordinates_of_errors(M, k, run, rng=rng, solver=solver, tol=tol, max_iter=max_iter)
+
+
+def coordinates_of_errors(
+    M: scipy.sparse.csr_array,
+    k: int,
+    run: Run | None = None,
+    *,
+    rng: np.random.Generator | None = None,
+    solver: Solver = "auto",
+    tol: float | None = None,
+    max_iter: int | None = None,
+) -> LocalCoordinates:
+    """Return the k coordinates of least v'Mv after the constant one; M (n, n) is semi-definite, and M1 = 0."""
+    run, rng = run or LocalRun(), rng or np.random.default_rng(0)
+    pairs = trailing_eigenpairs(M, k, run, rng=rng, skip=1, solver=solver, tol=tol, max_iter=max_iter)
+    outcome = Outcome(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
+    return LocalCoordinates(pairs.vectors, pairs.values, outcome)
+
+
+@dataclass(frozen=True)
+class WeightsOfNeighbors:
+    """Places new rows where the weights of their neighbors put them; it can travel to a worker.
 
     A row that was fitted keeps its place, which regularised weights would blur.
     """
@@ -84,4 +158,4 @@ def in_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> N
     if n <= BLOCK:
         work(0, n)
     else:
-        over_blocks(run, name, blocks(n, BLOCK), lambda part: work(part.start, part.stop))
+        run.each(name, slices(n, BLOCK), lambda part: work(part.start, part.stop))

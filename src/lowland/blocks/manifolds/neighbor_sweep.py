@@ -1,4 +1,4 @@
-"""How a graph of neighbours changes with their number: where it hangs together, and where links cut across a gap."""
+"""How a graph of neighbours changes with their number: where it hangs together, and where edges cut across a gap."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import numpy as np
 
 from lowland.arrays.namespace import Array
 from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.manifolds.shortest_paths import close_gaps, geodesic_distances, residual_variances, sampled
-from lowland.blocks.neighbors.connectivity import parts_of
-from lowland.blocks.neighbors.graph import NeighborGraph, Search, nearest_neighbors
+from lowland.blocks.manifolds.geodesic_diagnostics import residual_variances, sampled
+from lowland.blocks.manifolds.shortest_paths import geodesic_distances, replace_infinite
+from lowland.blocks.neighbors.connectivity import component_labels
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.search import Search, nearest_neighbors
 from lowland.errors import ParameterError
 from lowland.run.run import Run
 
-_FAR = 0.5  # share of the longest geodesic: ends of a link that were as far apart are not neighbours on the surface
-_AROUND = 4.0  # times its length that the way around a link must be
-_FEWER = 2 / 3  # share of the first number of neighbours whose graph the first one is compared with
+_FAR = 0.5  # fraction of the longest geodesic: ends of an edge that were as far apart are not neighbours on the surface
+_AROUND = 4.0  # times its length that the way around an edge must be
+_FEWER = 2 / 3  # fraction of the first number of neighbours whose graph the first one is compared with
 _LASTING = 1.25  # times the neighbours with which it was first seen that a shortcut stays one; holes close sooner
 _EXACT = 2000  # points up to which all geodesics are found
 _AT_ONCE = 1 << 18  # differences taken at a time
@@ -27,18 +29,18 @@ _AT_ONCE = 1 << 18  # differences taken at a time
 
 @dataclass(frozen=True)
 class SweepStep:
-    """A graph of ``n_neighbors`` neighbours, and what its links did to the geodesic distances."""
+    """A graph of ``n_neighbors`` neighbours, and what its edges did to the geodesic distances."""
 
     n_neighbors: int
-    n_parts: int
-    sizes: tuple[int, ...]  # points in each part, the largest first
-    links: int
-    mean_geodesic: float  # between points of the same part
+    n_connected_components: int
+    sizes: tuple[int, ...]  # points in each component, the largest first
+    n_edges: int
+    mean_geodesic: float  # between points of the same component
     longest_geodesic: float
-    shortening: float  # share by which the mean geodesic is shorter than in the step before; NaN in the first
-    residual_variance: float  # of a map in as many dimensions as asked for; points of different parts: longest geodesic
-    shortcuts: tuple[tuple[int, int], ...]  # links whose ends were far apart before
-    split: bool  # there is more than one part
+    shortening: float  # fraction by which the mean geodesic is shorter than in the step before; NaN in the first
+    residual_variance: float  # of a map; points of different components: the longest geodesic
+    shortcuts: tuple[tuple[int, int], ...]  # edges whose ends were far apart before
+    split: bool  # there is more than one component
     short_circuit: bool  # there are shortcuts
 
 
@@ -54,19 +56,19 @@ def sweep_neighbors(
 ) -> tuple[SweepStep, ...]:
     """Return a step for every number of neighbours, ascending.
 
-    A link is a shortcut if its ends lay far apart in the graph of fewer neighbours, shortcuts left out, and do so in
+    An edge is a shortcut if its ends lay far apart in the graph of fewer neighbours, shortcuts left out, and do so in
     this one without it and its like: by ``_FAR`` of the longest geodesic, and by ``_AROUND`` times its own length. Once
     shortcuts are sure, all larger graphs, which hold them too, are compared with the last one without: where there are
     many, they lead around each other. Between the numbers asked for, and below the first, others are looked at.
     Beyond 2,000 points, geodesics are those from 2,000 of them, and bound distances between others from below.
     """
     ks = _checked(counts, X.shape[0])
-    all_links = nearest_neighbors(X, ks[-1], run, metric=metric, params=params, search=search)
+    graph_of_most = nearest_neighbors(X, ks[-1], run, metric=metric, params=params, search=search)
     watch, mean_before, steps = _ShortcutDetector(run), np.nan, []
-    for k in _ladder(all_links, ks):
+    for k in _ladder(graph_of_most, ks):
         if k not in ks and watch.sure:
             continue
-        graph = all_links.nearest(k).symmetric()
+        graph = graph_of_most.nearest(k).symmetric()
         D = _geodesics(graph, run)
         cut = watch.shortcuts(k, graph, D)
         if k in ks:
@@ -88,7 +90,7 @@ class _ShortcutDetector:
         self.sure = False
 
     def shortcuts(self, k: int, graph: NeighborGraph, D: np.ndarray) -> np.ndarray:
-        """Mark the shortcuts among the links of a graph with geodesics D, (links,)."""
+        """Mark the shortcuts among the edges of a graph with geodesics D, (edges,)."""
         may_be = _shortcuts(graph, self.before)
         if self.sure:
             return may_be
@@ -113,7 +115,7 @@ class _ShortcutDetector:
             still = cut & _shortcuts(graph, after)
             if (still == cut).all():
                 return cut, after
-            cut = still  # other links of this graph lead around a hole that fewer had left open
+            cut = still  # other edges of this graph lead around a hole that fewer had left open
         return cut, D
 
 
@@ -122,24 +124,24 @@ def _ladder(graph: NeighborGraph, ks: list[int]) -> list[int]:
 
     The first is compared with two thirds of it in any case, and that with fewer, as long as the graph is as whole.
     """
-    rungs, parts = set(ks), _parts(graph, ks[0])
+    rungs, whole = set(ks), _n_components(graph, ks[0])
     for low, k in zip([0, *ks], ks, strict=False):
         fewer = round(_FEWER * k)
-        while low < fewer < k and (low or k == ks[0] or _parts(graph, fewer) == parts):
+        while low < fewer < k and (low or k == ks[0] or _n_components(graph, fewer) == whole):
             rungs.add(fewer)
             k, fewer = fewer, round(_FEWER * fewer)
     return sorted(rungs)
 
 
-def _parts(graph: NeighborGraph, k: int) -> int:
-    return int(parts_of(graph.nearest(k).symmetric()).max()) + 1
+def _n_components(graph: NeighborGraph, k: int) -> int:
+    return int(component_labels(graph.nearest(k).symmetric()).max()) + 1
 
 
 def _checked(counts: int | Iterable[int], n: int) -> list[int]:
     ks = sorted({*counts} if isinstance(counts, Iterable) else {counts})
     whole = all(isinstance(k, Integral) for k in ks)
     if not ks or not whole or ks[0] < 1 or ks[-1] >= n:
-        raise ParameterError(f"n_neighbors={ks}: the data has {n} rows. Give whole numbers from 1 to {n - 1}.")
+        raise ParameterError(f"{ks} neighbours: the data has {n} rows. Give whole numbers from 1 to {n - 1}.")
     return [int(k) for k in ks]
 
 
@@ -150,7 +152,7 @@ def _geodesics(graph: NeighborGraph, run: Run) -> np.ndarray:
 
 
 def _shortcuts(graph: NeighborGraph, before: np.ndarray | None) -> np.ndarray:
-    """Mark the links whose ends lay far apart before, (links,); what lay in different parts is no shortcut."""
+    """Mark the edges whose ends lay far apart before, (edges,); what lay in different components is no shortcut."""
     if before is None:
         return np.zeros(len(graph.to), dtype=bool)
     longest = before[np.isfinite(before)].max()
@@ -181,17 +183,17 @@ def _mean(D: np.ndarray) -> float:
 def _step(
     k: int, graph: NeighborGraph, D: np.ndarray, cut: np.ndarray, shortening: float, n_components: int
 ) -> SweepStep:
-    sizes = np.bincount(parts_of(graph))
+    sizes = np.bincount(component_labels(graph))
     once = cut & (graph.sources < graph.to)
     of = sampled(graph.n, _EXACT)  # the points that the rows of D belong to
     some = sampled(len(of))
     among = D[np.ix_(some, of[some])]
-    close_gaps(among)
+    replace_infinite(among)
     return SweepStep(
         n_neighbors=k,
-        n_parts=len(sizes),
+        n_connected_components=len(sizes),
         sizes=tuple(sizes.tolist()),
-        links=len(graph.to) // 2,
+        n_edges=len(graph.to) // 2,
         mean_geodesic=_mean(D),
         longest_geodesic=float(D[np.isfinite(D)].max(initial=0)),
         shortening=float(shortening),

@@ -1,8 +1,7 @@
-"""Diffusion over affinities: the width of a kernel, the time to diffuse, and Nystrom's extension to new rows."""
+"""Nystrom extension: coordinates of new rows from their affinities with the training points."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,109 +12,14 @@ from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.distances.kernel_functions import KernelWith
 from lowland.blocks.distances.to_points import DistancesTo
-from lowland.blocks.manifolds.laplacian import Weights
-from lowland.blocks.neighbors.graph import NearestAmong
+from lowland.blocks.manifolds.graph_affinities import EdgeWeights
+from lowland.blocks.neighbors.out_of_sample import NearestAmong
 from lowland.errors import DataError
 from lowland.run.run import all_finite
 
-_ROWS = 500  # rows whose distances to all others the kernel-sum rule looks at
-_OCTAVES, _PER_OCTAVE = 30, 8  # widths tried: up and down from the median squared distance, so many to a factor of two
-_BINS = 64  # sizes of squared distances told apart, to a factor of two
-_STRAIGHT = 0.8  # share of the fastest growth of the kernel's sum that counts as growing as on a flat sheet
-_TWIN = 1e-6  # share of the farthest neighbour's distance within which a row is taken to be a fitted one
-_MOST = 1e150  # a longer distance cannot be squared and summed
-_FLAT = 1e-14  # share of the degree below which an eigenvalue is rounding, and not divided by
+_DUPLICATE = 1e-6  # of the farthest neighbor's distance, within which a row is taken to be a training row
+_FLAT = 1e-14  # of the degree, below which an eigenvalue is rounding, and not divided by
 _FLAT_NEAREST = 1e-3  # the same where only the nearest points are known, which is not exact
-
-
-# --- width and time ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Width:
-    """The width ε of the kernel exp(-d²/ε), and the dimension the kernel's sum tells of."""
-
-    epsilon: float
-    dimension: float
-
-
-def kernel_sum_width(distances: Array) -> Width:
-    """Return the ε in the middle of the range over which S(ε) = Σ exp(-d²/ε) grows as on a flat sheet.
-
-    Below that range points are seen alone, above it all at once; within it, log S rises by dimension/2 for each log ε
-    (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and Harlim 2016). The range is where it rises at least four
-    fifths as fast as it ever does. ``distances`` are those of some rows to all, themselves included, or of all links.
-    """
-    lengths = to_numpy(distances).astype(np.float64).ravel()
-    longest = float(lengths.max(initial=0))
-    if longest > _MOST:
-        raise DataError(f"Distances up to {longest:.2g} are too large to be squared. Rescale the columns.")
-    squared = np.square(lengths)
-    apart = squared[squared > 0]
-    if not apart.size:
-        raise DataError(
-            "All rows are equal, or so near to each other that squared distances vanish: nothing sets the width of a "
-            "kernel. Check the data, or rescale the columns."
-        )
-    middle = float(np.median(apart))
-    sizes, counts = _binned(apart / middle)
-    steps = np.arange(-_OCTAVES * _PER_OCTAVE, _OCTAVES * _PER_OCTAVE + 1) / _PER_OCTAVE  # log2 of the widths
-    x = sizes[None, :] / 2.0 ** steps[:, None]  # d²/ε
-    values = counts * np.exp(-x)
-    rises = np.sum(x * values, axis=1) / (np.sum(values, axis=1) + (squared.size - apart.size))
-    best = int(np.argmax(rises))
-    low, high = (_crossing(steps[side], rises[side]) for side in (slice(best, None, -1), slice(best, None)))
-    chosen = (low + high) / 2
-    return Width(middle * 2.0**chosen, 2 * float(np.interp(chosen, steps, rises)))
-
-
-def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes, some hundred to a factor of two, and how many squared distances there are of each: shared between two."""
-    place = np.log2(squared) * _BINS
-    first = np.floor(place)
-    share = place - first
-    bins = (first - first.min()).astype(np.int64)
-    counts = np.bincount(bins, 1 - share, bins.max() + 2) + np.bincount(bins + 1, share, bins.max() + 2)
-    return 2.0 ** ((first.min() + np.arange(bins.max() + 2)) / _BINS), counts
-
-
-def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
-    """Where, going away from the first, which is the highest, they fall to four fifths of it."""
-    bar = _STRAIGHT * rises[0]
-    below = np.flatnonzero(rises < bar)
-    if not below.size:
-        return float(steps[-1])
-    i = int(below[0])
-    return float(steps[i - 1] + (rises[i - 1] - bar) / (rises[i - 1] - rises[i]) * (steps[i] - steps[i - 1]))
-
-
-def sampled_distances(X: Array, metric: Any, params: dict[str, Any]) -> Array:
-    """Return the distances of up to 500 rows, spread evenly over all, to all rows."""
-    n, xp = X.shape[0], xp_of(X)
-    places = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.int64))
-    some = xp.take(X, like(places, X, xp.int64), axis=0)
-    return some if metric == "precomputed" else DistancesTo(X, metric, params)(some)
-
-
-def time_to_tell(eigenvalues: np.ndarray, k: int, delta: float = 0.1) -> float:
-    """Return the least whole time after which coordinate k + 1 counts no more than ``delta`` times the first.
-
-    That is, the time for which k coordinates give diffusion distances to the accuracy δ of Coifman and Lafon 2006.
-    """
-    if len(eigenvalues) <= k or eigenvalues[k] <= 0:
-        return 1.0
-    ratio = float(eigenvalues[k] / eigenvalues[0])
-    return float(max(1, math.ceil(math.log(delta) / math.log(ratio)))) if ratio < 1 - 1e-9 else 1.0
-
-
-def powers(eigenvalues: np.ndarray, t: float) -> np.ndarray:
-    """Return λ^t; a negative λ, which has no other power, counts as zero unless t is whole."""
-    if float(t).is_integer():
-        return eigenvalues**t
-    return np.maximum(eigenvalues, 0.0) ** t
-
-
-# --- affinities of new rows -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -167,12 +71,9 @@ class GivenWith:
         """They are the rows."""
         negative = (X < 0).sum(axis=1) > 0 if is_sparse(X) else xp_of(X).any(X < 0, axis=1)
         _refuse_rows(
-            negative, "has a negative affinity. An affinity says how strongly points are linked: zero or more."
+            negative, "has a negative affinity. An affinity says how strongly points are joined: zero or more."
         )
         return X
-
-
-# --- Nystrom ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -204,7 +105,7 @@ class Nystrom:
 
 @dataclass(frozen=True)
 class NystromNearest:
-    """Coordinates of new rows from the points they would be linked to; a row that is a fitted one has its place.
+    """Coordinates of new rows from the points they would be joined to; a row that is a fitted one has its place.
 
     As in the graph, these are the row's k nearest points, and those points whose own k nearest it would be among,
     looked for among the 3k nearest.
@@ -216,7 +117,7 @@ class NystromNearest:
     Z: Array  # (n, c)
     offset: np.ndarray  # (c,)
     slope: np.ndarray  # (c,)
-    weights: Weights = "binary"
+    weights: EdgeWeights = "binary"
     epsilon: float | None = None  # of heat weights
     density: Array | None = None  # (n,)
 
@@ -229,12 +130,12 @@ class NystromNearest:
         Z = to_numpy(self.Z)
         sums = np.einsum("mi,mij->mj", w, Z[indices].astype(np.float64))
         placed = _divided(sums, w.sum(axis=1)[:, None], self.offset, self.slope, _FLAT_NEAREST)
-        twin = distances[:, 0] <= _TWIN * distances[:, -1]
-        placed[twin] = Z[indices[twin, 0]]
+        duplicate = distances[:, 0] <= _DUPLICATE * distances[:, -1]
+        placed[duplicate] = Z[indices[duplicate, 0]]
         return like(placed, X, X.dtype)
 
     def _weights(self, indices: np.ndarray, D: np.ndarray) -> np.ndarray:
-        """The weights of the links from each row to the points that were found, (m, 3k)."""
+        """The weights of the edges from each row to the points that were found, (m, 3k)."""
         ahead = np.broadcast_to(np.arange(D.shape[1]) < self.k, D.shape)
         back = to_numpy(self.reach)[indices] >= D
         if self.weights == "average":

@@ -1,6 +1,6 @@
-"""Neighbours that are not mutual: what keeps a connected graph from saying where all of its points lie.
+"""Strongly connected components: neighbors that are not mutual, and points that a connected graph leaves free.
 
-A point is placed by its own neighbours, not by those whose neighbour it is. So a graph in one part may still leave
+A point is placed by its own neighbours, not by those whose neighbour it is. So a connected graph may still leave
 groups of points to themselves.
 """
 
@@ -13,71 +13,71 @@ from scipy.sparse.csgraph import connected_components
 from lowland.blocks.neighbors.graph import NeighborGraph
 
 
-def without_own(graph: NeighborGraph) -> NeighborGraph:
-    """Return the graph without links from a point to itself."""
+def without_self_loops(graph: NeighborGraph) -> NeighborGraph:
+    """Return the graph without edges from a point to itself."""
     other = graph.to != graph.sources
     return graph if other.all() else graph.chosen(other)
 
 
-def closed_groups(graph: NeighborGraph) -> tuple[int, np.ndarray]:
-    """Return how many groups of points no link leaves, and which points, (n,), cannot reach the largest of them.
+def sink_components(graph: NeighborGraph) -> tuple[int, np.ndarray]:
+    """Return how many strongly connected components no edge leaves, and which points cannot reach the largest of them.
 
-    Weights among the points of such a group are satisfied by any constant of its own: with several groups, each
+    Weights among the points of such a sink are satisfied by any constant of its own: with several sinks, each
     would shrink to a point.
     """
     count, label = connected_components(_ones(graph), directed=True, connection="strong")
     if count == 1:
         return 1, np.zeros(graph.n, dtype=bool)
     leaves = label[graph.sources] != label[graph.to]
-    closed = np.ones(count, dtype=bool)
-    closed[label[graph.sources[leaves]]] = False
-    sizes = np.where(closed, np.bincount(label), 0)
-    if closed.sum() == 1:
+    is_sink = np.ones(count, dtype=bool)
+    is_sink[label[graph.sources[leaves]]] = False
+    sizes = np.where(is_sink, np.bincount(label), 0)
+    if is_sink.sum() == 1:
         return 1, np.zeros(graph.n, dtype=bool)
     towards = scipy.sparse.csr_array(
         (np.ones(int(leaves.sum()), dtype=np.int8), (label[graph.to[leaves]], label[graph.sources[leaves]])),
         shape=(count, count),
-    )  # backwards along the links between the groups
+    )  # backwards along the edges between the groups
     reached = scipy.sparse.csgraph.breadth_first_order(
         towards, int(np.argmax(sizes)), directed=True, return_predecessors=False
     )
     cut_off = np.ones(count, dtype=bool)
     cut_off[reached] = False
-    return int(closed.sum()), cut_off[label]
+    return int(is_sink.sum()), cut_off[label]
 
 
-def with_ways_out(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGraph:
+def with_reverse_edges(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGraph:
     """Return a connected graph in which marked points see those between the groups whose neighbour they are, too.
 
-    One closed group is left: every link to a marked point, from another group, is taken in both directions.
+    One sink is left: every edge to a marked point, from another group, is taken in both directions.
     """
     _, label = connected_components(_ones(graph), directed=True, connection="strong")
     back = cut_off[graph.to] & (label[graph.sources] != label[graph.to])
     i, j = graph.sources[back], graph.to[back]
-    return graph.with_links(i, j, graph.length[back])
+    return graph.with_edges(i, j, graph.length[back])
 
 
-def with_firm_joins(graph: NeighborGraph, label: np.ndarray) -> NeighborGraph:
-    """Return the graph with each link between parts, (n,) ``label``, made one between the neighbourhoods at its ends.
+def with_reinforced_bridges(graph: NeighborGraph, label: np.ndarray) -> NeighborGraph:
+    """Return the graph with each bridge between components, (n,) ``label``, widened to the neighborhoods at its ends.
 
-    One link alone leaves constants on each part all but free: it is then a dimension of its own neighbourhood. So each
-    end, and half of its own neighbours, the nearest, see those of the other end. They take the length of the link.
+    One edge alone leaves constants on each component all but free: it is then a dimension of its own neighborhood. So
+    each end, and the nearer half of its own neighbors, see those of the other end. They take the length of the edge.
     """
     joins = np.flatnonzero((label[graph.sources] != label[graph.to]) & (graph.sources < graph.to))
     ends = [(*(_around(graph, label, int(e)) for e in (graph.sources[a], graph.to[a])), graph.length[a]) for a in joins]
     i = np.concatenate([np.repeat(p, len(q)) for p, q, _ in ends])
     j = np.concatenate([np.tile(q, len(p)) for p, q, _ in ends])
-    return graph.with_links(i, j, np.concatenate([np.full(len(p) * len(q), length) for p, q, length in ends]))
+    return graph.with_edges(i, j, np.concatenate([np.full(len(p) * len(q), length) for p, q, length in ends]))
 
 
 def _around(graph: NeighborGraph, label: np.ndarray, i: int) -> np.ndarray:
-    """Point i and the nearer half of its neighbours in its own part."""
+    """Point i and the nearer half of its neighbours in its own component."""
     to, length = (each[graph.start[i] : graph.start[i + 1]] for each in (graph.to, graph.length))
     to, length = to[label[to] == label[i]], length[label[to] == label[i]]
     return np.append(to[np.argsort(length, kind="stable")][: (len(to) - 1) // 2], i).astype(np.int64)
 
 
-def points_apart(graph: NeighborGraph) -> np.ndarray:
+def points_to_add(graph: NeighborGraph) -> np.ndarray:
     """Mark the points, (n,), that must be members of their own neighbourhoods so that these hang together.
 
     Tangent spaces are aligned where neighbourhoods share points. A point in nobody's neighbourhood, or a group whose

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
-from lowland.blocks.neighbors.exact_search import Found, Links, Space, blocks, over_blocks
+from lowland.arrays.slices import slices
 from lowland.blocks.neighbors.matrix_products import Products
+from lowland.blocks.neighbors.metric_space import MetricSpace
+from lowland.blocks.neighbors.searcher import Edges, Found
 from lowland.errors import DataWarning, MissingExtra, ParameterError, warn
 from lowland.run.run import Run
 
@@ -33,13 +35,13 @@ def is_worth_it(n: int, d: int) -> bool:
     return float(n) * n * (d + 110) > _PAIRS_WORTH_IT and find_spec("faiss") is not None
 
 
-def approximate_search(X: Array, space: Space | None) -> Approximate:
+def approximate_search(X: Array, space: MetricSpace | None) -> Approximate:
     """Return what searches approximately, or say why there is none."""
     if space is None or space.p != 2:
-        name = "this metric" if space is None else f"metric={space.metric!r}"
+        name = "this metric" if space is None else f"the metric {space.metric!r}"
         raise ParameterError(
-            f"neighbors_algorithm='approximate' does not know {name}: it takes 'euclidean', 'cosine' and "
-            "'correlation'. Choose one of them, or neighbors_algorithm='auto'."
+            f"The approximate search does not know {name}: it takes 'euclidean', 'cosine' and 'correlation'. "
+            "Choose one of them, or an exact search."
         )
     _faiss()
     return Approximate(X, space)
@@ -50,20 +52,17 @@ class Approximate:
     """Points in a navigable graph."""
 
     X: Array  # (n, d) as it came
-    space: Space
+    space: MetricSpace
     name: str = "approximate"
 
     @cached_property
     def _exact(self) -> Products:
         return Products(self.X, self.space)
 
-    def nearest(
-        self, k: int, run: Run | None, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None
-    ) -> Found:
+    def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
         """Return the k nearest points found to all points; a point that was not found at all is searched exactly."""
-        from lowland.kernels import kd_tree as kernels
+        from lowland.kernels import pair_distances
 
-        assert run is not None
         if rows is not None or labels is not None:
             return self._exact.nearest(k, run, rows=rows, labels=labels)
         faiss = _faiss()
@@ -75,12 +74,12 @@ class Approximate:
             index = faiss.IndexHNSWFlat(A.shape[1], _LINKS)
             index.hnsw.efConstruction, index.hnsw.efSearch = max(_BUILDING, 2 * k), max(_WALKING, 4 * k)
             with run.stage("building the index", n) as stage:
-                for block in blocks(n, _ROWS):
+                for block in slices(n, _ROWS):
                     index.add(A[block])
                     stage.advance(block.stop - block.start)
             found = np.empty((n, k + 1), dtype=np.int32)
             with run.stage("searching neighbours", n) as stage:
-                for block in blocks(n, _ROWS):
+                for block in slices(n, _ROWS):
                     found[block] = index.search(A[block], k + 1)[1]
                     stage.advance(block.stop - block.start)
         finally:
@@ -89,9 +88,9 @@ class Approximate:
         powers = np.empty((n, k + 1))
 
         def measure(block: slice) -> None:
-            kernels.measure_candidates(P[block], P, 2.0, found[block], powers[block])
+            pair_distances.measure_candidates(P[block], P, 2.0, found[block], powers[block])
 
-        over_blocks(run, "measuring candidates", blocks(n, _ROWS), measure)
+        run.each("measuring candidates", slices(n, _ROWS), measure)
         short = np.flatnonzero(np.isinf(powers[:, k - 1]))
         indices, lengths = found[:, :k].copy(), self.space.lengths(powers[:, :k])
         if len(short):
@@ -99,30 +98,32 @@ class Approximate:
         return indices, lengths
 
     def recall(self, lengths: np.ndarray, run: Run, rng: np.random.Generator) -> float:
-        """Return the share of the true neighbours that were found, on a sample; tell where it is low."""
+        """Return the fraction of the true neighbors that were found, on a sample; warn where it is low."""
         n, k = lengths.shape
         rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
         _, true = self._exact.nearest(k, run, rows=rows)
-        share = float(np.mean(lengths[rows] <= true[:, -1:]))  # of equally near ones, any will do
-        if share < _LOW:
+        found = float(np.mean(lengths[rows] <= true[:, -1:]))  # of equally near ones, any will do
+        if found < _LOW:
             warn(
-                f"The approximate search found {share:.0%} of the true neighbours of {len(rows)} rows. Say "
-                "neighbors_algorithm='brute' for all of them, or reduce the columns by PCA first.",
+                f"The approximate search found {found:.0%} of the true neighbours of {len(rows)} rows. Search exactly "
+                "for all of them, or reduce the columns first.",
                 DataWarning,
             )
-        return share
+        return found
 
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points to other rows, exactly."""
         return self._exact.nearest_to(to_numpy(X), k)
 
-    def within(self, radius: float, run: Run) -> Links:
+    def within(self, radius: float, run: Run) -> Edges:
         """Return all within a radius, exactly."""
         return self._exact.within(radius, run)
 
-    def outward(self, rows: np.ndarray, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    def nearest_in_other_component(
+        self, rows: np.ndarray, labels: np.ndarray, run: Run
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest of another label, exactly."""
-        return self._exact.outward(rows, labels, run)
+        return self._exact.nearest_in_other_component(rows, labels, run)
 
 
 def _faiss() -> Any:

@@ -15,17 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from lowland.arrays.namespace import Array, to_numpy
-from lowland.blocks.neighbors.exact_search import (
-    Comparisons,
-    Found,
-    Links,
-    Space,
-    blocks,
-    joined_links,
-    over_blocks,
-    sorted_links,
-    stacked,
-)
+from lowland.arrays.slices import slices
+from lowland.blocks.neighbors.brute_force import BruteForce
+from lowland.blocks.neighbors.metric_space import MetricSpace
+from lowland.blocks.neighbors.searcher import Edges, Found, joined_edges, sorted_edges, stacked
+from lowland.run.local import serial_run
 from lowland.run.run import Run
 
 _TILE = 1024  # rows and columns of a product
@@ -37,7 +31,7 @@ class Products:
     """Points compared by products of blocks: for many columns."""
 
     X: Array  # (n, d) as it came
-    space: Space
+    space: MetricSpace
     name: str = "products"
 
     @cached_property
@@ -67,7 +61,7 @@ class Products:
         A: np.ndarray = np.empty((len(P), len(differ)), dtype=dtype)
         squares = np.empty(len(P))
         all_differ = len(differ) == len(centre)
-        for block in blocks(len(P), _ROWS):
+        for block in slices(len(P), _ROWS):
             near = ((P[block] - centre) / size).astype(dtype, copy=False)
             A[block] = near if all_differ else near[:, differ]
             wide = near.astype(np.float64, copy=False)
@@ -82,9 +76,7 @@ class Products:
     def _double(self) -> tuple[np.ndarray, np.ndarray]:
         return self._framed(self._points, np.float64)
 
-    def nearest(
-        self, k: int, run: Run | None, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None
-    ) -> Found:
+    def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
         """Return the k nearest points of another label to all points, or to those at ``rows``."""
         n = self._points.shape[0]
         labels = np.arange(n) if labels is None else labels.astype(np.int64)
@@ -95,10 +87,10 @@ class Products:
     def nearest_to(self, X: Array, k: int) -> Found:
         """Return the k nearest points to other rows."""
         Q = self.space.points(to_numpy(X))
-        return self._searched(Q, k, np.full(len(Q), -1), np.arange(self._points.shape[0]), None)
+        return self._searched(Q, k, np.full(len(Q), -1), np.arange(self._points.shape[0]), serial_run())
 
     def _searched(
-        self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray, run: Run | None, *, own_points: bool = False
+        self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray, run: Run, *, own_points: bool = False
     ) -> Found:
         """In single precision, in double where that is not enough, and by comparing where neither is."""
         n = self._points.shape[0]
@@ -116,13 +108,13 @@ class Products:
             open_rows = open_rows[~sure]
             if not len(open_rows):
                 return indices, self.space.lengths(powers)
-        compare = Comparisons(self._points, "sqeuclidean")
+        compare = BruteForce(self._points, "sqeuclidean")
 
         def look_up(block: slice) -> Found:
             here = open_rows[block]
             return compare._smallest(np.ascontiguousarray(Q[here]), k, own[here], labels)
 
-        parts = over_blocks(run, "comparing near ties", blocks(len(open_rows), compare._step()), look_up)
+        parts = run.each("comparing near ties", slices(len(open_rows), compare._step()), look_up)
         indices[open_rows], powers[open_rows] = stacked(parts, k)
         return indices, self.space.lengths(powers)
 
@@ -134,7 +126,7 @@ class Products:
         own: np.ndarray,
         labels: np.ndarray,
         dtype: type,
-        run: Run | None,
+        run: Run,
         whole: bool,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The k nearest of K candidates of each row, and for which rows nothing nearer can have been missed."""
@@ -149,25 +141,25 @@ class Products:
         return self._confirmed(Q, k, a2, values, indices, run)
 
     def _confirmed(
-        self, Q: np.ndarray, k: int, a2: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run | None
+        self, Q: np.ndarray, k: int, a2: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Measure the candidates that heaps hold; ``a2`` are the squares of the rows that they belong to."""
-        from lowland.kernels import kd_tree as kernels
+        from lowland.kernels import pair_distances
 
         farthest = values[:, 0].astype(np.float64) + a2  # a heap has its largest on top: nothing left out is nearer
         powers = np.empty(values.shape)
 
         def measure(block: slice) -> None:
-            kernels.measure_candidates(Q[block], self._points, 2.0, indices[block], powers[block])
+            pair_distances.measure_candidates(Q[block], self._points, 2.0, indices[block], powers[block])
 
-        over_blocks(run, "measuring candidates", blocks(len(Q), _ROWS), measure)
+        run.each("measuring candidates", slices(len(Q), _ROWS), measure)
         _, size, differ = self._frame
         kth = powers[:, k - 1] / size / size
         return indices[:, :k], powers[:, :k], farthest - rounding(a2, kth, len(differ), values.dtype.type) > kth
 
-    def within(self, radius: float, run: Run) -> Links:
+    def within(self, radius: float, run: Run) -> Edges:
         """Products propose, differences decide."""
-        from lowland.kernels import kd_tree as kernels
+        from lowland.kernels import pair_distances
 
         B, b2 = self._single
         n, d = B.shape
@@ -177,23 +169,25 @@ class Products:
         limit = np.nextafter(limit.astype(np.float32), np.float32(np.inf))
         step = max(1, _TILE // 4)
 
-        def look_up(block: slice) -> Links:
+        def look_up(block: slice) -> Edges:
             A = -2 * B[block]
             parts = []
-            for columns in blocks(n, 4 * _TILE):
+            for columns in slices(n, 4 * _TILE):
                 V = A @ B[columns].T
                 V += b2[columns].astype(np.float32)
                 i, j = np.nonzero(limit[block][:, None] >= V)
                 parts.append((i, j + columns.start))
             i, j = (np.concatenate(each) for each in zip(*parts, strict=True))
             powers = np.empty(len(i))
-            kernels.measure_pairs(self._points[block], i, self._points, j, 2.0, powers)
+            pair_distances.measure_pairs(self._points[block], i, self._points, j, 2.0, powers)
             inside = powers <= reach
-            return sorted_links(i[inside], j[inside], powers[inside], block)
+            return sorted_edges(i[inside], j[inside], powers[inside], block)
 
-        return joined_links(run, n, step, look_up, self.space.lengths)
+        return joined_edges(run, n, step, look_up, self.space.lengths)
 
-    def outward(self, rows: np.ndarray, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    def nearest_in_other_component(
+        self, rows: np.ndarray, labels: np.ndarray, run: Run
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return for the points at ``rows`` the nearest of another label and its distance."""
         indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
         return indices[:, 0].astype(np.int64), lengths[:, 0]
@@ -219,32 +213,30 @@ def rounding(a2: np.ndarray, reach: np.ndarray | float, d: int, dtype: type) -> 
 
 def _row_blocks(
     A: np.ndarray, B: np.ndarray, b2: np.ndarray, own: np.ndarray, labels: np.ndarray,
-    values: np.ndarray, indices: np.ndarray, run: Run | None,
+    values: np.ndarray, indices: np.ndarray, run: Run,
 ) -> None:  # fmt: skip
     """Keep the smallest |b|² - 2a'b of each row of A."""
-    from lowland.kernels import kd_tree as kernels
+    from lowland.kernels import heaps
 
     def work(rows: slice) -> None:
         twice = -2 * A[rows]
-        for columns in blocks(len(B), _TILE):
+        for columns in slices(len(B), _TILE):
             V = twice @ B[columns].T
-            kernels.keep_smallest(
-                V, b2[columns], columns.start, own[rows], labels[columns], values[rows], indices[rows]
-            )
+            heaps.keep_smallest(V, b2[columns], columns.start, own[rows], labels[columns], values[rows], indices[rows])
 
-    over_blocks(run, "searching neighbours", blocks(len(A), _TILE), work)
+    run.each("searching neighbours", slices(len(A), _TILE), work)
 
 
 def _pair_blocks(
-    B: np.ndarray, b2: np.ndarray, labels: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run | None
+    B: np.ndarray, b2: np.ndarray, labels: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run
 ) -> None:
     """The same for points among themselves: each product serves the rows and the columns of its block.
 
     Which of two blocks a thread finishes first does not matter: the smallest are the smallest.
     """
-    from lowland.kernels import kd_tree as kernels
+    from lowland.kernels import heaps
 
-    stretches = blocks(len(B), _TILE)
+    stretches = slices(len(B), _TILE)
     locks = [threading.Lock() for _ in stretches]
 
     def work(pair: tuple[int, int]) -> None:
@@ -252,14 +244,14 @@ def _pair_blocks(
         rows, columns = stretches[a], stretches[b]
         V = (-2 * B[rows]) @ B[columns].T
         with locks[a]:
-            kernels.keep_smallest(
+            heaps.keep_smallest(
                 V, b2[columns], columns.start, labels[rows], labels[columns], values[rows], indices[rows]
             )
         if a != b:
             with locks[b]:
-                kernels.keep_smallest_of_columns(
+                heaps.keep_smallest_of_columns(
                     V, b2[rows], rows.start, labels[columns], labels[rows], values[columns], indices[columns]
                 )
 
     pairs = list(itertools.combinations_with_replacement(range(len(stretches)), 2))
-    over_blocks(run, "searching neighbours", pairs, work)
+    run.each("searching neighbours", pairs, work)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from lowland.arrays.random import generator
+from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import METRICS, Metric
-from lowland.blocks.neighbors.exact_search import Comparisons, Space, blocks, over_blocks
-from lowland.blocks.neighbors.graph import searcher_of
+from lowland.blocks.neighbors.brute_force import BruteForce
 from lowland.blocks.neighbors.matrix_products import Products, candidates
+from lowland.blocks.neighbors.metric_space import MetricSpace
+from lowland.blocks.neighbors.search import choose_searcher
 from lowland.blocks.statistics.rescaling import largest_of, power_of_two
 from lowland.run.run import Run
 
@@ -23,7 +25,7 @@ _ORDINARY = 2.0**60  # the largest number up to which points keep their unit, an
 _TILE = 1008  # rows and columns of a product; a power of two would turn badly in the cache
 _PAIRS = 1 << 21  # distances that a thread has in hand
 _TRIED = 64  # rows on which products in single precision are tried
-_TOLD_APART = 0.01  # share of the pairs that may be measured again
+_MOST_MEASURED = 0.01  # fraction of the pairs that may be measured again
 _SHUFFLE = 71_539  # the seed by which points are shuffled: any number, but always the same
 
 
@@ -85,11 +87,11 @@ class Side:
             kernels.settle_nearest(self._powers(own[here]), own[here], settled)
             near[here] = settled
 
-        over_blocks(self.threads(run), "comparing near ties", blocks(len(tied), self._step), work)
+        self.threads(run).each("comparing near ties", slices(len(tied), self._step), work)
         return near
 
     def _searched(self, k: int, run: Run, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        return searcher_of(self.X, self.metric, self.params, "auto", k).nearest(k, run, rows=rows)
+        return choose_searcher(self.X, self.metric, self.params, "auto", k).nearest(k, run, rows=rows)
 
     def distances(self, rows: np.ndarray) -> np.ndarray:
         """Return the distances of some points to all, (m, n) float64."""
@@ -119,7 +121,7 @@ class Side:
 
     def _counting(self, targets: np.ndarray, rows: np.ndarray | None) -> _Counting | None:
         """Products that tell nearly all pairs apart; None: there are none."""
-        space = Space.of(self.metric, self.params)
+        space = MetricSpace.of(self.metric, self.params)
         if space is None or space.p != 2 or self.X.shape[1] <= _FEW_COLUMNS:
             return None
         space.check(self.X)
@@ -127,7 +129,7 @@ class Side:
         own, targets = np.arange(self.n) if rows is None else rows, targets.astype(np.int64)
         for dtype in (np.float32, np.float64):
             counting = _Counting(products, own, targets, dtype, self.around, whole=rows is None)
-            if counting.tells_apart():
+            if counting.is_precise_enough():
                 return counting
         return None
 
@@ -148,7 +150,7 @@ class Side:
                 D = self._powers(own[block])
                 kernels.rank_by_counting(D, own[block], self.around, targets[block], found[block])
 
-        over_blocks(self.threads(run), "ranking neighbours", blocks(len(own), self._step), work)
+        self.threads(run).each("ranking neighbours", slices(len(own), self._step), work)
         return found
 
     def order(self, rows: np.ndarray) -> np.ndarray:
@@ -168,7 +170,7 @@ class Side:
         kernels.ranks_of_orders(self.order(rows), out)
         return out
 
-    def threads(self, run: Run) -> Run | None:
+    def threads(self, run: Run) -> Run:
         """The run, on one thread where a user's own function compares."""
         return self._compare._threads(run)
 
@@ -177,8 +179,8 @@ class Side:
         return max(1, _PAIRS // self.n)
 
     @cached_property
-    def _compare(self) -> Comparisons:
-        return Comparisons(self.X, self.metric, self.params)
+    def _compare(self) -> BruteForce:
+        return BruteForce(self.X, self.metric, self.params)
 
     def _powers(self, rows: np.ndarray) -> np.ndarray:
         """Distances in the order of the metric's, equal ones to the last bit, (m, n) float64."""
@@ -246,16 +248,16 @@ class _Counting:
         """The number of points."""
         return len(self.products._points)
 
-    def tells_apart(self) -> bool:
+    def is_precise_enough(self) -> bool:
         """Whether products in this precision leave few pairs to be measured, tried on some rows."""
         tried = np.linspace(0, len(self.own) - 1, min(len(self.own), _TRIED)).astype(np.int64)
         part = _Counting(self.products, self.own[tried], self.targets[tried], self.dtype, self.around, whole=False)
         counts = np.zeros(part.targets.shape, dtype=np.int64)
         space: np.ndarray = np.empty(_TILE * _TILE, dtype=self.dtype)
         rows, measured = slice(0, len(tried)), 0
-        for columns in blocks(self.n, _TILE):
+        for columns in slices(self.n, _TILE):
             measured += part._count(part._product(rows, columns, space), rows, columns, counts)
-        return measured <= max(_TOLD_APART * self.n, 1) * counts.size
+        return measured <= max(_MOST_MEASURED * self.n, 1) * counts.size
 
     def ranks(self, run: Run) -> np.ndarray:
         """Count for all rows."""
@@ -276,9 +278,9 @@ class _Counting:
     def _walk(self, run: Run, heaps: _Heaps | None) -> np.ndarray:
         """Go through the products of all blocks: count for the rows, and the columns where these are rows as well."""
         counts = np.zeros(self.targets.shape, dtype=np.int64)
-        stretches = blocks(self.n, _TILE)
-        rows = stretches if self.whole else blocks(len(self.own), _TILE)
-        locks, space = [threading.Lock() for _ in rows], _Space()
+        stretches = slices(self.n, _TILE)
+        rows = stretches if self.whole else slices(len(self.own), _TILE)
+        locks, space = [threading.Lock() for _ in rows], _Scratch()
         _ = self._limits  # before threads would each make them
 
         def take(V: np.ndarray, a: int, columns: slice) -> None:
@@ -300,17 +302,17 @@ class _Counting:
 
         upper = itertools.combinations_with_replacement(range(len(stretches)), 2)
         pairs = upper if self.whole else itertools.product(range(len(rows)), range(len(stretches)))
-        over_blocks(run, "ranking neighbours", list(pairs), work)
+        run.each("ranking neighbours", list(pairs), work)
         return 1 + counts
 
     @cached_property
     def _limits(self) -> _Limits:
-        from lowland.kernels import kd_tree as kernels
+        from lowland.kernels import pair_distances
 
         P = self.products._points  # (n, d)
         B, b2 = self.products._single if self.dtype == np.float32 else self.products._double
         powers = np.empty(self.targets.shape)
-        kernels.measure_table(P, self.own, P, self.targets, 2.0, powers)
+        pair_distances.measure_table(P, self.own, P, self.targets, 2.0, powers)
         size = self.products._frame[1]
         return _Limits(B, b2, b2.astype(self.dtype), powers, powers / size / size)
 
@@ -344,14 +346,14 @@ class _Heaps:
 
     def keep(self, V: np.ndarray, add: np.ndarray, rows: slice, columns: slice, own: np.ndarray) -> None:
         """Merge a product in."""
-        from lowland.kernels import kd_tree as kernels
+        from lowland.kernels import heaps
 
-        kernels.keep_smallest(
+        heaps.keep_smallest(
             V, add[columns], columns.start, own[rows], self.places[columns], self.values[rows], self.indices[rows]
         )
 
 
-class _Space(threading.local):
+class _Scratch(threading.local):
     """Work space that a thread uses again for every product: fresh pages cost more than the counting."""
 
     def of(self, name: str, dtype: type) -> np.ndarray:

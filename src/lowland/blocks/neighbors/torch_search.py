@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,10 +10,13 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
+from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric
 from lowland.blocks.distances.to_points import DistancesTo
-from lowland.blocks.neighbors.exact_search import Found, Links, Space, blocks, joined_links, sorted_links, stacked
 from lowland.blocks.neighbors.matrix_products import rounding
+from lowland.blocks.neighbors.metric_space import MetricSpace
+from lowland.blocks.neighbors.searcher import Edges, Found, joined_edges, sorted_edges, stacked
+from lowland.run.local import serial_run
 from lowland.run.run import Run
 
 _PAIRS = 1 << 27  # distances in hand: half a GiB in single precision
@@ -22,7 +24,7 @@ _MEASURED = 1 << 25  # numbers in a block of differences
 
 
 @dataclass(frozen=True)
-class OnDevice:
+class TorchSearch:
     """Points compared on their device: candidates by products and ``topk``, then measured, as on the host."""
 
     X: Array  # (n, d), or (n, n) distances
@@ -31,8 +33,8 @@ class OnDevice:
     name: str = "products"
 
     @cached_property
-    def _space(self) -> Space | None:
-        return Space.of(self.metric, self.params)
+    def _space(self) -> MetricSpace | None:
+        return MetricSpace.of(self.metric, self.params)
 
     @cached_property
     def _points(self) -> Array:
@@ -52,9 +54,7 @@ class OnDevice:
         B = xp.astype((P - centre) / size, xp.float32)
         return B, xp.sum(as_double(B) ** 2, axis=1), centre, size
 
-    def nearest(
-        self, k: int, run: Run | None, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None
-    ) -> Found:
+    def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
         """Return the k nearest points of another label to all points, or to those at ``rows``."""
         n = self._points.shape[0]
         rows = np.arange(n) if rows is None else rows
@@ -72,26 +72,19 @@ class OnDevice:
         n = Q.shape[1] if self.metric == "precomputed" else self._points.shape[0]
         device = device_of(Q)
         none = xp.full((Q.shape[0],), -1, dtype=xp.int64, device=device)
-        return self._searched(Q, k, none, xp.arange(n, dtype=xp.int64, device=device), None)
+        return self._searched(Q, k, none, xp.arange(n, dtype=xp.int64, device=device), serial_run())
 
-    def _searched(self, Q: Array, k: int, own: Array, labels: Array, run: Run | None) -> Found:
+    def _searched(self, Q: Array, k: int, own: Array, labels: Array, run: Run) -> Found:
         step = max(1, _PAIRS // labels.shape[0])
         by_products = self._space is not None and self._space.p == 2
         found = []
-        for block in self._told(run, blocks(Q.shape[0], step), Q.shape[0]):
-            search = self._proposed if by_products else self._compared
-            indices, lengths = search(Q[block, :], k, own[block], labels)
-            found.append((to_numpy(indices).astype(np.int32), to_numpy(lengths)))
-        return stacked(found, k)
-
-    def _told(self, run: Run | None, stretches: list[slice], n: int) -> Iterator[slice]:
-        if run is None:
-            yield from stretches
-            return
-        with run.stage("searching neighbours", n) as stage:
-            for block in stretches:
-                yield block
+        search = self._proposed if by_products else self._compared
+        with run.stage("searching neighbours", Q.shape[0]) as stage:  # a device has its own queue: no threads
+            for block in slices(Q.shape[0], step):
+                indices, lengths = search(Q[block, :], k, own[block], labels)
+                found.append((to_numpy(indices).astype(np.int32), to_numpy(lengths)))
                 stage.advance(block.stop - block.start)
+        return stacked(found, k)
 
     def _proposed(self, Q: Array, k: int, own: Array, labels: Array) -> tuple[Array, Array]:
         """The k nearest of candidates by products; rows in doubt are compared by differences."""
@@ -114,7 +107,7 @@ class OnDevice:
         off = rounding(to_numpy(a2), to_numpy(kth), B.shape[1], np.float32)
         sure = to_numpy(as_double(xp.max(values, axis=1)) + a2 - kth) > off
         doubtful = np.flatnonzero(~sure)
-        for block in blocks(len(doubtful), max(1, _MEASURED // (B.shape[0] * 4))):
+        for block in slices(len(doubtful), max(1, _MEASURED // (B.shape[0] * 4))):
             rows = xp.asarray(doubtful[block], device=device_of(Q))
             places[rows, :], lengths[rows, :] = self._by_differences(
                 xp.take(Q, rows, axis=0), k, xp.take(own, rows, axis=0), labels
@@ -126,7 +119,7 @@ class OnDevice:
         xp = xp_of(Q)
         K, d = places.shape[1], Q.shape[1]
         parts = []
-        for block in blocks(Q.shape[0], max(1, _MEASURED // (K * d))):
+        for block in slices(Q.shape[0], max(1, _MEASURED // (K * d))):
             near = xp.reshape(xp.take(self._points, xp.reshape(places[block, :], (-1,)), axis=0), (-1, K, d))
             E = as_double(near) - as_double(Q[block, :])[:, None, :]
             parts.append(xp.sum(E * E, axis=2))
@@ -143,19 +136,21 @@ class OnDevice:
         D = Q if self.metric == "precomputed" else self._distances(as_double(Q))
         return _smallest(D, k, own, labels)
 
-    def within(self, radius: float, run: Run) -> Links:
+    def within(self, radius: float, run: Run) -> Edges:
         """Return, for every point, all others no farther than ``radius``, nearest first."""
         n = self.X.shape[0]
 
-        def look_up(block: slice) -> Links:
+        def look_up(block: slice) -> Edges:
             Q = self.X[block, :]
             D = Q if self.metric == "precomputed" else self._distances(as_double(Q))
             i, j = xp_of(D).nonzero(radius >= D)
-            return sorted_links(to_numpy(i), to_numpy(j), to_numpy(as_double(D[i, j])), block)
+            return sorted_edges(to_numpy(i), to_numpy(j), to_numpy(as_double(D[i, j])), block)
 
-        return joined_links(run, n, max(1, _PAIRS // (4 * n)), look_up, lambda lengths: lengths)
+        return joined_edges(run, n, max(1, _PAIRS // (4 * n)), look_up, lambda lengths: lengths)
 
-    def outward(self, rows: np.ndarray, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    def nearest_in_other_component(
+        self, rows: np.ndarray, labels: np.ndarray, run: Run
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return for the points at ``rows`` the nearest of another label and its distance."""
         indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
         return indices[:, 0].astype(np.int64), lengths[:, 0]

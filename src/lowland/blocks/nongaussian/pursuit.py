@@ -7,8 +7,7 @@ Look around at many views, keep the best few, refine these, and take the winner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -361,14 +360,5 @@ def noise_indices(n: int, d: int, search: PursuitSearch, count: int, rng: np.ran
         rng = np.random.default_rng(seed)
         return pursue(sphered(rng.standard_normal((n, d))).Y, search, rng).index
 
-    def found() -> Iterator[float]:
-        with blas_on_one_thread(), ThreadPoolExecutor(max(1, run.settings.thread_count)) as pool:
-            waiting = [pool.submit(simulate, int(seed)) for seed in rng.integers(2**63, size=count)]
-            try:
-                for _, each in zip(run.iterate("searching noise", count), waiting, strict=True):
-                    yield each.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-
-    return np.fromiter(found(), dtype=np.float64, count=count)
+    with blas_on_one_thread():  # on any number of threads the same bits
+        return np.array(run.each("searching noise", rng.integers(2**63, size=count).tolist(), simulate), dtype=float)

@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import chdtrc, digamma
 
 from lowland.arrays.namespace import is_sparse
-from lowland.blocks.neighbors.exact_search import over_blocks
 from lowland.blocks.selection.filters import Scores, correlation_pvalues
 from lowland.blocks.statistics.targets import Target
 from lowland.errors import DataError, ParameterError
@@ -87,7 +86,7 @@ def column_scores(
         return value, p, False
 
     small = columns.n * columns.d * (1 + n_permutations) < _SMALL
-    found = over_blocks(None if small else run, "scoring columns", list(range(columns.d)), work)
+    found = [work(j) for j in range(columns.d)] if small else run.each("scoring columns", range(columns.d), work)
     values, p, constant = (np.array(each) for each in zip(*found, strict=True))
     return Scores.of(values, None if np.isnan(p).any() else p, constant, columns.n, signed=signed)
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.neighbors.exact_search import over_blocks
 from lowland.blocks.selection.dependence import ColumnReader, MutualInformation
 from lowland.blocks.selection.filters import Both, ClassColumns, check_squares, correlation_ratios, pearson_scores
 from lowland.blocks.selection.subset_search import Move, first_best
@@ -100,7 +99,7 @@ def by_information(
         def work(j: int) -> float:
             return 0.0 if constant[j] else measure(measure.prepare(columns[j], j), j)[0]
 
-        return np.array(over_blocks(run, "comparing columns", list(range(columns.d)), work))
+        return np.array(run.each("comparing columns", range(columns.d), work))
 
     def redundancy(j: int) -> np.ndarray:
         if constant[j]:

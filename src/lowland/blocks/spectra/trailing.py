@@ -9,7 +9,6 @@ alone: no memory, but about √(λ_max/λ) products.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -22,7 +21,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.kernels.sparse_graphs import filter_step, level_shape
 from lowland.run.local import blas_on_all_threads, blas_on_one_thread
 from lowland.run.memory import show_bytes
-from lowland.run.run import Run
+from lowland.run.run import Run, RunsTogether
 
 Solver = Literal["auto", "dense", "arpack", "filter", "flip", "lobpcg", "amg"]
 
@@ -76,7 +75,9 @@ def trailing_eigenpairs(
     if k < 1 or m > n:
         raise ParameterError(f"{m} eigenpairs were asked of a matrix of size {n}. Ask for 1 to {n}.")
     if not np.isfinite(A.data if sparse.issparse(A) else A).all():
-        raise DataError("The matrix of the graph holds NaN or infinity. Look for repeated rows, or use a larger reg.")
+        raise DataError(
+            "The matrix of the graph holds NaN or infinity. Look for repeated rows, or use more regularization."
+        )
     if solver == "dense" or (solver == "auto" and (not sparse.issparse(A) or n <= _DENSE_UP_TO)) or 4 * m >= n:
         return _finished(_dense(A, m, run), A, skip)
     problem = TrailingProblem.of(A, m, largest, tol or _TOL, max_iter)
@@ -172,7 +173,7 @@ class TrailingProblem:
         )
         return DataError(
             f"The {self.m} smallest eigenpairs of the graph's matrix (size {self.A.shape[0]}) were not found. {how}. "
-            "Use more neighbors, a larger reg, more iterations, or another eigen_solver."
+            "Use more neighbors, more regularization, more iterations, or another solver."
         )
 
 
@@ -228,18 +229,20 @@ def _constant_first(V: np.ndarray, values: np.ndarray, zero: float) -> np.ndarra
     A graph in several parts has one such vector for each, and a solver returns them in any mixture.
     """
     c = int(np.sum(values <= zero))
-    share = V[:, :c].sum(axis=0)  # the constant vector in this basis
-    length = float(np.linalg.norm(share))
+    constant = V[:, :c].sum(axis=0)  # the constant vector in this basis
+    length = float(np.linalg.norm(constant))
     if c < 2 or length < 1e-8 * np.sqrt(len(V)):
         return V
-    share *= (1.0 if share[0] >= 0 else -1.0) / length
-    mirror = share.copy()
-    mirror[0] += 1.0  # Householder: the first axis goes to -share, the others hardly move
+    constant *= (1.0 if constant[0] >= 0 else -1.0) / length
+    mirror = constant.copy()
+    mirror[0] += 1.0  # Householder: the first axis goes to -constant, the others hardly move
     turned = V[:, :c] - np.outer(V[:, :c] @ mirror, mirror) * (2 / (mirror @ mirror))
     return np.hstack([turned, V[:, c:]])
 
 
-def _told(A: Any, values: np.ndarray, V: np.ndarray, solver: str, steps: int, trace: tuple[float, ...]) -> Eigenpairs:
+def _with_residuals(
+    A: Any, values: np.ndarray, V: np.ndarray, solver: str, steps: int, trace: tuple[float, ...]
+) -> Eigenpairs:
     """With the residuals of A itself, whatever the solver worked on."""
     return Eigenpairs(values, V, np.linalg.norm(A @ V - V * values, axis=0), solver, steps, True, trace)
 
@@ -252,11 +255,11 @@ def _dense(A: Any, m: int, run: Run) -> Eigenpairs:
     from scipy import sparse
 
     n = A.shape[0]
-    run.require(3 * 8 * n * n, f"The matrix of size {n} with all its zeros", 'Use eigen_solver="auto"')
+    run.require(3 * 8 * n * n, f"The matrix of size {n} with all its zeros", "Let the solver be chosen")
     D = np.asarray(A.toarray() if sparse.issparse(A) else A, dtype=np.float64)
     with run.stage("eigenvectors"):
         values, V = scipy.linalg.eigh(D, subset_by_index=(0, m - 1), check_finite=False)
-    return _told(D, values, V, "dense", 0, ())
+    return _with_residuals(D, values, V, "dense", 0, ())
 
 
 # --- shift-invert -----------------------------------------------------------------------------------------------------
@@ -287,7 +290,7 @@ def _by_factor(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> 
     inverse = _Inverse(solve, A.shape, np.empty((n, 0)))
     with run.stage("null vectors"):
         U = _null_vectors(inverse, shift, rng.standard_normal((n, m + 2)))[:, :m]
-    values, U = _told_apart(problem, U)
+    values, U = _split_from_zero(problem, U)
     inverse = replace(inverse, U=U)
     V, steps, converged = U, _NULL_STEPS, True
     trace: tuple[float, ...] = ()
@@ -300,7 +303,7 @@ def _by_factor(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> 
         V = orthonormal(np.hstack([U, inverse @ inner.vectors]))
         values = np.concatenate([values, 1 / np.maximum(inner.values, 1 / problem.norm) - shift])
         steps, trace, converged = steps + inner.iterations, inner.trace, inner.converged
-    pairs = _told(A, np.maximum(values, 0.0), V, "arpack", steps, trace)
+    pairs = _with_residuals(A, np.maximum(values, 0.0), V, "arpack", steps, trace)
     return replace(pairs, converged=converged or problem.excess(pairs) <= problem.tol)
 
 
@@ -308,8 +311,8 @@ def _factor(problem: TrailingProblem, run: Run) -> tuple[float, Callable[[np.nda
     """The solver of (A + εI)x = b. A is semi-definite: εI makes the factor exist, and no rows need to be exchanged."""
     n = problem.A.shape[0]
     make, least = (_full_factor, max(_SHIFT, n * _EPS)) if problem.costs.full else (_sparse_factor, _SHIFT)
-    for share in (least, *_LARGER_SHIFTS):
-        shift = share * problem.norm
+    for fraction in (least, *_LARGER_SHIFTS):
+        shift = fraction * problem.norm
         solve = make(problem.A, shift, run)
         if solve is not None and np.isfinite(solve(np.ones(n))).all():
             return shift, solve
@@ -379,7 +382,7 @@ def _null_vectors(inverse: _Inverse, shift: float, X: np.ndarray) -> np.ndarray:
     return orthonormal(Y @ W[:, :c]) if apart else X[:, :0]
 
 
-def _told_apart(problem: TrailingProblem, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _split_from_zero(problem: TrailingProblem, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Zero and what only lies below the shift: the second eigenvalue of LLE does, at 500,000 points on a surface."""
     values, W = np.linalg.eigh(U.T @ (problem.A @ U))
     return np.where(values <= _ROUNDING * problem.norm, 0.0, values), U @ W
@@ -403,14 +406,14 @@ def _by_filter(
     top = _upper_bound(A, X[:, -1], min(problem.norm, problem.largest or np.inf))
     trace: list[float] = []
     products = 0
-    with ThreadPoolExecutor(max(1, run.settings.thread_count)) as pool:
+    with run.rounds() as together:
         for _ in run.iterate("filtering", problem.max_iter or _STEPS):
             a = min(max(float(values[-1]), 1e-12 * top), top / 2)
             degree = int(np.ceil(_SHARP * np.sqrt(top / a)))
             if products + degree > most_products:
                 break
             products += degree
-            values, X, residuals = _ritz(A, orthonormal(_filtered(A, X, degree, a, top, pool, run)))
+            values, X, residuals = _ritz(A, orthonormal(_filtered(A, X, degree, a, top, together, run)))
             pairs = Eigenpairs(values[:m], X[:, :m], residuals[:m], "filter", len(trace) + 1)
             trace.append(problem.excess(pairs))
             if trace[-1] <= problem.tol:
@@ -450,9 +453,7 @@ def _upper_bound(A: Any, v: np.ndarray, bound: float, steps: int = 12) -> float:
     return min(bound, reached + beta)
 
 
-def _filtered(
-    A: Any, X: np.ndarray, degree: int, a: float, top: float, pool: ThreadPoolExecutor, run: Run
-) -> np.ndarray:
+def _filtered(A: Any, X: np.ndarray, degree: int, a: float, top: float, together: RunsTogether, run: Run) -> np.ndarray:
     """T_degree of A, with [a, top] taken to [-1, 1], times X: by the recurrence, rows shared among threads."""
     center, half = (top + a) / 2, (top - a) / 2
     threads = run.settings.thread_count if A.nnz * X.shape[1] > 500_000 else 1  # below that a hand-over costs more
@@ -460,11 +461,10 @@ def _filtered(
     cuts[0], cuts[-1] = 0, A.shape[0]
 
     def step(Y: np.ndarray, Z: np.ndarray, scale: float, back: float) -> None:
-        parts = [(A.data, A.indices, A.indptr, cuts[t], cuts[t + 1], Y, Z, center, scale, back) for t in range(threads)]
-        others = [pool.submit(filter_step, *part) for part in parts[1:]]
-        filter_step(*parts[0])
-        for other in others:
-            other.result()
+        def rows(t: int) -> None:
+            filter_step(A.data, A.indices, A.indptr, cuts[t], cuts[t + 1], Y, Z, center, scale, back)
+
+        together(range(threads), rows)
 
     Y, Z = X.copy(), np.zeros_like(X)
     step(Y, Z, 1 / half, 0.0)

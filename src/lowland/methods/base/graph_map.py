@@ -1,8 +1,9 @@
-"""What methods on a graph of neighbours share: how it is made, the parts it falls into, the neighbours of new rows."""
+"""What methods on a graph of neighbors share: how it is made, its connected components, the neighbors of new rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,18 +11,12 @@ import numpy as np
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.distances.metrics import check_metric
 from lowland.blocks.distances.to_points import own_array
-from lowland.blocks.neighbors.connectivity import Policy, ShortestLinks, connected
-from lowland.blocks.neighbors.graph import (
-    ByGivenDistances,
-    NearestAmong,
-    NeighborGraph,
-    Search,
-    given_graph,
-    nearest_neighbors,
-    neighbors_within,
-)
+from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy, ShortestBridges, connected
+from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
+from lowland.blocks.neighbors.out_of_sample import ByGivenDistances, NearestAmong
+from lowland.blocks.neighbors.search import Search, nearest_neighbors, neighbors_within
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
 from lowland.methods.base.estimator import param
 from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run
@@ -34,13 +29,15 @@ _SEARCHES: dict[str, Search] = {
     "ball_tree": "tree",
     "approximate": "approximate",
 }
+# what a graph of several components lacks where X is itself a graph
+_NO_DISTANCES = "Add the missing links to it, say disconnected='largest' or 'ignore', or pass rows with graph=..."
 
 
 class GraphMap(PointMap):
     """A method on a graph of neighbours. It declares ``n_neighbors``, and ``radius``, ``metric`` … where it has them.
 
-    ``_solve`` asks for ``_graph(X, run)``, works on the points that were kept, and sets ``embedding_`` by
-    ``_with_left_out``.
+    ``_solve``, which receives the graph that was passed to ``fit``, or None, asks for ``_graph(X, run, graph)``, works
+    on the points that were kept, and sets ``embedding_`` by ``_with_left_out``.
     """
 
     if TYPE_CHECKING:
@@ -54,12 +51,7 @@ class GraphMap(PointMap):
 
     def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
         """Fit to the rows of X. ``graph``: neighbours that you know, a sparse (n, n) matrix of their distances."""
-        self._given = graph
-        try:
-            return self._fit(X, y)
-        finally:
-            del self._given
-            self.__dict__.pop("_rows", None)
+        return self._fit(X, y, graph=graph)
 
     def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
         """Fit as ``fit`` does and return the coordinates, (n, k)."""
@@ -69,39 +61,102 @@ class GraphMap(PointMap):
         super()._check_rows(rows, reset=reset, least=least)
         if reset:
             check_metric(*self._measure())
-            self._rows = rows  # while they are fitted to
 
     # --- the graph ---
 
-    def _graph(self, X: Array, run: Run, *, symmetric: bool = True) -> NeighborGraph:
-        """The graph of neighbours, links in both directions, with the policy on its parts applied and told.
+    def _graph(self, X: Array, run: Run, given: Any, *, symmetric: bool = True) -> NeighborGraph:
+        """The graph of neighbors, edges in both directions, with the policy on its components applied and reported.
 
-        Not ``symmetric``: the neighbours of each point alone, and the links added to join parts.
+        Not ``symmetric``: the neighbors of each point alone, and the edges added to join components.
         """
-        return self._joined(self._neighbors(X, run), X, run, symmetric=symmetric)
+        return self._joined(self._neighbors(X, run, given), X, run, symmetric=symmetric)
 
     def _joined(self, graph: NeighborGraph, X: Array, run: Run, *, symmetric: bool = True) -> NeighborGraph:
-        """What the policy makes of a graph, told."""
+        """What the policy makes of a graph; several components are reported."""
         if float(graph.length.max(initial=0)) > _LONGEST:
             raise DataError(
                 f"{type(self).__name__}: distances of neighbours, up to {graph.length.max():.2g}, are too large to be "
                 "squared. Rescale the columns, or the distances that were given."
             )
-        links = ShortestLinks(X, *self._measure())
-        parts = connected(
-            graph, self._policy(X), links, owner=type(self).__name__, run=run, remedy=self._remedy_for_parts(graph),
-            symmetric=symmetric,
-        )  # fmt: skip
-        self._keep_parts(parts.label, parts.kept, X)
-        self.n_edges_added_, self.recall_ = parts.links, graph.recall
-        return parts.graph
+        policy, bridges = self._policy(X), ShortestBridges(X, *self._measure())
+        with with_remedy(_NO_DISTANCES) if is_sparse(X) else nullcontext():
+            found = connected(graph, "ignore" if policy == "error" else policy, bridges, run, symmetric=symmetric)
+        if found.count > 1:
+            self._report_components(found, policy, self._remedy_for_components(graph))
+        self._keep_components(found.labels, found.kept, X)
+        self.n_edges_added_, self.recall_ = len(found.bridges), graph.recall
+        return found.graph
+
+    def _report_components(self, found: ConnectedComponents, policy: Policy, remedy: str) -> None:
+        """Say that there are several components, and what was done; never silently. An error, if that is the policy."""
+        fact = f"{type(self).__name__}: {found.fact}"
+        if policy == "error":
+            raise DataError(f"{fact}. {remedy}, or say disconnected='connect', 'largest' or 'ignore'.")
+        if policy == "largest":
+            others = len(found.labels) - int(found.sizes[0])
+            left = "other row is" if others == 1 else f"other {others} rows are"
+            warn(f"{fact}. The largest was kept; the {left} NaN. {remedy} to keep more.", DataWarning)
+        elif policy == "ignore":
+            warn(
+                f"{fact}. They were left as they are, and their places to each other mean nothing. {remedy}, or say "
+                "disconnected='connect'.",
+                DataWarning,
+            )
+        else:
+            count, longest = len(found.bridges), found.bridges.max()
+            edges = "1 link, the shortest there is" if count == 1 else f"{count} links, the shortest there are"
+            warn(
+                f"{fact}. They were joined by {edges} (up to {longest:.3g} long). {remedy} to do without.", DataWarning
+            )
+
+    def _keep_by_affinity(self, label: np.ndarray, remedy: str, X: Array) -> np.ndarray:
+        """Apply the policy to components of affinities and report them; return the points that are kept, (n,) bool.
+
+        There are no distances to join components by: 'connect' leaves them as they are, as textbooks do.
+        """
+        kept, count, sizes = np.ones(len(label), dtype=bool), int(label.max()) + 1, np.bincount(label)
+        if count > 1:
+            listed = ", ".join(map(str, sizes[:5])) + (", …" if count > 5 else "")
+            fact = (
+                f"{type(self).__name__}: no affinity beyond rounding links the {count} parts that the points fall "
+                f"into, of {listed} points"
+            )
+            if self.disconnected == "error":
+                raise DataError(f"{fact}. {remedy}, or say disconnected='largest' or 'ignore'.")
+            if self.disconnected == "largest":
+                kept = label == 0
+                warn(f"{fact}. The largest was kept; the other {len(label) - sizes[0]} rows are NaN.", DataWarning)
+            else:
+                joining = self.disconnected == "connect"
+                why = "Affinities tell no distances to join them by, so they" if joining else "They"
+                warn(
+                    f"{fact}. {why} were left as they are: the first coordinates only mark the parts. {remedy}.",
+                    DataWarning,
+                )
+        self._keep_components(label, kept, X)
+        self.n_edges_added_, self.recall_ = 0, 1.0
+        return kept
+
+    def _warn_of_weak_coordinates(self, count: int) -> None:
+        """Warn of coordinates that do no more than mark points which hardly anything joins to the others."""
+        if count:
+            which = (
+                "The first coordinate has an eigenvalue"
+                if count == 1
+                else f"The first {count} coordinates have eigenvalues"
+            )
+            warn(
+                f"{which} hardly to be told from zero: next to nothing links some points with the others, and it only "
+                "marks them. Link them by more neighbours, or by a wider kernel.",
+                DataWarning,
+            )
 
     def _policy(self, X: Array) -> Policy:
-        """What is done about parts: as asked for, unless these rows do not allow it."""
+        """What is done about several components: as asked for, unless these rows do not allow it."""
         return self.disconnected
 
-    def _keep_parts(self, label: np.ndarray, kept: np.ndarray, X: Array) -> None:
-        """Set what is told of the parts, in the library of the rows."""
+    def _keep_components(self, label: np.ndarray, kept: np.ndarray, X: Array) -> None:
+        """Set the attributes that describe the components, in the library of the rows."""
         xp = xp_of(X.data if is_sparse(X) else X)
         self.n_samples_ = len(label)
         self.n_connected_components_, self.component_labels_ = int(label.max()) + 1, like(label, X, xp.int64)
@@ -112,17 +167,17 @@ class GraphMap(PointMap):
         """The rows that have a place, on the host, (n,) bool."""
         return to_numpy(self.embedded_mask_)
 
-    def _remedy_for_parts(self, graph: NeighborGraph) -> str:
-        """What would make the graph hang together."""
+    def _remedy_for_components(self, graph: NeighborGraph) -> str:
+        """What would make the graph connected."""
         if graph.search == "given":
             return "Add links to the graph"
         return "Raise radius" if getattr(self, "radius", None) is not None else "Raise n_neighbors"
 
-    def _neighbors(self, X: Array, run: Run) -> NeighborGraph:
-        """The neighbours of each row, as searched for or given."""
+    def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
+        """The neighbors of each row, as searched for or ``given``."""
         metric, params = self._measure()
-        if self._given is not None:
-            return given_graph(self._given, X.shape[0])
+        if given is not None:
+            return given_graph(given, X.shape[0])
         radius = getattr(self, "radius", None)
         if self._is_given(X):
             return self._stored(given_graph(X), radius)
@@ -178,16 +233,18 @@ class GraphMap(PointMap):
 
     # --- points kept and left out, and new ones ---
 
-    def _kept_rows(self, X: Array) -> Array:
-        """The rows that have a place in the embedding."""
+    def _embedded(self, X: Array) -> Array:
+        """Of what belongs to all rows, that of the rows that have a place in the embedding."""
         kept = self._kept_mask
-        return self._own(X) if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
+        return X if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
 
-    def _own(self, X: Any) -> Any:
-        """X, or a copy where it may be the caller's: what he writes to his must not change the model."""
-        if "_rows" not in vars(self):  # nothing is being fitted
-            return X
-        return X.copy() if is_sparse(X) else own_array(self._rows, X)
+    def _own_points(self, X: Array, rows: Rows) -> Array:
+        """The rows that have a place in the embedding, in memory of the model's own."""
+        return self._own(X, rows) if self._kept_mask.all() else self._embedded(X)
+
+    def _own(self, X: Any, rows: Rows) -> Any:
+        """X, or a copy where it may be the caller's: what is written to that must not change the model."""
+        return X.copy() if is_sparse(X) else own_array(rows, X)
 
     def _with_left_out(self, Z: Array) -> Array:
         """The embedding of all rows: NaN for those that were left out, (n, k)."""
@@ -211,11 +268,11 @@ class GraphMap(PointMap):
         return NearestAmong(points, k, *self._measure(), "auto" if search == "approximate" else search)
 
     def _facts(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"parts of the graph": self.n_connected_components_}
+        facts: dict[str, Any] = {"parts of the graph": self.n_connected_components_}
         if self.n_edges_added_:
-            told["links added to join them"] = self.n_edges_added_
+            facts["links added to join them"] = self.n_edges_added_
         if self.n_excluded_:
-            told["rows left out"] = self.n_excluded_
+            facts["rows left out"] = self.n_excluded_
         if self.recall_ < 1:
-            told["neighbours found by the approximate search"] = self.recall_
-        return told
+            facts["neighbours found by the approximate search"] = self.recall_
+        return facts

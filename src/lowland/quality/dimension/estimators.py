@@ -13,7 +13,7 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.blocks.distances.to_points import distance_matrix
-from lowland.blocks.neighbors.graph import searcher_of
+from lowland.blocks.neighbors.search import choose_searcher
 from lowland.blocks.statistics.rescaling import unit_of
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.quality.dimension import spacings as blocks
@@ -126,7 +126,7 @@ class Work:
 
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest of all rows to each row that is asked, nearest first, (m, k)."""
-        searcher = searcher_of(self.X, "euclidean", {}, "auto", self.k)
+        searcher = choose_searcher(self.X, "euclidean", {}, "auto", self.k)
         rows = None if self.most >= self.n else self.asked
         indices, distances = searcher.nearest(self.k, self.run, rows=rows)
         return indices, distances.astype(np.float64)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.exact_search import blocks, over_blocks
 from lowland.blocks.neighbors.ranks import Shuffled, Side
 from lowland.errors import ParameterError
 from lowland.quality.inputs import Looked, Sample, Sides, check_neighbors, drawn_rows, open_sides
@@ -278,7 +278,7 @@ class Orders:
                 np.add(totals, here, out=totals)
                 np.add(squares, there, out=squares)
 
-        over_blocks(high.side.threads(high.run), "comparing orders", blocks(m, high.step), work)
+        high.side.threads(high.run).each("comparing orders", slices(m, high.step), work)
         return cls(totals, squares, areas - chance, errors)
 
     def curves(self, high: HighSide, *, per_row: bool = False) -> CoRanking:
@@ -337,7 +337,7 @@ def co_ranking_matrix(X: Any, Z: Any, *, metric: Metric = "euclidean") -> np.nda
     high.run.require(8 * n**2, f"The co-ranking matrix of {n:,} rows", "Ask co_ranking for its curves")
     Q, low = np.zeros((n - 1, n - 1), dtype=np.int64), Shuffled.of(side)
     high.prepared()
-    for block in blocks(n, high.step):
+    for block in slices(n, high.step):
         kernels.add_coranks(high.ranks(block), low.order(high.places[block]), Q)
     return Q
 

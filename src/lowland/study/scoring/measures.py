@@ -8,7 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from lowland.blocks.neighbors.graph import NeighborGraph, nearest_neighbors
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method

@@ -1,0 +1,94 @@
+"""The bandwidth ε of a Gaussian kernel exp(-d²/ε), chosen from distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
+from lowland.blocks.distances.to_points import DistancesTo
+from lowland.errors import DataError
+
+_ROWS = 500  # rows whose distances to all others the kernel-sum rule looks at
+_OCTAVES, _PER_OCTAVE = 30, 8  # widths tried: up and down from the median squared distance, so many to a factor of two
+_BINS = 64  # sizes of squared distances told apart, to a factor of two
+_STRAIGHT = 0.8  # fraction of the fastest growth of the kernel's sum that counts as growing as on a flat sheet
+_MOST = 1e150  # a longer distance cannot be squared and summed
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """The bandwidth ε of the kernel exp(-d²/ε), and the intrinsic dimension at which the kernel's sum grows."""
+
+    epsilon: float
+    dimension: float
+
+
+def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
+    """Return the ε in the middle of the range over which S(ε) = Σ exp(-d²/ε) grows as on a flat sheet.
+
+    Below that range points are seen alone, above it all at once; within it, log S rises by dimension/2 for each log ε
+    (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and Harlim 2016). The range is where it rises at least four
+    fifths as fast as it ever does. ``distances`` are those of some rows to all, themselves included, or of all edges.
+    """
+    lengths = to_numpy(distances).astype(np.float64).ravel()
+    longest = float(lengths.max(initial=0))
+    if longest > _MOST:
+        raise DataError(f"Distances up to {longest:.2g} are too large to be squared. Rescale the columns.")
+    squared = np.square(lengths)
+    apart = squared[squared > 0]
+    if not apart.size:
+        raise DataError(
+            "All rows are equal, or so near to each other that squared distances vanish: nothing sets the width of a "
+            "kernel. Check the data, or rescale the columns."
+        )
+    middle = float(np.median(apart))
+    sizes, counts = _binned(apart / middle)
+    steps = np.arange(-_OCTAVES * _PER_OCTAVE, _OCTAVES * _PER_OCTAVE + 1) / _PER_OCTAVE  # log2 of the widths
+    x = sizes[None, :] / 2.0 ** steps[:, None]  # d²/ε
+    values = counts * np.exp(-x)
+    rises = np.sum(x * values, axis=1) / (np.sum(values, axis=1) + (squared.size - apart.size))
+    best = int(np.argmax(rises))
+    low, high = (_crossing(steps[side], rises[side]) for side in (slice(best, None, -1), slice(best, None)))
+    chosen = (low + high) / 2
+    return Bandwidth(middle * 2.0**chosen, 2 * float(np.interp(chosen, steps, rises)))
+
+
+def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes, some hundred to a factor of two, and how many squared distances there are of each, split between two."""
+    place = np.log2(squared) * _BINS
+    first = np.floor(place)
+    rest = place - first
+    bins = (first - first.min()).astype(np.int64)
+    counts = np.bincount(bins, 1 - rest, bins.max() + 2) + np.bincount(bins + 1, rest, bins.max() + 2)
+    return 2.0 ** ((first.min() + np.arange(bins.max() + 2)) / _BINS), counts
+
+
+def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
+    """Where, going away from the first, which is the highest, they fall to four fifths of it."""
+    bar = _STRAIGHT * rises[0]
+    below = np.flatnonzero(rises < bar)
+    if not below.size:
+        return float(steps[-1])
+    i = int(below[0])
+    return float(steps[i - 1] + (rises[i - 1] - bar) / (rises[i - 1] - rises[i]) * (steps[i] - steps[i - 1]))
+
+
+def median_squared(length: Array) -> float:
+    """Return the median of the squared lengths, of those that are not zero where most are."""
+    squared = to_numpy(length).astype(np.float64) ** 2
+    typical = float(np.median(squared)) if squared.size else 0.0
+    if not typical > 0:
+        apart = squared[squared > 0]
+        typical = float(np.median(apart)) if apart.size else 1.0
+    return typical
+
+
+def sampled_distances(X: Array, metric: Any, params: dict[str, Any]) -> Array:
+    """Return the distances of up to 500 rows, spread evenly over all, to all rows."""
+    n, xp = X.shape[0], xp_of(X)
+    places = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.int64))
+    some = xp.take(X, like(places, X, xp.int64), axis=0)
+    return some if metric == "precomputed" else DistancesTo(X, metric, params)(some)

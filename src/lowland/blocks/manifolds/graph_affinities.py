@@ -1,0 +1,154 @@
+"""Affinities of points: weights of a graph's edges, checks of given ones, and the components that they leave."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.arrays.precision import as_double, eps_of
+from lowland.blocks.distances.kernel_functions import check_kernel_matrix
+from lowland.blocks.manifolds.bandwidth import median_squared
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.errors import DataError
+from lowland.run.run import Run
+
+EdgeWeights = Literal["average", "binary", "heat"]
+
+_LEAST = 1e-6  # weight of the longest edges, which must not vanish
+_ROUNDINGS = 1e4  # by which an affinity may differ from its mirror image
+_EPS = 2.0**-52  # the rounding of float64, in which eigenvectors are found whatever the affinities come in
+_PORTION = 256  # rows of a dense matrix that are searched for edges at a time
+
+
+def edge_weights(
+    graph: NeighborGraph,
+    weights: EdgeWeights,
+    *,
+    found: NeighborGraph | None = None,
+    t: float | None = None,
+    label: np.ndarray | None = None,
+) -> scipy.sparse.csr_array:
+    """Return the affinities of a graph with its edges in both directions, (n, n), zero on the diagonal.
+
+    binary: 1 for every edge; average: ½ where only one of the two ends ``found`` the other among its neighbours; heat:
+    exp(-length²/t) (Belkin and Niyogi 2003), never below a millionth. An edge between components, (n,) ``label``,
+    was added to join them: it weighs as much as the median edge, since by its own length it would join nothing.
+    """
+    if weights == "heat":
+        t = median_squared(graph.length) if t is None else t
+        values = np.maximum(np.exp(-(graph.length.astype(np.float64) ** 2) / t), _LEAST)
+        if label is not None:
+            added = label[graph.sources] != label[graph.to]
+            values[added] = np.median(values[~added])
+    else:
+        values = np.ones(len(graph.to))
+    W = graph.matrix(values)
+    if weights == "average" and found is not None:
+        C = found.matrix(np.ones(len(found.to)))
+        C.setdiag(0)
+        C.eliminate_zeros()
+        C.data[:] = 1
+        one_sided = abs(C - C.T)  # 1 where only one of the two is a neighbour of the other
+        W = scipy.sparse.csr_array(W - 0.5 * one_sided)
+    W.setdiag(0)
+    W.eliminate_zeros()
+    return W
+
+
+def require_graph(n: int, k: int | None, n_components: int, run: Run) -> None:
+    """Refuse a graph of n points with k neighbours each, and the vectors of its eigenproblem, beyond the budget."""
+    edges = 2 * n * (k or 1)  # in both directions
+    run.require(
+        edges * (12 + 20) + 8 * n * (4 * (n_components + 1) + 20),
+        f"A graph of {n} points and its eigenvectors",
+        "Use fewer neighbours or rows",
+    )
+
+
+def check_affinities(W: Any, source: str = "The affinity matrix") -> None:
+    """Refuse what is no matrix of affinities: not square, negative, not symmetric; sparse or not."""
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        raise DataError(f"{source} has shape {tuple(W.shape)}. It must be square, with one row and one column a point.")
+    values = W.data if is_sparse(W) else W
+    if values.shape[0] and not bool(xp_of(values).all(values >= 0)):
+        raise DataError(
+            f"{source} has a negative value. An affinity says how strongly two points are linked: zero or more. "
+            "Pass exp(-d²/t) of distances d, or (1 + r)/2 of correlations r."
+        )
+    if not is_sparse(W):
+        check_kernel_matrix(W, source)
+        return
+    gap = scipy.sparse.coo_array(abs(W - W.T))
+    if gap.nnz and gap.data.max() > _ROUNDINGS * eps_of(W.data) * W.data.max():
+        place = int(np.argmax(gap.data))
+        i, j = int(gap.coords[0][place]), int(gap.coords[1][place])
+        raise DataError(
+            f"{source} has {W[i, j]:g} at [{i}, {j}] and {W[j, i]:g} at [{j}, {i}]: it is not symmetric. "
+            "Pass (W + W.T) / 2 if that is what is meant."
+        )
+
+
+def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
+    """Return the part of each point, (n,), the largest being 0.
+
+    Affinity zero is no edge, nor is one that vanishes in rounding beside its ends' degrees, in which a point's affinity
+    with itself counts if ``loops``: no eigenvector could tell.
+    """
+    degree = _degrees(W, loops)  # (n,)
+    root = np.sqrt(np.maximum(degree, 0))
+    if is_sparse(W):
+        edges = scipy.sparse.coo_array(W)
+        i, j = edges.coords
+        real = edges.data > _EPS * root[i] * root[j]
+        edges = scipy.sparse.coo_array((edges.data[real], (i[real], j[real])), shape=W.shape)
+        label = connected_components(edges, directed=False)[1]
+    else:
+        label = _dense_components(W, root)
+    volume = np.bincount(label, degree).astype(np.float32)  # of components as large, whatever the order of rows
+    order = np.lexsort((-volume, -np.bincount(label)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[label]
+
+
+def _degrees(W: Any, loops: bool) -> np.ndarray:
+    """The sum of each point's affinities, (n,), on the host in float64; that with itself if ``loops``."""
+    if is_sparse(W):
+        return W @ np.ones(W.shape[0]) - (0 if loops else W.diagonal())
+    xp = xp_of(W)
+    degree = to_numpy(xp.sum(W, axis=1, dtype=xp.float64))
+    return degree if loops else degree - to_numpy(xp.linalg.diagonal(W))
+
+
+def _dense_components(W: Array, root: np.ndarray) -> np.ndarray:
+    """Parts by spreading from a point; where most pairs are joined a few rows tell all."""
+    n, xp = W.shape[0], xp_of(W)
+    bar = like(_EPS * root, W, xp.float64)
+    label = np.full(n, -1)
+    for part in range(n):
+        if not (label < 0).any():
+            break
+        frontier = np.flatnonzero(label < 0)[:1]
+        label[frontier] = part
+        while frontier.size and (label < 0).any():
+            now, frontier = frontier[:_PORTION], frontier[_PORTION:]
+            rows = as_double(xp.take(W, like(now, W, xp.int64), axis=0))
+            joined = xp.any(rows > like(root[now], W, xp.float64)[:, None] * bar[None, :], axis=0)
+            reached = np.flatnonzero(to_numpy(joined) & (label < 0))
+            label[reached] = part
+            frontier = np.concatenate([frontier, reached])
+    return label
+
+
+def among(W: Any, kept: np.ndarray) -> Any:
+    """Return the affinities among the points that were kept."""
+    places = np.flatnonzero(kept)
+    if is_sparse(W):
+        return scipy.sparse.csr_array(W)[places][:, places]
+    xp = xp_of(W)
+    chosen = like(places, W, xp.int64)
+    return xp.take(xp.take(W, chosen, axis=0), chosen, axis=1)

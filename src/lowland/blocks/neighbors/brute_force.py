@@ -1,0 +1,131 @@
+"""Exact search by comparing every pair: any metric, and distances that were given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lowland.arrays.namespace import Array, to_numpy
+from lowland.arrays.slices import slices
+from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.to_points import DistancesTo
+from lowland.blocks.neighbors.metric_space import MetricSpace
+from lowland.blocks.neighbors.searcher import Edges, Found, joined_edges, sorted_edges, stacked
+from lowland.run.local import LocalRun
+from lowland.run.run import Run
+
+_STRETCH = 512  # points compared at a time, so that their columns stay in the cache
+_PAIRS = 1 << 21  # distances that a thread has in hand
+
+
+@dataclass(frozen=True)
+class BruteForce:
+    """Compares every pair, a block at a time."""
+
+    X: Array  # (n, d), or (n, n) distances
+    metric: Metric
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """How the neighbours were found."""
+        return "given distances" if self.metric == "precomputed" else "comparisons"
+
+    @cached_property
+    def _space(self) -> MetricSpace | None:
+        return MetricSpace.of(self.metric, self.params)
+
+    @cached_property
+    def _points(self) -> np.ndarray:
+        X = to_numpy(self.X)
+        return X if self._space is None else self._space.points(X)
+
+    @cached_property
+    def _distances(self) -> DistancesTo:
+        return DistancesTo.of(self._points, self.metric, self.params)
+
+    def _lengths(self, powers: np.ndarray) -> np.ndarray:
+        return powers if self._space is None else self._space.lengths(powers)
+
+    def _measured(self, Q: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Distances of rows to stretches of the points: (m, b), and where the stretch begins."""
+        from lowland.kernels import pair_distances
+
+        n = self._points.shape[0]
+        if self.metric == "precomputed":
+            yield 0, Q
+        elif self._space is None:
+            D = to_numpy(self._distances(Q.astype(np.float64)))
+            yield 0, np.ascontiguousarray(D)
+        else:
+            for block in slices(n, _STRETCH):
+                out = np.empty((len(Q), block.stop - block.start))
+                T = np.ascontiguousarray(self._points[block].T, dtype=np.float64)  # float32 would overflow
+                pair_distances.distances_by_columns(Q.astype(np.float64, copy=False), T, self._space.p, out)
+                yield block.start, out
+
+    def _step(self) -> int:
+        return _STRETCH if self._space else max(1, _PAIRS // max(1, self._points.shape[0]))
+
+    def _threads(self, run: Run) -> Run:
+        """A user's own function is called on one thread."""
+        return LocalRun(replace(run.settings, threads=1)) if callable(self.metric) else run
+
+    def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
+        """Return the k nearest points of another label to all points, or to those at ``rows``."""
+        rows = np.arange(self._points.shape[0]) if rows is None else rows
+        labels = np.arange(self._points.shape[0]) if labels is None else labels.astype(np.int64)
+
+        def look_up(block: slice) -> Found:
+            here = rows[block]
+            return self._smallest(np.ascontiguousarray(self._points[here]), k, labels[here], labels)
+
+        return stacked(self._threads(run).each("searching neighbours", slices(len(rows), self._step()), look_up), k)
+
+    def nearest_to(self, X: Array, k: int) -> Found:
+        """Return the k nearest points to other rows; with given distances, those of X itself."""
+        Q = to_numpy(X) if self._space is None else self._space.points(to_numpy(X))
+        n = Q.shape[1] if self.metric == "precomputed" else self._points.shape[0]
+        labels = np.arange(n)
+        none = np.full(len(Q), -1)
+        return stacked(
+            [self._smallest(np.ascontiguousarray(Q[b]), k, none[b], labels) for b in slices(len(Q), self._step())], k
+        )
+
+    def _smallest(self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray) -> Found:
+        from lowland.kernels import heaps
+
+        values, indices = np.full((len(Q), k), np.inf), np.full((len(Q), k), len(labels), dtype=np.int32)
+        for start, D in self._measured(Q):
+            nothing = np.zeros(D.shape[1], dtype=D.dtype)
+            heaps.keep_smallest(D, nothing, start, own, labels[start : start + D.shape[1]], values, indices)
+        heaps.sort_heaps(values, indices)
+        indices[values == np.inf] = -1
+        return indices, self._lengths(values)
+
+    def within(self, radius: float, run: Run) -> Edges:
+        """Return, for every point, all others no farther than ``radius``, nearest first."""
+        n = self._points.shape[0]
+        reach = radius if self._space is None else self._space.reach(radius)
+
+        def look_up(block: slice) -> Edges:
+            Q = np.ascontiguousarray(self._points[block])
+            parts = []
+            for start, D in self._measured(Q):
+                i, j = np.nonzero(reach >= D)
+                parts.append((i, j + start, D[i, j].astype(np.float64)))
+            i, j, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+            return sorted_edges(i, j, values, block)
+
+        return joined_edges(self._threads(run), n, self._step(), look_up, self._lengths)
+
+    def nearest_in_other_component(
+        self, rows: np.ndarray, labels: np.ndarray, run: Run
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return for the points at ``rows`` the nearest of another label and its distance."""
+        indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
+        return indices[:, 0].astype(np.int64), lengths[:, 0]

@@ -1,0 +1,98 @@
+"""Out-of-sample extension through nearest training points: objects that can travel to a worker."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
+from lowland.blocks.distances.metrics import Metric
+from lowland.blocks.distances.to_points import check_new_distances
+from lowland.blocks.neighbors.graph import fault_of
+from lowland.blocks.neighbors.metric_space import MetricSpace
+from lowland.blocks.neighbors.search import Search, all_found, choose_searcher
+from lowland.blocks.neighbors.searcher import Searcher
+from lowland.errors import DataError, ParameterError
+from lowland.run.run import all_finite
+
+_building = threading.Lock()  # several threads may ask the same object first
+
+
+@dataclass(frozen=True)
+class NearestAmong:
+    """The k nearest of the training points to each row of a slab."""
+
+    points: Array  # (n, d)
+    k: int
+    metric: Metric = "euclidean"
+    params: dict[str, Any] = field(default_factory=dict)
+    search: Search = "auto"
+
+    def __call__(self, X: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Return indices and distances, both (m, k), nearest first; of equally near ones the lower index."""
+        n = X.shape[1] if self.metric == "precomputed" else self.points.shape[0]
+        if self.k > n:
+            raise ParameterError(f"{self.k} nearest points: there are {n} points. Choose at most {n}.")
+        with _building:
+            searcher = self._searcher
+        space = MetricSpace.of(self.metric, self.params)
+        if space is not None:
+            space.check(X)
+        if all_finite(X):
+            return all_found(*searcher.nearest_to(X, self.k), n)
+        finite = to_numpy(xp_of(X).all(xp_of(X).isfinite(X), axis=1))  # (m,); other rows are near none
+        indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
+        if finite.any():
+            rows = xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
+            indices[finite], distances[finite] = all_found(*searcher.nearest_to(rows, self.k), n)
+        return indices, distances
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        return choose_searcher(self.points, self.metric, self.params, self.search, self.k)
+
+
+@dataclass(frozen=True)
+class ByGivenDistances:
+    """Places new rows by their distances to the training points, which are checked.
+
+    Of sparse rows, what is stored counts: the k shortest, those within the radius, or all.
+    """
+
+    place: Callable[[Array], Array]
+    kept: np.ndarray  # (n,) bool: points that have a place
+    k: int | None = None
+    radius: float | None = None
+
+    def __call__(self, X: Array) -> Array:
+        """Return coordinates, (m, k)."""
+        return self.place(self._chosen(X.tocsr()) if is_sparse(X) else check_new_distances(X))
+
+    def _chosen(self, X: Any) -> Any:
+        bad = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
+        if len(bad):
+            raise DataError(
+                f"A new row has a distance of {fault_of(X.data[bad[0]])}, to the fitted point {X.indices[bad[0]]}. "
+                "Distances are zero or more; leave out one that is not known."
+            )
+        rows, here = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), self.kept[X.indices]
+        rows, to, length = rows[here], X.indices[here], X.data[here]
+        order = np.lexsort((to, length, rows))
+        rows, to, length = rows[order], to[order], length[order]
+        counts = np.bincount(rows, minlength=X.shape[0])
+        if not counts.all():
+            raise DataError(
+                "A new row has no stored distance to any fitted point that has a place, so it has none itself. Give "
+                "its nearest ones, or leave the row out."
+            )
+        place = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
+        near = place < (len(self.kept) if self.k is None else self.k)
+        if self.radius is not None:
+            near &= (length <= self.radius) | (place == 0)
+        return scipy.sparse.csr_array((length[near], (rows[near], to[near])), shape=X.shape)

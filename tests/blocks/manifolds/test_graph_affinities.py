@@ -1,0 +1,80 @@
+"""Affinities: weights of edges, components that vanishing ones leave, and what is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from lowland.blocks.manifolds.graph_affinities import (
+    affinity_components,
+    among,
+    check_affinities,
+    edge_weights,
+    require_graph,
+)
+from lowland.blocks.neighbors.graph import NeighborGraph
+from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.errors import DataError, MemoryBudgetError
+from lowland.run.local import LocalRun
+
+RUN = LocalRun()
+
+
+def test_weights_of_links():
+    x = np.array([[0.0], [1.0], [3.0], [4.0], [9.0]])
+    found = nearest_neighbors(x, 1, RUN)
+    C = np.zeros((5, 5))
+    C[[0, 1, 2, 3, 4], [1, 0, 3, 2, 3]] = 1
+    graph = found.symmetric()
+    np.testing.assert_array_equal(edge_weights(graph, "binary").toarray(), np.maximum(C, C.T))
+    np.testing.assert_array_equal(edge_weights(graph, "average", found=found).toarray(), (C + C.T) / 2)
+    D = np.abs(x - x.T)
+    heat = np.where(np.maximum(C, C.T) > 0, np.exp(-(D**2) / 2.0), 0)
+    np.testing.assert_allclose(edge_weights(graph, "heat", t=2.0).toarray(), np.maximum(heat, 1e-6 * (heat > 0)))
+    joined = found.with_edges(np.array([1]), np.array([2]), np.array([2.0]))
+    assert edge_weights(joined.symmetric(), "average", found=found)[1, 2] == 1
+
+
+def test_links_of_no_length_are_links():
+    graph = NeighborGraph(np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2))
+    assert edge_weights(graph, "heat").nnz == 2
+
+
+def test_what_is_no_affinity_is_refused():
+    for kind in (np.asarray, scipy.sparse.csr_array):
+        with pytest.raises(DataError, match=r"shape \(3, 4\).*square"):
+            check_affinities(kind(np.ones((3, 4))))
+        with pytest.raises(DataError, match="negative"):
+            check_affinities(kind(-np.ones((3, 3))))
+        with pytest.raises(DataError, match=r"(?s)\[\d, \d\].*not symmetric.*/ 2"):
+            check_affinities(kind(np.triu(np.ones((3, 3)))))
+        check_affinities(kind(np.ones((3, 3))))
+
+
+def test_an_edge_that_joins_components_weighs_as_the_median_edge():
+    x = np.array([[0.0], [1.0], [100.0], [101.0]])
+    joined = nearest_neighbors(x, 1, RUN).symmetric().with_edges(np.array([1]), np.array([2]), np.array([99.0]))
+    W = edge_weights(joined, "heat", t=1.0, label=np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(W[[0, 1, 2]][:, [1, 2, 3]].diagonal(), np.exp(-1), rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_components_are_numbered_by_size_and_vanishing_affinities_join_nothing(kind):
+    W = np.zeros((5, 5))
+    for i, j, w in ((0, 1, 1.0), (2, 3, 1.0), (3, 4, 1.0), (1, 2, 1e-20)):
+        W[i, j] = W[j, i] = w
+    assert affinity_components(kind(W)).tolist() == [1, 1, 0, 0, 0]
+    W[1, 2] = W[2, 1] = 1e-10
+    assert affinity_components(kind(W)).tolist() == [0] * 5
+    loops = W + 1e12 * np.eye(5)  # beside which 1e-10 is rounding
+    assert affinity_components(kind(loops), loops=True).tolist() == [1, 1, 0, 0, 0]
+    chosen = among(kind(W), np.array([True, False, True, True, False]))
+    np.testing.assert_array_equal(
+        chosen.toarray() if scipy.sparse.issparse(chosen) else chosen, W[np.ix_([0, 2, 3], [0, 2, 3])]
+    )
+
+
+def test_a_graph_beyond_the_budget_is_refused():
+    import lowland
+
+    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="fewer neighbours or rows"):
+        require_graph(10_000, 10, 2, LocalRun())

@@ -1,0 +1,53 @@
+"""Approximate search: what it finds is measured, what it misses is counted."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from lowland.blocks.neighbors.hnsw import Approximate
+from lowland.blocks.neighbors.metric_space import MetricSpace
+from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.errors import DataWarning, MissingExtra, ParameterError
+from lowland.run.local import LocalRun
+
+
+def test_approximate_search_measures_what_it_finds_and_what_it_misses(rng):
+    pytest.importorskip("faiss")
+    X = rng.standard_normal((3000, 24))
+    exact = nearest_neighbors(X, 8, LocalRun(), search="products")
+    graph = nearest_neighbors(X, 8, LocalRun(), search="approximate", rng=rng)
+    assert graph.search == "approximate"
+    found = graph.table()[0]
+    shares = [len(set(a) & set(b)) / 8 for a, b in zip(found, exact.table()[0], strict=True)]
+    assert graph.recall == pytest.approx(np.mean(shares), abs=0.02)
+    assert graph.recall > 0.95
+    assert not np.any(found == np.arange(3000)[:, None])
+    np.testing.assert_allclose(graph.length, np.linalg.norm(X[graph.sources] - X[graph.to], axis=1), rtol=1e-12)
+    again = nearest_neighbors(X, 8, LocalRun(), search="approximate", rng=rng)
+    np.testing.assert_array_equal(again.to, graph.to)
+
+
+def test_low_recall_is_told(rng):
+    pytest.importorskip("faiss")
+    search = Approximate(rng.standard_normal((400, 6)), MetricSpace("euclidean", 2))
+    lengths = np.full((400, 3), 9.0)  # as if only far points had been found
+    with pytest.warns(DataWarning, match=r"found 0% of the true neighbours of 300 rows. Search exactly"):
+        assert search.recall(lengths, LocalRun(), rng) == 0
+
+
+def test_twins_beyond_what_is_asked_for_are_found_exactly_too(rng):
+    pytest.importorskip("faiss")
+    X = np.repeat(rng.standard_normal((20, 6)), 30, axis=0)
+    indices, distances = nearest_neighbors(X, 5, LocalRun(), search="approximate").table()
+    assert not distances.any()
+    assert not np.any(indices == np.arange(600)[:, None])
+
+
+def test_what_cannot_be_approximated_is_refused(rng, monkeypatch):
+    X = rng.standard_normal((50, 3))
+    with pytest.raises(ParameterError, match="does not know the metric 'manhattan'"):
+        nearest_neighbors(X, 5, LocalRun(), metric="manhattan", search="approximate")
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingExtra, match=r'pip install "lowland\[neighbors\]"'):
+        nearest_neighbors(X, 5, LocalRun(), search="approximate")

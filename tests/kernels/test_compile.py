@@ -1,0 +1,57 @@
+"""How kernels are compiled: watched, without the interpreter's lock, and where no folder can be written."""
+
+import numba
+import numpy as np
+
+from lowland import kernels
+from lowland.kernels import compile as compiling
+
+SOURCE = """
+def total(x):
+    s = 0.0
+    for i in range(x.size):
+        s += x[i]
+    return s
+"""
+
+
+def total():
+    """A function that belongs to no file: there is no folder in which its machine code could be kept."""
+    names = {}
+    exec(SOURCE, names)
+    return names["total"]
+
+
+def test_compiling_is_watched_and_timed():
+    seen, before = [], kernels.compiling["seconds"]
+    kernels.watchers.append(seen.append)
+    try:
+        add = compiling.kernel(total())
+        assert add(np.arange(4.0)) == 6.0
+        assert add(np.arange(5.0)) == 10.0  # compiled once
+    finally:
+        kernels.watchers.remove(seen.append)
+    assert seen == [True, False]
+    assert kernels.compiling["seconds"] > before
+    assert add.targetoptions["nogil"]
+
+
+def test_machine_code_is_kept_where_a_folder_can_be_written(monkeypatch):
+    asked = []
+
+    def njit(**options):
+        asked.append(options.get("cache"))
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: function
+
+    monkeypatch.setattr(numba, "njit", njit)
+    function = total()
+    assert compiling.kernel(function) is function
+    assert asked == [True, None]
+
+
+def test_vector_kernels_keep_nan_and_infinity():
+    add = compiling.vector_kernel(total())
+    assert np.isnan(add(np.array([1.0, np.nan])))
+    assert np.isinf(add(np.array([1.0, np.inf])))

@@ -1,0 +1,92 @@
+"""Kernels of ranks against sorting."""
+
+import numpy as np
+import pytest
+
+from lowland.kernels import ranks as kernels
+
+
+def order_of(row, me, around):
+    """The other points by distance, ties by index, or by who follows sooner on ``me``."""
+    n = len(row)
+    places = (np.arange(n) - me) % n if around else np.arange(n)
+    order = np.lexsort((places, row))
+    return order[order != me]
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.integers(0, 4, (60, 2)).astype(float)
+    return X, ((X[:, None] - X[None]) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("around", [False, True])
+def test_ranks_are_places_in_the_order(table, rng, around):
+    X, D = table
+    own, targets = np.array([3, 40, 59]), np.array([[0, 58, 7], [41, 1, 2], [0, 30, 58]])
+    orders = np.array([order_of(D[me], me, around) for me in own])
+    expected = np.array([[list(o).index(j) + 1 for j in row] for o, row in zip(orders, targets, strict=True)])
+    found = np.empty((3, 3), dtype=np.int64)
+    kernels.rank_by_counting(D[own], own, around, targets, found)
+    np.testing.assert_array_equal(found, expected)
+    found[:] = 0
+    kernels.rank_by_measuring(X[own], np.ascontiguousarray(X.T), 2.0, own, around, targets, found)
+    np.testing.assert_array_equal(found, expected)
+    settled = np.empty((3, 59), dtype=np.int32)
+    kernels.settle_orders(D[own], own, around, np.argsort(D[own], axis=1), settled)
+    np.testing.assert_array_equal(settled, orders)
+    all_ranks = np.empty((3, 60), dtype=np.int32)
+    kernels.ranks_of_orders(settled, all_ranks)
+    np.testing.assert_array_equal(np.take_along_axis(all_ranks, targets, axis=1), expected)
+
+
+def test_counting_by_products_measures_what_rounding_leaves_open(table):
+    X, D = table
+    own = np.array([5, 22])
+    targets = np.array([[1, 9], [40, 0]])
+    powers = np.take_along_axis(D[own], targets, axis=1)
+    V = -2 * X[own] @ X.T
+    a2 = (X[own] ** 2).sum(axis=1)[:, None]
+    counts = np.zeros((2, 2), dtype=np.int64)
+    slack = 1.0  # as if products were that far off
+    measured = kernels.count_by_products(
+        V, (X**2).sum(axis=1), 0, own, False, targets, powers, powers - a2 - slack, powers - a2 + slack, X, counts
+    )
+    expected = [[list(order_of(D[me], me, False)).index(j) for j in row] for me, row in zip(own, targets, strict=True)]
+    assert counts.tolist() == expected
+    assert measured > 0
+
+
+def test_near_ties_are_settled_around_the_row():
+    D = np.array([[1.0, 0.0, 1.0, 1.0, 0.5]])
+    near = np.array([[4, 0]], dtype=np.int32)
+    kernels.settle_nearest(D, np.array([1]), near)
+    assert near.tolist() == [[4, 2]]  # of 0, 2 and 3 the one that follows 1
+
+
+def test_sums_over_orders(rng):
+    first = np.array([rng.permutation(np.delete(np.arange(8), i)) for i in range(8)], dtype=np.int32)
+    second = np.array([rng.permutation(np.delete(np.arange(8), i)) for i in range(8)], dtype=np.int32)
+    ranks = np.empty((8, 8), dtype=np.int32)
+    kernels.ranks_of_orders(first, ranks)
+    Q = np.zeros((7, 7), dtype=np.int64)
+    kernels.add_coranks(ranks, second, Q)
+    assert Q.sum() == 56
+    assert np.all(Q.sum(axis=0) == 8)
+    totals, squares, areas = np.zeros(7), np.zeros(7), np.empty(8)
+    kernels.add_shared(ranks, second, np.full(7, 0.5), totals, squares, areas)
+    shared = np.array([[len(set(a[:K]) & set(b[:K])) for K in range(1, 8)] for a, b in zip(first, second, strict=True)])
+    np.testing.assert_array_equal(totals, shared.sum(axis=0))
+    np.testing.assert_array_equal(squares, (shared**2).sum(axis=0))
+    np.testing.assert_allclose(areas, shared.sum(axis=1) / 2)
+    out = np.empty((8, 5))
+    kernels.sum_rank_errors(ranks, second, 3, out)
+    np.testing.assert_array_equal(out[:, 4], shared[:, 2])
+    there = np.take_along_axis(ranks, second[:, :3].astype(np.int64), axis=1)
+    np.testing.assert_array_equal(out[:, 0], np.maximum(there - 3, 0).sum(axis=1))
+
+
+def test_points_are_renamed():
+    order = np.array([[2, 0], [1, 2]], dtype=np.int32)
+    kernels.rename(order, np.array([7, 8, 9], dtype=np.int32))
+    assert order.tolist() == [[9, 7], [8, 9]]
