@@ -48,7 +48,8 @@ class Run:
 
     def require(self, needed: float, what: str, remedy: str) -> None:
         """Refuse work beyond the budget."""
-        memory.require(needed, self.budget, what, remedy)
+        if needed > self.budget:
+            memory.require(needed, self.budget, what, remedy)
 
     def stage(self, name: str, total: float | None = None) -> AbstractContextManager[progress.Stage]:
         """Open a stage of progress."""
@@ -120,6 +121,9 @@ class Run:
 
 def all_finite(X: Array) -> bool:
     """Whether X holds neither NaN nor infinity."""
+    if isinstance(X, np.ndarray):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(X.sum()) or np.isfinite(X).all())  # only an overflow needs the second pass
     if is_sparse(X):
         X = X.data
     with np.errstate(over="ignore", invalid="ignore"):
