@@ -67,7 +67,7 @@ loaded = lowland.load("m.lowland")
 assert type(loaded) is lowland.RandomProjection and "RandomProjection" in dir(lowland)
 np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
 trials = {trial.method: trial for trial in plan(StudySize(80, 6, 2))}
-assert trials["RandomProjection"].left_out is None and trials["RandomProjection"].parameters["n_components"] == 2
+assert trials["RandomProjection"].why_left_out is None and trials["RandomProjection"].parameters["n_components"] == 2
 """
 
 

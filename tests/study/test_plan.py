@@ -6,7 +6,7 @@ import pytest
 
 from lowland.errors import ParameterError
 from lowland.methods.registry import entries, load_method
-from lowland.study.plan import LANDMARKS, Planned, StudySize, most_neighbors, plan, shared_neighbors
+from lowland.study.plan import LANDMARKS, StudySize, most_neighbors, plan
 
 SMALL = StudySize(150, 4, 2, 3)
 
@@ -23,19 +23,19 @@ def test_every_method_is_planned_once_and_can_be_made(size):
     assert [t.method for t in trials] == list(entries())
     assert len({t.name for t in trials}) == len(trials)
     for t in trials:
-        if t.left_out is None:
+        if t.why_left_out is None:
             load_method(t.method)(**t.parameters)
         else:
-            assert t.left_out.endswith(".")
+            assert t.why_left_out.endswith(".")
 
 
 def test_labels_and_purpose_decide_who_takes_part():
     without = by_method(plan(StudySize(150, 4, 2)))
-    assert "labels" in without["LinearDiscriminantAnalysis"].left_out
-    assert "labels" in without["SequentialFeatureSelector"].left_out
+    assert "labels" in without["LinearDiscriminantAnalysis"].why_left_out
+    assert "labels" in without["SequentialFeatureSelector"].why_left_out
     to_see, to_classify = by_method(plan(SMALL)), by_method(plan(StudySize(150, 4, 2, 3, "classify")))
-    assert to_see["LinearDiscriminantAnalysis"].left_out is None
-    assert "classify" in to_see["SequentialFeatureSelector"].left_out
+    assert to_see["LinearDiscriminantAnalysis"].why_left_out is None
+    assert "classify" in to_see["SequentialFeatureSelector"].why_left_out
     assert to_classify["SequentialFeatureSelector"].parameters == {"n_features_to_select": 2}
 
 
@@ -46,10 +46,10 @@ def test_discriminants_are_one_fewer_than_classes_and_say_so():
 
 
 def test_what_doubles_pca_takes_part_only_when_named():
-    assert "PCA" in by_method(plan(SMALL))["IncrementalPCA"].left_out
-    assert plan(SMALL, ["incremental-pca"])[0].left_out is None
+    assert "PCA" in by_method(plan(SMALL))["IncrementalPCA"].why_left_out
+    assert plan(SMALL, ["incremental-pca"])[0].why_left_out is None
     swept = by_method(plan(SMALL, sweep={"incremental-pca.whiten": [True]}))
-    assert swept["IncrementalPCA"].left_out is None
+    assert swept["IncrementalPCA"].why_left_out is None
 
 
 def test_many_rows_are_stood_for_by_some():
@@ -65,7 +65,7 @@ def test_many_rows_are_stood_for_by_some():
 
 
 def test_a_map_has_two_dimensions():
-    assert "two dimensions" in by_method(plan(StudySize(150, 4, 3)))["SelfOrganizingMap"].left_out
+    assert "two dimensions" in by_method(plan(StudySize(150, 4, 3)))["SelfOrganizingMap"].why_left_out
 
 
 def test_sweeps_name_their_trials_and_join_the_methods_asked_for():
@@ -85,10 +85,16 @@ def test_the_seed_is_passed_on_unless_it_is_what_methods_take_by_themselves():
 def test_who_shares_the_graph():
     sweep = {"isomap.n_neighbors": [5, 40], "isomap.metric": ["euclidean", "manhattan"]}
     trials = plan(SMALL, ["isomap", "pca", "spectral-embedding"], sweep)
-    found = [shared_neighbors(t, 150) for t in trials]
+    found = [t.shared_neighbors for t in trials]
     assert found == [5, None, 40, None, None, 10]  # a point is among its own neighbours in SpectralEmbedding
-    assert most_neighbors(trials, 150) == 40
-    assert shared_neighbors(Planned("Isomap", "Isomap", {"n_neighbors": 500}), 150) is None
+    assert most_neighbors(trials) == 40
+    (beyond,) = plan(SMALL, ["isomap"], {"isomap.n_neighbors": [500]})
+    assert beyond.shared_neighbors is None
+
+
+def test_who_shares_the_distances():
+    named = ["classical-mds", "mds", "sammon", "pca", "isomap"]
+    assert {t.method for t in plan(SMALL, named) if t.takes_distances} == {"ClassicalMDS", "MDS", "SammonMapping"}
 
 
 @pytest.mark.parametrize("methods", [[], 5, [5], ["pca", None]])
@@ -120,7 +126,7 @@ def test_every_trial_has_a_name_of_its_own():
 
 @pytest.mark.parametrize("classes", [None, 3])
 def test_a_reason_that_several_share_speaks_of_no_single_one(classes):
-    reasons = [trial.left_out for trial in plan(StudySize(200, 10, 2, classes=classes)) if trial.left_out]
+    reasons = [trial.why_left_out for trial in plan(StudySize(200, 10, 2, n_classes=classes)) if trial.why_left_out]
     shared = {reason for reason in reasons if reasons.count(reason) > 1}
     assert shared
     assert not any(re.search(r"\b[Ii]ts?\b", reason) for reason in shared)

@@ -154,7 +154,7 @@ class ArrayRows(Rows):
     def __post_init__(self) -> None:
         self.n, self.d = (int(m) for m in self.X.shape)
         if isinstance(self.X, np.ndarray):
-            self.dtype = float_dtype(self.X.dtype)
+            self.dtype = self.X.dtype if self.X.dtype in (np.float64, np.float32) else float_dtype(self.X.dtype)
         else:
             xp = xp_of(self.X)
             single = (xp.float32, getattr(xp, "float16", None), getattr(xp, "bfloat16", None))
@@ -163,7 +163,8 @@ class ArrayRows(Rows):
     @property
     def slab(self) -> int:
         """Rows in a slab."""
-        return self.most_rows or slab_rows(self.d, self.dtype.itemsize, accelerator=on_accelerator(self.X))
+        accelerator = not isinstance(self.X, np.ndarray) and on_accelerator(self.X)
+        return self.most_rows or slab_rows(self.d, self.dtype.itemsize, accelerator=accelerator)
 
     def pieces(self) -> Iterator[Array]:
         """Yield views of the array."""

@@ -39,12 +39,18 @@ from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
 _FEW_COLUMNS = 500  # up to this many, all eigenvalues of their scatter cost nothing worth saving
 
 
-class ClassicalMDS(PointMap, verb="classical-mds", streams=True):
+class ClassicalMDS(
+    PointMap,
+    verb="classical-mds",
+    streams=True,
+    study=StudyHints(all_pairs_up_to=ALL_PAIRS, takes_distances=True),
+):
     """Classical multidimensional scaling: a map of points of which only the distances are known.
 
     Problem: points z_1 … z_n in k dimensions, centered, whose scalar products come closest to B = -½ J(D∘D)J, the

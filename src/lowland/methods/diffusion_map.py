@@ -19,10 +19,11 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 
-class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9):
+class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHints(n_neighbors=30)):
     """Diffusion map: coordinates in which straight distances say how far apart a random walk finds two points.
 
     Problem: z with |z_i - z_j|² = sum_k (P^t_ik - P^t_jk)²/π_k, the distance after t steps of the walk P = D^(-1)K on

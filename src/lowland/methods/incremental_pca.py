@@ -14,10 +14,17 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import ArrayRows, Rows
 from lowland.methods.base.estimator import param
 from lowland.methods.base.principal_map import PrincipalMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
-class IncrementalPCA(PrincipalMap, verb="incremental-pca", streams=True, takes_sparse=True):
+class IncrementalPCA(
+    PrincipalMap,
+    verb="incremental-pca",
+    streams=True,
+    takes_sparse=True,
+    study=StudyHints(why_left_out="It finds PCA's axes, from rows that come in batches."),
+):
     """Principal component analysis of batches: the exact answer, not an approximation that forgets.
 
     Problem: that of PCA, S u = λ u, with S the covariance of all rows seen so far.

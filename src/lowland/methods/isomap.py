@@ -28,13 +28,14 @@ from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
 _STRAIGHT = 1e-3  # residual variance below which one dimension leaves nothing to explain
 
 
-class Isomap(GraphMap, verb="isomap", tolerance=1e-7):
+class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbors=10, all_pairs_up_to=12_000)):
     """Isomap: a map that keeps distances along the surface on which the rows lie.
 
     Problem: points z_1 … z_n in k dimensions whose straight distances come closest, as in classical scaling, to the

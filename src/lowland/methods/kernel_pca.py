@@ -33,10 +33,17 @@ from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.learned_inverse import LearnedInverse
 from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
 
-class KernelPCA(PointMap, verb="kernel-pca", takes_sparse=True, streams_with_landmarks=True):
+class KernelPCA(
+    PointMap,
+    verb="kernel-pca",
+    takes_sparse=True,
+    streams_with_landmarks=True,
+    study=StudyHints(parameters={"kernel": "rbf", "gamma": "median"}, all_pairs_up_to=ALL_PAIRS),
+):
     """Kernel principal component analysis: the components of features that a kernel compares without computing them.
 
     Problem: over orthonormal u_1 … u_k in the feature space of the kernel k(x, y) = φ(x)'φ(y), maximise the variance

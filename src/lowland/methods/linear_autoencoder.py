@@ -23,10 +23,18 @@ from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
-class LinearAutoencoder(MomentsMap, verb="linear-autoencoder", streams=True, takes_sparse=True, tolerance=1e-9):
+class LinearAutoencoder(
+    MomentsMap,
+    verb="linear-autoencoder",
+    streams=True,
+    takes_sparse=True,
+    tolerance=1e-9,
+    study=StudyHints(why_left_out="Its codes span the plane of PCA."),
+):
     """Linear autoencoder: encoder and decoder learnt by gradient descent, which finds the plane that PCA solves for.
 
     Problem: over a decoder D and codes z_i of k numbers, minimize the mean of |x_i - mean - D z_i|². The codes are

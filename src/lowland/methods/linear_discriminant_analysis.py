@@ -36,13 +36,20 @@ from lowland.methods.base.estimator import param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import in_library_of
 from lowland.methods.base.parameters import check_parameters
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 _NO_MEANS = 1e-20  # variance between classes over that within, below which only rounding sets them apart
 
 
 class LinearDiscriminantAnalysis(
-    LinearClassifier, verb="lda", streams=True, reads_y=True, needs_y=True, tolerance=1e-9
+    LinearClassifier,
+    verb="lda",
+    streams=True,
+    reads_y=True,
+    needs_y=True,
+    tolerance=1e-9,
+    study=StudyHints(max_components=lambda d, n_classes: min(d, n_classes - 1)),
 ):
     """Fisher's linear discriminants: the directions that set labelled classes apart, and the classifier they make.
 

@@ -27,10 +27,13 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 
-class LocallyLinearEmbedding(GraphMap, verb="locally-linear-embedding", tolerance=1e-6):
+class LocallyLinearEmbedding(
+    GraphMap, verb="locally-linear-embedding", tolerance=1e-6, study=StudyHints(n_neighbors=12)
+):
     """Locally linear embedding: coordinates in which each point lies among its neighbours as it does in the data.
 
     Problem: over Z with columns of unit length that are orthogonal to each other and to constants, minimise

@@ -21,6 +21,7 @@ from lowland.errors import ParameterError, warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
 _Class = TypeVar("_Class")
@@ -44,7 +45,12 @@ def _without_dissimilarity(cls: type[_Class]) -> type[_Class]:
 
 
 @_without_dissimilarity
-class MDS(PointMap, verb="mds", tolerance=1e-6):
+class MDS(
+    PointMap,
+    verb="mds",
+    tolerance=1e-6,
+    study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
+):
     """Multidimensional scaling by least squares: points whose distances are as close as can be to given ones.
 
     Problem: over points z_1 … z_n in k dimensions, minimize the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².

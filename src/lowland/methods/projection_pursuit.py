@@ -29,10 +29,17 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.linear_map import Affine, LinearMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
-class ProjectionPursuit(LinearMap, verb="projection-pursuit", streams=True, quick={"n_starts": 200, "n_null": 1}):
+class ProjectionPursuit(
+    LinearMap,
+    verb="projection-pursuit",
+    streams=True,
+    quick={"n_starts": 200, "n_null": 1},
+    study=StudyHints(parameters={"n_null": 0}),  # a study asks for no p-value
+):
     """Projection pursuit: the views in one, two or three dimensions in which the rows look least like noise.
 
     Problem: over k axes on which the rows have unit variance and no correlation, maximise an index I(z) of the

@@ -17,10 +17,16 @@ from lowland.errors import warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.point_map import PointMap
+from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
 
-class SammonMapping(PointMap, verb="sammon", tolerance=1e-5):
+class SammonMapping(
+    PointMap,
+    verb="sammon",
+    tolerance=1e-5,
+    study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
+):
     """Sammon's mapping: points whose distances are close to given ones, small distances counting as much as large.
 
     Problem: over points z_1 … z_n in k dimensions, minimize sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, as a fraction of

@@ -34,10 +34,18 @@ from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
 
 
-class SelfOrganizingMap(RowMap, verb="som", streams=True, predicts="unit", width_parameter=None):
+class SelfOrganizingMap(
+    RowMap,
+    verb="som",
+    streams=True,
+    predicts="unit",
+    width_parameter=None,
+    study=StudyHints(parameters={"coordinates": "smooth"}),
+):
     """Self-organizing map: a grid of prototypes bent through the rows, so that neighbours on it stand for like rows.
 
     Problem: prototypes w_1 … w_u on a grid with W = HS / Hc: each is the mean of the rows won by itself and by its

@@ -29,6 +29,7 @@ from lowland.errors import DataError, ParameterError, with_remedy
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.parameters import check_saved
+from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg": "lobpcg", "amg": "amg"}
@@ -37,7 +38,7 @@ _SOLVERS: dict[str | None, Solver] = {None: "auto", "arpack": "arpack", "lobpcg"
 _NOT_SQUARE = "Pass rows with affinity='nearest_neighbors' or 'rbf' to have affinities computed."
 
 
-class SpectralEmbedding(GraphMap, verb="spectral-embedding"):
+class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_neighbors=10, counts_itself=True)):
     """Spectral embedding (Laplacian eigenmaps): coordinates that change as little as they can along a graph's links.
 
     Problem: minimise sum_ij W_ij |y_i - y_j|² over Y (n, k) with Y'DY = I and Y'D1 = 0, where W_ij are the affinities

@@ -28,11 +28,19 @@ from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.row_map import RowMap
+from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 
-class VectorQuantizer(RowMap, verb="quantize", streams=True, predicts="code", width_parameter="n_clusters"):
+class VectorQuantizer(
+    RowMap,
+    verb="quantize",
+    streams=True,
+    predicts="code",
+    width_parameter="n_clusters",
+    study=StudyHints(why_left_out="It replaces rows by codes and gives no coordinates to draw."),
+):
     """Vector quantisation: a code book of k prototypes by k-means; rows become distances to them, or one number.
 
     Problem: min Σ_i |x_i - w_c(i)|² over codes w_1 … w_k, c(i) being the code nearest to row i. Where it is reached,

@@ -15,7 +15,7 @@ from lowland.quality.inputs import Sample, coordinates, labels_of
 from lowland.quality.measure import Measure
 from lowland.quality.neighborhoods.rank_measures import CoRanking, neighborhood_measures
 from lowland.quality.original_space import HighSide
-from lowland.quality.reconstruction import explained_variance_fraction, has_way_back, no_way_back, reconstruction_error
+from lowland.quality.reconstruction import has_way_back, no_way_back, reconstruction_measures
 
 
 def evaluate(
@@ -62,7 +62,7 @@ def evaluate(
         warn(f"What is lost on the way down and back is not measured. {no_way_back(model)}")
     elif model is not None:
         source = X.source if isinstance(X, HighSide) else X
-        measures += [reconstruction_error(model, source), explained_variance_fraction(model, source)]
+        measures += reconstruction_measures(model, source)
     return tuple(measures)
 
 
@@ -80,13 +80,10 @@ def judged(
     random_state: Any = None, per_row: bool = False,
 ) -> Judged:  # fmt: skip
     """``evaluate`` with the curves and the diagram; ``per_row``: trustworthiness has the value of each row as well."""
-    codes = None
-    if y is not None:
-        kept = coordinates(Z)[1]
-        codes = labels_of(y, kept)[1]
-        if not isinstance(X, HighSide):
-            X = HighSide.of(X, labels=y, metric=metric, sample=sample, random_state=random_state)
-    high, side = HighSide.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
+    C, kept = coordinates(Z)
+    codes = None if y is None else labels_of(y, kept)[1]
+    high = HighSide.prepared_once(X, labels=y, metric=metric, sample=sample, random_state=random_state)
+    high, side = high.paired(C, kept)
     of_ranks, ranks = neighborhood_measures(high, side, n_neighbors, per_row=per_row)
     distances = OfDistances.of(high, side)
     of_labels = () if codes is None else label_measures(high, side, codes, n_neighbors, distances.differ)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from lowland.arrays.namespace import is_array, is_sparse, to_numpy
+from lowland.arrays.namespace import is_sparse, to_numpy
 from lowland.arrays.random import generator
 from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric, check_metric
@@ -19,7 +19,7 @@ from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.measure import Better, Ends, Measure, interval_about
 from lowland.run.local import LocalRun
-from lowland.run.run import Run, all_finite, run_for
+from lowland.run.run import Run, run_for
 
 Sample = int | Literal["auto"] | None  # rows to look at
 
@@ -34,21 +34,15 @@ class Looked:
 
     kept: np.ndarray  # (N,) bool
     rows: np.ndarray | None = None  # (m,) places among the kept; None: all of them
+    n: int = field(init=False)  # rows with coordinates
+    left_out: int = field(init=False)  # rows without
+    sample: int | None = field(init=False)  # how many rows were drawn; None: none were
 
-    @property
-    def n(self) -> int:
-        """Rows with coordinates."""
-        return int(self.kept.sum())
-
-    @property
-    def left_out(self) -> int:
-        """Rows without coordinates."""
-        return len(self.kept) - self.n
-
-    @property
-    def sample(self) -> int | None:
-        """How many rows were drawn; None: none were."""
-        return None if self.rows is None else len(self.rows)
+    def __post_init__(self) -> None:
+        n = int(self.kept.sum())
+        sample = None if self.rows is None else len(self.rows)
+        for name, value in {"n": n, "left_out": len(self.kept) - n, "sample": sample}.items():
+            object.__setattr__(self, name, value)
 
     def mean(
         self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Ends = (0.0, 1.0),
@@ -114,14 +108,18 @@ def high_side(X: Any, metric: Metric) -> Side:
 
 def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     """Open an embedding: the coordinates of the rows that have some, (n, k), and which do, (N,) bool."""
-    rows = open_rows(Z)
-    if rows.is_sparse:
-        raise DataTypeError("The coordinates Z are sparse. Pass Z.toarray().")
-    C = to_numpy(rows.to_array())
-    kept = np.ones(len(C), dtype=bool)
-    if not all_finite(C):
+    C: np.ndarray
+    if type(Z) is np.ndarray and Z.ndim == 2 and Z.size and Z.dtype in (np.float32, np.float64):
+        C = Z  # what most methods return
+    else:
+        rows = open_rows(Z)
+        if rows.is_sparse:
+            raise DataTypeError("The coordinates Z are sparse. Pass Z.toarray().")
+        C = to_numpy(rows.to_array())
+    kept: np.ndarray = np.ones(len(C), dtype=bool)
+    if not np.isfinite(C).all():
         kept = ~np.isnan(C).any(axis=1)
-        if not all_finite(C[kept]):
+        if not np.isfinite(C[kept]).all():
             raise DataError("Z holds infinite coordinates. Fit the method anew, or leave those rows out of X and Z.")
         C = C[kept]
     if len(C) < LEAST_ROWS:
@@ -159,9 +157,11 @@ def strata_of(y: Any, n: int) -> np.ndarray:
 
 
 def _one_a_row(y: Any, n: int) -> np.ndarray:
+    if isinstance(y, np.ndarray) and y.shape == (n,):
+        return y
     if is_sparse(y):
         raise DataTypeError("The labels y are sparse. Pass y.toarray().")
-    return as_vector(to_numpy(y) if is_array(y) else y, n, "y")
+    return as_vector(y, n, "y")
 
 
 def check_neighbors(k: int, n: int, *, half: bool = True) -> None:

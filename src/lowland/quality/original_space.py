@@ -47,6 +47,16 @@ class HighSide:
     strata: np.ndarray | None  # (n,) numbers of classes, where labels were given
     run: Run
     found: dict[int, np.ndarray] = field(default_factory=dict)  # the nearest, for every k that was asked for
+    n: int = field(init=False)  # rows that are compared
+    m: int = field(init=False)  # rows that are looked at
+    places: np.ndarray = field(init=False)  # (m,) which these are
+    step: int = field(init=False)  # rows that a thread has in hand
+
+    def __post_init__(self) -> None:
+        n = len(self.side.X)
+        places = np.arange(n) if self.looked.rows is None else self.looked.rows
+        for name, value in {"n": n, "m": len(places), "places": places, "step": max(1, _BLOCK // n)}.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(
@@ -79,15 +89,27 @@ class HighSide:
         cls, X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
     ) -> tuple[Self, Side]:
         """Open rows, or take those prepared, with the coordinates of the same; rows without are left out of both."""
-        if isinstance(X, cls):
-            X._check_the_same(metric, sample, random_state)
-        high = X if isinstance(X, cls) else cls.of(X, metric=metric, sample=sample, random_state=random_state)
-        C, kept = coordinates(Z)
-        if high.n != len(kept):
+        high = cls.prepared_once(X, metric=metric, sample=sample, random_state=random_state)
+        return high.paired(*coordinates(Z))
+
+    @classmethod
+    def prepared_once(
+        cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", sample: Sample = "auto",
+        random_state: Any = None,
+    ) -> Self:  # fmt: skip
+        """Prepare rows, or take those that were, if the choices do not contradict them."""
+        if not isinstance(X, cls):
+            return cls.of(X, labels=labels, metric=metric, sample=sample, random_state=random_state)
+        X._check_the_same(metric, sample, random_state)
+        return X
+
+    def paired(self, C: np.ndarray, kept: np.ndarray) -> tuple[Self, Side]:
+        """These rows and their coordinates; ``kept`` marks the rows that have some, (n,), and C holds them."""
+        if self.n != len(kept):
             raise DataError(
-                f"X has {high.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
+                f"X has {self.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
             )
-        return (high if kept.all() else high.among(kept)), Side.of(C)
+        return (self if kept.all() else self.among(kept)), Side.of(C)
 
     def _check_the_same(self, metric: Metric, sample: Sample, random_state: Any) -> None:
         """Refuse choices that contradict those with which the rows were prepared; what is left as it is agrees."""
@@ -104,26 +126,6 @@ class HighSide:
         """Prepare the marked rows alone: ranks among them are other ones."""
         strata = None if self.strata is None else self.strata[kept]
         return self._drawn(self.source, self.side.among(kept), kept, self.sample, self.random_state, strata)
-
-    @property
-    def n(self) -> int:
-        """Rows that are compared."""
-        return self.side.n
-
-    @property
-    def m(self) -> int:
-        """Rows that are looked at."""
-        return len(self.places)
-
-    @cached_property
-    def places(self) -> np.ndarray:
-        """The rows that are looked at, (m,)."""
-        return np.arange(self.n) if self.looked.rows is None else self.looked.rows
-
-    @property
-    def step(self) -> int:
-        """Rows that a thread has in hand."""
-        return max(1, _BLOCK // self.n)
 
     def prepared(self) -> Self:
         """Find the ranks now, on all threads, unless they are too many to keep."""

@@ -41,12 +41,11 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     (0.1014, 0.1014)
     """
     rows, run, errors = _opened(model, X)
-    about = f"Mean squared distance between {rows.source} and its reconstruction from {errors.width} coordinates."
     if not per_row:
         total = run.fold(rows, errors, name="measuring rows")
-        return Measure("reconstruction error", total.squares / total.columns.rows, None, "lower", about)
+        return _mean_error(rows, errors, total.squares / total.columns.rows)
     each = to_numpy(run.gather(errors.of_rows, rows, 1, name="measuring rows"))[:, 0]
-    return Measure("reconstruction error", float(each.mean()), each, "lower", about)
+    return _mean_error(rows, errors, float(each.mean()), each)
 
 
 def explained_variance_fraction(model: Any, X: Any) -> Measure:
@@ -63,6 +62,11 @@ def explained_variance_fraction(model: Any, X: Any) -> Measure:
     >>> round(quality.explained_variance_fraction(PCA(2).fit(X), X).value, 4)
     0.9777
     """
+    return reconstruction_measures(model, X)[1]
+
+
+def reconstruction_measures(model: Any, X: Any) -> tuple[Measure, Measure]:
+    """Return ``reconstruction_error`` and ``explained_variance_fraction`` from one pass over the rows."""
     rows, run, errors = _opened(model, X)
     total = run.fold(rows, errors, name="measuring rows")
     spread = float(xp_of(total.columns.squares).sum(total.columns.squares))
@@ -72,7 +76,13 @@ def explained_variance_fraction(model: Any, X: Any) -> Measure:
             "explain. Pass other rows, or rescale the columns."
         )
     about = f"Share of the variance of {rows.source} that {errors.width} coordinates keep."
-    return Measure("explained share", 1 - total.squares / spread, None, "higher", about)
+    explained = Measure("explained share", 1 - total.squares / spread, None, "higher", about)
+    return _mean_error(rows, errors, total.squares / total.columns.rows), explained
+
+
+def _mean_error(rows: Any, errors: RowErrors, value: float, each: np.ndarray | None = None) -> Measure:
+    about = f"Mean squared distance between {rows.source} and its reconstruction from {errors.width} coordinates."
+    return Measure("reconstruction error", value, each, "lower", about)
 
 
 def has_way_back(model: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -28,16 +28,13 @@ class Pairs:
     side: Side
     looked: Looked
     run: Run
+    rows: np.ndarray = field(init=False)  # (m,) those whose pairs these are
+    m: int = field(init=False)
 
-    @cached_property
-    def rows(self) -> np.ndarray:
-        """The rows whose pairs these are, (m,)."""
-        return np.arange(self.side.n) if self.looked.rows is None else self.looked.rows
-
-    @property
-    def m(self) -> int:
-        """How many rows."""
-        return len(self.rows)
+    def __post_init__(self) -> None:
+        rows = np.arange(len(self.side.X)) if self.looked.rows is None else self.looked.rows
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "m", len(rows))
 
     @cached_property
     def original(self) -> Table:
@@ -62,7 +59,7 @@ class Pairs:
 
         if 8 * self.m**2 > KEPT_BYTES:
             return measured
-        return self._whole(measured, side.threads(self.run)).__getitem__
+        return self._whole(measured, side).__getitem__
 
     def ranks(self, table: Table) -> Table:
         """The ranks of the values of all pairs, equal ones sharing theirs."""
@@ -74,20 +71,28 @@ class Pairs:
     def once(self, table: Table) -> np.ndarray:
         """The values of all pairs i < j, each once, (p,)."""
         self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a sample of fewer rows")
-        return self._whole(table, serial_run())[np.triu_indices(self.m, 1)]
+        return self._whole(table, None)[np.triu_indices(self.m, 1)]
 
-    def _whole(self, table: Table, run: Run) -> np.ndarray:
+    def _whole(self, table: Table, side: Side | None) -> np.ndarray:
         out = np.empty((self.m, self.m))
 
         def work(block: slice) -> None:
             out[block] = table(block)
 
-        run.each("measuring distances", self._blocks, work)
+        self._each("measuring distances", side, work)
         return out
 
-    @property
+    @cached_property
     def _blocks(self) -> list[slice]:
         return slices(self.m, max(1, _BLOCK // self.m))
+
+    def _each(self, name: str, side: Side | None, work: Callable[[slice], None]) -> None:
+        """Work on every block of rows, on the threads that a side allows; a single one needs none, and no progress."""
+        if len(self._blocks) == 1:
+            work(self._blocks[0])
+        else:
+            run = serial_run() if side is None else side.threads(self.run)
+            run.each(name, self._blocks, work)
 
     def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """The sums over the pairs of each row of functions of two tables, (f, m); the row itself is no pair."""
@@ -102,7 +107,7 @@ class Pairs:
                     values[own, own + block.start] = 0.0
                     sums[block] = values.sum(axis=1)
 
-        self.side.threads(self.run).each("comparing distances", self._blocks, work)
+        self._each("comparing distances", self.side, work)
         return out
 
     def measure(

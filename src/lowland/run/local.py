@@ -70,6 +70,8 @@ class LocalRun(Run):
 
     def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
         """Return work(task) for every task, in the order of the tasks, BLAS on one thread where there are several."""
+        if len(tasks) == 1 and self.silent:  # there is nothing to share, and nobody to show it to
+            return [work(tasks[0])]
         threads = min(self.settings.thread_count, len(tasks))
         with self.stage(name, len(tasks)) as stage:
             if threads < 2:

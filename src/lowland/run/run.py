@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, Self, TypeVar
@@ -12,8 +13,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.data.rows import Rows
 from lowland.errors import DataError
-from lowland.run import memory, progress
-from lowland.run.settings import Settings, settings
+from lowland.run import memory, progress, settings
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -35,8 +35,11 @@ class Statistic(Protocol):
 class Run:
     """How the work is done; the base of the engines."""
 
-    def __init__(self, chosen: Settings | None = None) -> None:
-        self.settings = chosen or settings()
+    def __init__(self, chosen: settings.Settings | None = None) -> None:
+        self.settings = chosen or settings.in_force
+        shown = self.settings.progress
+        on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.silent = shown is False or (shown == "auto" and not on_terminal)  # whether no progress is shown
 
     @functools.cached_property
     def budget(self) -> int:
@@ -45,7 +48,8 @@ class Run:
 
     def require(self, needed: float, what: str, remedy: str) -> None:
         """Refuse work beyond the budget."""
-        memory.require(needed, self.budget, what, remedy)
+        if needed > self.budget:
+            memory.require(needed, self.budget, what, remedy)
 
     def stage(self, name: str, total: float | None = None) -> AbstractContextManager[progress.Stage]:
         """Open a stage of progress."""
@@ -117,6 +121,9 @@ class Run:
 
 def all_finite(X: Array) -> bool:
     """Whether X holds neither NaN nor infinity."""
+    if isinstance(X, np.ndarray):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(X.sum()) or np.isfinite(X).all())  # only an overflow needs the second pass
     if is_sparse(X):
         X = X.data
     with np.errstate(over="ignore", invalid="ignore"):

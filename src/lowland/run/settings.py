@@ -21,6 +21,10 @@ class Settings:
     threads: int | None = None  # None: every core this process may use
     progress: Literal["auto"] | bool | Callable[[Any], Any] = "auto"
     output: Literal["default", "frame"] = "default"
+    budget: int = dataclasses.field(init=False, repr=False, compare=False)  # bytes of working memory
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", self.memory or _half_of_memory())
 
     @property
     def thread_count(self) -> int:
@@ -31,18 +35,20 @@ class Settings:
             else self.threads or os.cpu_count() or 1
         )
 
-    @property
-    def budget(self) -> int:
-        """Return the memory budget in bytes."""
-        return self.memory or _half_of_memory()
+
+def _half_of_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (ValueError, OSError, AttributeError):
+        return 4 * 2**30
 
 
-_settings = Settings()
+in_force = Settings()  # changed by ``config`` alone
 
 
 def settings() -> Settings:
     """Return the settings in force."""
-    return _settings
+    return in_force
 
 
 class _Restore(contextlib.AbstractContextManager):
@@ -54,11 +60,11 @@ class _Restore(contextlib.AbstractContextManager):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        global _settings
-        _settings = self.former
+        global in_force
+        in_force = self.former
 
     def __repr__(self) -> str:
-        return repr(_settings)
+        return repr(in_force)
 
 
 def config(
@@ -84,7 +90,7 @@ def config(
     >>> with lowland.config(memory="1GB", threads=1):
     ...     pass
     """
-    global _settings
+    global in_force
     given = {name: value for name, value in locals().items() if value is not ...}
     if given.get("memory") is not None and "memory" in given:
         given["memory"] = parse_bytes(given["memory"])
@@ -95,12 +101,5 @@ def config(
     shown = given.get("progress", "auto")
     if not (callable(shown) or shown in ("auto", True, False)):
         raise ParameterError(f"config(progress={progress!r}): choose 'auto', True, False, or pass a function.")
-    former, _settings = _settings, dataclasses.replace(_settings, **given)
+    former, in_force = in_force, dataclasses.replace(in_force, **given)
     return _Restore(former)
-
-
-def _half_of_memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (ValueError, OSError, AttributeError):
-        return 4 * 2**30

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from lowland.errors import ParameterError
-from lowland.methods.registry import Entry, Flag, entries
+from lowland.errors import ParameterError, with_remedy
+from lowland.methods.registry import Entry, Flag, find_method
+from lowland.suggestions import closest
 
 Sweep = Mapping[str, Sequence[Any]]
 
@@ -22,35 +22,24 @@ def swept(name: str) -> tuple[Entry, Flag]:
         raise ParameterError(
             f"sweep {name!r}: name a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
         )
-    found = method_named(method)
+    (found,) = methods_named([method])
     wanted = parameter.strip().lower().replace("-", "_")
     flag = next((flag for flag in found.flags if flag.name.lower() == wanted), None)
     if flag is None:
         names = [flag.name for flag in found.flags]
+        close = closest(wanted, names, n=1)
+        meant = f"Did you mean {close[0]!r}? " if close else ""
         raise ParameterError(
-            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {_meant(wanted, names)}It has: "
+            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {meant}It has: "
             f"{', '.join(map(repr, names))}."
         )
     return found, flag
 
 
-def method_named(word: str) -> Entry:
-    """Return a method by its class or its verb, in any case, with dashes or without."""
-    plain = word.strip().lower().replace("-", "").replace("_", "")
-    for e in entries().values():
-        if plain in (e.name.lower(), e.verb.replace("-", "")):
-            return e
-    verbs = sorted(e.verb for e in entries().values())
-    raise ParameterError(
-        f"There is no method {word.strip()!r}. {_meant(word.strip().lower(), verbs)}The methods: {', '.join(verbs)}. "
-        "Coordinates that another library made are judged by lowland.quality.evaluate."
-    )
-
-
-def _meant(word: str, known: list[str]) -> str:
-    """Ask whether a name like it was meant, where there is one."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
-    return f"Did you mean {close[0]!r}? " if close else ""
+def methods_named(names: Iterable[str]) -> list[Entry]:
+    """Return methods by their classes or verbs, in any case, with dashes or without; each once."""
+    with with_remedy("Coordinates that another library made are judged by lowland.quality.evaluate."):
+        return list({e.name: e for e in map(find_method, names)}.values())
 
 
 def split_sweep(text: str) -> tuple[str, list[str]]:
@@ -94,8 +83,8 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and bool(a == b))
 
 
-def told(value: Any) -> str:
-    """Return a value as the name of a trial tells it: what is long only by its kind."""
+def short_text(value: Any) -> str:
+    """Return a value as the name of a trial shows it: what is long only by its type."""
     text = getattr(value, "__name__", None) or str(value)
     return text if len(text) <= 40 and "\n" not in text else f"({type(value).__name__})"
 

@@ -1,4 +1,4 @@
-"""What a study yields: plain data, which the report and the explorer draw. Nothing here computes or formats."""
+"""What a study yields: plain data, which the report draws. Nothing here computes or formats."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Score:
     about: str  # one sentence
     low: float | None = None
     high: float | None = None
-    asked: int = 0  # rows held out, the same ones for every trial, and
-    right: str = ""  # which of them were named rightly, as bits in hex
-    seen: bool = False  # whether the method was fitted with the labels that this counts: a lead, not a proof
+    n_tested: int = 0  # held-out rows, the same ones for every trial, and
+    correct_bits: str = ""  # which of them were classified correctly, as bits in hex
+    labels_seen: bool = False  # whether the method was fitted with the labels that this counts: a lead, not a proof
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +51,13 @@ class Trial:
     seconds: float | None = None  # of the fit
     memory: int | None = None  # bytes at its peak, beyond what was there before
     cached: bool = False  # read from disk: seconds and memory are those of the time when it was fitted
-    left_out: int = 0  # rows without coordinates
+    n_excluded: int = 0  # rows without coordinates
     n_components: int | None = None
     scores: dict[str, Score] = field(default_factory=dict)  # by the measure's name
-    curves: dict[str, Curve] = field(
-        default_factory=dict
-    )  # "R_NX", "scree", "distortion", "residual variance", "Shepard"
-    per_row: dict[str, np.ndarray] = field(
-        default_factory=dict
-    )  # (m,) float32 of the rows shown, by the measure's name
-    Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for rows left out
+    # "R_NX", "scree", "distortion", "residual variance", "Shepard":
+    curves: dict[str, Curve] = field(default_factory=dict)
+    per_row: dict[str, np.ndarray] = field(default_factory=dict)  # (m,) float32, of the rows shown, by measure
+    Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for rows excluded
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +83,7 @@ class Advice:
     purpose: Purpose
     trial: str | None  # its name; None where nothing can be advised
     n_components: int | None  # how many dimensions
-    words: str  # a few sentences
+    text: str  # a few sentences
     evidence: tuple[str, ...]  # one sentence each
     method: str | None = None  # the class, also where no trial had so many dimensions
 
@@ -109,8 +106,8 @@ class StudyResult:
 
     def __repr__(self) -> str:
         done = sum(trial.status == "done" for trial in self.trials)
-        told = " ".join(each.words for each in self.advice[:1])
-        return f"Study of {self.table.source}: {done} of {len(self.trials)} trials done. {told}".rstrip()
+        advice = " ".join(each.text for each in self.advice[:1])
+        return f"Study of {self.table.source}: {done} of {len(self.trials)} trials done. {advice}".rstrip()
 
     def __getitem__(self, name: str) -> Trial:
         """Return the trial of this name; a method's verb, such as "pca", will do."""
@@ -126,13 +123,9 @@ class StudyResult:
         """Return a table of the trials that are done, column by column, as ``pandas.DataFrame`` takes it."""
         done = [trial for trial in self.trials if trial.status == "done"]
         measures = dict.fromkeys(name for trial in done for name in trial.scores)
-        known: dict[str, list[Any]] = {
-            "trial": [t.name for t in done],
-            "seconds": [t.seconds for t in done],
-            "memory": [t.memory for t in done],
-        }
+        resources = {name: [getattr(t, name) for t in done] for name in ("seconds", "memory")}
         values = {name: [t.scores[name].value if name in t.scores else None for t in done] for name in measures}
-        return {**known, **values}
+        return {"trial": [t.name for t in done], **resources, **values}
 
     def estimator(self, which: str | None = None) -> Any:
         """Return what a piece of advice, or a trial, stands for, ready to be fitted.
@@ -140,9 +133,9 @@ class StudyResult:
         ``which`` is a purpose or the name of a trial; None: the purpose that was stated. Where the study standardised
         the columns, it is a pipeline that does so, too.
         """
-        from lowland.study.rebuilding import estimator
+        from lowland.study.estimators import chosen_estimator
 
-        return estimator(self, which)
+        return chosen_estimator(self, which)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the study as one page that opens offline, in place of what was there, and return where it is."""

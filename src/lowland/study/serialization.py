@@ -15,6 +15,7 @@ from lowland.data.formats.parquet_table import read_columns
 from lowland.data.write import atomic_write, write_columns
 from lowland.errors import FileProblem, MissingFile
 from lowland.methods.base.parameters import Described
+from lowland.plain import to_plain
 from lowland.study.result import Advice, Curve, Score, StudyResult, Table, Trial
 
 JSON, POINTS = "study.json", "points.parquet"
@@ -23,76 +24,52 @@ FORMAT = 1  # of the two files
 
 def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return a trial as what JSON can hold, and its arrays of rows: "z" (m, k) and "row:NAME" (m,)."""
-    told = {f.name: getattr(trial, f.name) for f in fields(Trial) if f.name not in ("Z", "per_row", "scores", "curves")}
-    told["parameters"] = plain_parameters(trial)
-    told["warnings"] = list(trial.warnings)
-    told["scores"] = {name: asdict(score) for name, score in trial.scores.items()}
-    told["curves"] = {name: _curve_to_plain(curve) for name, curve in trial.curves.items()}
+    record = {f.name: getattr(trial, f.name) for f in fields(Trial) if f.name not in ("Z", "per_row", "parameters")}
+    record["scores"] = {name: vars(score) for name, score in trial.scores.items()}
+    record["curves"] = {name: vars(curve) for name, curve in trial.curves.items()}
+    record = to_plain(record)
+    record["parameters"] = {name: _parameter_to_plain(value) for name, value in trial.parameters.items()}
     arrays = {f"row:{name}": values for name, values in trial.per_row.items()}
-    return _finite(told), arrays if trial.Z is None else {"z": trial.Z, **arrays}
+    return record, arrays if trial.Z is None else {"z": trial.Z, **arrays}
 
 
-def trial_from_plain(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trial:
+def trial_from_plain(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trial:
     """Return the trial that ``trial_to_plain`` took apart."""
-    told = dict(told)
-    told["parameters"] = {name: _parameter(value) for name, value in told["parameters"].items()}
-    told["warnings"] = tuple(told["warnings"])
-    told["scores"] = {name: score_from_plain(score) for name, score in told["scores"].items()}
-    told["curves"] = {name: _curve(curve) for name, curve in told["curves"].items()}
+    record = dict(record)
+    record["parameters"] = {name: _parameter(value) for name, value in record["parameters"].items()}
+    record["warnings"] = tuple(record["warnings"])
+    record["scores"] = {name: score_from_plain(score) for name, score in record["scores"].items()}
+    record["curves"] = {name: _curve(curve) for name, curve in record["curves"].items()}
     per_row = {name.removeprefix("row:"): values for name, values in arrays.items() if name.startswith("row:")}
-    return Trial(**told, per_row=per_row, Z=arrays.get("z"))
+    return Trial(**record, per_row=per_row, Z=arrays.get("z"))
 
 
-def score_from_plain(told: dict[str, Any]) -> Score:
+def score_from_plain(record: dict[str, Any]) -> Score:
     """Return the score that JSON holds."""
-    value = math.nan if told["value"] is None else told["value"]
-    return Score(**{**told, "value": value})
+    value = math.nan if record["value"] is None else record["value"]
+    return Score(**{**record, "value": value})
 
 
-def plain_parameters(trial: Trial) -> dict[str, Any]:
-    """Return the parameters of a trial as JSON can hold them."""
-    return {name: _plain(value) for name, value in trial.parameters.items()}
+def _parameter_to_plain(value: Any) -> Any:
+    """A parameter such that ``_parameter`` can restore it: infinity as a string, an object as its description."""
+    return to_plain(
+        value, non_finite=lambda number: {"number": str(number)}, unknown=lambda other: {"object": repr(other)}
+    )
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as JSON can hold it: infinity as a text, an object as its description."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"number": str(value)}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return _plain(value.tolist()) if hasattr(value, "tolist") else {"object": repr(value)}
+def _parameter(plain: Any) -> Any:
+    """What ``_parameter_to_plain`` made; of an object a description is left, with which nothing can be fitted."""
+    if isinstance(plain, dict) and plain.keys() == {"number"}:
+        return float(plain["number"])
+    if isinstance(plain, dict) and plain.keys() == {"object"}:
+        return Described(str(plain["object"]))
+    if isinstance(plain, dict):
+        return {key: _parameter(item) for key, item in plain.items()}
+    return [_parameter(item) for item in plain] if isinstance(plain, list) else plain
 
 
-def _parameter(told: Any) -> Any:
-    """What ``_plain`` made; of an object there is only the description, with which nothing can be fitted."""
-    if isinstance(told, dict) and told.keys() == {"number"}:
-        return float(told["number"])
-    if isinstance(told, dict) and told.keys() == {"object"}:
-        return Described(str(told["object"]))
-    if isinstance(told, dict):
-        return {key: _parameter(item) for key, item in told.items()}
-    return [_parameter(item) for item in told] if isinstance(told, list) else told
-
-
-def _curve_to_plain(curve: Curve) -> dict[str, Any]:
-    return {**vars(curve), "x": np.asarray(curve.x).tolist(), "y": np.asarray(curve.y).tolist()}
-
-
-def _curve(told: dict[str, Any]) -> Curve:
-    return Curve(**{**told, "x": np.array(told["x"], dtype=np.float64), "y": np.array(told["y"], dtype=np.float64)})
-
-
-def _finite(value: Any) -> Any:
-    """What is not finite becomes None: JSON has no word for it."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+def _curve(record: dict[str, Any]) -> Curve:
+    return Curve(**{**record, **{axis: np.array(record[axis], dtype=np.float64) for axis in ("x", "y")}})
 
 
 # --- a study in a folder ---
@@ -107,8 +84,8 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
     whole = {f.name: getattr(result, f.name) for f in fields(StudyResult) if f.name not in ("table", "trials")}
     whole["advice"] = [asdict(each) for each in result.advice]
     whole["table"] = _table_to_plain(result.table)
-    whole["trials"] = [told for told, _ in trials]
-    text = json.dumps(_finite({"format": FORMAT, **whole}), indent=1, ensure_ascii=False)
+    whole["trials"] = [record for record, _ in trials]
+    text = json.dumps(to_plain({"format": FORMAT, **whole}), indent=1, ensure_ascii=False)
     place.mkdir(parents=True, exist_ok=True)
     write_columns(_columns(result.table, [arrays for _, arrays in trials]), place / POINTS)
     with atomic_write(place / JSON) as path:
@@ -127,7 +104,7 @@ def load_study(folder: str | os.PathLike[str]) -> StudyResult:
         if whole.pop("format") != FORMAT:
             raise FileProblem(f"{str(place)!r} was written by another version of Lowland. Run the study again.")
         points = read_columns(place / POINTS)
-        whole["trials"] = tuple(_trial_at(i, told, points) for i, told in enumerate(whole["trials"]))
+        whole["trials"] = tuple(_trial_at(i, record, points) for i, record in enumerate(whole["trials"]))
         whole["advice"] = tuple(Advice(**{**each, "evidence": tuple(each["evidence"])}) for each in whole["advice"])
         whole["table"] = _table(whole["table"], points)
         return StudyResult(**whole)
@@ -136,7 +113,7 @@ def load_study(folder: str | os.PathLike[str]) -> StudyResult:
 
 
 def _columns(table: Table, trials: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The columns of points.parquet: numbers of rows, labels, values to colour by, and what each trial says of rows."""
+    """The columns of points.parquet: numbers of rows, labels, values to color by, and what each trial says of rows."""
     columns: dict[str, np.ndarray] = {"row": table.shown}
     if table.labels is not None:
         columns["label"] = table.labels
@@ -148,14 +125,14 @@ def _columns(table: Table, trials: list[dict[str, np.ndarray]]) -> dict[str, np.
     return columns
 
 
-def _trial_at(i: int, told: dict[str, Any], points: dict[str, np.ndarray]) -> Trial:
+def _trial_at(i: int, record: dict[str, Any], points: dict[str, np.ndarray]) -> Trial:
     begin = f"trial {i} "
     own = {name.removeprefix(begin): values for name, values in points.items() if name.startswith(begin)}
     arrays = {name: values for name, values in own.items() if name.startswith("row:")}
     axes = [own[f"z{j}"] for j in range(len(own) - len(arrays))]
     if axes:
         arrays["z"] = np.column_stack(axes)
-    return trial_from_plain(told, arrays)
+    return trial_from_plain(record, arrays)
 
 
 def _table_to_plain(table: Table) -> dict[str, Any]:
@@ -164,10 +141,10 @@ def _table_to_plain(table: Table) -> dict[str, Any]:
     }  # which stand in the columns
 
 
-def _table(told: dict[str, Any], points: dict[str, np.ndarray]) -> Table:
-    names = tuple(told["names"])
+def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> Table:
+    names = tuple(record["names"])
     shown = points["row"]
     values = [points[f"column {j}: {name}"] for j, name in enumerate(names)]
     stacked = np.column_stack(values) if values else np.empty((len(shown), 0), dtype=np.float32)
-    table = Table(**{**told, "names": names}, shown=shown, values=stacked)
+    table = Table(**{**record, "names": names}, shown=shown, values=stacked)
     return replace(table, labels=points.get("label"))

@@ -1,8 +1,7 @@
-"""The table of a study: opened once, its labels sorted out, its columns standardised where that was asked for."""
+"""The table of a study: opened once, its labels sorted out, its columns standardized where that was asked for."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,16 +10,16 @@ import numpy as np
 
 from lowland.arrays.namespace import is_array, to_numpy
 from lowland.blocks.statistics.sampling import evenly_spread
-from lowland.data.open import as_vector, is_frame, open_rows, read_column
+from lowland.data.open import as_vector, open_labelled
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import run_for
 from lowland.study.result import Table
 from lowland.study.trials.cache import fingerprint, key_of
 
-SHOWN = 100_000  # rows that are drawn at most
-COLOURS = 32  # columns whose values are kept to colour by
-UNEVEN = 10.0  # deviations that differ by more are evened out by scale="auto"
-LEAST_ROWS = 10
+MAX_SHOWN = 100_000  # rows that are drawn at most
+MAX_COLORS = 32  # columns whose values are kept to color by
+MAX_RATIO = 10.0  # of standard deviations: scale="auto" standardizes columns that differ by more
+MIN_ROWS = 10
 
 Scale = Literal["none", "standard", "auto"]
 
@@ -30,10 +29,10 @@ class StudyTable:
     """The table, opened once."""
 
     X: np.ndarray  # (n, d) as the methods see it
-    codes: np.ndarray | None  # (n,) numbers of classes
-    classes: np.ndarray | None  # (c,) texts, what these are called
-    no_classes: str | None  # why labels that were given are none
-    labels: np.ndarray | None  # (n,) as they are told: texts, or floats
+    codes: np.ndarray | None  # (n,) class codes
+    classes: np.ndarray | None  # (c,) strings, the names of the classes
+    why_no_classes: str | None  # why labels that were given are no classes
+    labels: np.ndarray | None  # (n,) as they are shown: strings, or floats
     names: tuple[str, ...]
     source: str
     label_name: str | None
@@ -45,11 +44,13 @@ class StudyTable:
     def shown(self, seed: int) -> np.ndarray:
         """The rows that are drawn, (m,)."""
         n = len(self.X)
-        return np.arange(n) if n <= SHOWN else np.flatnonzero(evenly_spread(n, SHOWN, np.random.default_rng(seed)))
+        if n <= MAX_SHOWN:
+            return np.arange(n)
+        return np.flatnonzero(evenly_spread(n, MAX_SHOWN, np.random.default_rng(seed)))
 
-    def counting(self) -> tuple[str, ...]:
-        """Names of the columns that only count the rows: whole numbers, each larger than the last by the same step."""
-        steps = np.diff(self.original[: 2 * LEAST_ROWS].astype(np.float64), axis=0)
+    def row_counters(self) -> tuple[str, ...]:
+        """Names of the columns that only count the rows: integers, each larger than the last by the same step."""
+        steps = np.diff(self.original[: 2 * MIN_ROWS].astype(np.float64), axis=0)
         likely = np.flatnonzero((steps[0] != 0) & (steps == steps[0]).all(axis=0) & (self.original[0] % 1 == 0))
         found = [j for j in likely if (np.diff(self.original[:, j].astype(np.float64)) == steps[0, j]).all()]
         return tuple(self.names[j] for j in found)
@@ -58,67 +59,49 @@ class StudyTable:
         """As much of the table as a report needs."""
         shown, d = self.shown(seed), self.X.shape[1]
         columns = np.arange(d)
-        if d > COLOURS:  # those that vary most
-            columns = np.sort(np.argsort(-self.original.std(axis=0), kind="stable")[:COLOURS])
+        if d > MAX_COLORS:  # those that vary most
+            columns = np.sort(np.argsort(-self.original.std(axis=0), kind="stable")[:MAX_COLORS])
         most = np.finfo(np.float32).max
         values = np.ascontiguousarray(self.original[np.ix_(shown, columns)].clip(-most, most), dtype=np.float32)
         names = tuple(self.names[j] for j in columns)
         labels = None if self.labels is None else self.labels[shown]
         return Table(
-            self.source,
-            len(self.X),
-            d,
-            self.fingerprint,
-            shown.astype(np.int64),
-            names,
-            values,
-            self.label_name,
-            labels,
-            self.scaled,
-        )
+            self.source, len(self.X), d, self.fingerprint, shown.astype(np.int64), names, values, self.label_name,
+            labels, self.scaled,
+        )  # fmt: skip
 
 
 def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -> StudyTable:
     """Open rows and labels, read every value once for the fingerprint, and scale the columns."""
-    label_name = y if isinstance(y, str) else getattr(y, "name", None)
-    if isinstance(y, str):
-        if not (is_frame(X) or isinstance(X, str | os.PathLike)):
-            raise DataError(
-                f"y={y!r} names a column, and X is a {type(X).__name__} without named columns. Pass a frame or the "
-                "path of a file, or give the labels themselves, one a row."
-            )
-        rows, labels = open_rows(X, drop=list(dict.fromkeys((*drop, y)))), read_column(X, y)
-    else:
-        rows, labels = open_rows(X, drop=drop), y
+    rows, given, label_name = open_labelled(X, y, drop=drop)
     if rows.is_sparse:
         raise DataError("Sparse rows are not compared by a study. Reduce them first, as with TruncatedSVD(50).")
     table = np.ascontiguousarray(to_numpy(run_for(rows).to_array(rows, "A study")))
     n, d = table.shape
-    if n < LEAST_ROWS or d < 2:
-        raise DataError(f"A study needs at least {LEAST_ROWS} rows and 2 columns, and there are {n} and {d}.")
+    if n < MIN_ROWS or d < 2:
+        raise DataError(f"A study needs at least {MIN_ROWS} rows and 2 columns, and there are {n} and {d}.")
     if k > d:
         raise ParameterError(f"compare(k={k}): the data has {d} columns. Choose at most {d}.")
-    told, codes, classes, why = _labels(labels, n)
+    labels, codes, classes, why = _labels(given, n)
     step = max(1, 2**22 // d)
     marks = [fingerprint(table[i : i + step] for i in range(0, n, step))]
-    marks += [] if told is None else [fingerprint([np.asarray(told)])]
+    marks += [] if labels is None else [fingerprint([np.asarray(labels)])]
     marks += [] if codes is None else [fingerprint([codes])]  # 2 comes before 10, and "10" before "2"
-    scaled = scale == "standard" or (scale == "auto" and unevenness(table) > UNEVEN)
-    seen = _standardised(table) if scaled else table
-    _refuse_extremes(seen)
+    scaled = scale == "standard" or (scale == "auto" and standard_deviation_ratio(table) > MAX_RATIO)
+    X_seen = _standardized(table) if scaled else table
+    _refuse_extremes(X_seen)
     names = rows.names or tuple(f"column {j}" for j in range(d))
+    label_name = None if labels is None else str(label_name or getattr(y, "name", None) or "label")
     return StudyTable(
-        seen, codes, classes, why, told, tuple(map(str, names)),
-        str(rows.source).strip("'"),
-        None if told is None else str(label_name or "label"), key_of({"parts": marks}), table, scaled,
-        rows.names is not None,
+        X_seen, codes, classes, why, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name,
+        key_of({"parts": marks}), table, scaled, rows.names is not None,
     )  # fmt: skip
 
 
 def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None, str | None]:
-    """The labels as they are told, texts or floats; the numbers of their classes; what these are called; why none.
+    """The labels as they are shown, strings or floats; class codes; the names of the classes; why there are none.
 
-    Fractions are numbers to colour by, not classes; nor is what more than half of the rows have to themselves.
+    Fractions are numbers to color by, not classes; nor is what more than half of the rows have to themselves.
     """
     if y is None:
         return None, None, None, None
@@ -135,24 +118,24 @@ def _labels(y: Any, n: int) -> tuple[np.ndarray | None, np.ndarray | None, np.nd
     if values[0] is not None and bool(np.all(values == values[0])):
         return values.astype(str), None, None, f"all rows have the label {values[0]}"
     classes, codes = classes_of(values)
-    if 2 * len(classes) > n and n > LEAST_ROWS:  # numbers or names of rows rather than classes
-        told = values.astype(np.float64 if values.dtype.kind in "iuf" else str)
-        return told, None, None, f"{len(classes):,} different labels of {n:,} rows name rows rather than classes"
+    if 2 * len(classes) > n and n > MIN_ROWS:  # numbers or names of rows rather than classes
+        shown = values.astype(np.float64 if values.dtype.kind in "iuf" else str)
+        return shown, None, None, f"{len(classes):,} different labels of {n:,} rows name rows rather than classes"
     texts = np.array([str(label) for label in classes])
     return texts[codes], codes.astype(np.int64), texts, None
 
 
-def unevenness(X: np.ndarray) -> float:
-    """Return the largest deviation of a column over the smallest; columns without any are left out."""
-    top, spread = _deviations(X)
+def standard_deviation_ratio(X: np.ndarray) -> float:
+    """Return the largest standard deviation of a column over the smallest; constant columns are left out."""
+    top, spread = _standard_deviations(X)
     spread = (top * spread)[spread > 0]
     return float(spread.max() / spread.min()) if len(spread) else 1.0
 
 
-def _deviations(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest size of each column, (d,) in float64, and its deviation in this unit, whose square is a number.
+def _standard_deviations(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest magnitude of each column, (d,) in float64, and its standard deviation in this unit: no overflow.
 
-    The deviation is 0 where all values are the same, whatever their mean is rounded to.
+    The standard deviation is 0 where all values are the same, whatever their mean is rounded to.
     """
     low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
     top = np.maximum(np.abs(low), np.abs(high))
@@ -160,14 +143,14 @@ def _deviations(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return top, np.where(low == high, 0.0, (X / top).std(axis=0))
 
 
-def _standardised(X: np.ndarray) -> np.ndarray:
-    top, spread = _deviations(X)
+def _standardized(X: np.ndarray) -> np.ndarray:
+    top, spread = _standard_deviations(X)
     U = X / top
     return np.ascontiguousarray((U - U.mean(axis=0)) / np.where(spread > 0, spread, 1.0), dtype=X.dtype)
 
 
 def _refuse_extremes(X: np.ndarray) -> None:
-    """Refuse units in which squares are no numbers any more."""
+    """Refuse units in which squares overflow or underflow."""
     least, most = (1e-15, 1e15) if X.dtype == np.float32 else (1e-120, 1e120)
     top = float(max(abs(X.min()), abs(X.max())))
     if top and not least < top < most:

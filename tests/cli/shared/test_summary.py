@@ -171,16 +171,9 @@ def test_a_code_book_tells_numbers(lowland, wine):
 
 
 def test_json_has_no_nan(lowland):
-    from lowland.cli.shared.summary import plain
-
     np.save("constant.npy", np.ones((5, 3)))
     result = lowland("fit", "pca", "constant.npy", "--json")
     json.loads(result.stdout, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
-    assert plain({"a": [np.nan, np.inf, np.float32(1.5)], "b": np.int64(3), "c": np.array([[np.nan, 1]])}) == {
-        "a": [None, None, 1.5],
-        "b": 3,
-        "c": [[None, 1.0]],
-    }
 
 
 def test_landmarks_are_told(lowland, table):

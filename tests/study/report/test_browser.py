@@ -317,7 +317,7 @@ def test_the_table_sorts_and_marks_the_best(page):
 def test_what_was_counted_with_labels_the_method_saw_is_marked_and_never_the_best(page):
     a, b, c = results.study().trials[:3]
     for trial, value in ((a, 0.7), (b, 0.99), (c, 0.8)):
-        score = Score(value, "higher", "Share of rows whose label is named.", value - 0.3, 1.0, seen=trial is b)
+        score = Score(value, "higher", "Share of rows whose label is named.", value - 0.3, 1.0, labels_seen=trial is b)
         trial.scores.clear()
         trial.scores["hit"] = score
     page = page(replace(results.study(), trials=(a, b, c), advice=()))

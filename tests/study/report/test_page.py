@@ -50,7 +50,7 @@ def test_rows_left_out_are_marked_in_every_component():
     Z = told(html)["trials"][0]["Z"]
     missing = (numbers(html, Z).reshape(2, -1) == 65535).all(axis=0)
     assert np.array_equal(missing, ~np.isfinite(result.trials[0].Z).all(axis=1))  # an infinite coordinate too
-    assert Z["left_out"] == missing.sum() == 21
+    assert Z["n_excluded"] == missing.sum() == 21
 
 
 def test_columns_of_few_values_come_back_exactly_and_others_nearly():
@@ -133,7 +133,7 @@ def test_a_measure_has_one_range_in_all_trials():
 def test_many_components_are_kept_while_they_are_small(monkeypatch):
     result = results.gaps()
     assert len(told(report_html(result))["trials"][4]["Z"]["low"]) == 5
-    monkeypatch.setattr("lowland.study.report.content.MOST_BYTES", 100)
+    monkeypatch.setattr("lowland.study.report.content.MAX_BYTES", 100)
     Z = told(report_html(result))["trials"][4]["Z"]
     assert (len(Z["low"]), Z["components"]) == (2, 5)
 

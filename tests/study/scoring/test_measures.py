@@ -1,5 +1,6 @@
-"""What is said of scores whose labels the method was fitted to."""
+"""What is measured of an embedding, and what is said of scores whose labels the method was fitted to."""
 
+import numpy as np
 import pytest
 
 import lowland
@@ -15,14 +16,64 @@ def study():
 
 def test_scores_that_count_labels_the_method_was_fitted_to_are_marked(study):
     scores = study["LinearDiscriminantAnalysis"].scores
-    assert {name for name, score in scores.items() if score.seen} == set(OF_LABELS)
+    assert {name for name, score in scores.items() if score.labels_seen} == set(OF_LABELS)
     assert all("has seen these labels" in scores[name].about for name in OF_LABELS)
-    assert not any(score.seen for score in study["PCA"].scores.values())
-    assert not scores["downstream accuracy"].seen  # fitted without the rows that it asks about
+    assert not any(score.labels_seen for score in study["PCA"].scores.values())
+    assert not scores["downstream accuracy"].labels_seen  # fitted without the rows that it asks about
 
 
 def test_the_mark_survives_on_disk(study, tmp_path):
     from lowland.study import load_study as load_study
 
     back = load_study(study.save(tmp_path / "study"))
-    assert back["LinearDiscriminantAnalysis"].scores["silhouette"].seen
+    assert back["LinearDiscriminantAnalysis"].scores["silhouette"].labels_seen
+
+
+def test_neighbours_that_are_kept_row_by_row(study, iris):
+    from sklearn.neighbors import NearestNeighbors
+
+    Z = lowland.PCA(2).fit_transform(iris.X)
+    kept = [
+        len(set(a) & set(b)) / 10
+        for a, b in zip(*(NearestNeighbors(n_neighbors=10).fit(A).kneighbors()[1] for A in (iris.X, Z)), strict=True)
+    ]
+    found = study["PCA"].per_row["neighbours kept"]
+    assert np.mean(np.abs(found - kept) > 1e-6) < 0.1  # rows that coincide may be told apart in other ways
+    assert study["PCA"].scores["neighbours kept"].value == pytest.approx(np.mean(found), abs=1e-6)
+    trust = study["PCA"].per_row["trustworthiness"]
+    assert study["PCA"].scores["trustworthiness"].value == pytest.approx(np.mean(trust), abs=1e-6)
+
+
+def test_labels_that_a_method_has_seen_are_told(study):
+    assert "has seen" in study["LinearDiscriminantAnalysis"].scores["silhouette"].about
+    assert "has seen" not in study["PCA"].scores["silhouette"].about
+    assert "without them" in study["LinearDiscriminantAnalysis"].scores["downstream accuracy"].about
+
+
+def test_rows_without_coordinates_are_left_out(rng):
+    X = np.concatenate([rng.standard_normal((60, 3)), rng.standard_normal((20, 3)) + 50])
+    study = lowland.compare(X, None, ["isomap"], sweep={"isomap.disconnected": ["largest"]})
+    (trial,) = study.trials
+    assert trial.status == "done"
+    assert np.isnan(trial.Z[60:]).all()
+    assert np.isnan(trial.per_row["neighbours kept"][60:]).all()
+    assert trial.scores["trustworthiness"].value > 0.8
+
+
+def test_what_cannot_be_measured_says_why(rng, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    monkeypatch.setattr(PCA, "transform", lambda self, X: np.zeros((len(X), 2)))
+    (trial,) = lowland.compare(rng.standard_normal((30, 3)), None, ["pca"], cache=False).trials
+    assert trial.status == "done"
+    assert trial.warnings[-1].startswith("Not measured: All rows of Z are equal")
+
+
+def test_rows_without_coordinates_are_told_and_not_advised(rng):
+    near = np.column_stack([rng.uniform(0, 10, (70, 2)), 0.01 * rng.standard_normal((70, 4))])
+    X = np.concatenate([near, 2 * rng.standard_normal((60, 6)) + 60])
+    study = lowland.compare(X, None, ["pca", "mds"], sweep={"isomap.disconnected": ["largest"]}, cache=False)
+    half = study["Isomap disconnected=largest"]
+    assert half.n_excluded == 60
+    assert any("60 of 130 rows have no coordinates" in words for words in half.warnings)
+    assert study.advice[0].method != "Isomap"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from lowland.study.trials.cache import HELD, TOLD, TrialCache, cache_folder, fingerprint, key_of
+from lowland.study.trials.cache import ARRAYS_FILE, RECORD_FILE, TrialCache, cache_folder, fingerprint, key_of
 
 values = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 facts = st.dictionaries(st.text(max_size=5), values | st.lists(values, max_size=3), max_size=5)
@@ -68,13 +68,13 @@ def test_what_is_kept_comes_back(tmp_path):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda place: (place / TOLD).write_text("{"),
-        lambda place: (place / TOLD).write_text("[1]"),
-        lambda place: (place / TOLD).write_bytes(b"\xff\xfe"),
-        lambda place: (place / TOLD).unlink(),
-        lambda place: (place / HELD).write_bytes(b""),
-        lambda place: (place / HELD).write_bytes((place / HELD).read_bytes()[:-40]),
-        lambda place: (place / HELD).unlink(),
+        lambda place: (place / RECORD_FILE).write_text("{"),
+        lambda place: (place / RECORD_FILE).write_text("[1]"),
+        lambda place: (place / RECORD_FILE).write_bytes(b"\xff\xfe"),
+        lambda place: (place / RECORD_FILE).unlink(),
+        lambda place: (place / ARRAYS_FILE).write_bytes(b""),
+        lambda place: (place / ARRAYS_FILE).write_bytes((place / ARRAYS_FILE).read_bytes()[:-40]),
+        lambda place: (place / ARRAYS_FILE).unlink(),
     ],
 )
 def test_what_is_damaged_is_not_there_and_can_be_written_again(tmp_path, damage):
@@ -87,7 +87,7 @@ def test_what_is_damaged_is_not_there_and_can_be_written_again(tmp_path, damage)
 
 
 def test_what_was_not_read_for_longest_goes_first(tmp_path):
-    cache = TrialCache(tmp_path, most_bytes=25_000)
+    cache = TrialCache(tmp_path, max_bytes=25_000)
     for place, name in enumerate("ab"):
         cache.put(name, {}, {"z": np.zeros(1000)})  # 8 kB
         os.utime(tmp_path / name, (place, place))

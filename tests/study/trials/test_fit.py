@@ -12,19 +12,19 @@ from lowland.blocks.distances.to_points import distance_matrix
 from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
 from lowland.run.local import LocalRun
-from lowland.study.plan import Planned
-from lowland.study.trials.fit import Shared, fit_trial
-from lowland.study.trials.resources import Clock, PeakMemory
+from lowland.study.plan import Planned, StudySize, plan
+from lowland.study.trials.fit import SharedInputs, fit_trial
 
 
 @pytest.fixture
 def shared(iris):
     run = LocalRun()
-    return Shared(iris.X, np.asarray(iris.y), nearest_neighbors(iris.X, 40, run), distance_matrix(iris.X, run))
+    return SharedInputs(iris.X, np.asarray(iris.y), nearest_neighbors(iris.X, 40, run), distance_matrix(iris.X, run))
 
 
 def planned(cls, **parameters):
-    return Planned(cls.__name__, cls.__name__, parameters)
+    sweep = {f"{cls.__name__}.{name}": [value] for name, value in parameters.items()}
+    return plan(StudySize(150, 4, 2, 3), [cls.__name__], sweep)[0]
 
 
 @pytest.mark.parametrize(
@@ -101,47 +101,13 @@ def test_the_user_s_own_callback_stops_the_study(slow, shared):
 def test_what_learns_from_labels_is_judged_on_rows_it_has_not_seen(rng):
     """Labels by chance: discriminants of 90 columns tell the rows they were fitted to apart, and no others."""
     X, y = rng.standard_normal((150, 90)), rng.integers(2, size=150)
-    trial = fit_trial(Planned("LDA", "LinearDiscriminantAnalysis", {"n_components": 1}), Shared(X, y))
+    trial = fit_trial(Planned("LDA", "LinearDiscriminantAnalysis", {"n_components": 1}), SharedInputs(X, y))
     assert trial.scores["downstream accuracy"].value < 0.7
     assert lowland.quality.downstream(trial.Z, y).value > 0.8
 
 
 def test_rows_are_placed_among_a_sample(iris):
-    trial = fit_trial(Planned("MDS", "MDS", {}, fitted_rows=60), Shared(iris.X))
+    trial = fit_trial(Planned("MDS", "MDS", {}, fitted_rows=60), SharedInputs(iris.X))
     whole = MDS().fit_transform(iris.X)
     assert trial.Z.shape == (150, 2)
     assert lowland.quality.shepard(whole, trial.Z).pearson.value > 0.99
-
-
-def test_compiling_is_no_part_of_the_time():
-    from lowland import kernels
-
-    clock = Clock()
-    kernels.compiling["seconds"] += 100
-    assert clock.seconds == 0
-    kernels.compiling["seconds"] -= 100
-    assert 0 < clock.seconds < 5
-
-
-def test_memory_is_that_of_the_peak():
-    with PeakMemory() as peak:
-        held = np.ones(5_000_000)  # 40 MB
-        del held
-    if peak.bytes is None:
-        pytest.skip("the system does not tell")
-    assert 30e6 < peak.bytes < 80e6
-
-
-def test_memory_is_sampled_where_the_peak_cannot_be_reset(monkeypatch):
-    from lowland.study.trials import resources as meters
-
-    monkeypatch.setattr(meters, "_reset_peak", lambda: False)
-    with PeakMemory() as peak:
-        held = np.ones(5_000_000)
-        time.sleep(0.1)
-        del held
-    assert peak.bytes is None or 30e6 < peak.bytes < 80e6
-    monkeypatch.setattr(meters, "resident", lambda: None)
-    with PeakMemory() as peak:
-        pass
-    assert peak.bytes is None

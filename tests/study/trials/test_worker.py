@@ -12,20 +12,20 @@ import lowland
 from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.run.local import LocalRun
 from lowland.study.plan import Planned
-from lowland.study.trials.fit import Shared, fit_trial
+from lowland.study.trials.fit import SharedInputs, fit_trial
 from lowland.study.trials.worker import DONE, FITTED, Worker
 
 
 @pytest.fixture
 def shared(rng):
     X = rng.standard_normal((300, 5)) * [5, 4, 1, 1, 1]
-    return Shared(X, graph=nearest_neighbors(X, 10, LocalRun()))
+    return SharedInputs(X, graph=nearest_neighbors(X, 10, LocalRun()))
 
 
 def test_the_life_of_a_worker(shared):
     ticks = []
     with Worker(shared) as worker:
-        isomap = Planned("Isomap", "Isomap", {"n_neighbors": 10})
+        isomap = Planned("Isomap", "Isomap", {"n_neighbors": 10}, shared_neighbors=10)
         here, there = fit_trial(isomap, shared), worker.fit(isomap, 60, ticks.append)
         assert there.status == "done", there.error
         np.testing.assert_allclose(np.abs(there.Z), np.abs(here.Z), atol=1e-8)
@@ -73,10 +73,10 @@ def test_leaving_early_leaves_nothing(shared):
     assert time.perf_counter() - begun < 30
 
 
-@pytest.mark.parametrize(("first", "end"), [(FITTED, "come"), ("a line of a library", "late")])
+@pytest.mark.parametrize(("first", "end"), [(FITTED, "received"), ("a line of a library", "timed out")])
 def test_the_limit_is_on_the_fit_not_on_the_measures_after_it(shared, monkeypatch, first, end):
     monkeypatch.setattr("lowland.study.trials.worker.GRACE", 0.0)
-    monkeypatch.setattr("lowland.study.trials.worker.ASKED", 10_000)
+    monkeypatch.setattr("lowland.study.trials.worker.MEASURING", 10_000)
     with Worker(shared) as worker:
         worker._lines.put(first)
         timer = threading.Timer(0.5, worker._lines.put, [DONE])

@@ -41,7 +41,7 @@ class BruteForce:
 
     @cached_property
     def _points(self) -> np.ndarray:
-        X = to_numpy(self.X)
+        X = self.X if isinstance(self.X, np.ndarray) else to_numpy(self.X)
         return X if self._space is None else self._space.points(X)
 
     @cached_property
@@ -62,11 +62,12 @@ class BruteForce:
             D = to_numpy(self._distances(Q.astype(np.float64)))
             yield 0, np.ascontiguousarray(D)
         else:
-            for block in slices(n, _STRETCH):
-                out = np.empty((len(Q), block.stop - block.start))
-                T = np.ascontiguousarray(self._points[block].T, dtype=np.float64)  # float32 would overflow
+            for start in range(0, n, _STRETCH):
+                P = self._points[start : start + _STRETCH]
+                out = np.empty((len(Q), len(P)))
+                T = np.ascontiguousarray(P.T, dtype=np.float64)  # float32 would overflow
                 pair_distances.distances_by_columns(Q.astype(np.float64, copy=False), T, self._space.p, out)
-                yield block.start, out
+                yield start, out
 
     def _step(self) -> int:
         return _STRETCH if self._space else max(1, _PAIRS // max(1, self._points.shape[0]))

@@ -54,7 +54,9 @@ class MetricSpace:
             return powers / 2  # |a - b|² = 2 - 2a'b
         if self.metric == "sqeuclidean" or self.p in (1, np.inf):
             return powers
-        return powers ** (1 / self.p) if self.p != 2 else xp_of(powers).sqrt(powers)
+        if self.p != 2:
+            return powers ** (1 / self.p)
+        return np.sqrt(powers) if isinstance(powers, np.ndarray) else xp_of(powers).sqrt(powers)
 
     def check(self, X: Array) -> None:
         """Refuse values whose distances would be infinite."""

@@ -38,7 +38,7 @@ def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Se
         space.check(X)
     if search == "approximate":
         return approximate_search(X, space)
-    if on_accelerator(X):
+    if not isinstance(X, np.ndarray) and on_accelerator(X):
         return TorchSearch(X, metric, params)
     if space is None:
         return BruteForce(X, metric, params)

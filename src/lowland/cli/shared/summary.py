@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
+
+from lowland.plain import to_plain
 
 
 def model_facts(est: Any) -> dict[str, Any]:
@@ -32,19 +33,4 @@ def model_facts(est: Any) -> dict[str, Any]:
         "explained_variance": found.get("explained_variance_"),
         "explained_variance_ratio": found.get("explained_variance_ratio_"),
     }
-    return {name: plain(value) for name, value in facts.items()}
-
-
-def plain(value: Any) -> Any:
-    """Return a value in JSON's own types. What is not finite becomes None; an object becomes its description."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's arrays and numbers
-        return plain(value.tolist())
-    return repr(value)
+    return to_plain(facts)

@@ -47,7 +47,7 @@ def run(
     with options.working(memory, threads, progress):
         rows, labels = open_with_labels(file, columns, drop, label)
         result = study(
-            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, limit=limit, cache=cache,
+            rows, labels, methods or "all", k, purpose=purpose, sweep=swept, scale=scale, time_limit=limit, cache=cache,
             seed=random_state, command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
         )  # fmt: skip
     if label is not None:
@@ -128,7 +128,7 @@ def _labelled(result: Any, label: str) -> Any:
 def _facts(file: Path, result: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from lowland.cli.shared.summary import plain
+    from lowland.plain import to_plain
 
     trials = [
         {
@@ -145,7 +145,7 @@ def _facts(file: Path, result: Any) -> dict[str, Any]:
         "k": result.k, "purpose": result.purpose, "trials": trials, "advice": [asdict(each) for each in result.advice],
         "command": result.command, "seconds": result.seconds, "complete": result.complete,
     }  # fmt: skip
-    return {name: plain(value) for name, value in facts.items()}
+    return to_plain(facts)
 
 
 def _print(facts: dict[str, Any]) -> None:
@@ -166,7 +166,7 @@ def _print(facts: dict[str, Any]) -> None:
     _print_remarks(facts["trials"])
     printed: set[str] = set()
     for advice in facts["advice"]:
-        click.echo(f"\n{show.printable(advice['words'])}")
+        click.echo(f"\n{show.printable(advice['text'])}")
         for sentence in (each for each in advice["evidence"] if each not in printed):
             printed.add(sentence)  # units and dimensions hold for all purposes, and are printed once
             here = re.sub(r"drop=\['(.*)'\]", _as_flag, sentence.replace("scale='standard'", "--scale standard"))

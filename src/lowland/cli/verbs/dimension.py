@@ -51,12 +51,12 @@ def run(
 
 
 def _facts(file: Path, rows: Any, found: Any, written: dict[str, Any] | None, seconds: float) -> dict[str, Any]:
-    from lowland.cli.shared.summary import plain
+    from lowland.plain import to_plain
 
     keys = ("method", "name", "value", "low", "high", "confidence", "interval", "bias", "about", "details")
     estimates = [{key: getattr(each, key) for key in keys} for each in (found, *found.others)]
     facts = {"file": str(file), "rows": found.n_rows, "columns": rows.d, "estimates": estimates, "map": written}
-    return {key: plain(value) for key, value in (facts | {"seconds": seconds}).items()}
+    return to_plain(facts | {"seconds": seconds})
 
 
 def _print(facts: dict[str, Any]) -> None:

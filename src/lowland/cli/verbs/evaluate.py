@@ -53,12 +53,12 @@ def _coordinates(file: Path, columns: list[str] | None) -> Any:
 
 
 def _facts(data: Path, file: Path, size: tuple[int, int], found: Any, seconds: float) -> dict[str, Any]:
-    from lowland.cli.shared.summary import plain
+    from lowland.plain import to_plain
 
     keys = ("name", "value", "low", "high", "better", "sample", "left_out", "about")
     measures = [{key: getattr(each, key) for key in keys} for each in found]
     facts = {"file": str(data), "coordinates": str(file), "rows": size[0], "columns": size[1], "measures": measures}
-    return {key: plain(value) for key, value in (facts | {"seconds": seconds}).items()}
+    return {key: to_plain(value) for key, value in (facts | {"seconds": seconds}).items()}
 
 
 def _print(facts: dict[str, Any]) -> None:

@@ -15,8 +15,9 @@ def run(model: Path, as_json: bool) -> None:
     """Load, so that a damaged file is refused, and print."""
     from lowland import __version__
     from lowland.cli.shared import show
-    from lowland.cli.shared.summary import model_facts, plain
+    from lowland.cli.shared.summary import model_facts
     from lowland.methods.model_files import describe, load
+    from lowland.plain import to_plain
 
     est, header = load(model), describe(model)
     facts = model_facts(est)  # first: it may solve what partial_fit left to solve
@@ -25,11 +26,11 @@ def run(model: Path, as_json: bool) -> None:
     facts |= {
         "file": str(model),
         "bytes": model.stat().st_size,
-        "rows_fitted": plain(getattr(est, "n_samples_", None)),
-        "columns_fitted": plain(names),
-        "label": plain(getattr(est, "label_name_", None)),
-        "arrays": plain(arrays),
-        "versions": plain({"lowland": header["lowland"], "format": header["format"], "reading": __version__}),
+        "rows_fitted": to_plain(getattr(est, "n_samples_", None)),
+        "columns_fitted": to_plain(names),
+        "label": to_plain(getattr(est, "label_name_", None)),
+        "arrays": to_plain(arrays),
+        "versions": to_plain({"lowland": header["lowland"], "format": header["format"], "reading": __version__}),
     }
     if as_json:
         show.print_json(facts)

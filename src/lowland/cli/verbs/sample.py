@@ -95,7 +95,7 @@ def _with_labels(X: Any, labels: Any, only_numbers: bool) -> Iterator[Any]:
 
 
 def _facts(name: str, sample: Any, files: list[dict[str, Any]]) -> dict[str, Any]:
-    from lowland.cli.shared.summary import plain
+    from lowland.plain import to_plain
 
     facts = {
         "sample": name,
@@ -109,7 +109,7 @@ def _facts(name: str, sample: Any, files: list[dict[str, Any]]) -> dict[str, Any
         "image_shape": sample.image_shape,
         "files": files,
     }
-    return {key: plain(value) for key, value in facts.items()}
+    return to_plain(facts)
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:

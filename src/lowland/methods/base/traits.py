@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
+
+ALL_PAIRS = 5_000  # rows of which all pairs can be compared in a few seconds
+
+
+@dataclass(frozen=True)
+class StudyHints:
+    """How a study (``lowland.compare``) fits the method to a table it knows nothing of; all else is at its default."""
+
+    why_left_out: str | None = None  # a sentence, where the method takes part in a study only when it is named
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # whatever the table
+    n_neighbors: int | None = None  # of a method on a neighbor graph: the usual number, fewer where the rows are few
+    counts_itself: bool = False  # whether n_neighbors counts the point itself, as in scikit-learn
+    all_pairs_up_to: int | None = None  # rows of which all pairs are compared; None: it does not compare all pairs
+    beyond: Literal["landmarks", "sample"] = "landmarks"  # stand for more rows; "sample": fitted, the others placed
+    takes_distances: bool = False  # whether metric="precomputed" gives what the rows themselves would
+    max_components: Callable[[int, int], int] | None = None  # of the numbers of columns and of classes
 
 
 @dataclass(frozen=True)
@@ -26,6 +43,7 @@ class Traits:
     selects_columns: bool = False  # whether those are columns of the data, with their names
     predicts: str = "class"  # what ``predict``, where there is one, says of a row
     min_rows: int = 2
+    study: StudyHints = field(default_factory=StudyHints)
     tolerance: float = 1e-10  # fraction of the largest coordinate to which engines and chunkings agree
     quick: Mapping[str, Any] = field(default_factory=dict)  # parameters of a fit to a small table of noise, as in tests
 

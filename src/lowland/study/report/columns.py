@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 STEPS = 65_534  # coordinates and values are rounded to as many steps of their range; the next number says "missing"
-SHADES = 254  # values that only choose a colour
+SHADES = 254  # values that only choose a color
 
 
 @dataclass
@@ -49,10 +49,10 @@ def rounded(values: np.ndarray, low: float, high: float, steps: int) -> np.ndarr
     codes = np.full(values.shape, np.iinfo(dtype).max, dtype=dtype)
     width = high - low
     # Halved before it is subtracted, a range from -1e308 to 1e308 stays finite.
-    share = (
+    fraction = (
         (values[present] / 2 - low / 2) / (width / 2 if np.isfinite(width) else high / 2 - low / 2) if width else 0.0
     )
-    codes[present] = np.rint(np.clip(share, 0, 1) * steps).astype(dtype)
+    codes[present] = np.rint(np.clip(fraction, 0, 1) * steps).astype(dtype)
     return codes
 
 

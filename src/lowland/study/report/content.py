@@ -1,23 +1,22 @@
-"""What the page is told: a StudyResult as JSON can hold it, with its arrays in blocks."""
+"""What the page shows: a StudyResult as JSON can hold it, with its arrays in blocks."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from lowland.plain import to_plain
 from lowland.study.report.columns import SHADES, STEPS, Blocks, codes_of, column, rounded, value_range
 from lowland.study.report.definitions import meaning_of
 from lowland.study.result import Curve, Score, StudyResult, Table, Trial
 from lowland.study.scoring.measures import neighbors_for
-from lowland.study.scoring.significance import apart
-from lowland.study.serialization import plain_parameters
+from lowland.study.scoring.significance import differ
 
-MOST_BYTES = 24_000_000  # of coordinates: where all components take more, the first two are drawn alone
-MOST_EXACT = 2_000_000  # values of columns: where there are more, they are rounded to steps of their range
-MOST_CLASSES = 60  # where more labels than this are all numbers, they are coloured as a scale, not as classes
+MAX_BYTES = 24_000_000  # of coordinates: where all components take more, the first two are drawn alone
+MAX_EXACT = 2_000_000  # values of columns: where there are more, they are rounded to steps of their range
+MAX_CLASSES = 60  # where more labels than this are all numbers, they are colored as a scale, not as classes
 
 
 def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
@@ -28,14 +27,14 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
     names = dict.fromkeys(name for trial in trials for name in trial.scores)
     best = {name: _best(name, trials) for name in names}
     sizes = sum(2 * trial.Z.size for trial in trials if trial.Z is not None)
-    most = None if sizes <= MOST_BYTES else 2
-    said = {
+    most = None if sizes <= MAX_BYTES else 2
+    shown = {
         "table": _table(table, blocks),
         "measures": list(measures.values()),
         "meanings": {name: meaning_of(name, trials) for name in names},
         "neighbors": neighbors_for(table.rows),
         "trials": [_trial(trial, measures, best, most, blocks) for trial in trials],
-        "advice": [asdict(advice) for advice in result.advice],
+        "advice": [vars(advice) for advice in result.advice],
         "k": result.k,
         "purpose": result.purpose,
         "command": result.command,
@@ -45,20 +44,7 @@ def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
         "seconds": result.seconds,
         "complete": result.complete,
     }
-    return plain(said), blocks
-
-
-def plain(value: Any) -> Any:
-    """Nested values as JSON holds them: NaN and infinities become null, what JSON does not know becomes text."""
-    if isinstance(value, dict):
-        return {str(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
+    return to_plain(shown, unknown=str), blocks
 
 
 def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
@@ -74,7 +60,7 @@ def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
         "drawn": len(shown),
         "shown": None if all_shown else blocks.add(shown.astype(kept)),
         "kept": [
-            {"name": name, **column(values, blocks, table.values.size <= MOST_EXACT)}
+            {"name": name, **column(values, blocks, table.values.size <= MAX_EXACT)}
             for name, values in zip(table.names, table.values.T, strict=True)
         ],
         "label": None if table.labels is None else _label(table.label_name or "label", table.labels, blocks),
@@ -87,7 +73,7 @@ def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
     if labels.dtype.kind != "f":
         texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
         classes = _in_order({text for text in texts if text is not None})
-        if len(classes) <= MOST_CLASSES or not all(map(_is_number, classes)):
+        if len(classes) <= MAX_CLASSES or not all(map(_is_number, classes)):
             return {"name": name, "classes": classes, **blocks.add(codes_of(texts, classes))}
         labels = np.array([np.nan if text is None else float(text) for text in texts])
     return {"name": name, "classes": None, **column(labels, blocks)}
@@ -126,20 +112,15 @@ def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:
 
 def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:
     """The best score of a measure; one that counts labels which the method has seen proves nothing."""
-    known = [t.scores[name] for t in trials if name in t.scores and not t.scores[name].seen]
+    known = [t.scores[name] for t in trials if name in t.scores and not t.scores[name].labels_seen]
     known = [score for score in known if np.isfinite(score.value)]
     return max(known, key=lambda s: s.value if s.better == "higher" else -s.value, default=None)
 
 
 def _score(score: Score, best: Score | None) -> dict[str, Any]:
     """A score, and whether chance may have set it apart from the best."""
-    told = {name: value for name, value in asdict(score).items() if name not in ("asked", "right")}
-    return {**told, "near": best is not None and not score.seen and apart(score, best) is False}
-
-
-def _setting(value: Any) -> Any:
-    """A parameter as it is told: infinity and objects by their words alone."""
-    return next(iter(value.values())) if isinstance(value, dict) and value.keys() <= {"number", "object"} else value
+    shown = {name: value for name, value in vars(score).items() if name not in ("n_tested", "correct_bits")}
+    return {**shown, "near": best is not None and not score.labels_seen and differ(score, best) is False}
 
 
 def _trial(
@@ -148,7 +129,7 @@ def _trial(
     return {
         "name": trial.name,
         "method": trial.method,
-        "parameters": {name: _setting(value) for name, value in plain_parameters(trial).items()},
+        "parameters": to_plain(trial.parameters, non_finite=str),
         "status": trial.status,
         "error": trial.error,
         "warnings": trial.warnings,
@@ -181,5 +162,5 @@ def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any
         "low": [low for low, _ in ranges],
         "high": [high for _, high in ranges],
         "components": Z.shape[1],
-        "left_out": int(np.isnan(Z[:, 0]).sum()),
+        "n_excluded": int(np.isnan(Z[:, 0]).sum()),
     }

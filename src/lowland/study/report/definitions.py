@@ -63,5 +63,7 @@ MEANINGS = {
 
 def meaning_of(name: str, trials: Iterable[Trial]) -> str:
     """Return what a measure says whatever the trial; of one not named above, what its trials say alike."""
-    said = {trial.scores[name].about for trial in trials if name in trial.scores}
-    return MEANINGS.get(name) or (said.pop() if len(said) == 1 else "What it says is told with each trial, in detail.")
+    texts = {trial.scores[name].about for trial in trials if name in trial.scores}
+    if name in MEANINGS:
+        return MEANINGS[name]
+    return texts.pop() if len(texts) == 1 else "What it says is told with each trial, in detail."

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from lowland.data.write import atomic_write
 from lowland.errors import FileProblem, MissingFile, ParameterError
 from lowland.plots.style import COLORS
 from lowland.study.report.content import content
@@ -30,14 +31,8 @@ def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
     if not target.parent.is_dir():
         raise MissingFile(f"The folder {target.parent} is not there. Make it first, or write the report elsewhere.")
     text = report_html(result)
-    half = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        half.write_text(text, encoding="utf-8", newline="\n")
-        half.replace(target)
-    except OSError as error:
-        raise FileProblem(f"The report cannot be written to {target}: {error.strerror or error}.") from error
-    finally:
-        half.unlink(missing_ok=True)
+    with atomic_write(target) as path:
+        path.write_text(text, encoding="utf-8", newline="\n")
     return target
 
 

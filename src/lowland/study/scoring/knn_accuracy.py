@@ -1,65 +1,74 @@
-"""How well classes are told apart from coordinates: five nearest neighbours, asked about rows that were held out."""
+"""How well classes can be predicted from coordinates: five nearest neighbors, tested on held-out rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from lowland.errors import LowlandError, Stopped
+from lowland.methods.base.traits import traits_of
 from lowland.quality import Measure, downstream
 from lowland.study.result import Score
-from lowland.study.scoring.significance import packed
 
 NAME = "downstream accuracy"
 NEIGHBORS = 5
-MOST = 10_000  # rows that take part; of more a sample, classes in their shares
-FOLDS = 5  # rows a class needs to be met in every fold
+MAX_ROWS = 10_000  # rows that take part; of more a sample, stratified by class
+FOLDS = 5  # rows a class needs to be present in every fold
 
 
-def accuracy(Z: np.ndarray, y: np.ndarray, seed: int) -> Score | None:
-    """Return the share of held-out rows that are named rightly; None where it cannot be found, as of classes of one."""
-    rows = _rows(y, seed)
-    try:
-        return _score(downstream(Z[rows], y[rows], folds=FOLDS, per_row=True, random_state=seed), _of_rare(y))
-    except Stopped:
-        raise
-    except LowlandError:
-        return None
+@dataclass(frozen=True, eq=False)
+class KnnTest:
+    """The rows of one cross-validation, chosen once: every trial is tested on the same ones."""
+
+    rows: np.ndarray  # (m,) of classes that are large enough, or a sample of them
+    y: np.ndarray  # (m,) their class codes
+    seed: int
+    remark: str  # on classes that are too small
+
+    @classmethod
+    def of(cls, y: np.ndarray, seed: int) -> Self:
+        """Choose rows by their class codes, (n,)."""
+        common = _in_common_classes(y)
+        rows = _sample(np.flatnonzero(common), y, seed)
+        rare = int(np.sum(~common))
+        remark = f"; {rare} row{'s' * (rare > 1)} of classes too small for that left out" if rare else ""
+        return cls(rows, y[rows], seed, remark)
+
+    def accuracy(self, Z: np.ndarray) -> Score | None:
+        """Return the fraction of held-out rows that are classified correctly; None where it cannot be found."""
+        try:
+            found = downstream(Z[self.rows], self.y, folds=FOLDS, per_row=True, random_state=self.seed)
+        except Stopped:
+            raise
+        except LowlandError:  # as of classes of one row
+            return None
+        return _score(found, self.remark)
+
+    def accuracy_when_refitted(self, est: Any, X: np.ndarray) -> Score:
+        """The same for a method that learns from labels: fitted anew in each fold, without the held-out rows."""
+        from sklearn.base import clone
+        from sklearn.neighbors import KNeighborsClassifier
+        from sklearn.pipeline import make_pipeline
+
+        est, traits = clone(est), traits_of(est)
+        width, max_components = traits.width_parameter, traits.study.max_components
+        if width is not None and max_components is not None:  # as many axes as the classes that take part allow
+            most = max_components(X.shape[1], len(np.unique(self.y)))
+            est.set_params(**{width: min(getattr(est, width), most)})
+        model = make_pipeline(est, KNeighborsClassifier(NEIGHBORS))
+        found = downstream(X[self.rows], self.y, model, folds=FOLDS, per_row=True, random_state=self.seed)
+        return _score(found, ", the method being fitted without them" + self.remark)
+
+    @property
+    def majority_class_fraction(self) -> float:
+        """The fraction of the rows that the largest class holds: what predicting it always would get right."""
+        return float(np.bincount(self.y).max() / len(self.rows)) if len(self.rows) else 0.0
 
 
-def accuracy_when_refitted(est: Any, X: np.ndarray, y: np.ndarray, seed: int) -> Score:
-    """The same for a method that learns from labels: fitted anew in each fold, without the rows held out."""
-    from sklearn.base import clone
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.pipeline import make_pipeline
-
-    rows = _rows(y, seed)
-    est = clone(est)
-    if type(est).__name__ == "LinearDiscriminantAnalysis":  # as many axes as the classes that take part allow
-        est.set_params(n_components=min(est.n_components, len(np.unique(y[rows])) - 1))
-    model = make_pipeline(est, KNeighborsClassifier(NEIGHBORS))
-    found = downstream(X[rows], y[rows], model, folds=FOLDS, per_row=True, random_state=seed)
-    return _score(found, ", the method being fitted without them" + _of_rare(y))
-
-
-def guessing(y: np.ndarray, seed: int) -> float:
-    """Return the share of the rows asked about that naming the commonest class gets right."""
-    rows = _rows(y, seed)
-    return float(np.bincount(y[rows]).max() / len(rows)) if len(rows) else 0.0
-
-
-def _rows(y: np.ndarray, seed: int) -> np.ndarray:
-    rows = np.flatnonzero(_common(y))
-    if len(rows) <= MOST:
-        return rows
-    rng = np.random.default_rng(seed)
-    order = rows[np.lexsort((rng.random(len(rows)), y[rows]))]  # class after class, in each by chance
-    return np.sort(order[np.floor((rng.random() + np.arange(MOST)) * (len(rows) / MOST)).astype(np.int64)])
-
-
-def _common(y: np.ndarray) -> np.ndarray:
-    """Whether the class of a row is large enough to be learnt and asked for in every fold, (n,).
+def _in_common_classes(y: np.ndarray) -> np.ndarray:
+    """Whether the class of a row is large enough to be learnt and tested in every fold, (n,).
 
     One rare class would leave fewer folds for all. Where no two classes are so large, those of two rows will do.
     """
@@ -67,13 +76,17 @@ def _common(y: np.ndarray) -> np.ndarray:
     return (counts >= (FOLDS if np.sum(counts >= FOLDS) > 1 else 2))[y]
 
 
-def _of_rare(y: np.ndarray) -> str:
-    left = int(np.sum(~_common(y)))
-    return f"; {left} row{'s' * (left > 1)} of classes too small for that left out" if left else ""
+def _sample(rows: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+    if len(rows) <= MAX_ROWS:
+        return rows
+    rng = np.random.default_rng(seed)
+    order = rows[np.lexsort((rng.random(len(rows)), y[rows]))]  # class after class, in each by chance
+    return np.sort(order[np.floor((rng.random() + np.arange(MAX_ROWS)) * (len(rows) / MAX_ROWS)).astype(np.int64)])
 
 
-def _score(m: Measure, more: str) -> Score:
-    about = f"Share of held-out rows that the {NEIGHBORS} nearest neighbours name rightly, in folds{more}."
+def _score(m: Measure, remark: str) -> Score:
+    about = f"Share of held-out rows that the {NEIGHBORS} nearest neighbours name rightly, in folds{remark}."
     assert m.per_row is not None
-    asked = int(np.isfinite(m.per_row).sum())
-    return Score(m.value, "higher", about, m.low, m.high, asked, packed(np.nan_to_num(m.per_row)))
+    n_tested = int(np.isfinite(m.per_row).sum())
+    correct = np.packbits(np.nan_to_num(m.per_row) > 0).tobytes().hex()
+    return Score(m.value, "higher", about, m.low, m.high, n_tested, correct)

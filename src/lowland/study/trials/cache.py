@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-MOST_BYTES = 2**30  # beyond, what was not read for longest goes
-TOLD, HELD = "trial.json", "arrays.npz"
+MAX_BYTES = 2**30  # beyond, what was not read for longest goes
+RECORD_FILE, ARRAYS_FILE = "trial.json", "arrays.npz"
 
 
 def cache_folder() -> Path:
@@ -29,7 +29,7 @@ def cache_folder() -> Path:
 
 
 def fingerprint(chunks: Iterable[np.ndarray]) -> str:
-    """Return the SHA-256 of an array that comes in chunks of rows: its values, their kind, and its shape."""
+    """Return the SHA-256 of an array that comes in chunks of rows: its values, their dtype, and its shape."""
     digest, rows, kind = hashlib.sha256(), 0, ""
     for chunk in chunks:
         rows, kind = rows + len(chunk), f"{chunk.dtype.str} {chunk.shape[1:]}"
@@ -43,11 +43,11 @@ def key_of(facts: dict[str, Any]) -> str:
 
     Raises TypeError where they hold an object, such as a function: its name says nothing of what it does.
     """
-    text = json.dumps(facts, sort_keys=True, ensure_ascii=True, default=_described)
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=True, default=_rule_to_plain)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _described(value: Any) -> Any:
+def _rule_to_plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy's arrays and numbers
         return value.tolist()
     if dataclasses.is_dataclass(value):  # a rule, such as Cumulative(0.9)
@@ -58,41 +58,41 @@ def _described(value: Any) -> Any:
 class TrialCache:
     """Results by key. Whatever cannot be read counts as not there; whatever cannot be written is not kept."""
 
-    keeps = True
+    keeps = True  # whether a later study finds what this one puts
 
-    def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
-        self.folder, self.most_bytes = folder or cache_folder(), most_bytes
+    def __init__(self, folder: Path | None = None, max_bytes: int = MAX_BYTES) -> None:
+        self.folder, self.max_bytes = folder or cache_folder(), max_bytes
 
     def get(self, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
         """Return what was kept under a key; None where there is nothing, or something damaged."""
         place = self.folder / key
         try:
-            told = json.loads((place / TOLD).read_text(encoding="utf-8"))
-            with open(place / HELD, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            record = json.loads((place / RECORD_FILE).read_text(encoding="utf-8"))
+            with open(place / ARRAYS_FILE, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
         except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error):
             return None
-        if not isinstance(told, dict):
+        if not isinstance(record, dict):
             return None
         with contextlib.suppress(OSError):
             os.utime(place)  # it was of use: it goes last
-        return told, arrays
+        return record, arrays
 
-    def put(self, key: str, told: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Keep a result, whole or not at all, in place of what was there; then keep to the bound."""
+    def put(self, key: str, record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Keep a result, whole or not at all, in place of what was there; then evict what was not read for longest."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".part-", dir=self.folder, ignore_cleanup_errors=True) as folder:
                 made = Path(folder) / "made"
                 made.mkdir()
-                (made / TOLD).write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
-                with open(made / HELD, "wb") as file:
+                (made / RECORD_FILE).write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+                with open(made / ARRAYS_FILE, "wb") as file:
                     np.savez(file, **arrays)  # type: ignore[arg-type]
                 shutil.rmtree(self.folder / key, ignore_errors=True)
                 os.replace(made, self.folder / key)
-            self._keep_to_bound()
+            self._evict()
 
-    def _keep_to_bound(self) -> None:
+    def _evict(self) -> None:
         kept = []
         for place in self.folder.iterdir():
             with contextlib.suppress(OSError):  # another study may have removed it
@@ -101,7 +101,7 @@ class TrialCache:
                     kept.append((place.stat().st_mtime, size, place))
         total = sum(size for _, size, _ in kept)
         for _, size, place in sorted(kept, key=lambda each: each[0]):
-            if total <= self.most_bytes:
+            if total <= self.max_bytes:
                 return
             shutil.rmtree(place, ignore_errors=True)
             total -= size
@@ -115,5 +115,5 @@ class NoCache(TrialCache):
     def get(self, key: str) -> None:
         """Return nothing."""
 
-    def put(self, key: str, told: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def put(self, key: str, record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Keep nothing."""

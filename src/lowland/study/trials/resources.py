@@ -22,9 +22,9 @@ class Clock:
     What numba's first calls spend on compiling is left out: it is paid once on a machine, not by the method.
     """
 
-    def __init__(self, limit: float | None = None, tell: Callable[[Any], Any] | None = None) -> None:
-        self.limit, self.tell = limit, tell
-        self.late = self.told_to_stop = False
+    def __init__(self, limit: float | None = None, callback: Callable[[Any], Any] | None = None) -> None:
+        self.limit, self.callback = limit, callback
+        self.past_limit = self.stop_requested = False
         self.restart()
 
     def restart(self) -> None:
@@ -38,21 +38,21 @@ class Clock:
         return max(0.0, time.perf_counter() - self._begun - compiled)
 
     def __call__(self, event: Any) -> bool:
-        """Hear of progress; return whether the work goes on."""
-        if self.tell is not None:
-            going_on = self.tell(event)
-            self.told_to_stop = self.told_to_stop or (going_on is not None and not going_on)
-        self.late = self.late or (self.limit is not None and self.seconds > self.limit)
-        return not (self.late or self.told_to_stop)
+        """Receive a progress event; return whether the work goes on."""
+        if self.callback is not None:
+            going_on = self.callback(event)
+            self.stop_requested = self.stop_requested or (going_on is not None and not going_on)
+        self.past_limit = self.past_limit or (self.limit is not None and self.seconds > self.limit)
+        return not (self.past_limit or self.stop_requested)
 
 
 class PeakMemory:
-    """Bytes of this process at their peak within a ``with`` block, beyond what it held before; None: not told."""
+    """Bytes of this process at their peak within a ``with`` block, beyond what it held before; None: not known."""
 
     bytes: int | None = None
 
     def __enter__(self) -> Self:
-        _give_back()
+        _return_freed_memory()
         self._before, self._highest = resident(), 0
         self._exact = self._before is not None and _reset_peak()
         self._over = threading.Event()
@@ -69,7 +69,7 @@ class PeakMemory:
         if not self._exact:
             self._over.set()
             self._thread.join()
-        highest = _status("VmHWM") if self._exact else max(self._highest, resident() or 0)
+        highest = _process_status("VmHWM") if self._exact else max(self._highest, resident() or 0)
         self.bytes = None if highest is None else max(0, highest - self._before)
 
     def _sample(self) -> None:
@@ -84,8 +84,8 @@ def resident() -> int | None:
     return None
 
 
-def _give_back() -> None:
-    """Let what was freed go back to the system, or the next trial would seem to need nothing."""
+def _return_freed_memory() -> None:
+    """Return what was freed to the system, or the next trial would seem to need nothing."""
     with contextlib.suppress(OSError, AttributeError, TypeError):  # the C library of another system
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -98,7 +98,7 @@ def _reset_peak() -> bool:
     return False
 
 
-def _status(name: str) -> int | None:
+def _process_status(name: str) -> int | None:
     with contextlib.suppress(OSError, ValueError), open("/proc/self/status", encoding="ascii") as file:
         for line in file:
             if line.startswith(f"{name}:"):

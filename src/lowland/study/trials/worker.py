@@ -29,7 +29,7 @@ from lowland.run.progress import COMPILING, Progress
 from lowland.run.settings import config, settings
 from lowland.study.plan import Planned
 from lowland.study.result import Trial
-from lowland.study.trials.fit import Shared, failed, fit_trial, in_a_sentence, timed_out
+from lowland.study.trials.fit import SharedInputs, failed, fit_trial, in_a_sentence, timed_out
 
 ARRAYS = ("X", "y", "classes", "names", "D", "start", "to", "length")
 JOB, ANSWER, PATH = "job.pickle", "answer.pickle", "path.json"
@@ -40,13 +40,13 @@ with open(sys.argv[1] + "/{PATH}", encoding="utf-8") as file:
 from lowland.study.trials.worker import main
 main()
 """
-READY, DONE, BUSY, COMPILED, FITTED = "ready", "done", "compiling", "compiled", "fitted"
+READY, DONE, COMPILES, COMPILED, FITTED = "ready", "done", "compiling", "compiled", "fitted"
 GRACE = 1.0  # seconds beyond the limit in which a trial may end by itself
-ASKED = 6  # times the limit that the model may then be asked for its measures, which may fit it anew in five folds
-COMPILE = 60.0  # seconds that a loop may be compiled for, which do not count
-START = 120.0  # seconds in which a process must have loaded its libraries
+MEASURING = 6  # times the limit that the measures of the model may then take, which may fit it anew in five folds
+COMPILE_LIMIT = 60.0  # seconds that a loop may be compiled for, which do not count
+START_LIMIT = 120.0  # seconds in which a process must have loaded its libraries
 POLL = 0.1
-ONE_PLACE = (
+NOT_SENT = (
     "A parameter cannot be sent to the process that fits the trials. Define the function in a module of its own, or "
     "say worker=False."
 )
@@ -55,7 +55,7 @@ ONE_PLACE = (
 class Worker:
     """The process as the study sees it. Its folder, with the arrays it maps, is removed by ``close``."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedInputs) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="lowland-study-")
         self.place = Path(self._folder.name)
         self._process: subprocess.Popen[str] | None = None
@@ -67,7 +67,7 @@ class Worker:
             raise
 
     def fit(self, planned: Planned, limit: float | None, tick: Callable[[float], Any] = lambda seconds: None) -> Trial:
-        """Fit one trial; end the process where it passes the limit. ``tick`` hears how many seconds went by."""
+        """Fit one trial; end the process where it passes the limit. ``tick`` is called with the seconds that passed."""
         if self._process is None:
             trouble = self._start(tick)
             if trouble is not None:
@@ -79,17 +79,17 @@ class Worker:
         try:
             (self.place / JOB).write_bytes(pickle.dumps(job))
         except Exception as error:  # objects refuse in ways of their own
-            return failed(planned, f"{ONE_PLACE} ({in_a_sentence(error)})")
-        with contextlib.suppress(BrokenPipeError):  # it is gone, which the next line tells
+            return failed(planned, f"{NOT_SENT} ({in_a_sentence(error)})")
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which the next line notices
             self._process.stdin.write("fit\n")
             self._process.stdin.flush()
-        end = self._wait_for(DONE, limit, tick)
-        if end == "late":
+        outcome = self._wait_for(DONE, limit, tick)
+        if outcome == "timed out":
             self.end()
             assert limit is not None
             return timed_out(planned, limit)
-        if end == "gone":
-            return failed(planned, self._last_words())
+        if outcome == "ended":
+            return failed(planned, self._why_it_ended())
         answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # what our own process wrote
         return failed(planned, answer) if isinstance(answer, str) else answer
 
@@ -103,41 +103,44 @@ class Worker:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True,
             )  # fmt: skip
         threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
-        end = self._wait_for(READY, START, tick)
-        if end == "late":
+        outcome = self._wait_for(READY, START_LIMIT, tick)
+        if outcome == "timed out":
             self.end()
-            return f"The process that fits the trials was not ready after {START:g} s. Try again, or say worker=False."
-        return self._last_words() if end == "gone" else None
+            return (
+                f"The process that fits the trials was not ready after {START_LIMIT:g} s. Try again, or say "
+                "worker=False."
+            )
+        return self._why_it_ended() if outcome == "ended" else None
 
     def _wait_for(
         self, wanted: str, limit: float | None, tick: Callable[[float], Any]
-    ) -> Literal["come", "gone", "late"]:
+    ) -> Literal["received", "ended", "timed out"]:
         """Wait for a line: it comes, the process ends, or the limit passes, compiling not counted."""
-        begun = told = time.monotonic()
-        spent, compiling, more = 0.0, False, 1
+        begun = last_tick = time.monotonic()
+        compiled, compiling, factor = 0.0, False, 1
         while True:
             try:
                 line = self._lines.get(timeout=POLL)
             except queue.Empty:
                 line = ""
             if line is None:
-                return "gone"
+                return "ended"
             if line.strip() == wanted:
-                return "come"
-            if line.startswith(BUSY):
+                return "received"
+            if line.startswith(COMPILES):
                 compiling = True
             elif line.startswith(COMPILED):
-                compiling, spent = False, float(line.split()[1])
+                compiling, compiled = False, float(line.split()[1])
             elif line.startswith(FITTED):
-                more = 1 + ASKED
+                factor = 1 + MEASURING
             now = time.monotonic()
-            tick(now - told)
-            told = now
-            allowed = None if limit is None else limit * more + GRACE + spent + COMPILE * compiling
+            tick(now - last_tick)
+            last_tick = now
+            allowed = None if limit is None else limit * factor + GRACE + compiled + COMPILE_LIMIT * compiling
             if allowed is not None and now - begun > allowed:
-                return "late"
+                return "timed out"
 
-    def _last_words(self) -> str:
+    def _why_it_ended(self) -> str:
         """Why the process ended by itself."""
         assert self._process is not None
         code = self._process.wait()
@@ -179,7 +182,7 @@ def _read(pipe: Any, lines: queue.SimpleQueue[str | None]) -> None:
     lines.put(None)
 
 
-def _write(shared: Shared, folder: Path) -> None:
+def _write(shared: SharedInputs, folder: Path) -> None:
     graph = shared.graph
     links = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
     own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
@@ -189,7 +192,7 @@ def _write(shared: Shared, folder: Path) -> None:
     np.save(folder / "seed.npy", shared.seed)
 
 
-def _opened(folder: Path) -> Shared:
+def _opened(folder: Path) -> SharedInputs:
     """Map the arrays: pages are shared with whoever wrote them, and what a method writes stays its own."""
     found = {
         name: np.load(folder / f"{name}.npy", mmap_mode="c") if (folder / f"{name}.npy").exists() else None
@@ -202,22 +205,22 @@ def _opened(folder: Path) -> Shared:
         if values is not None and values.dtype.kind != "U":
             values.max(initial=0)  # pages that are read now do not count as a method's memory
     seed = int(np.load(folder / "seed.npy"))
-    return Shared(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"])
+    return SharedInputs(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"])
 
 
-class _Teller:
-    """Tells the study when loops are compiled, which does not count as the method's time."""
+class _CompileReporter:
+    """A progress callback that reports when loops are compiled, which does not count as the method's time."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self.say, self.begun = say, kernels.compiling["seconds"]
-        self.told = 0.0
+    def __init__(self, send: Callable[[str], None]) -> None:
+        self.send, self.begun = send, kernels.compiling["seconds"]
+        self.reported = 0.0
 
     def __call__(self, event: Progress) -> None:
         if event.stage == COMPILING:
-            self.say(BUSY)
-        elif (spent := kernels.compiling["seconds"] - self.begun) > self.told:
-            self.told = spent
-            self.say(f"{COMPILED} {spent:.3f}")
+            self.send(COMPILES)
+        elif (seconds := kernels.compiling["seconds"] - self.begun) > self.reported:
+            self.reported = seconds
+            self.send(f"{COMPILED} {seconds:.3f}")
 
 
 def main() -> None:
@@ -227,20 +230,20 @@ def main() -> None:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     sys.stdout = sys.stderr  # what a library prints is no answer
 
-    def say(line: str) -> None:
+    def send(line: str) -> None:
         out.write(f"{line}\n")
         out.flush()
 
     shared = _opened(folder)
-    say(READY)
+    send(READY)
     for _ in sys.stdin:
         trial: Trial | str
         try:
             planned, limit, chosen = pickle.loads((folder / JOB).read_bytes())
         except Exception as error:  # what was defined in a notebook or a script is not found here
-            trial = f"{ONE_PLACE} ({in_a_sentence(error)})"
+            trial = f"{NOT_SENT} ({in_a_sentence(error)})"
         else:
-            with config(progress=_Teller(say), **chosen):
-                trial = fit_trial(planned, shared, limit, lambda: say(FITTED))
+            with config(progress=_CompileReporter(send), **chosen):
+                trial = fit_trial(planned, shared, limit, lambda: send(FITTED))
         (folder / ANSWER).write_bytes(pickle.dumps(trial))
-        say(DONE)
+        send(DONE)

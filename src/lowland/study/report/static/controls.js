@@ -209,7 +209,7 @@ function embeddingsSection(section) {
       { class: "note screen" },
       "Ctrl and the wheel zoom, a double click shows the whole again. Keys in a panel: n and p step through rows, space selects, + and − zoom, arrows move, 0 resets, Escape clears.",
     ),
-    drawnTrials.some((trial) => Object.values(trial.scores).some((said, i) => i < 2 && said.seen))
+    drawnTrials.some((trial) => Object.values(trial.scores).some((said, i) => i < 2 && said.labels_seen))
       ? el("p", { class: "note" }, SEEN)
       : "",
   );

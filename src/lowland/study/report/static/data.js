@@ -78,7 +78,7 @@ const aScore = (name) => trials.map((trial) => trial.scores[name]).find(Boolean)
 // not a proof: it is never the best, and comes after the others.
 const byMeasure = (name) => ({
   value: (trial) => trial.scores[name]?.value ?? null,
-  seen: (trial) => Boolean(trial.scores[name]?.seen),
+  seen: (trial) => Boolean(trial.scores[name]?.labels_seen),
 });
 
 // The study tells the measure that decides first: by it the best come first.

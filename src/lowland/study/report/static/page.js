@@ -54,7 +54,7 @@ function adviceSection(section) {
       { class: i ? "card" : "card first" },
       el("p", { class: "purpose" }, PURPOSES[advice.purpose] ?? advice.purpose),
       el("h3", null, name, within),
-      el("p", { class: "words" }, advice.words),
+      el("p", { class: "words" }, advice.text),
       advice.evidence.length
         ? el(
             "ul",

@@ -63,7 +63,7 @@ class Panel {
 
   description() {
     const { Z, name } = this.trial;
-    return `${name}: embedding of ${some(M - Z.left_out, "row")}`;
+    return `${name}: embedding of ${some(M - Z.n_excluded, "row")}`;
   }
 
   facts() {
@@ -72,7 +72,7 @@ class Panel {
       const said = this.trial.scores[name];
       return [
         i ? " · " : "",
-        el("span", { class: "fact" }, `${name} `, el("b", null, score(said.value, 3)), said.seen && dagger()),
+        el("span", { class: "fact" }, `${name} `, el("b", null, score(said.value, 3)), said.labels_seen && dagger()),
       ];
     });
   }
@@ -80,9 +80,9 @@ class Panel {
   note() {
     const { Z } = this.trial,
       parts = [];
-    if (Z.left_out)
+    if (Z.n_excluded)
       parts.push(
-        Z.left_out === M ? "All rows were left out: there is nothing to draw." : `${some(Z.left_out, "row")} left out.`,
+        Z.n_excluded === M ? "All rows were left out: there is nothing to draw." : `${some(Z.n_excluded, "row")} left out.`,
       );
     if (Z.components === 1) parts.push("One component, from left to right; the height means nothing.");
     if (Z.components > 2 && Z.low.length === 2) parts.push(`The first 2 of ${Z.components} components.`);

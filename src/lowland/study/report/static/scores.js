@@ -57,7 +57,7 @@ function scoreCell(said, digits) {
   const interval = said.low !== null && said.high !== null;
   return [
     score(said.value, digits),
-    said.seen && dagger(),
+    said.labels_seen && dagger(),
     interval && el("small", null, `${score(said.low, digits)} to ${score(said.high, digits)}`),
   ];
 }
@@ -232,7 +232,7 @@ function scoresSection(section) {
     ),
   );
   const note = (text) => section.append(el("p", { class: "note" }, text));
-  if (measureNames.some((name) => trials.some((trial) => trial.scores[name]?.seen))) note(SEEN);
+  if (measureNames.some((name) => trials.some((trial) => trial.scores[name]?.labels_seen))) note(SEEN);
   if (same.length)
     note(`The same for all: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`);
   if (trials.some((trial) => trial.cached)) note(FROM_DISK);

@@ -1,4 +1,4 @@
-"""From a study back to a method that can be fitted: what a trial had, or what the advice asks for."""
+"""The unfitted estimator of a trial, or of what the advice asks for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lowland.methods.registry import load_method
 from lowland.study.result import Purpose, StudyResult
 
 
-def estimator(study: StudyResult, which: str | None = None) -> Any:
+def chosen_estimator(study: StudyResult, which: str | None = None) -> Any:
     """Return the estimator of a purpose's advice, or of a trial, not fitted; a scaler before it where there was one."""
     if which is None or which in get_args(Purpose):
         name, parameters = _advised(study, which or study.purpose)

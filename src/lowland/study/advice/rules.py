@@ -1,0 +1,219 @@
+"""Which trial a study would choose for a purpose, and what decides it. No sentence is made here.
+
+A difference within the intervals, or below a margin where all rows were compared, is no difference; of what is equal
+PCA is taken, else what is linear, else the best, or the fastest where the best takes long.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lowland.methods.base.linear_map import LinearMap
+from lowland.methods.base.traits import Traits, traits_of
+from lowland.methods.registry import load_method
+from lowland.study.plan import StudySize
+from lowland.study.result import Score, Trial
+from lowland.study.scoring.knn_accuracy import NAME as ACCURACY
+from lowland.study.scoring.measures import AREA
+from lowland.study.scoring.significance import above, ties
+from lowland.study.scoring.table_facts import BASELINE, TableFacts
+
+ERROR = "reconstruction error"
+NEUTRAL = {"n_components", "random_state"}  # parameters that leave PCA what it is
+KEEP = 0.95  # of the variance, to compress
+HALF = 0.5  # of PCA's error: what a nonlinear method must reach, and keep the variance, to be worth its trouble
+PATIENCE = 10.0  # seconds that the best of equals may take before a faster one is preferred
+
+
+# --- to see ---
+
+
+@dataclass(frozen=True, eq=False)
+class PictureChoice:
+    """The embedding to look at."""
+
+    compared: list[Trial]
+    best: Trial  # by the area under R_NX; the chosen one where their areas read the same
+    chosen: Trial
+    is_clear: bool  # whether no other ties with the best
+
+
+def choose_to_see(done: list[Trial], size: StudySize) -> PictureChoice | None:
+    """Choose among the embeddings by the area under R_NX; None where there is none."""
+    drawn = [t for t in _all_rows_placed(done) if AREA in t.scores and not _selects_columns(t)]
+    drawn = _no_wider_than(drawn, size.k)
+    if not drawn:
+        return None
+    best = max(drawn, key=lambda t: t.scores[AREA].value)
+    equal = [t for t in drawn if ties(t.scores[AREA], best.scores[AREA])]
+    chosen = _simplest(equal, AREA)
+    return PictureChoice(drawn, chosen if reads_alike(chosen, best, AREA) else best, chosen, len(equal) == 1)
+
+
+# --- to compress ---
+
+
+@dataclass(frozen=True, eq=False)
+class NonlinearGain:
+    """A nonlinear method whose error is half of what PCA leaves with as many components."""
+
+    trial: Trial
+    error: float
+    baseline_error: float
+    kept: float  # fraction of the variance
+    suffices: bool  # whether it keeps enough of it with fewer components than PCA needs
+
+
+@dataclass(frozen=True, eq=False)
+class CompressionChoice:
+    """How many components to keep, and of which method."""
+
+    n_components: int  # the fewest of PCA that keep enough, or all that were looked at
+    kept: float  # the fraction of the variance that these keep
+    nonlinear: NonlinearGain | None
+    errors: list[tuple[float, str]]  # reconstruction errors of the trials with k dimensions, smallest first
+    trial: str | None
+    advised: int | None  # components
+    method: str | None
+
+
+def choose_to_compress(done: list[Trial], facts: TableFacts, size: StudySize) -> CompressionChoice:
+    """Choose by the spectrum of PCA, unless a nonlinear method does with half of its error."""
+    m, kept = enough_components(facts.explained_variance_ratio, KEEP)
+    gain = _nonlinear_gain(done, facts, m)
+    trial, advised, method = None, None, None
+    if gain is not None and gain.suffices:
+        trial, advised, method = gain.trial.name, gain.trial.n_components, gain.trial.method
+    elif m < size.d and kept >= KEEP:
+        trial, advised, method = baseline_trial(done, m, size.k), m, BASELINE
+    errors = sorted((t.scores[ERROR].value, t.name) for t in done if ERROR in t.scores and t.n_components == size.k)
+    return CompressionChoice(m, kept, gain, errors, trial, advised, method)
+
+
+def baseline_trial(done: list[Trial], m: int, k: int) -> str | None:
+    """Return the trial of plain PCA with so many components, else with as many as were asked for, if there is one."""
+    found = {t.n_components: t.name for t in done if t.method == BASELINE and t.parameters.keys() <= NEUTRAL}
+    return found.get(m, found.get(k))
+
+
+def enough_components(fractions: Sequence[float], wanted: float) -> tuple[int, float]:
+    """Return the fewest components that keep a fraction of the variance, and what they keep."""
+    kept = 0.0
+    for m, fraction in enumerate(fractions, start=1):
+        kept += fraction
+        if kept >= wanted - 1e-12:
+            return m, kept
+    return len(fractions), kept
+
+
+def _nonlinear_gain(done: list[Trial], facts: TableFacts, m: int) -> NonlinearGain | None:
+    """The nonlinear trial with the least error relative to PCA's, where it is below half of it."""
+    found = []
+    for t in done:
+        error = t.scores.get(ERROR)
+        k = t.n_components or 0
+        if error is None or is_linear(t) or k >= len(facts.distortions):
+            continue
+        baseline = facts.distortions[k]
+        if error.value < HALF * baseline:
+            found.append((error.value / baseline, t, error.value, baseline))
+    if not found:
+        return None
+    _, trial, error_value, baseline = min(found, key=lambda each: each[0])
+    kept = 1 - error_value / facts.distortions[0]
+    return NonlinearGain(trial, error_value, baseline, kept, suffices=kept >= KEEP and (trial.n_components or 0) < m)
+
+
+# --- to classify ---
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationChoice:
+    """What to classify from: a trial, more components of PCA, all columns, or nothing that is better than guessing."""
+
+    tested: list[Trial]
+    best: Trial
+    chosen: Trial | None = None
+    components: tuple[int, Score] | None = None  # where k dimensions are too few
+    baseline_trial: str | None = None  # of so many components
+    nothing_predicts: bool = False  # whether no accuracy is significantly above that of the majority class
+
+
+def choose_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) -> ClassificationChoice | None:
+    """Choose by the accuracy on held-out rows; None where no trial has one."""
+    tested = _no_wider_than([t for t in _all_rows_placed(done) if ACCURACY in t.scores], size.k)
+    if not tested:
+        return None
+    best = max(tested, key=lambda t: t.scores[ACCURACY].value)
+    scores = _accuracies(tested, facts)
+    if not any(above(score, facts.majority_class_fraction, len(scores)) for score in scores):
+        return ClassificationChoice(tested, best, nothing_predicts=True)
+    good = [t for t in tested if ties(t.scores[ACCURACY], best.scores[ACCURACY])]
+    good = [t for t in good if _predicts_as_well(t.scores[ACCURACY], facts, len(scores))]
+    if good:
+        return ClassificationChoice(tested, best, _simplest(good, ACCURACY))
+    more = [(m, score) for m, score in facts.accuracy_by_components if m > size.k]
+    enough = next(((m, score) for m, score in more if _predicts_as_well(score, facts, len(more))), None)
+    name = None if enough is None else baseline_trial(done, enough[0], size.k)
+    return ClassificationChoice(tested, best, components=enough, baseline_trial=name)
+
+
+def _accuracies(tested: list[Trial], facts: TableFacts) -> list[Score]:
+    """Every accuracy that was tried: of trials, of components of PCA, of all columns."""
+    found = [t.scores[ACCURACY] for t in tested] + [score for _, score in facts.accuracy_by_components]
+    return found if facts.accuracy is None else [*found, facts.accuracy]
+
+
+def _predicts_as_well(score: Score, facts: TableFacts, tried: int) -> bool:
+    """Whether a score is above guessing, and not below that of all columns."""
+    whole = facts.accuracy
+    as_much = whole is None or score.value >= whole.value or ties(score, whole)
+    return as_much and above(score, facts.majority_class_fraction, tried)
+
+
+# --- what the rules share ---
+
+
+def _all_rows_placed(trials: list[Trial]) -> list[Trial]:
+    """Those that gave every row its coordinates; all where none did."""
+    return [t for t in trials if not t.n_excluded] or trials
+
+
+def _no_wider_than(trials: list[Trial], k: int) -> list[Trial]:
+    """Those with as many dimensions as were asked for, or fewer; all where a sweep has only more of them."""
+    return [t for t in trials if t.n_components is None or t.n_components <= k] or trials
+
+
+def reads_alike(a: Trial, b: Trial, measure: str) -> bool:
+    """Whether two scores read the same, to the digits that are shown."""
+    return f"{a.scores[measure].value:.2f}" == f"{b.scores[measure].value:.2f}"
+
+
+def _simplest(trials: list[Trial], measure: str) -> Trial:
+    """PCA, else the best that is linear, else the best, or the fastest where the best takes longer than patience."""
+    linear = [t for t in trials if is_linear(t)]
+    best = min(linear or trials, key=lambda t: (t.method != BASELINE, -t.scores[measure].value))
+    if linear or (best.seconds or 0.0) <= PATIENCE:
+        return best
+    return min(trials, key=lambda t: (t.seconds or 0.0, t.name))
+
+
+def is_linear(trial: Trial) -> bool:
+    """Whether a trial's method is linear; one that selects columns is."""
+    return _selects_columns(trial) or _is_linear_map(trial.method)
+
+
+def _selects_columns(trial: Trial) -> bool:
+    return _traits(trial.method).selects_columns
+
+
+@functools.cache
+def _traits(method: str) -> Traits:
+    return traits_of(load_method(method))
+
+
+@functools.cache
+def _is_linear_map(method: str) -> bool:
+    return issubclass(load_method(method), LinearMap)

@@ -1,0 +1,44 @@
+"""From a study to an estimator that can be fitted."""
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.errors import ParameterError
+
+FEW = ["pca", "isomap", "lda"]
+
+
+@pytest.fixture
+def study(iris):
+    return lowland.compare(iris.X, iris.y, FEW)
+
+
+def test_the_method_that_is_advised_can_be_fitted(study, iris):
+    est = study.estimator()
+    assert est.n_components == 2
+    np.testing.assert_allclose(est.fit_transform(iris.X), study["PCA"].Z, atol=1e-5)
+    assert study.estimator("compress").n_components == study.advice[1].n_components == 2
+    assert study.estimator("isomap").n_neighbors == 10
+    with pytest.raises(ParameterError, match=r"The trials: .* Or name a purpose: see"):
+        study.estimator("UMAP")
+
+
+def test_columns_that_the_study_standardised_are_standardised_again():
+    wine = lowland.data.load_dataset("wine")
+    study = lowland.compare(wine.X, wine.y, ["pca"], scale="auto")
+    assert study.table.scaled
+    np.testing.assert_allclose(study.estimator().fit_transform(wine.X), study["PCA"].Z, atol=1e-4)
+
+
+def test_what_is_not_advised_is_no_method(rng):
+    study = lowland.compare(rng.standard_normal((40, 3)), None, ["pca"], purpose="compress")
+    with pytest.raises(ParameterError, match="advises nothing for 'compress'"):
+        study.estimator()
+
+
+def test_the_estimator_is_the_pca_that_was_measured():
+    wine = lowland.data.load_dataset("wine")
+    study = lowland.compare(wine.X, wine.y, ["pca"], 1, sweep={"pca.whiten": [True]}, scale="standard", cache=False)
+    est = study.estimator("compress")[-1]
+    assert (est.n_components, est.whiten) == (10, False)

@@ -1,0 +1,216 @@
+"""The work of a study: what is cached, what stops it, what must not end it."""
+
+import os
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.study import runner
+from lowland.study.scoring.measures import EmbeddingScorer
+
+FEW = ["pca", "isomap", "lda"]
+
+
+@pytest.fixture
+def study(iris):
+    return lowland.compare(iris.X, iris.y, FEW)
+
+
+def same_scores(a, b):
+    return all(
+        one.scores.keys() == two.scores.keys()
+        and all(one.scores[name].value == two.scores[name].value for name in one.scores)
+        for one, two in zip(a.trials, b.trials, strict=True)
+    )
+
+
+def test_a_trial_is_fitted_once(study, iris, cache_folder, monkeypatch):
+    assert len(os.listdir(cache_folder)) == 4  # three trials and the table
+    monkeypatch.setattr(runner, "fit_trial", lambda *_: pytest.fail("it is in the cache"))
+    again = lowland.compare(iris.X, iris.y, FEW)
+    assert all(t.cached for t in again.trials)
+    assert not any(t.cached for t in study.trials)
+    assert same_scores(study, again)
+    assert [t.seconds for t in again.trials] == [t.seconds for t in study.trials]
+    np.testing.assert_array_equal(again["Isomap"].Z, study["Isomap"].Z)
+    assert again.advice == study.advice
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X, y: {"X": np.nextafter(X, 9)},
+        lambda X, y: {"X": X.astype(np.float32)},
+        lambda X, y: {"y": np.roll(y, 1)},
+        lambda X, y: {"k": 1},
+        lambda X, y: {"seed": 1},
+        lambda X, y: {"scale": "standard"},
+        lambda X, y: {"cache": False},
+    ],
+    ids=["value", "kind", "labels", "k", "seed", "scale", "no cache"],
+)
+def test_what_is_not_the_same_is_fitted_anew(iris, change):
+    first = lowland.compare(iris.X, iris.y, ["pca"])
+    given = {"X": iris.X, "y": iris.y, "methods": ["pca"]} | change(iris.X, np.asarray(iris.y))
+    assert not first.trials[0].cached
+    assert not lowland.compare(**given).trials[0].cached
+
+
+def test_a_damaged_entry_is_written_again(iris, cache_folder):
+    lowland.compare(iris.X, None, ["pca"])
+    for place in cache_folder.iterdir():
+        (place / "trial.json").write_text('{"name": 1}')
+    assert not lowland.compare(iris.X, None, ["pca"]).trials[0].cached
+    assert lowland.compare(iris.X, None, ["pca"]).trials[0].cached
+
+
+def test_without_a_cache_nothing_is_written(iris, cache_folder):
+    lowland.compare(iris.X, None, ["pca"], cache=False)
+    assert not cache_folder.exists()
+
+
+def test_a_failing_method_is_a_trial_and_the_others_go_on(iris):
+    study = lowland.compare(iris.X, iris.y, ["isomap", "pca"], sweep={"isomap.n_components": [2, 500]})
+    assert [t.status for t in study.trials] == ["done", "failed", "done"]
+    assert study.complete
+    assert "at most" in study["Isomap n_components=500"].error
+
+
+def test_ctrl_c_keeps_what_is_done(iris, monkeypatch):
+    from lowland.methods.isomap import Isomap
+
+    def interrupted(self, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Isomap, "_solve", interrupted)
+    study = lowland.compare(iris.X, None, ["pca", "isomap", "lda", "whitening"])
+    assert [t.status for t in study.trials] == ["done", "stopped", "left out", "stopped"]
+    assert not study.complete
+    assert "stopped" in study["Isomap"].error
+    assert study.advice[0].trial == "PCA"
+    assert "scree" in study["PCA"].curves
+
+
+def test_ctrl_c_before_anything_is_done(iris, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "table_facts", interrupted)
+    study = lowland.compare(iris.X, None, ["pca"])
+    assert study.trials[0].status == "stopped"
+    assert not study.complete
+
+
+def test_a_callback_that_says_no_stops_the_study(iris):
+    heard = []
+
+    def enough(event):
+        heard.append(event)
+        return False
+
+    with lowland.config(progress=enough):
+        study = lowland.compare(iris.X, None, ["pca", "isomap"], cache=False)
+    assert not study.complete
+    assert heard[0].stage == "comparing methods"
+    assert heard[0].total == 3
+
+
+def test_the_worker_finds_the_same(iris):
+    here = lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False)
+    there = lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False, worker=True)
+    assert [t.status for t in there.trials] == ["done", "done"]
+    for name in here["PCA"].scores:
+        assert there["PCA"].scores[name].value == pytest.approx(here["PCA"].scores[name].value, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("purpose", "first"),
+    [("see", "area under R_NX"), ("compress", "explained share"), ("classify", "downstream accuracy")],
+)
+def test_what_decides_is_told_first(iris, purpose, first):
+    study = lowland.compare(iris.X, iris.y, ["pca"], purpose=purpose, cache=False)
+    assert next(iter(study["PCA"].scores)) == first
+
+
+def test_a_parameter_that_is_a_function_is_never_read_from_the_cache(iris):
+    def kernel(scale):
+        return lambda a, b: scale * np.dot(a, b)
+
+    first, second = (
+        lowland.compare(iris.X, None, ["kernel-pca"], sweep={"kernel-pca.kernel": [kernel(s)]}).trials[0]
+        for s in (1, 100)
+    )
+    assert (first.status, second.status) == ("done", "done")
+    assert not second.cached
+    assert np.abs(second.Z).max() > 5 * np.abs(first.Z).max()
+    assert callable(second.parameters["kernel"])
+
+
+def test_what_was_not_measured_is_not_kept(iris, monkeypatch):
+    def broken(self, *_):
+        raise ZeroDivisionError("no way")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbeddingScorer, "_measured", broken)
+        (trial,) = lowland.compare(iris.X, None, ["pca"]).trials
+        assert trial.warnings[-1] == "Not measured: ZeroDivisionError: no way."
+    (trial,) = lowland.compare(iris.X, None, ["pca"]).trials
+    assert not trial.cached
+    assert "trustworthiness" in trial.scores
+
+
+def test_being_stopped_while_measuring_stops_the_study(iris, monkeypatch):
+    from lowland.errors import Stopped
+
+    def stop(self, *_):
+        raise Stopped("enough")
+
+    monkeypatch.setattr(EmbeddingScorer, "_measured", stop)
+    study = lowland.compare(iris.X, None, ["pca"], cache=False)
+    assert not study.complete
+    assert study.trials[0].status == "stopped"
+    assert "cache" not in study.trials[0].error
+
+
+def test_coordinates_of_a_wrong_shape_are_a_failure(iris, monkeypatch):
+    from lowland.methods.pca import PCA
+
+    for shape in ((150, 0), (149, 2), (150,)):
+        monkeypatch.setattr(PCA, "transform", lambda self, X, shape=shape: np.zeros(shape))
+        (trial,) = lowland.compare(iris.X, None, ["pca"], cache=False).trials
+        assert trial.status == "failed"
+        assert str(shape) in trial.error
+
+
+def test_what_goes_wrong_after_the_fit_costs_a_measure_not_the_trial(iris, monkeypatch):
+    from lowland.methods.linear_discriminant_analysis import LinearDiscriminantAnalysis
+
+    fit = LinearDiscriminantAnalysis.fit
+
+    def only_all(self, X, y=None, **more):
+        if (len(X) if hasattr(X, "__len__") else X.n) < 150:
+            raise ZeroDivisionError("too few")
+        return fit(self, X, y, **more)
+
+    monkeypatch.setattr(LinearDiscriminantAnalysis, "fit", only_all)
+    (trial,) = lowland.compare(iris.X, iris.y, ["lda"], cache=False).trials
+    assert trial.status == "done"
+    assert "downstream accuracy" not in trial.scores
+    assert any(
+        words.startswith("The accuracy of held-out rows was not measured: ZeroDivisionError")
+        for words in trial.warnings
+    )
+
+
+def test_labels_of_another_order_are_other_labels(rng):
+    X, y = rng.standard_normal((120, 3)), np.arange(120) % 12
+    lowland.compare(X, y, ["pca"])
+    assert not lowland.compare(X, y.astype(str), ["pca"]).trials[0].cached
+
+
+def test_what_cannot_be_sent_to_the_worker_is_a_failure_of_its_trial(iris):
+    sweep = {"isomap.metric": [lambda a, b: float(np.abs(a - b).sum())]}
+    study = lowland.compare(iris.X, None, ["pca"], sweep=sweep, worker=True, cache=False)
+    assert [t.status for t in study.trials] == ["done", "failed"]
+    assert "worker=False" in study.trials[1].error

@@ -1,0 +1,82 @@
+"""Studies in a folder: read as they were written, or refused."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.errors import FileProblem, MissingFile, ParameterError
+from lowland.study import load_study
+
+FEW = ["pca", "isomap", "lda"]
+
+
+@pytest.fixture
+def study(iris):
+    return lowland.compare(iris.X, iris.y, FEW)
+
+
+def test_a_study_is_read_as_it_was_written(study, tmp_path):
+    again = load_study(study.save(tmp_path / "new" / "study"))
+    assert sorted(os.listdir(tmp_path / "new" / "study")) == ["points.parquet", "study.json"]
+    assert again.advice == study.advice
+    assert (again.k, again.purpose, again.command, again.complete) == (2, "see", study.command, True)
+    for a, b in zip(study.trials, again.trials, strict=True):
+        assert (a.name, a.parameters, a.status, a.warnings, a.scores) == (
+            b.name,
+            b.parameters,
+            b.status,
+            b.warnings,
+            b.scores,
+        )
+        np.testing.assert_array_equal(a.Z, b.Z)
+        assert a.per_row.keys() == b.per_row.keys()
+        for name in a.curves:
+            np.testing.assert_allclose(a.curves[name].y, b.curves[name].y)
+            assert a.curves[name].kind == b.curves[name].kind
+    for name in ("shown", "values", "labels"):
+        np.testing.assert_array_equal(getattr(again.table, name), getattr(study.table, name))
+    assert again.table.names == study.table.names
+
+
+def test_what_was_left_out_or_failed_is_written_too(iris, tmp_path):
+    study = lowland.compare(iris.X, None, ["lda", "isomap"], sweep={"isomap.n_components": [500]})
+    again = load_study(study.save(tmp_path))
+    assert [t.status for t in again.trials] == ["left out", "failed"]
+    assert again.table.labels is None
+    json.loads((tmp_path / "study.json").read_text())  # plain JSON: no NaN
+
+
+def test_what_is_no_study(tmp_path, study):
+    with pytest.raises(MissingFile, match=r"study\.json"):
+        load_study(tmp_path)
+    study.save(tmp_path / "s")
+    (tmp_path / "s" / "study.json").write_text("{}")
+    with pytest.raises(FileProblem, match="damaged"):
+        load_study(tmp_path / "s")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileProblem, match="is a file"):
+        study.save(tmp_path / "file")
+
+
+def test_numbers_of_numpy_are_numbers(iris, tmp_path):
+    study = lowland.compare(iris.X, None, ["pca"], np.int64(2), seed=np.int64(1))
+    assert load_study(study.save(tmp_path)).k == 2
+    labels = np.array(list(iris.X[:, 0]), dtype=object)
+    np.testing.assert_allclose(lowland.compare(iris.X[:, 1:], labels, ["pca"]).table.labels, iris.X[:, 0])
+
+
+def test_parameters_that_json_does_not_know_come_back_or_say_so(iris, tmp_path):
+    from lowland.study.report import report_html
+
+    sweep = {"isomap.p": [np.inf], "kernel-pca.kernel": [lambda a, b: float(a @ b)]}
+    study = lowland.compare(iris.X, None, ["pca"], sweep=sweep, cache=False)
+    assert [t.status for t in study.trials] == ["done"] * 3
+    assert "lambda" in report_html(study)
+    again = load_study(study.save(tmp_path))
+    names = [t.name for t in again.trials]
+    assert again.estimator(names[1]).p == np.inf
+    with pytest.raises(ParameterError, match="only a description of kernel"):
+        again.estimator(names[2]).fit(iris.X)
