@@ -65,7 +65,8 @@ title(ax, "Parts of the graph")
 quiet(ax)
 show(
     figure,
-    f"With 12 neighbours the graph has {few.n_connected_components_} parts, and all {setosa.sum() * (~setosa).sum():,} ways between"
-    f" setosa and the others lead over {few.n_edges_added_} added link. From {whole} on it is whole; with 51 every setosa"
-    f" has a link across, and ways differ from those over one bridge by up to {beside_one_bridge(many):.1f} cm.",
+    f"With 12 neighbours the graph has {few.n_connected_components_} parts, and all"
+    f" {setosa.sum() * (~setosa).sum():,} ways between setosa and the others lead over {few.n_edges_added_} added link."
+    f" From {whole} on it is whole; with 51 every setosa has a link across, and ways differ"
+    f" from those over one bridge by up to {beside_one_bridge(many):.1f} cm.",
 )

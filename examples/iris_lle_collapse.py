@@ -65,6 +65,7 @@ figure.legend(
 )
 show(
     figure,
-    f"The graph of 12 neighbours has {textbook.n_connected_components_} parts. Left so, the 50 setosa together are less than a"
-    f" millionth of the picture wide; joined by {joined.n_edges_added_} link they are {spreads(joined)[0]:.0%} of it.",
+    f"The graph of 12 neighbours has {textbook.n_connected_components_} parts. Left so, the 50 setosa together"
+    f" are less than a millionth of the picture wide;"
+    f" joined by {joined.n_edges_added_} link they are {spreads(joined)[0]:.0%} of it.",
 )

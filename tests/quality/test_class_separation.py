@@ -76,18 +76,18 @@ def test_samples_hold_the_value_of_all_rows():
 
 def test_downstream_takes_any_classifier(wine):
     Z, y = wine
-    plain = quality.downstream(Z, y, per_row=True)
+    plain = quality.downstream_accuracy(Z, y, per_row=True)
     assert plain.value == plain.per_row.mean()
     assert plain.low < plain.value < plain.high
     assert "KNeighborsClassifier by cross-validation in 5 folds" in plain.about
-    logistic = quality.downstream(Z, y, LogisticRegression())
+    logistic = quality.downstream_accuracy(Z, y, LogisticRegression())
     assert logistic.value > 0.9
     assert "LogisticRegression" in logistic.about
-    assert quality.downstream(Z, np.array(["x", "y", "z"])[y], LogisticRegression()).value == logistic.value
+    assert quality.downstream_accuracy(Z, np.array(["x", "y", "z"])[y], LogisticRegression()).value == logistic.value
     noise = np.random.default_rng(0).standard_normal(Z.shape)
-    assert quality.downstream(noise, y).high < 0.7
+    assert quality.downstream_accuracy(noise, y).high < 0.7
     some = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:3]]
-    assert "in 3 folds" in quality.downstream(Z[some], y[some]).about
+    assert "in 3 folds" in quality.downstream_accuracy(Z[some], y[some]).about
 
 
 def test_distances_that_were_given_and_metrics_that_are_none(wine):
@@ -141,9 +141,9 @@ def test_downstream_fits_the_labels_that_were_given(wine):
     Z, y = wine
     names = np.array(["barolo", "grignolino", "barbera"])[y]
     weights = {"barolo": 1.0, "grignolino": 1.0, "barbera": 1e4}
-    heavy = quality.downstream(Z, names, LogisticRegression(class_weight=weights), per_row=True)
+    heavy = quality.downstream_accuracy(Z, names, LogisticRegression(class_weight=weights), per_row=True)
     assert heavy.per_row[names == "barbera"].mean() == 1
-    assert heavy.value < quality.downstream(Z, names, LogisticRegression()).value
+    assert heavy.value < quality.downstream_accuracy(Z, names, LogisticRegression()).value
 
     class Sure(ClassifierMixin, BaseEstimator):
         def fit(self, X, y):
@@ -153,35 +153,35 @@ def test_downstream_fits_the_labels_that_were_given(wine):
         def predict(self, X):
             return ["barbera"] * len(X)
 
-    assert quality.downstream(Z, names, Sure()).value == pytest.approx(np.mean(names == "barbera"))
+    assert quality.downstream_accuracy(Z, names, Sure()).value == pytest.approx(np.mean(names == "barbera"))
 
 
 def test_downstream_is_the_share_of_all_rows_and_its_interval_never_a_point():
     rng = np.random.default_rng(0)
     Z = np.concatenate([rng.standard_normal((23, 2)), rng.standard_normal((14, 2)) + 50])
     y = np.repeat(["a", "b"], [23, 14])
-    found = quality.downstream(Z, y, per_row=True)  # folds of unequal size, all right
+    found = quality.downstream_accuracy(Z, y, per_row=True)  # folds of unequal size, all right
     assert found.value == found.high == 1
     assert 0.85 < found.low < 0.95
-    mixed = quality.downstream(Z[rng.permutation(37)], y, per_row=True)
+    mixed = quality.downstream_accuracy(Z[rng.permutation(37)], y, per_row=True)
     assert mixed.value == mixed.per_row.mean()
     assert 0 <= mixed.low < mixed.value < mixed.high <= 1
 
 
 def test_downstream_takes_any_seed_and_refuses_what_names_no_classes(wine):
     Z, y = wine
-    first = quality.downstream(Z, y, random_state=np.random.default_rng(3), per_row=True).per_row
-    again = quality.downstream(Z, y, random_state=np.random.default_rng(3), per_row=True).per_row
+    first = quality.downstream_accuracy(Z, y, random_state=np.random.default_rng(3), per_row=True).per_row
+    again = quality.downstream_accuracy(Z, y, random_state=np.random.default_rng(3), per_row=True).per_row
     np.testing.assert_array_equal(first, again)
-    quality.downstream(Z, y, random_state=np.random.RandomState(3))
+    quality.downstream_accuracy(Z, y, random_state=np.random.RandomState(3))
     with pytest.raises(DataTypeError, match=r"LogisticRegression is a class.*LogisticRegression\(\)"):
-        quality.downstream(Z, y, LogisticRegression)
+        quality.downstream_accuracy(Z, y, LogisticRegression)
     with pytest.raises(DataTypeError, match="LinearRegression predicts numbers, not classes"):
-        quality.downstream(Z, y, LinearRegression())
+        quality.downstream_accuracy(Z, y, LinearRegression())
     with pytest.raises(DataTypeError, match="KMeans predicts clusters"):
-        quality.downstream(Z, y, KMeans(3))
+        quality.downstream_accuracy(Z, y, KMeans(3))
     with pytest.raises(DataTypeError, match="Pipeline predicts numbers"):
-        quality.downstream(Z, y, make_pipeline(lowland.PCA(1), LinearRegression()))
+        quality.downstream_accuracy(Z, y, make_pipeline(lowland.PCA(1), LinearRegression()))
 
 
 def test_rows_without_coordinates_are_left_out(wine):
@@ -193,7 +193,7 @@ def test_rows_without_coordinates_are_left_out(wine):
         quality.silhouette,
         quality.neighborhood_hit,
         quality.nearest_neighbor_accuracy,
-        quality.downstream,
+        quality.downstream_accuracy,
     ):
         found = measure(holes, y, per_row=True)
         assert found.left_out == 2
@@ -202,7 +202,8 @@ def test_rows_without_coordinates_are_left_out(wine):
 
 
 @pytest.mark.parametrize(
-    "measure", [quality.silhouette, quality.neighborhood_hit, quality.nearest_neighbor_accuracy, quality.downstream]
+    "measure",
+    [quality.silhouette, quality.neighborhood_hit, quality.nearest_neighbor_accuracy, quality.downstream_accuracy],
 )
 def test_what_cannot_be_is_said(measure, wine):
     Z, y = wine
@@ -221,10 +222,10 @@ def test_wrong_choices(wine):
     with pytest.raises(ParameterError, match="Choose at most 177"):
         quality.neighborhood_hit(Z, y, 178)
     with pytest.raises(ParameterError, match="folds=1"):
-        quality.downstream(Z, y, folds=1)
+        quality.downstream_accuracy(Z, y, folds=1)
     with pytest.raises(DataTypeError, match="does not predict"):
-        quality.downstream(Z, y, lowland.PCA())
+        quality.downstream_accuracy(Z, y, lowland.PCA())
     lone = y.copy()
     lone[0] = 9
     with pytest.raises(DataError, match="Only one row has the label 9"):
-        quality.downstream(Z, lone)
+        quality.downstream_accuracy(Z, lone)

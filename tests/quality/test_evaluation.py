@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 import lowland
 from lowland import quality
-from lowland.blocks.neighbors.ranks import Side
+from lowland.blocks.neighbors.ranks import PointSet
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.quality.procrustes import Procrustes
@@ -32,7 +32,8 @@ def test_judge_gives_what_each_measure_gives(iris):
         quality.lcmc(iris.X, Z, 7), quality.r_nx_area(iris.X, Z), quality.normalized_stress(iris.X, Z),
         quality.sammon_stress(iris.X, Z), diagram.spearman, diagram.pearson, quality.residual_variance(iris.X, Z),
         quality.neighborhood_hit(Z, iris.y, 7), quality.nearest_neighbor_accuracy(Z, iris.y, 7),
-        quality.silhouette(Z, iris.y), quality.reconstruction_error(pca, iris.X), quality.explained_variance_fraction(pca, iris.X),
+        quality.silhouette(Z, iris.y), quality.reconstruction_error(pca, iris.X),
+        quality.explained_variance_fraction(pca, iris.X),
     )  # fmt: skip
     for measure in alone:
         assert found[measure.name].value == pytest.approx(measure.value, abs=1e-13), measure.name
@@ -84,7 +85,7 @@ def test_rows_left_out_need_no_label(iris):
         for sample in ("auto", 60):
             found = quality.evaluate(iris.X, Z, y, sample=sample)
             assert {m.left_out for m in found} == {2}
-        high = quality.HighSide.of(iris.X, labels=y)
+        high = quality.OriginalSpace.of(iris.X, labels=y)
         assert [m.value for m in quality.evaluate(high, Z, y)] == pytest.approx(
             [m.value for m in quality.evaluate(iris.X[kept], Z[kept], iris.y[kept])]
         )
@@ -94,31 +95,31 @@ def test_rows_left_out_need_no_label(iris):
 
 def test_choices_that_contradict_a_high_side_are_refused(iris):
     Z = lowland.PCA(2).fit_transform(iris.X)
-    high = quality.HighSide.of(iris.X, metric="manhattan", sample=50, random_state=2)
+    high = quality.OriginalSpace.of(iris.X, metric="manhattan", sample=50, random_state=2)
     plain = quality.evaluate(high, Z)
     same = quality.evaluate(high, Z, metric="manhattan", sample=50, random_state=2)
     assert [m.value for m in same] == [m.value for m in plain]
     for contrary in ({"metric": "cosine"}, {"sample": 60}, {"sample": None}, {"random_state": 3}):
         (name,) = contrary
         for measure in (quality.evaluate, quality.co_ranking, quality.normalized_stress, quality.shepard):
-            with pytest.raises(ParameterError, match=f"{name}=.* this HighSide was made with {name}="):
+            with pytest.raises(ParameterError, match=f"{name}=.* this OriginalSpace was made with {name}="):
                 measure(high, Z, **contrary)
-    with pytest.raises(ParameterError, match="this HighSide was made with metric='manhattan'"):
+    with pytest.raises(ParameterError, match="this OriginalSpace was made with metric='manhattan'"):
         quality.co_ranking_matrix(high, Z, metric="cosine")
     with pytest.raises(ParameterError, match="looks at 50 of 150 rows"):
         quality.co_ranking_matrix(high, Z)
-    whole = quality.HighSide.of(iris.X, metric="manhattan")
+    whole = quality.OriginalSpace.of(iris.X, metric="manhattan")
     np.testing.assert_array_equal(
         quality.co_ranking_matrix(whole, Z), quality.co_ranking_matrix(iris.X, Z, metric="manhattan")
     )
 
 
 def test_the_high_side_is_prepared_once(iris, monkeypatch):
-    high = quality.HighSide.of(iris.X, labels=iris.y)
+    high = quality.OriginalSpace.of(iris.X, labels=iris.y)
     first = quality.evaluate(high, lowland.PCA(2).fit_transform(iris.X), iris.y)
     counted = []
-    ranks = Side.all_ranks
-    monkeypatch.setattr(Side, "all_ranks", lambda self, rows: (counted.append(len(rows)), ranks(self, rows))[1])
+    ranks = PointSet.all_ranks
+    monkeypatch.setattr(PointSet, "all_ranks", lambda self, rows: (counted.append(len(rows)), ranks(self, rows))[1])
     again = quality.evaluate(high, lowland.PCA(2).fit_transform(iris.X), iris.y)
     assert [m.value for m in again] == [m.value for m in first]
     assert counted == []
@@ -127,7 +128,7 @@ def test_the_high_side_is_prepared_once(iris, monkeypatch):
 
 def test_a_sample_has_intervals_and_even_shares_of_the_classes():
     digits = load_dataset("digits")
-    high = quality.HighSide.of(digits.X, labels=digits.y, sample=100)
+    high = quality.OriginalSpace.of(digits.X, labels=digits.y, sample=100)
     drawn = np.bincount(digits.y[high.places], minlength=10)
     np.testing.assert_allclose(drawn, 100 * np.bincount(digits.y) / len(digits.y), atol=1.01)
     found = quality.evaluate(high, lowland.PCA(2).fit_transform(digits.X), digits.y)

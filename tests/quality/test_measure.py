@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 
 from lowland import quality
-from lowland.quality.measure import interval_about, wilson
+from lowland.quality.measure import confidence_interval, wilson_interval
 
 
 @pytest.mark.parametrize("m", [20, 80, 500])
@@ -17,7 +17,7 @@ def test_rare_errors_are_held(m, share, wrong):
     seen = rng.binomial(m, share, 4000)  # of rows that err
     mean = 1 - (1 - wrong) * seen / m
     spread = (1 - wrong) * np.sqrt(seen / m * (1 - seen / m) * m / (m - 1))
-    low, high = interval_about(mean, spread, m, ends=(0.0, 1.0))
+    low, high = confidence_interval(mean, spread, m, ends=(0.0, 1.0))
     true = 1 - (1 - wrong) * share
     assert np.mean((low <= true) & (true <= high)) > 0.93
     assert np.all(high - low > 1 / m)
@@ -28,19 +28,21 @@ def test_rare_errors_are_held(m, share, wrong):
 def test_shares_have_the_interval_that_scipy_gives():
     for right, n in ((0, 7), (4, 20), (50, 100), (37, 37)):
         expected = binomtest(right, n).proportion_ci(method="wilson")
-        assert wilson(right / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+        assert wilson_interval(right / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_of_rows_right_or_wrong_it_is_wilsons():
     m = 100_000  # where Student's t is the normal distribution
     for share in (0.0, 0.00005, 0.3, 1.0):
         spread = np.sqrt(share * (1 - share))
-        assert interval_about(share, spread, m, ends=(0.0, 1.0)) == pytest.approx(wilson(share, m), rel=1e-3, abs=1e-9)
+        assert confidence_interval(share, spread, m, ends=(0.0, 1.0)) == pytest.approx(
+            wilson_interval(share, m), rel=1e-3, abs=1e-9
+        )
 
 
 def test_all_rows_have_no_interval_and_nearly_all_a_narrow_one():
-    assert interval_about(0.7, 0.2, 50, 50, ends=(0.0, 1.0)) == pytest.approx((0.7, 0.7))
-    low, high = interval_about(0.7, 0.2, 49, 50, ends=(0.0, 1.0))
+    assert confidence_interval(0.7, 0.2, 50, 50, ends=(0.0, 1.0)) == pytest.approx((0.7, 0.7))
+    low, high = confidence_interval(0.7, 0.2, 49, 50, ends=(0.0, 1.0))
     assert high - low < 0.03
 
 

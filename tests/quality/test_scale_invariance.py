@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowland import PCA, quality
-from lowland.blocks.neighbors.ranks import Side
+from lowland.blocks.neighbors.ranks import PointSet
 from lowland.errors import DataError
 
 
@@ -24,7 +24,7 @@ def measures(X, Z, y):
         "manhattan": quality.silhouette(X, y, metric="manhattan").value,
         "squared": quality.normalized_stress(X, Z, metric="sqeuclidean").value,
         "seuclidean": quality.normalized_stress(X, Z, metric="seuclidean").value,
-        "downstream": quality.downstream(Z, y).value,
+        "downstream": quality.downstream_accuracy(Z, y).value,
     }
 
 
@@ -78,8 +78,8 @@ def test_what_is_no_number_is_refused():
 
 def test_ordinary_numbers_are_not_copied():
     X = np.random.default_rng(0).standard_normal((50, 3)) * 1e15
-    assert Side.of(X).X is X
-    assert Side.of(X * 1e200, lambda a, b: abs(a - b).max()).unit == 1
+    assert PointSet.of(X).X is X
+    assert PointSet.of(X * 1e200, lambda a, b: abs(a - b).max()).unit == 1
 
 
 def test_variance_that_is_lost_is_not_explained():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lowland.quality.measure import wilson
+from lowland.quality.measure import wilson_interval
 from lowland.study.advice import advise
 from lowland.study.advice.rules import enough_components
 from lowland.study.plan import StudySize
@@ -165,7 +165,7 @@ def accuracy(n_correct, only=0, n=200):
     """An accuracy of n held-out rows: the first are classified correctly, and some more at the end, only here."""
     rows = np.zeros(n, dtype=bool)
     rows[:n_correct], rows[n - only :] = True, True
-    low, high = wilson(rows.mean(), n)
+    low, high = wilson_interval(rows.mean(), n)
     return Score(float(rows.mean()), "higher", "About it.", low, high, n, np.packbits(rows).tobytes().hex())
 
 

@@ -1,7 +1,12 @@
 """Measures of an embedding: plain numbers that say how far it can be trusted."""
 
 from lowland.quality.amari import amari_distance
-from lowland.quality.class_separation import downstream, nearest_neighbor_accuracy, neighborhood_hit, silhouette
+from lowland.quality.class_separation import (
+    downstream_accuracy,
+    nearest_neighbor_accuracy,
+    neighborhood_hit,
+    silhouette,
+)
 from lowland.quality.dimension.estimation import intrinsic_dimension
 from lowland.quality.dimension.estimators import IntrinsicDimension
 from lowland.quality.distance_preservation import (
@@ -14,32 +19,29 @@ from lowland.quality.distance_preservation import (
 )
 from lowland.quality.evaluation import evaluate
 from lowland.quality.measure import Measure
-from lowland.quality.neighborhoods.rank_measures import (
-    CoRanking,
-    co_ranking,
-    co_ranking_matrix,
+from lowland.quality.neighborhoods.co_ranks import CoRanking, co_ranking, co_ranking_matrix, r_nx_area
+from lowland.quality.neighborhoods.nearest import (
     continuity,
     lcmc,
     mean_relative_rank_errors,
-    r_nx_area,
     trustworthiness,
     trustworthiness_and_continuity,
 )
-from lowland.quality.original_space import HighSide
+from lowland.quality.original_space import OriginalSpace
 from lowland.quality.reconstruction import explained_variance_fraction, reconstruction_error
 from lowland.quality.resampling import stability
 
 __all__ = [
     "CoRanking",
-    "HighSide",
     "IntrinsicDimension",
     "Measure",
+    "OriginalSpace",
     "Shepard",
     "amari_distance",
     "co_ranking",
     "co_ranking_matrix",
     "continuity",
-    "downstream",
+    "downstream_accuracy",
     "evaluate",
     "explained_variance_fraction",
     "intrinsic_dimension",

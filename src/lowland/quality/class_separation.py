@@ -9,13 +9,21 @@ import numpy as np
 
 from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.ranks import Side
+from lowland.blocks.neighbors.ranks import PointSet
 from lowland.blocks.statistics.labels import shown
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.quality.inputs import Looked, Sample, check_neighbors, coordinates, drawn_rows, labels_of, points
-from lowland.quality.measure import Measure, student, wilson
-from lowland.quality.neighborhoods.rank_measures import COUNTED
-from lowland.quality.original_space import ORDERED, HighSide
+from lowland.quality.inputs import (
+    EvaluatedRows,
+    Sample,
+    check_neighbors,
+    class_labels,
+    open_coordinates,
+    open_points,
+    sample_rows,
+)
+from lowland.quality.measure import Measure, student_quantile, wilson_interval
+from lowland.quality.neighborhoods.nearest import COUNTED
+from lowland.quality.original_space import ORDERED, OriginalSpace
 from lowland.run.local import LocalRun
 
 _BLOCK = 1 << 20  # distances that a thread has in hand
@@ -45,7 +53,7 @@ def neighborhood_hit(
     >>> round(quality.neighborhood_hit(PCA(2).fit_transform(iris.X), iris.y).value, 3)
     0.951
     """
-    near = _Near.of(Z, y, n_neighbors, "euclidean", sample, random_state)
+    near = _NearestLabels.of(Z, y, n_neighbors, "euclidean", sample, random_state)
     return near.hit(per_row)
 
 
@@ -77,7 +85,7 @@ def nearest_neighbor_accuracy(
     >>> [round(quality.nearest_neighbor_accuracy(A, iris.y).value, 3) for A in (Z, iris.X)]
     [0.967, 0.967]
     """
-    return _Near.of(Z, y, n_neighbors, metric, sample, random_state).accuracy("", per_row)
+    return _NearestLabels.of(Z, y, n_neighbors, metric, sample, random_state).accuracy("", per_row)
 
 
 def silhouette(
@@ -101,15 +109,17 @@ def silhouette(
 
     Reference: Rousseeuw 1987, doi:10.1016/0377-0427(87)90125-7; agrees with scikit-learn's.
     """
-    side, kept = points(Z, metric)
-    classes, codes = labels_of(y, kept)
-    looked = Looked(kept, drawn_rows(side, sample, ORDERED, random_state, codes))
-    return silhouette_of(side, codes, len(classes), looked, per_row=per_row)
+    side, kept = open_points(Z, metric)
+    classes, codes = class_labels(y, kept)
+    evaluated = EvaluatedRows(kept, sample_rows(side, sample, ORDERED, random_state, codes))
+    return silhouette_of(side, codes, len(classes), evaluated, per_row=per_row)
 
 
-def silhouette_of(side: Side, codes: np.ndarray, classes: int, looked: Looked, *, per_row: bool = False) -> Measure:
+def silhouette_of(
+    side: PointSet, codes: np.ndarray, classes: int, evaluated: EvaluatedRows, *, per_row: bool = False
+) -> Measure:
     """The silhouette of points that have been opened."""
-    rows = np.arange(side.n) if looked.rows is None else looked.rows
+    rows = np.arange(side.n) if evaluated.rows is None else evaluated.rows
     sizes = np.bincount(codes, minlength=classes)  # none is empty
     by_class, starts = np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes
     values = np.empty(len(rows))
@@ -128,10 +138,10 @@ def silhouette_of(side: Side, codes: np.ndarray, classes: int, looked: Looked, *
     run = side.threads(LocalRun())
     run.each("comparing classes", slices(len(rows), max(1, _BLOCK // side.n)), work)
     about = f"How much nearer the {classes} classes lie to themselves than to the next one."
-    return looked.mean("silhouette", values, "higher", about, ends=(-1.0, 1.0), per_row=per_row)
+    return evaluated.mean("silhouette", values, "higher", about, ends=(-1.0, 1.0), per_row=per_row)
 
 
-def downstream(
+def downstream_accuracy(
     Z: Any, y: Any, classifier: Any = None, *, folds: int = 5, per_row: bool = False, random_state: Any = None
 ) -> Measure:
     """Return the accuracy of a classifier that learns from the coordinates, on rows it has not seen.
@@ -153,14 +163,14 @@ def downstream(
     >>> from lowland import PCA, quality
     >>> from lowland.data import load_dataset
     >>> iris = load_dataset("iris")
-    >>> round(quality.downstream(PCA(2).fit_transform(iris.X), iris.y).value, 2)
+    >>> round(quality.downstream_accuracy(PCA(2).fit_transform(iris.X), iris.y).value, 2)
     0.96
     """
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
-    C, kept = coordinates(Z)
-    classes, codes = labels_of(y, kept)
+    C, kept = open_coordinates(Z)
+    classes, codes = class_labels(y, kept)
     smallest = int(np.argmin(np.bincount(codes)))
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
         raise ParameterError(f"folds={folds!r}: give a whole number of at least 2.")
@@ -172,7 +182,7 @@ def downstream(
     folds = min(int(folds), int(np.bincount(codes)[smallest]))
     model = _classifier(classifier, len(C))
     if classifier is None:
-        C = Side.of(C).X  # for the nearest the unit does not matter, and squares of astronomic numbers would
+        C = PointSet.of(C).X  # for the nearest the unit does not matter, and squares of astronomic numbers would
     labels, right, scores = classes[codes], np.empty(len(C)), []
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=_seed(random_state)).split(C, codes):
         named = np.asarray(clone(model).fit(C[train], labels[train]).predict(C[test]))
@@ -181,9 +191,9 @@ def downstream(
     value = float(right.mean())
     low, high = _held_out_interval(value, np.array(scores), len(C))
     about = f"Accuracy of {type(model).__name__} by cross-validation in {folds} folds."
-    looked = Looked(kept)
-    each = looked.spread(right) if per_row else None
-    return Measure("downstream accuracy", value, each, "higher", about, low, high, left_out=looked.left_out)
+    evaluated = EvaluatedRows(kept)
+    each = evaluated.spread(right) if per_row else None
+    return Measure("downstream accuracy", value, each, "higher", about, low, high, left_out=evaluated.left_out)
 
 
 def _classifier(classifier: Any, n: int) -> Any:
@@ -219,36 +229,36 @@ def _seed(random_state: Any) -> Any:
 def _held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, float]:
     """The interval of an accuracy in folds, no narrower than chance in n rows makes it: folds may happen to agree."""
     f = len(scores)
-    half = student(f - 1) * float(scores.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
-    low, high = wilson(value, n)
+    half = student_quantile(f - 1) * float(scores.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
+    low, high = wilson_interval(value, n)
     return max(0.0, min(value - half, low)), min(1.0, max(value + half, high))
 
 
-class _Near:
+class _NearestLabels:
     """The labels of the nearest of each row, beside its own."""
 
-    def __init__(self, near: np.ndarray, codes: np.ndarray, looked: Looked) -> None:
-        self.looked, self.k = looked, near.shape[1]
-        self.own = codes if looked.rows is None else codes[looked.rows]  # (m,)
+    def __init__(self, near: np.ndarray, codes: np.ndarray, evaluated: EvaluatedRows) -> None:
+        self.evaluated, self.k = evaluated, near.shape[1]
+        self.own = codes if evaluated.rows is None else codes[evaluated.rows]  # (m,)
         self.near = codes[near]  # (m, k)
 
     @classmethod
-    def of(cls, Z: Any, y: Any, k: int, metric: Metric, sample: Sample, random_state: Any) -> _Near:
-        side, kept = points(Z, metric)
-        _, codes = labels_of(y, kept)
+    def of(cls, Z: Any, y: Any, k: int, metric: Metric, sample: Sample, random_state: Any) -> _NearestLabels:
+        side, kept = open_points(Z, metric)
+        _, codes = class_labels(y, kept)
         check_neighbors(k, side.n, half=False)
-        looked = Looked(kept, drawn_rows(side, sample, COUNTED, random_state, codes))
-        return cls(side.nearest(k, LocalRun(), looked.rows), codes, looked)
+        evaluated = EvaluatedRows(kept, sample_rows(side, sample, COUNTED, random_state, codes))
+        return cls(side.nearest(k, LocalRun(), evaluated.rows), codes, evaluated)
 
     def hit(self, per_row: bool = False) -> Measure:
         about = f"Share of the {self.k} nearest in the embedding that have the label of the row."
         values = (self.near == self.own[:, None]).mean(axis=1)
-        return self.looked.mean("neighbourhood hit", values, "higher", about, per_row=per_row)
+        return self.evaluated.mean("neighbourhood hit", values, "higher", about, per_row=per_row)
 
     def accuracy(self, where: str = "", per_row: bool = False) -> Measure:
         about = f"Share of rows whose label their {self.k} nearest{where} name, the row itself left out."
         right = (self._named() == self.own).astype(np.float64)
-        return self.looked.mean(f"nearest-neighbour accuracy{where}", right, "higher", about, per_row=per_row)
+        return self.evaluated.mean(f"nearest-neighbour accuracy{where}", right, "higher", about, per_row=per_row)
 
     def _named(self) -> np.ndarray:
         """The label most of the nearest have; of a tie, that of the nearest among them.
@@ -272,16 +282,16 @@ class _Near:
 
 
 def label_measures(
-    high: HighSide, Z: Side, codes: np.ndarray, k: int, differ: tuple[bool, bool] = (True, True)
+    high: OriginalSpace, Z: PointSet, codes: np.ndarray, k: int, differ: tuple[bool, bool] = (True, True)
 ) -> tuple[Measure, ...]:
     """Every measure of labels of a few rows among all, and the accuracy there was in the data.
 
     Where distances do not differ, in the data or in the embedding, no row has nearest ones to be asked.
     """
-    looked, found = high.looked, []
+    evaluated, found = high.evaluated, []
     if differ[1]:
-        near = _Near(Z.nearest(k, high.run, looked.rows), codes, looked)
+        near = _NearestLabels(Z.nearest(k, high.run, evaluated.rows), codes, evaluated)
         found += [near.hit(), near.accuracy()]
     if differ[0]:
-        found.append(_Near(high.nearest(k), codes, looked).accuracy(" in the data"))
-    return (*found, silhouette_of(Z, codes, int(codes.max()) + 1, looked))
+        found.append(_NearestLabels(high.nearest(k), codes, evaluated).accuracy(" in the data"))
+    return (*found, silhouette_of(Z, codes, int(codes.max()) + 1, evaluated))

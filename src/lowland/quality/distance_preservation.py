@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.ranks import Side
+from lowland.blocks.neighbors.ranks import PointSet
 from lowland.errors import DataError
 from lowland.quality.inputs import Sample
 from lowland.quality.measure import Measure
-from lowland.quality.original_space import HighSide
-from lowland.quality.sampled_pairs import Pairs, Table
+from lowland.quality.original_space import OriginalSpace
+from lowland.quality.sampled_pairs import SampledPairs, Table
 
 _ROUNDING = 1e-12  # deviation, relative to the mean, below which distances are equal but for rounding
 
@@ -32,7 +32,7 @@ def raw_stress(
 
     Parameters
     ----------
-    X : rows, or a ``HighSide``; with metric "precomputed" their distances, (n, n).
+    X : rows, or a ``OriginalSpace``; with metric "precomputed" their distances, (n, n).
     Z : (n, k) coordinates; rows of NaN are left out, and counted.
     metric : how rows of X are compared.
     rescale : whether s is the best factor, for embeddings whose unit is free; False: s is 1, as for MDS.
@@ -50,7 +50,7 @@ def raw_stress(
     >>> round(raw / mds.stress_, 6)
     1.0
     """
-    return _Compared.of(X, Z, metric, sample, random_state).raw(rescale, per_row)
+    return _DistanceComparison.of(X, Z, metric, sample, random_state).raw(rescale, per_row)
 
 
 def normalized_stress(
@@ -65,7 +65,7 @@ def normalized_stress(
 
     Reference: Kruskal 1964, doi:10.1007/BF02289565.
     """
-    return _Compared.of(X, Z, metric, sample, random_state).normalized(rescale, per_row)
+    return _DistanceComparison.of(X, Z, metric, sample, random_state).normalized(rescale, per_row)
 
 
 def sammon_stress(
@@ -82,7 +82,7 @@ def sammon_stress(
 
     Reference: Sammon 1969, doi:10.1109/T-C.1969.222678.
     """
-    return _Compared.of(X, Z, metric, sample, random_state).sammon(rescale, per_row)
+    return _DistanceComparison.of(X, Z, metric, sample, random_state).sammon(rescale, per_row)
 
 
 def residual_variance(
@@ -98,7 +98,7 @@ def residual_variance(
 
     Reference: Tenenbaum, de Silva and Langford 2000, doi:10.1126/science.290.5500.2319.
     """
-    return _Compared.of(X, Z, metric, sample, random_state).correlating().residual()
+    return _DistanceComparison.of(X, Z, metric, sample, random_state).correlating().residual()
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +134,11 @@ def shepard(
     >>> round(found.spearman.value, 3), round(found.pearson.value, 3)
     (0.996, 0.998)
     """
-    return _Compared.of(X, Z, metric, sample, random_state).correlating().shepard()
+    return _DistanceComparison.of(X, Z, metric, sample, random_state).correlating().shepard()
 
 
 @dataclass(frozen=True, eq=False)
-class OfDistances:
+class DistanceMeasures:
     """Every measure of distances that can be told, and their diagram."""
 
     measures: tuple[Measure, ...]
@@ -146,9 +146,9 @@ class OfDistances:
     differ: tuple[bool, bool]  # whether distances differ in the data and in the embedding
 
     @classmethod
-    def of(cls, high: HighSide, Z: Side) -> OfDistances:
+    def of(cls, high: OriginalSpace, Z: PointSet) -> DistanceMeasures:
         """In any unit of Z, from one table of them."""
-        compared = _Compared(high.pairs, Z)
+        compared = _DistanceComparison(high.pairs, Z)
         diagram, differ = compared.shepard(), compared.differ
         correlations = (diagram.spearman, diagram.pearson, compared.residual()) if all(differ) else ()
         stresses = compared.normalized(rescale=True), compared.sammon(rescale=True)
@@ -156,15 +156,15 @@ class OfDistances:
 
 
 @dataclass(frozen=True, eq=False)
-class _Compared:
+class _DistanceComparison:
     """Distances δ and d of the same pairs on both sides, each in the unit of its side, and sums over them."""
 
-    pairs: Pairs
-    Z: Side
+    pairs: SampledPairs
+    Z: PointSet
 
     @classmethod
-    def of(cls, X: Any, Z: Any, metric: Metric, sample: Sample, random_state: Any) -> _Compared:
-        high, side = HighSide.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
+    def of(cls, X: Any, Z: Any, metric: Metric, sample: Sample, random_state: Any) -> _DistanceComparison:
+        high, side = OriginalSpace.beside(X, Z, metric=metric, sample=sample, random_state=random_state)
         return cls(high.pairs, side)
 
     @property
@@ -292,17 +292,17 @@ class _Compared:
     def shepard(self) -> Shepard:
         ranks = _Moments.of(self.pairs, self.pairs.original_ranks, self.pairs.ranks(self.d))
         spearman = self._correlation("Spearman correlation", "Whether the order of the distances is kept.", ranks)
-        looked, unit = self.pairs.looked, self.pairs.side.length
+        evaluated, unit = self.pairs.evaluated, self.pairs.side.length
         with np.errstate(all="ignore"):  # squared distances may be no numbers in the unit that came
             x, z = self.pairs.once(self.delta) * unit, self.pairs.once(self.d) * self.Z.length
-        return Shepard(x, z, self._given(self._scale), spearman, self.pearson, looked.sample, looked.left_out)
+        return Shepard(x, z, self._given(self._scale), spearman, self.pearson, evaluated.sample, evaluated.left_out)
 
     def _correlation(self, name: str, about: str, of: _Moments) -> Measure:
         r = of.r if all(self.differ) else math.nan
         # a row whose distances say nothing lowers r by no more than r in pairs of two: once the way to the end
         return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0), shared=1)
 
-    def correlating(self) -> _Compared:
+    def correlating(self) -> _DistanceComparison:
         """Refuse distances that are all equal."""
         if not all(self.differ):
             where = "the data" if not self.differ[0] else "the embedding"
@@ -339,7 +339,7 @@ class _Moments:
     sums: np.ndarray  # (5, m) of a, b, a², b² and ab, about the means
 
     @classmethod
-    def of(cls, pairs: Pairs, A: Table, B: Table) -> _Moments:
+    def of(cls, pairs: SampledPairs, A: Table, B: Table) -> _Moments:
         m = pairs.m
         x, z = means = pairs.sums(A, B, lambda a, b: a, lambda a, b: b).sum(axis=1) / (m * (m - 1))
         return cls(means, pairs.sums(

@@ -10,12 +10,12 @@ import numpy as np
 from lowland.blocks.distances.metrics import Metric
 from lowland.errors import warn
 from lowland.quality.class_separation import label_measures
-from lowland.quality.distance_preservation import OfDistances, Shepard
-from lowland.quality.inputs import Sample, coordinates, labels_of
+from lowland.quality.distance_preservation import DistanceMeasures, Shepard
+from lowland.quality.inputs import Sample, class_labels, open_coordinates
 from lowland.quality.measure import Measure
-from lowland.quality.neighborhoods.rank_measures import CoRanking, neighborhood_measures
-from lowland.quality.original_space import HighSide
-from lowland.quality.reconstruction import has_way_back, no_way_back, reconstruction_measures
+from lowland.quality.neighborhoods.co_ranks import CoRanking, neighborhood_measures
+from lowland.quality.original_space import OriginalSpace
+from lowland.quality.reconstruction import has_inverse_transform, no_inverse_transform, reconstruction_measures
 
 
 def evaluate(
@@ -36,12 +36,12 @@ def evaluate(
 
     Parameters
     ----------
-    X : rows, or a ``HighSide`` made of them once to judge many embeddings.
+    X : rows, or a ``OriginalSpace`` made of them once to judge many embeddings.
     Z : (n, k) coordinates; rows of NaN are left out, and counted.
     y : a label for each row that has coordinates; None: no measures of labels.
     model : the fitted method that made Z, where the way back to rows is to be measured too.
     n_neighbors : how many neighbours make a neighbourhood.
-    metric : how rows of X are compared, unless it is a ``HighSide``.
+    metric : how rows of X are compared, unless it is a ``OriginalSpace``.
     sample : how many rows are compared with all others; "auto": all of up to 4,096, and of 1,448 for pairs; None: all.
     random_state : seed of what is drawn; None draws the same each time.
 
@@ -56,18 +56,20 @@ def evaluate(
     continuity 0.990, higher is better
     relative rank error in the embedding 0.030, lower is better
     """
-    found = judged(X, Z, y, n_neighbors=n_neighbors, metric=metric, sample=sample, random_state=random_state)
+    found = evaluate_in_detail(
+        X, Z, y, n_neighbors=n_neighbors, metric=metric, sample=sample, random_state=random_state
+    )
     measures = list(found.measures)
-    if model is not None and not has_way_back(model):
-        warn(f"What is lost on the way down and back is not measured. {no_way_back(model)}")
+    if model is not None and not has_inverse_transform(model):
+        warn(f"What is lost on the way down and back is not measured. {no_inverse_transform(model)}")
     elif model is not None:
-        source = X.source if isinstance(X, HighSide) else X
+        source = X.source if isinstance(X, OriginalSpace) else X
         measures += reconstruction_measures(model, source)
     return tuple(measures)
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class DetailedEvaluation:
     """Measures, and what they were found from."""
 
     measures: tuple[Measure, ...]
@@ -75,17 +77,17 @@ class Judged:
     distances: Shepard
 
 
-def judged(
+def evaluate_in_detail(
     X: Any, Z: Any, y: Any = None, *, n_neighbors: int = 5, metric: Metric = "euclidean", sample: Sample = "auto",
     random_state: Any = None, per_row: bool = False,
-) -> Judged:  # fmt: skip
+) -> DetailedEvaluation:  # fmt: skip
     """``evaluate`` with the curves and the diagram; ``per_row``: trustworthiness has the value of each row as well."""
-    C, kept = coordinates(Z)
-    codes = None if y is None else labels_of(y, kept)[1]
-    high = HighSide.prepared_once(X, labels=y, metric=metric, sample=sample, random_state=random_state)
+    C, kept = open_coordinates(Z)
+    codes = None if y is None else class_labels(y, kept)[1]
+    high = OriginalSpace.prepared_once(X, labels=y, metric=metric, sample=sample, random_state=random_state)
     high, side = high.paired(C, kept)
     of_ranks, ranks = neighborhood_measures(high, side, n_neighbors, per_row=per_row)
-    distances = OfDistances.of(high, side)
+    distances = DistanceMeasures.of(high, side)
     of_labels = () if codes is None else label_measures(high, side, codes, n_neighbors, distances.differ)
     if not all(distances.differ):
         where = " and in ".join(np.array(["the data", "the embedding"])[~np.array(distances.differ)])
@@ -94,4 +96,4 @@ def judged(
             "that, as trustworthiness does, is left out."
         )
         of_ranks = ()
-    return Judged((*of_ranks, *distances.measures, *of_labels), ranks, distances.diagram)
+    return DetailedEvaluation((*of_ranks, *distances.measures, *of_labels), ranks, distances.diagram)

@@ -13,23 +13,23 @@ from lowland.arrays.random import generator
 from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric, check_metric
 from lowland.blocks.distances.to_points import check_distances
-from lowland.blocks.neighbors.ranks import Shuffled, Side
+from lowland.blocks.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.quality.measure import Better, Ends, Measure, interval_about
+from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
 Sample = int | Literal["auto"] | None  # rows to look at
 
-LEAST_ROWS = 3
-LEAST_SAMPLE = 20
+MIN_ROWS = 3
+MIN_SAMPLE = 20
 _RING = 8  # rows that are drawn of each
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class EvaluatedRows:
     """The rows that a measure looks at: ``rows``, among those with coordinates, ``kept``, of all."""
 
     kept: np.ndarray  # (N,) bool
@@ -45,14 +45,14 @@ class Looked:
             object.__setattr__(self, name, value)
 
     def mean(
-        self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Ends = (0.0, 1.0),
+        self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Bounds = (0.0, 1.0),
         per_row: bool = False,
     ) -> Measure:  # fmt: skip
         """The mean of a value of each row looked at, with its interval where they were drawn."""
         value = float(values.mean())
         low = high = None
         if self.rows is not None:
-            found = interval_about(value, float(values.std(ddof=1)), len(values), self.n, ends=ends)
+            found = confidence_interval(value, float(values.std(ddof=1)), len(values), self.n, ends=ends)
             low, high = (float(end) for end in found)
         each = self.spread(values) if per_row else None
         return Measure(name, value, each, better, about, low, high, self.sample, self.left_out)
@@ -66,11 +66,11 @@ class Looked:
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class EmbeddedPair:
     """Rows and coordinates of the same points, those without coordinates left out."""
 
-    X: Side
-    Z: Shuffled  # so that ties come in another order than in X
+    X: PointSet
+    Z: ShuffledPoints  # so that ties come in another order than in X
     kept: np.ndarray  # (N,) bool
     run: Run
 
@@ -80,19 +80,19 @@ class Sides:
         return self.X.n
 
 
-def open_sides(X: Any, Z: Any, metric: Metric = "euclidean") -> Sides:
+def open_pair(X: Any, Z: Any, metric: Metric = "euclidean") -> EmbeddedPair:
     """Open rows and coordinates; those without coordinates, all NaN, are left out."""
-    side, (C, kept) = high_side(X, metric), coordinates(Z)
+    side, (C, kept) = open_original(X, metric), open_coordinates(Z)
     if side.n != len(kept):
         raise DataError(
             f"X has {side.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
         )
     if not kept.all():
         side = side.among(kept)
-    return Sides(side, Shuffled.of(Side.of(C)), kept, LocalRun())
+    return EmbeddedPair(side, ShuffledPoints.of(PointSet.of(C)), kept, LocalRun())
 
 
-def high_side(X: Any, metric: Metric) -> Side:
+def open_original(X: Any, metric: Metric) -> PointSet:
     """Open the rows, or with metric "precomputed" their distances."""
     check_metric(metric, {})
     rows = open_rows(X)
@@ -103,10 +103,10 @@ def high_side(X: Any, metric: Metric) -> Side:
         table = check_distances(table)
     elif bool((table == table[:1]).all()):
         raise DataError("All rows of X are equal: none is nearer than another. Check the columns that were chosen.")
-    return Side.of(table, metric)
+    return PointSet.of(table, metric)
 
 
-def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
+def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     """Open an embedding: the coordinates of the rows that have some, (n, k), and which do, (N,) bool."""
     C: np.ndarray
     if type(Z) is np.ndarray and Z.ndim == 2 and Z.size and Z.dtype in (np.float32, np.float64):
@@ -122,9 +122,9 @@ def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
         if not np.isfinite(C[kept]).all():
             raise DataError("Z holds infinite coordinates. Fit the method anew, or leave those rows out of X and Z.")
         C = C[kept]
-    if len(C) < LEAST_ROWS:
+    if len(C) < MIN_ROWS:
         raise DataError(
-            f"{len(C)} of the {len(kept)} rows of Z have coordinates, and at least {LEAST_ROWS} are needed to compare. "
+            f"{len(C)} of the {len(kept)} rows of Z have coordinates, and at least {MIN_ROWS} are needed to compare. "
             "Pass more rows; a method with disconnected='connect' leaves none out."
         )
     if bool((C[:1] == C).all()):
@@ -132,31 +132,31 @@ def coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     return C, kept
 
 
-def points(Z: Any, metric: Metric) -> tuple[Side, np.ndarray]:
+def open_points(Z: Any, metric: Metric) -> tuple[PointSet, np.ndarray]:
     """Open coordinates to be compared in a metric, or distances that were given, and which rows have some."""
     check_metric(metric, {})
     if metric == "precomputed":
-        side = high_side(Z, metric)
+        side = open_original(Z, metric)
         return side, np.ones(side.n, dtype=bool)
-    C, kept = coordinates(Z)
-    return Side.of(C, metric), kept
+    C, kept = open_coordinates(Z)
+    return PointSet.of(C, metric), kept
 
 
-def labels_of(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def class_labels(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes, and the number of the class of each row that has coordinates; others need no label."""
-    return classes_of(_one_a_row(y, len(kept))[kept])
+    return classes_of(_one_per_row(y, len(kept))[kept])
 
 
-def strata_of(y: Any, n: int) -> np.ndarray:
+def class_strata(y: Any, n: int) -> np.ndarray:
     """Return the number of the class of each row, (n,), of which a sample takes even shares; -1 without a label."""
-    labels = _one_a_row(y, n)
+    labels = _one_per_row(y, n)
     named, strata = ~missing_labels(labels), np.full(n, -1)
     if named.any():
         strata[named] = classes_of(labels[named], least=1)[1]
     return strata
 
 
-def _one_a_row(y: Any, n: int) -> np.ndarray:
+def _one_per_row(y: Any, n: int) -> np.ndarray:
     if isinstance(y, np.ndarray) and y.shape == (n,):
         return y
     if is_sparse(y):
@@ -176,14 +176,19 @@ def check_neighbors(k: int, n: int, *, half: bool = True) -> None:
 def check_sample(sample: Sample) -> None:
     """Refuse a sample too small for an interval."""
     whole = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
-    if sample not in (None, "auto") and (not whole or int(sample) < LEAST_SAMPLE):
+    if sample not in (None, "auto") and (not whole or int(sample) < MIN_SAMPLE):
         raise ParameterError(
-            f"sample={sample!r}: give a whole number of at least {LEAST_SAMPLE}, 'auto', or None for all rows."
+            f"sample={sample!r}: give a whole number of at least {MIN_SAMPLE}, 'auto', or None for all rows."
         )
 
 
-def drawn_rows(
-    side: Side, sample: Sample, comparisons: int, random_state: Any, strata: np.ndarray | None = None, least: int = 500
+def sample_rows(
+    side: PointSet,
+    sample: Sample,
+    comparisons: int,
+    random_state: Any,
+    strata: np.ndarray | None = None,
+    least: int = 500,
 ) -> np.ndarray | None:
     """Draw rows evenly over classes, where ``strata`` tells them, and from the middle to the rim; None: all rows.
 
@@ -198,13 +203,13 @@ def drawn_rows(
         return None
     rng = generator(0 if random_state is None else random_state)
     classes = np.zeros(n) if strata is None else strata
-    from_middle = np.argsort(np.argsort(_from_the_middle(side), kind="stable"), kind="stable")
+    from_middle = np.argsort(np.argsort(_distance_from_center(side), kind="stable"), kind="stable")
     order = np.lexsort((rng.random(n), from_middle // math.ceil(_RING * n / m), classes))
     places = np.floor((rng.random() + np.arange(m)) * (n / m)).astype(np.int64)
     return np.sort(order[np.minimum(places, n - 1)])
 
 
-def _from_the_middle(side: Side) -> np.ndarray:
+def _distance_from_center(side: PointSet) -> np.ndarray:
     """The squared distance of each row from the mean, (n,), or its mean distance from the others."""
     if side.metric == "precomputed":
         return side.X.mean(axis=1, dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 Better = Literal["lower", "higher"]
 _NORMAL = 1.959963984540054  # standard errors on either side that hold 95 %
-Ends = tuple[float, float]  # the least and the greatest value there can be
+Bounds = tuple[float, float]  # the least and the greatest value there can be
 
 
 @dataclass(frozen=True, eq=False)  # eq: two arrays do not compare to one truth
@@ -40,7 +40,7 @@ class Measure:
         return told
 
 
-def interval_about(
+def confidence_interval(
     value: Any, spread: Any, m: int, n: float = math.inf, *, ends: tuple[Any, Any], shared: int = 1
 ) -> tuple[Any, Any]:
     """Return the 95 % interval of a mean over m of n rows, of values with the standard deviation ``spread``.
@@ -52,25 +52,25 @@ def interval_about(
     rule of three, nearly, where all that were drawn are equal. ``shared``: a row has a say in so many times its
     share of the whole, as in sums over pairs, which are of two rows.
     """
-    q = student(m - 1) ** 2 * max(0.0, 1 / m - 1 / n)
-    low, high = (_reach(np.abs(end - value) * shared, spread, q) for end in ends)
+    q = student_quantile(m - 1) ** 2 * max(0.0, 1 / m - 1 / n)
+    low, high = (_half_width(np.abs(end - value) * shared, spread, q) for end in ends)
     return np.maximum(value - low, np.minimum(ends[0], value)), np.minimum(value + high, np.maximum(ends[1], value))
 
 
-def wilson(share: float, n: int) -> tuple[float, float]:
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
     """Return the ends between which 95 % of such shares of n rows lie (Wilson 1927, doi:10.2307/2276774)."""
     q, spread = _NORMAL**2 / n, math.sqrt(share * (1 - share))
-    return share - float(_reach(share, spread, q)), share + float(_reach(1 - share, spread, q))
+    return share - float(_half_width(share, spread, q)), share + float(_half_width(1 - share, spread, q))
 
 
-def _reach(R: Any, spread: Any, q: float) -> Any:
+def _half_width(R: Any, spread: Any, q: float) -> Any:
     """The largest δ with δ² <= q (1 - δ/R)(spread² + δR)."""
     R, s2 = np.asarray(R, dtype=np.float64), np.square(spread)
     B = q * (R - np.divide(s2, R, out=np.zeros(np.broadcast(R, s2).shape), where=R > 0))
     return np.where(R > 0, (B + np.sqrt(B * B + 4 * (1 + q) * q * s2)) / (2 * (1 + q)), 0.0)
 
 
-def student(degrees: int) -> float:
+def student_quantile(degrees: int) -> float:
     """Return how many standard errors on either side hold 95 %, of Student's t."""
     from scipy.special import stdtrit
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from lowland.arrays.slices import slices
 from lowland.blocks.distances.metrics import Metric
-from lowland.blocks.neighbors.ranks import Side
+from lowland.blocks.neighbors.ranks import PointSet
 from lowland.errors import DataError, ParameterError
-from lowland.quality.inputs import Looked, Sample, coordinates, drawn_rows, high_side, strata_of
-from lowland.quality.sampled_pairs import Pairs
+from lowland.quality.inputs import EvaluatedRows, Sample, class_strata, open_coordinates, open_original, sample_rows
+from lowland.quality.sampled_pairs import SampledPairs
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
@@ -24,24 +24,24 @@ _BLOCK = 1 << 21  # ranks that a thread has in hand
 
 
 @dataclass(frozen=True, eq=False)
-class HighSide:
+class OriginalSpace:
     """The rows of X, prepared once to be compared with many embeddings by ``evaluate`` and ``co_ranking``.
 
-    Make it with ``HighSide.of(X)``.
+    Make it with ``OriginalSpace.of(X)``.
 
     Examples
     --------
     >>> from lowland import PCA, quality
     >>> from lowland.data import load_dataset
     >>> X = load_dataset("iris").X
-    >>> high = quality.HighSide.of(X)
+    >>> high = quality.OriginalSpace.of(X)
     >>> [round(quality.co_ranking(high, PCA(k).fit_transform(X)).area.value, 2) for k in (1, 2, 3)]
     [0.48, 0.69, 0.87]
     """
 
     source: Any  # the rows as they were given
-    side: Side
-    looked: Looked
+    side: PointSet
+    evaluated: EvaluatedRows
     sample: Sample
     random_state: Any
     strata: np.ndarray | None  # (n,) numbers of classes, where labels were given
@@ -54,7 +54,7 @@ class HighSide:
 
     def __post_init__(self) -> None:
         n = len(self.side.X)
-        places = np.arange(n) if self.looked.rows is None else self.looked.rows
+        places = np.arange(n) if self.evaluated.rows is None else self.evaluated.rows
         for name, value in {"n": n, "m": len(places), "places": places, "step": max(1, _BLOCK // n)}.items():
             object.__setattr__(self, name, value)
 
@@ -73,24 +73,24 @@ class HighSide:
         sample : how many rows are compared with all others; "auto": all of up to 4,096; None: all.
         random_state : seed of what is drawn; None draws the same each time.
         """
-        side = high_side(X, metric)
-        strata = None if labels is None else strata_of(labels, side.n)
+        side = open_original(X, metric)
+        strata = None if labels is None else class_strata(labels, side.n)
         return cls._drawn(X, side, np.ones(side.n, dtype=bool), sample, random_state, strata)
 
     @classmethod
     def _drawn(
-        cls, source: Any, side: Side, kept: np.ndarray, sample: Sample, random_state: Any, strata: np.ndarray | None
+        cls, source: Any, side: PointSet, kept: np.ndarray, sample: Sample, random_state: Any, strata: np.ndarray | None
     ) -> Self:
-        rows = drawn_rows(side, sample, ORDERED, random_state, strata)
-        return cls(source, side, Looked(kept, rows), sample, random_state, strata, LocalRun())
+        rows = sample_rows(side, sample, ORDERED, random_state, strata)
+        return cls(source, side, EvaluatedRows(kept, rows), sample, random_state, strata, LocalRun())
 
     @classmethod
     def beside(
         cls, X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
-    ) -> tuple[Self, Side]:
+    ) -> tuple[Self, PointSet]:
         """Open rows, or take those prepared, with the coordinates of the same; rows without are left out of both."""
         high = cls.prepared_once(X, metric=metric, sample=sample, random_state=random_state)
-        return high.paired(*coordinates(Z))
+        return high.paired(*open_coordinates(Z))
 
     @classmethod
     def prepared_once(
@@ -103,13 +103,13 @@ class HighSide:
         X._check_the_same(metric, sample, random_state)
         return X
 
-    def paired(self, C: np.ndarray, kept: np.ndarray) -> tuple[Self, Side]:
+    def paired(self, C: np.ndarray, kept: np.ndarray) -> tuple[Self, PointSet]:
         """These rows and their coordinates; ``kept`` marks the rows that have some, (n,), and C holds them."""
         if self.n != len(kept):
             raise DataError(
                 f"X has {self.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
             )
-        return (self if kept.all() else self.among(kept)), Side.of(C)
+        return (self if kept.all() else self.among(kept)), PointSet.of(C)
 
     def _check_the_same(self, metric: Metric, sample: Sample, random_state: Any) -> None:
         """Refuse choices that contradict those with which the rows were prepared; what is left as it is agrees."""
@@ -119,7 +119,8 @@ class HighSide:
         for name, value in asked.items():
             if value is not left[name] and value != left[name] and value is not made[name] and value != made[name]:
                 raise ParameterError(
-                    f"{name}={value!r}: this HighSide was made with {name}={made[name]!r}. Say it to HighSide.of alone."
+                    f"{name}={value!r}: this OriginalSpace was made with {name}={made[name]!r}. "
+                    "Say it to OriginalSpace.of alone."
                 )
 
     def among(self, kept: np.ndarray) -> Self:
@@ -152,12 +153,14 @@ class HighSide:
     def nearest(self, k: int) -> np.ndarray:
         """The k nearest of the rows that are looked at, (m, k), found once."""
         if k not in self.found:
-            self.found[k] = self.side.nearest(k, self.run, self.looked.rows)
+            self.found[k] = self.side.nearest(k, self.run, self.evaluated.rows)
         return self.found[k]
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> SampledPairs:
         """Rows of which all pairs are compared, and their distances; every row where there are few enough."""
         sample = PAIRED if self.sample == "auto" else self.sample
-        looked = Looked(self.looked.kept, drawn_rows(self.side, sample, 0, self.random_state, self.strata))
-        return Pairs(self.side, looked, self.run)
+        evaluated = EvaluatedRows(
+            self.evaluated.kept, sample_rows(self.side, sample, 0, self.random_state, self.strata)
+        )
+        return SampledPairs(self.side, evaluated, self.run)

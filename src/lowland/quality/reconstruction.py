@@ -80,17 +80,17 @@ def reconstruction_measures(model: Any, X: Any) -> tuple[Measure, Measure]:
     return _mean_error(rows, errors, total.squares / total.columns.rows), explained
 
 
-def _mean_error(rows: Any, errors: RowErrors, value: float, each: np.ndarray | None = None) -> Measure:
+def _mean_error(rows: Any, errors: SquaredErrorsOfRows, value: float, each: np.ndarray | None = None) -> Measure:
     about = f"Mean squared distance between {rows.source} and its reconstruction from {errors.width} coordinates."
     return Measure("reconstruction error", value, each, "lower", about)
 
 
-def has_way_back(model: Any) -> bool:
+def has_inverse_transform(model: Any) -> bool:
     """Whether a fitted method leads from coordinates back to rows."""
     return hasattr(model, "inverse_transform") and hasattr(model, "_decoding") and hasattr(model, "_encoding")
 
 
-def no_way_back(model: Any) -> str:
+def no_inverse_transform(model: Any) -> str:
     """Return what to say of a method that does not lead back."""
     remedy = "Pass a fitted method with inverse_transform, such as PCA."
     if getattr(model, "fit_inverse_transform", None) is False:
@@ -98,17 +98,17 @@ def no_way_back(model: Any) -> str:
     return f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. {remedy}"
 
 
-def _opened(model: Any, X: Any) -> tuple[Any, Any, RowErrors]:
-    if not has_way_back(model):
-        raise DataTypeError(no_way_back(model))
+def _opened(model: Any, X: Any) -> tuple[Any, Any, SquaredErrorsOfRows]:
+    if not has_inverse_transform(model):
+        raise DataTypeError(no_inverse_transform(model))
     rows, run = model._rows_to_map(X)
     if isinstance(model, PointMap):  # as many numbers a row as points were kept
         rows = in_slabs(rows, model._kept_points())
-    return rows, run, RowErrors(model._encoding(), model._decoding(), int(model._encoding_width()))
+    return rows, run, SquaredErrorsOfRows(model._encoding(), model._decoding(), int(model._encoding_width()))
 
 
 @dataclass(frozen=True)
-class Errors:
+class ReconstructionSums:
     """Sum of the squared errors of rows, beside the moments of their columns. Parts of it add up."""
 
     squares: float
@@ -124,17 +124,17 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class RowErrors:
+class SquaredErrorsOfRows:
     """|x - x̂|² of each row of a slab, in float64; an object, so that it can travel to a worker."""
 
     encode: Callable[[Any], Array]
     decode: Callable[[Any], Array]
     width: int  # how many coordinates a row is reduced to
 
-    def __call__(self, X: Array) -> Errors:
+    def __call__(self, X: Array) -> ReconstructionSums:
         """Return the statistic of one slab, to be folded."""
         each = self.of_rows(X)
-        return Errors(float(xp_of(each).sum(each)), ColumnMoments.of(X))
+        return ReconstructionSums(float(xp_of(each).sum(each)), ColumnMoments.of(X))
 
     def of_rows(self, X: Array) -> Array:
         """Return the squared errors of one slab, (m, 1)."""

@@ -11,8 +11,8 @@ from lowland.arrays.namespace import like, to_numpy, xp_of
 from lowland.arrays.random import generator
 from lowland.data.open import as_vector, open_rows
 from lowland.errors import DataError, DataTypeError, ParameterError
-from lowland.quality.inputs import LEAST_ROWS, coordinates
-from lowland.quality.measure import Measure, student
+from lowland.quality.inputs import MIN_ROWS, open_coordinates
+from lowland.quality.measure import Measure, student_quantile
 from lowland.quality.procrustes import Procrustes, in_own_unit
 from lowland.run.run import run_for
 
@@ -61,7 +61,7 @@ def stability(
     table = run_for(rows).to_array(rows, "Resampling")
     n = table.shape[0]
     labels = None if y is None else as_vector(y, n, "y")
-    whole, kept = coordinates(_fitted(method, table, labels))
+    whole, kept = open_coordinates(_fitted(method, table, labels))
     whole, _ = in_own_unit(whole)
     size = math.sqrt(float(np.mean(np.sum((whole - whole.mean(axis=0)) ** 2, axis=1))))
     rng = generator(0 if random_state is None else random_state)
@@ -69,17 +69,17 @@ def stability(
     place = np.cumsum(kept) - 1
     for _ in range(resamples):
         drawn = _drawn(n, resample, rng)
-        if len(np.unique(drawn)) < LEAST_ROWS:
-            raise DataError(f"A draw from the {n} rows has fewer than {LEAST_ROWS} different ones. Pass more rows.")
+        if len(np.unique(drawn)) < MIN_ROWS:
+            raise DataError(f"A draw from the {n} rows has fewer than {MIN_ROWS} different ones. Pass more rows.")
         try:
-            Z, here = coordinates(
+            Z, here = open_coordinates(
                 _fitted(method, _taken(table, drawn, pairwise), None if labels is None else labels[drawn])
             )
         except ValueError as error:  # says how many rows there are: those drawn
             raise DataError(f"With {len(drawn)} rows, drawn from the {n}: {error}") from error
         both = kept[drawn[here]]
         (Z, _), at = in_own_unit(Z[both]), drawn[here][both]
-        if len(np.unique(at)) < LEAST_ROWS:
+        if len(np.unique(at)) < MIN_ROWS:
             raise DataError(
                 f"A draw has coordinates for {here.sum()} of its {len(drawn)} rows, and all rows together leave nearly "
                 "all of these out: the two pictures cannot be compared. Let the method leave no rows out, as "
@@ -93,7 +93,7 @@ def stability(
         squares[at] += np.sum((laid(Z) - B)[first] ** 2, axis=1)
         times[at] += 1
     value, spread = float(np.mean(shares)), float(np.std(shares, ddof=1))
-    half = student(resamples - 1) * spread / math.sqrt(resamples)
+    half = student_quantile(resamples - 1) * spread / math.sqrt(resamples)
     each = np.sqrt(np.divide(squares, times, out=np.full(n, np.nan), where=times > 0)) / size if per_row else None
     about = f"Share of the embedding that comes again from {resamples} draws ({resample}) of the rows."
     return Measure(

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from lowland.arrays.slices import slices
-from lowland.blocks.neighbors.ranks import Side
-from lowland.quality.inputs import Looked
-from lowland.quality.measure import Better, Ends, Measure, interval_about
+from lowland.blocks.neighbors.ranks import PointSet
+from lowland.quality.inputs import EvaluatedRows
+from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
 from lowland.run.local import serial_run
 from lowland.run.run import Run
 
@@ -22,17 +22,17 @@ Table = Callable[[slice], np.ndarray]  # of stretches of the rows: their values 
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class SampledPairs:
     """The pairs of the rows looked at, and their distances in the data; each pair stands in the rows of both."""
 
-    side: Side
-    looked: Looked
+    side: PointSet
+    evaluated: EvaluatedRows
     run: Run
     rows: np.ndarray = field(init=False)  # (m,) those whose pairs these are
     m: int = field(init=False)
 
     def __post_init__(self) -> None:
-        rows = np.arange(len(self.side.X)) if self.looked.rows is None else self.looked.rows
+        rows = np.arange(len(self.side.X)) if self.evaluated.rows is None else self.evaluated.rows
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "m", len(rows))
 
@@ -46,7 +46,7 @@ class Pairs:
         """The ranks of these distances among all, equal ones sharing theirs."""
         return self.ranks(self.original)
 
-    def of(self, side: Side) -> Table:
+    def of(self, side: PointSet) -> Table:
         """The distances on a side, in its unit."""
         few = side.alone(self.rows)
 
@@ -73,7 +73,7 @@ class Pairs:
         self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a sample of fewer rows")
         return self._whole(table, None)[np.triu_indices(self.m, 1)]
 
-    def _whole(self, table: Table, side: Side | None) -> np.ndarray:
+    def _whole(self, table: Table, side: PointSet | None) -> np.ndarray:
         out = np.empty((self.m, self.m))
 
         def work(block: slice) -> None:
@@ -86,7 +86,7 @@ class Pairs:
     def _blocks(self) -> list[slice]:
         return slices(self.m, max(1, _BLOCK // self.m))
 
-    def _each(self, name: str, side: Side | None, work: Callable[[slice], None]) -> None:
+    def _each(self, name: str, side: PointSet | None, work: Callable[[slice], None]) -> None:
         """Work on every block of rows, on the threads that a side allows; a single one needs none, and no progress."""
         if len(self._blocks) == 1:
             work(self._blocks[0])
@@ -111,7 +111,7 @@ class Pairs:
         return out
 
     def measure(
-        self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Ends,
+        self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Bounds,
         shared: int = 2, of: Callable[[float], float] = float, each: Callable[[], np.ndarray] | None = None,
     ) -> Measure:  # fmt: skip
         """A measure, ``of`` a value between two ends, with its interval where rows were drawn.
@@ -120,9 +120,13 @@ class Pairs:
         Where few rows make up most of the value it is too narrow: a draw that misses them cannot know.
         """
         low = high = None
-        if self.looked.rows is not None:
+        if self.evaluated.rows is not None:
             without, m = left(), self.m
             spread = (m - 1) * float(np.sqrt(np.mean((without - without.mean()) ** 2) * m / (m - 1)))
-            low, high = (of(float(e)) for e in interval_about(value, spread, m, self.side.n, ends=ends, shared=shared))
-        per_row = None if each is None else self.looked.spread(each())
-        return Measure(name, of(value), per_row, better, about, low, high, self.looked.sample, self.looked.left_out)
+            low, high = (
+                of(float(e)) for e in confidence_interval(value, spread, m, self.side.n, ends=ends, shared=shared)
+            )
+        per_row = None if each is None else self.evaluated.spread(each())
+        return Measure(
+            name, of(value), per_row, better, about, low, high, self.evaluated.sample, self.evaluated.left_out
+        )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from lowland.blocks.neighbors.ranks import Shuffled, Side
+from lowland.blocks.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.run.local import LocalRun
 
 
@@ -21,7 +21,7 @@ def sorted_ranks(D):
 @pytest.mark.parametrize("some", [False, True])
 def test_ranks_are_places_in_the_sorted_row(rng, d, some):
     X = rng.integers(0, 3, (90, d)).astype(float)
-    side, truth = Side.of(X), sorted_ranks(np.round(cdist(X, X) ** 2))
+    side, truth = PointSet.of(X), sorted_ranks(np.round(cdist(X, X) ** 2))
     rows = rng.permutation(90)[:20] if some else None
     own = np.arange(90) if rows is None else rows
     targets = (own[:, None] + np.array([1, 7, 30])) % 90
@@ -35,17 +35,17 @@ def test_ranks_are_places_in_the_sorted_row(rng, d, some):
 
 def test_shuffling_changes_ties_alone(rng):
     X = rng.standard_normal((60, 3))
-    side = Side.of(X)
-    shuffled = Shuffled.of(side)
+    side = PointSet.of(X)
+    shuffled = ShuffledPoints.of(side)
     np.testing.assert_array_equal(shuffled.nearest(5, LocalRun()), side.nearest(5, LocalRun()))
-    tied = Shuffled.of(Side.of(np.zeros((60, 3))))
+    tied = ShuffledPoints.of(PointSet.of(np.zeros((60, 3))))
     first = tied.order(np.arange(60))[:, 0]
     assert len(np.unique(first)) == 60  # nobody is preferred by many
 
 
 def test_astronomic_numbers_are_scaled_by_a_power_of_two(rng):
     X = rng.standard_normal((30, 3))
-    far = Side.of(X * 2.0**400)
+    far = PointSet.of(X * 2.0**400)
     np.testing.assert_array_equal(
-        far.distances(np.arange(3)) * far.length, Side.of(X).distances(np.arange(3)) * 2.0**400
+        far.distances(np.arange(3)) * far.length, PointSet.of(X).distances(np.arange(3)) * 2.0**400
     )

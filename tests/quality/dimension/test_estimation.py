@@ -106,7 +106,7 @@ def test_the_share_of_a_ball_is_counted_right(rng):
         Y, rho, r = ball(200_000, d, rng), np.array([0.3, 0.9, 1.0]), np.array([0.4, 0.8, 1.2])
         centres = np.eye(1, d) * rho[:, None]
         counted = [[np.mean(np.linalg.norm(Y - c, axis=1) <= each) for each in r] for c in centres]
-        np.testing.assert_allclose(blocks.share_within(r, rho, d), counted, atol=5e-3)
+        np.testing.assert_allclose(blocks.fraction_within(r, rho, d), counted, atol=5e-3)
 
 
 def test_expected_spacings_equal_simulated_ones():

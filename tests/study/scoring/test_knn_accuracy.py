@@ -22,13 +22,13 @@ def test_a_rare_class_does_not_keep_the_others_from_being_judged(iris):
 
 
 def test_accuracy_of_few_rows_is_never_sure(rng):
-    from lowland.quality.measure import wilson
+    from lowland.quality.measure import wilson_interval
     from lowland.study.scoring.knn_accuracy import KnnTest
 
     y = np.repeat([0, 1], 10)
     found = KnnTest.of(y, 0).accuracy(10.0 * y[:, None] + rng.standard_normal((20, 2)))
     assert found.value == found.high == 1
-    assert found.low == pytest.approx(wilson(1.0, 20)[0])
+    assert found.low == pytest.approx(wilson_interval(1.0, 20)[0])
 
 
 def test_a_few_rows_of_a_rare_class_do_not_keep_lda_from_being_judged(rng):

@@ -103,7 +103,7 @@ def test_what_learns_from_labels_is_judged_on_rows_it_has_not_seen(rng):
     X, y = rng.standard_normal((150, 90)), rng.integers(2, size=150)
     trial = fit_trial(Planned("LDA", "LinearDiscriminantAnalysis", {"n_components": 1}), SharedInputs(X, y))
     assert trial.scores["downstream accuracy"].value < 0.7
-    assert lowland.quality.downstream(trial.Z, y).value > 0.8
+    assert lowland.quality.downstream_accuracy(trial.Z, y).value > 0.8
 
 
 def test_rows_are_placed_among_a_sample(iris):

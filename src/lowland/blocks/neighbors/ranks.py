@@ -30,7 +30,7 @@ _SHUFFLE = 71_539  # the seed by which points are shuffled: any number, but alwa
 
 
 @dataclass(frozen=True)
-class Side:
+class PointSet:
     """The points of one side, the rows or their embedding, and how they are compared."""
 
     X: np.ndarray  # (n, d), or (n, n) distances
@@ -40,7 +40,7 @@ class Side:
     around: bool = False  # whether ties are broken by who follows sooner on the row, not by the lower index
 
     @classmethod
-    def of(cls, X: np.ndarray, metric: Metric = "euclidean") -> Side:
+    def of(cls, X: np.ndarray, metric: Metric = "euclidean") -> PointSet:
         """The points in a unit in which squares of their distances, and products of such, are numbers.
 
         It is a power of two, so that no digit is lost, and 1 for all but astronomic numbers. A user's own function and
@@ -66,10 +66,10 @@ class Side:
         """The number of points."""
         return len(self.X)
 
-    def among(self, kept: np.ndarray) -> Side:
+    def among(self, kept: np.ndarray) -> PointSet:
         """The marked or numbered points alone."""
         X = self.X[np.ix_(kept, kept)] if self.metric == "precomputed" else self.X[kept]
-        return Side(X, self.metric, self.params, self.unit, self.around)
+        return PointSet(X, self.metric, self.params, self.unit, self.around)
 
     def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the k nearest points to all points, or to those at ``rows``, nearest first, (m, k); exactly."""
@@ -97,7 +97,7 @@ class Side:
         """Return the distances of some points to all, (m, n) float64."""
         return np.asarray(self._compare._lengths(self._powers(rows)), dtype=np.float64)
 
-    def alone(self, rows: np.ndarray) -> Side | None:
+    def alone(self, rows: np.ndarray) -> PointSet | None:
         """The points at ``rows``, at the same distances from each other; None where those depend on all points."""
         if len(rows) == self.n:
             return self
@@ -192,19 +192,19 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Shuffled:
+class ShuffledPoints:
     """A side on which equally near points come in an order that has nothing to do with their indices.
 
     Were both sides to go by the index, they would agree wherever both have ties, however unrelated. So one of them is
     shuffled, always in the same way for the same number of points, and each row prefers those that follow on it there.
     """
 
-    side: Side  # the points, shuffled
+    side: PointSet  # the points, shuffled
     points: np.ndarray  # (n,) int32 which point stands at each place
     places: np.ndarray  # (n,) where each point stands
 
     @classmethod
-    def of(cls, side: Side) -> Shuffled:
+    def of(cls, side: PointSet) -> ShuffledPoints:
         """Shuffle the points of a side."""
         points = generator(_SHUFFLE).permutation(side.n)
         places = np.empty_like(points)

@@ -23,7 +23,7 @@ def run(
     """Open both, measure, print."""
     from lowland.cli.shared import inputs, show
     from lowland.methods.model_files import load
-    from lowland.quality import HighSide
+    from lowland.quality import OriginalSpace
     from lowland.quality import evaluate as evaluated
 
     started = time.perf_counter()
@@ -32,7 +32,7 @@ def run(
         rows, y = inputs.open_with_labels(data, *inputs.columns_for(est, data, columns, drop, label), label)
         scaled = scale or bool(getattr(est, "scale", False))
         metric: Any = "seuclidean" if scaled else "euclidean"
-        high = HighSide.of(rows, labels=y, metric=metric, sample=sample or "auto", random_state=random_state)
+        high = OriginalSpace.of(rows, labels=y, metric=metric, sample=sample or "auto", random_state=random_state)
         found = evaluated(high, _coordinates(file, coordinates), y, model=est, n_neighbors=n_neighbors)
     facts = _facts(data, file, (high.n, rows.d), found, time.perf_counter() - started) | {"scaled": scaled}
     if as_json:

@@ -104,7 +104,7 @@ class Work:
 
     def warn_of_steps(self) -> None:
         """Say so where spacings are of no use: a ball is no model of rows on a grid, or in groups of near twins."""
-        if blocks.come_in_steps(blocks.spacings(self.distances), self.n):
+        if blocks.are_discrete(blocks.spacings(self.distances), self.n):
             warn(
                 "intrinsic_dimension: the distances to neighbours come in steps, as on a grid or in groups of nearly "
                 "equal rows, so estimates from their spacings are not to be trusted. Choose method='pca'.",
@@ -285,8 +285,9 @@ def _isomap(work: Work) -> IntrinsicDimension:
 
     whole = fitted(rows)
     if whole.n_connected_components_ > 1:
-        warn(f"intrinsic_dimension(method='isomap'): with {k} neighbours the rows fall into {whole.n_connected_components_} groups, "
-             "which were joined by their shortest links. Ask for the dimension of each group by itself.",
+        warn(f"intrinsic_dimension(method='isomap'): with {k} neighbours the rows fall into "
+             f"{whole.n_connected_components_} groups, which were joined by their shortest links. "
+             "Ask for the dimension of each group by itself.",
              DataWarning)  # fmt: skip
     left_out = work.order[: len(rows)] % 10
     parts = [elbow(fitted(rows[left_out != part])) for part in work.run.iterate("mapping parts", _REPEATS)]

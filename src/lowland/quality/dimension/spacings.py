@@ -45,7 +45,7 @@ def shell_means(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.add.reduceat(values, edges[:-1] - 1, axis=1) / np.diff(edges)
 
 
-def come_in_steps(values: np.ndarray, n: int) -> bool:
+def are_discrete(values: np.ndarray, n: int) -> bool:
     """Whether the mean spacings, of (m, k - 1) values among n points, jump from one neighbour to the next.
 
     They change slowly with j wherever points are spread by chance, be it on curved sheets, under noise, or rounded. On
@@ -83,7 +83,7 @@ def covariance_of_means(values: np.ndarray, indices: np.ndarray, asked: np.ndarr
 # --- what they are in a ball ------------------------------------------------------------------------------------------
 
 
-def share_within(r: np.ndarray, rho: np.ndarray, d: float) -> np.ndarray:
+def fraction_within(r: np.ndarray, rho: np.ndarray, d: float) -> np.ndarray:
     """Return the share of the unit ball in d dimensions that lies within r of a point at distance rho of its centre.
 
     Two balls that cross share two caps; a cap cut off at distance a of the centre of a ball of radius R has the share
@@ -112,7 +112,7 @@ def ball_spacings(d: float, n: int, edges: np.ndarray) -> np.ndarray:
     x, w = np.polynomial.legendre.leggauss(24)
     x, w = (x + 1) / 2, w / 2
     t = np.linspace(math.log(1e-5 / n) / d, math.log(2), 512)  # ln r
-    F = share_within(np.exp(t), x ** (1 / d), d)  # (24, 512)
+    F = fraction_within(np.exp(t), x ** (1 / d), d)  # (24, 512)
     area = np.cumsum((F[:, 1:] + F[:, :-1]) / 2 * (t[1] - t[0]), axis=1)
     G = (np.concatenate([np.zeros((len(x), 1)), area], axis=1) + F[:, :1] / d) / F
     q = np.log(betaincinv(edges[1:, None], n - edges[1:, None], x))  # (shells, 24): ln F(r_k)

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowland.errors import LowlandError, Stopped
 from lowland.methods.base.traits import traits_of
-from lowland.quality import Measure, downstream
+from lowland.quality import Measure, downstream_accuracy
 from lowland.study.result import Score
 
 NAME = "downstream accuracy"
@@ -39,7 +39,7 @@ class KnnTest:
     def accuracy(self, Z: np.ndarray) -> Score | None:
         """Return the fraction of held-out rows that are classified correctly; None where it cannot be found."""
         try:
-            found = downstream(Z[self.rows], self.y, folds=FOLDS, per_row=True, random_state=self.seed)
+            found = downstream_accuracy(Z[self.rows], self.y, folds=FOLDS, per_row=True, random_state=self.seed)
         except Stopped:
             raise
         except LowlandError:  # as of classes of one row
@@ -58,7 +58,7 @@ class KnnTest:
             most = max_components(X.shape[1], len(np.unique(self.y)))
             est.set_params(**{width: min(getattr(est, width), most)})
         model = make_pipeline(est, KNeighborsClassifier(NEIGHBORS))
-        found = downstream(X[self.rows], self.y, model, folds=FOLDS, per_row=True, random_state=self.seed)
+        found = downstream_accuracy(X[self.rows], self.y, model, folds=FOLDS, per_row=True, random_state=self.seed)
         return _score(found, ", the method being fitted without them" + self.remark)
 
     @property

@@ -13,8 +13,8 @@ from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
-from lowland.quality import HighSide, Measure
-from lowland.quality.evaluation import Judged, judged
+from lowland.quality import Measure, OriginalSpace
+from lowland.quality.evaluation import DetailedEvaluation, evaluate_in_detail
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.settings import config
 from lowland.study.result import Curve, Score, Trial
@@ -35,7 +35,7 @@ CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 class EmbeddingScorer:
     """The rows, prepared once to measure many embeddings."""
 
-    high: HighSide
+    high: OriginalSpace
     graph: NeighborGraph  # the k nearest neighbors of every row
     k: int  # neighbors that are compared
     y: np.ndarray | None  # (n,) class codes
@@ -47,7 +47,7 @@ class EmbeddingScorer:
         """Prepare rows; the graph holds at least as many neighbors as are compared."""
         k = neighbors_for(len(X))
         knn = None if y is None else KnnTest.of(y, seed)
-        return cls(HighSide.of(X, labels=y, random_state=seed), graph.nearest(k), k, y, knn, seed)
+        return cls(OriginalSpace.of(X, labels=y, random_state=seed), graph.nearest(k), k, y, knn, seed)
 
     def scored(self, trial: Trial) -> Trial:
         """Return a trial with what its coordinates say; where they cannot be measured, the reason is among warnings."""
@@ -77,7 +77,7 @@ class EmbeddingScorer:
         """Every measure, those of each row, and the curves."""
         placed = ~np.isnan(Z).any(axis=1)
         k = min(self.k, max(1, (int(placed.sum()) - 1) // 2))
-        found = judged(self.high, Z, self.y, n_neighbors=k, per_row=len(Z) <= PER_ROW_UP_TO)
+        found = evaluate_in_detail(self.high, Z, self.y, n_neighbors=k, per_row=len(Z) <= PER_ROW_UP_TO)
         scores = {m.name: as_score(m) for m in found.measures}
         kept = self._neighbors_kept(Z, placed)
         about = f"Share of the {self.k} nearest in the data that are among the {self.k} nearest here."
@@ -85,7 +85,7 @@ class EmbeddingScorer:
         per_row = {m.name: m.per_row for m in found.measures if m.per_row is not None}
         return scores, {KEPT: kept} | per_row, self._curves(found)
 
-    def _curves(self, found: Judged) -> dict[str, Curve]:
+    def _curves(self, found: DetailedEvaluation) -> dict[str, Curve]:
         """R_NX over sizes of neighborhoods, and distances here and there."""
         ranks, diagram = found.ranks, found.distances
         some = np.unique(np.geomspace(1, len(ranks.k), CURVE_POINTS).round().astype(int)) - 1

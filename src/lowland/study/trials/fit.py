@@ -16,7 +16,7 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, LowlandError, Stopped
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
-from lowland.quality.reconstruction import has_way_back, reconstruction_measures
+from lowland.quality.reconstruction import has_inverse_transform, reconstruction_measures
 from lowland.run.settings import config, settings
 from lowland.study.plan import Planned
 from lowland.study.result import Curve, Score, Trial
@@ -206,6 +206,6 @@ def _held_out(est: Any, shared: SharedInputs) -> dict[str, Score]:
 
 def _reconstruction(est: Any, shared: SharedInputs) -> dict[str, Score]:
     """How much is lost on the way down and back, where there is an inverse; columns that are kept lose nothing."""
-    if traits_of(est).selects_columns or not has_way_back(est):
+    if traits_of(est).selects_columns or not has_inverse_transform(est):
         return {}
     return {m.name: Score(m.value, m.better, m.about) for m in reconstruction_measures(est, shared.as_given()[0])}

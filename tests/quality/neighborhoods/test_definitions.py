@@ -11,11 +11,11 @@ from sklearn.manifold import trustworthiness as theirs
 import lowland
 from lowland import quality
 from lowland.blocks.neighbors import ranks as blocks
-from lowland.blocks.neighbors.ranks import Shuffled, Side
+from lowland.blocks.neighbors.ranks import PointSet, ShuffledPoints
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, ParameterError
 from lowland.kernels import ranks as kernels
-from lowland.quality.original_space import HighSide
+from lowland.quality.original_space import OriginalSpace
 from lowland.run.local import LocalRun
 
 
@@ -40,7 +40,7 @@ def rank_twin(X, around=False):
 
 def shuffled_twin(Z):
     """The same of an embedding, of which the points are shuffled first."""
-    points = Shuffled.of(Side(Z)).points
+    points = ShuffledPoints.of(PointSet(Z)).points
     ranks = np.empty((len(Z), len(Z)), dtype=int)
     ranks[np.ix_(points, points)] = rank_twin(Z[points], around=True)
     return ranks
@@ -78,7 +78,7 @@ def test_ranks_by_counting_are_those_of_sorting(kind, d, lattice, monkeypatch):
     targets += targets >= np.arange(150)[:, None]  # not the row itself
     run, rows = LocalRun(), np.array([3, 149, 40, 105])
     for around in (False, True):
-        side, ranks = Side(X, around=around), rank_twin(X, around)
+        side, ranks = PointSet(X, around=around), rank_twin(X, around)
         expected = np.take_along_axis(ranks, targets, axis=1)
         np.testing.assert_array_equal(side.ranks(targets, run), expected)
         np.testing.assert_array_equal(side.ranks(targets[rows], run, rows), expected[rows])
@@ -102,7 +102,7 @@ def test_ranks_and_nearest_from_the_same_products_are_those_of_sorting(d, kind, 
         near = np.argsort(np.where(ranks == 0, 1000, ranks), axis=1)[:, :5]
         for rows in (None, np.array([149, 3, 105])):
             chosen = slice(None) if rows is None else rows
-            found = Side(X, around=around).ranks_and_nearest(targets[chosen], 5, LocalRun(), rows)
+            found = PointSet(X, around=around).ranks_and_nearest(targets[chosen], 5, LocalRun(), rows)
             np.testing.assert_array_equal(found[0], np.take_along_axis(ranks, targets, axis=1)[chosen])
             np.testing.assert_array_equal(found[1], near[chosen])
 
@@ -114,7 +114,7 @@ def test_a_shuffled_side_breaks_ties_in_an_order_of_its_own(k, rng, monkeypatch)
     near = np.argsort(np.where(expected == 0, 1000, expected), axis=1)[:, :k]
     for threads in (1, 3):
         with lowland.config(threads=threads):
-            side = Shuffled.of(Side(X))
+            side = ShuffledPoints.of(PointSet(X))
             np.testing.assert_array_equal(side.nearest(k, run), near)
             np.testing.assert_array_equal(side.nearest(k, run, rows), near[rows])
             np.testing.assert_array_equal(side.ranks(near, run), np.tile(np.arange(1, k + 1), (60, 1)))
@@ -131,7 +131,7 @@ def test_products_that_tell_nothing_apart_give_way_to_comparing():
         X[7] = far
         targets = (np.arange(120)[:, None] + [1, 5]) % 120
         expected = np.take_along_axis(rank_twin(X), targets, axis=1)
-        np.testing.assert_array_equal(Side(X).ranks(targets, LocalRun()), expected)
+        np.testing.assert_array_equal(PointSet(X).ranks(targets, LocalRun()), expected)
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "cosine", "hamming", "precomputed", lambda a, b: abs(a - b).max()])
@@ -139,7 +139,7 @@ def test_ranks_in_any_metric(metric, rng):
     X = rng.standard_normal((40, 18))
     names = {"manhattan": "cityblock", "precomputed": "euclidean"}
     D = cdist(X, X, metric if callable(metric) else names.get(metric, metric))
-    side = Side(cdist(X, X) if metric == "precomputed" else X, metric)
+    side = PointSet(cdist(X, X) if metric == "precomputed" else X, metric)
     targets = side.nearest(3, LocalRun())
     expected = np.argsort(np.where(np.eye(40, dtype=bool), np.inf, D), axis=1, kind="stable")[:, :3]
     np.testing.assert_array_equal(targets, expected)
@@ -376,7 +376,7 @@ def test_a_sample_that_is_not_smaller_is_all_rows(cloud):
 
 def test_many_rows_are_sampled_unless_told(monkeypatch, cloud):
     X, Z = cloud
-    monkeypatch.setattr("lowland.quality.neighborhoods.rank_measures.COUNTED", 300 * 10)
+    monkeypatch.setattr("lowland.quality.neighborhoods.nearest.COUNTED", 300 * 10)
     monkeypatch.setattr("lowland.quality.inputs.drawn_rows.__defaults__", (None, 40))
     assert quality.trustworthiness(X, Z).sample == 40
     assert quality.trustworthiness(X, Z, sample=None).sample is None
@@ -411,9 +411,9 @@ def test_curves_of_many_blocks_are_added_as_they_come(cloud, monkeypatch):
 
 def test_a_high_side_is_made_once(cloud, monkeypatch):
     X, Z = cloud
-    high = HighSide.of(X, sample=100)
+    high = OriginalSpace.of(X, sample=100)
     first = quality.co_ranking(high, Z)
-    monkeypatch.setattr(Side, "all_ranks", None)  # would be called again
+    monkeypatch.setattr(PointSet, "all_ranks", None)  # would be called again
     assert quality.co_ranking(high, Z).area.value == first.area.value
     assert first.sample == 100
     with pytest.raises(ParameterError, match="pass it to evaluate"):
@@ -437,7 +437,7 @@ def test_rows_without_coordinates_are_left_out_and_told(cloud):
         assert "2 without coordinates" in str(found)
     D = cdist(X, X)
     assert quality.trustworthiness(D, holes, metric="precomputed").left_out == 2
-    high = HighSide.of(X)
+    high = OriginalSpace.of(X)
     assert quality.co_ranking(high, holes).area.value == quality.co_ranking(X[kept], Z[kept]).area.value
 
 
