@@ -80,7 +80,7 @@ def test_a_failing_method_is_a_trial_and_the_others_go_on(iris):
 def test_ctrl_c_keeps_what_is_done(iris, monkeypatch):
     from lowland.methods.isomap import Isomap
 
-    def interrupted(self, *_):
+    def interrupted(self, *_, **given):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Isomap, "_solve", interrupted)

@@ -90,7 +90,7 @@ def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatc
 def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
     from lowland.methods.isomap import Isomap
 
-    def interrupted(self, *_):
+    def interrupted(self, *_, **given):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Isomap, "_solve", interrupted)
