@@ -85,7 +85,7 @@ def test_blocks_name_no_method_and_no_parameter_of_one():
         "|".join([rf"\b{name}\b" for name in PARAMETERS if "_" in name] + [rf"\b{name}=" for name in PARAMETERS])
     )
     methods = re.compile("|".join(rf"\b{name}\b" for name in entries()))
-    keys = re.compile(r"[a-z_0-9]+")  # a key or an option of a library is not a message
+    keys = re.compile(r"\w+")  # a key or an option of a library is not a message
     named = [
         f"{place(path)}:{line} {text!r}"
         for path in FILES
