@@ -27,7 +27,7 @@ DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
 WHICH = DOCS / "which-method.md"
 MOST_BYTES = 150_000
-MODULES = ("data", "quality", "plots", "study", "rules", "errors")
+MODULES = ("data", "quality", "plots", "study", "rules", "algorithms", "errors")
 SHORT = ("Keeps", "Straight", "Time", "Memory", "Measured", "Citation")  # of the table "In short" of a method's page
 
 

@@ -14,10 +14,9 @@ from scipy.sparse.csgraph import dijkstra
 
 from gallery import show, title
 from lowland import Isomap
-from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.algorithms import nearest_neighbors
 from lowland.data import swiss_roll
 from lowland.plots.style import INK, MARK, SEQUENTIAL, STRONG, WEAK, quiet
-from lowland.run.local import LocalRun
 
 K = 10
 roll = swiss_roll(1000)
@@ -27,7 +26,7 @@ a, b = np.argmin(np.abs(sheet - [28, 6]).sum(axis=1)), np.argmin(np.abs(sheet - 
 # Three lengths between the two points, and the links that the shortest way takes
 isomap = Isomap(2, n_neighbors=K).fit(X)
 straight, true = np.linalg.norm(X[a] - X[b]), np.linalg.norm(sheet[a] - sheet[b])
-indices, lengths = nearest_neighbors(X, K, LocalRun()).table()  # (n, K)
+indices, lengths = nearest_neighbors(X, K).table()  # (n, K)
 links = np.column_stack([np.repeat(np.arange(len(X)), K), indices.ravel()])
 graph = csr_matrix((lengths.ravel(), links.T), shape=(len(X), len(X)))
 links = np.unique(np.sort(links), axis=0)  # drawn once, also where each is a neighbour of the other

@@ -12,9 +12,8 @@ from matplotlib.collections import LineCollection
 
 from gallery import load_dataset, panels, show, title
 from lowland import PCA, LocallyLinearEmbedding, plots
-from lowland.blocks.neighbors.search import nearest_neighbors
+from lowland.algorithms import nearest_neighbors
 from lowland.plots.style import WEAK
-from lowland.run.local import LocalRun
 
 iris = load_dataset("iris")
 setosa = iris.y == 0
@@ -47,7 +46,7 @@ assert min(spreads(joined)) > 0.05, "joined, both have an inside again"
 
 figure, axes = panels(1, 3, (10, 3.9))
 flat = PCA(2).fit_transform(iris.X)
-near, _ = nearest_neighbors(iris.X, 12, LocalRun()).table()  # (150, 12)
+near, _ = nearest_neighbors(iris.X, 12).table()  # (150, 12)
 links = [flat[[i, j]] for i, row in enumerate(near) for j in row]
 axes[0, 0].add_collection(LineCollection(links, colors=WEAK, linewidths=0.5, zorder=0))
 titles = (

@@ -15,7 +15,7 @@ _PLACES = {
     "open_rows": "data.open",
     "save": "methods.model_files",
 }
-_MODULES = ("data", "errors", "plots", "quality", "rules", "study")
+_MODULES = ("algorithms", "data", "errors", "plots", "quality", "rules", "study")
 
 
 def _methods() -> dict[str, str]:

@@ -100,10 +100,6 @@ def test_snippets_run_and_print_what_they_say(page, tmp_path, monkeypatch):
 
 
 PUBLIC = {"lowland", *(f"lowland.{name}" for name in lowland._MODULES)}
-INTERNAL_UNTIL_ALGORITHMS = {
-    "docs/neighbors.md",
-    "docs/methods/factor_analysis.md",
-}  # lowland.algorithms will have both
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "docs/develop" not in str(page)], ids=named)
@@ -112,7 +108,7 @@ def test_pages_for_users_import_nothing_internal(page):
         modules = [node.module] if isinstance(node, ast.ImportFrom) else []
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         internal = [name for name in modules if name.partition(".")[0] == "lowland" and name not in PUBLIC]
-        assert not internal or named(page) in INTERNAL_UNTIL_ALGORITHMS
+        assert not internal
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != HOW_TO and commands(page)], ids=named)

@@ -23,11 +23,11 @@ from lowland.blocks.manifolds.shortest_paths import (
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.scaling.classical import Placement, Scaling, bytes_to_solve, classical_scaling
 from lowland.blocks.spectra.component_rules import ANY, Knee, Spectrum
-from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
 from lowland.methods.base.graph_map import GraphMap
+from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
@@ -133,14 +133,9 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         m, n = self.n_landmarks, graph.n
         if m is None:
             return None
-        if m >= n:
-            warn(
-                f"Isomap(n_landmarks={m}): there are {n} rows, so all of them are scaled, exactly. "
-                f"Choose fewer than {n}, or None.",
-                DataWarning,
-            )
+        mark = choose_landmarks(n, m, self._generator, "Isomap")
+        if mark is None:
             return None
-        mark = evenly_spread(n, m, self._generator())
         label = to_numpy(self.component_labels_)[self._kept_mask]
         without = np.setdiff1d(label, label[mark])
         if len(without):

@@ -25,11 +25,12 @@ from lowland.blocks.kernel_pca.feature_space_axes import (
 from lowland.blocks.kernel_pca.landmark_axes import landmark_axes
 from lowland.blocks.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
 from lowland.blocks.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
-from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
+from lowland.blocks.statistics.sampling import Picked, count_rows
 from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.learned_inverse import LearnedInverse
 from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.point_map import PointMap
@@ -208,14 +209,9 @@ class KernelPCA(
         """Mark the rows that are landmarks; none are where all rows would be, or none were asked for."""
         if self.n_landmarks is None:
             return None
-        n = count_rows(rows, run)
-        if self.n_landmarks < n:
-            return evenly_spread(n, self.n_landmarks, self._generator())
-        warn(
-            f"KernelPCA(n_landmarks={self.n_landmarks}): there are {n} rows, so all are used and the result is exact.",
-            DataWarning,
+        return choose_landmarks(
+            count_rows(rows, run), self.n_landmarks, self._generator, "KernelPCA", "all of them are used"
         )
-        return None
 
     def _gamma(self, X: Array) -> float:
         if self.gamma == "median":

@@ -19,6 +19,7 @@ from lowland.blocks.neighbors.metric_space import MetricSpace
 from lowland.blocks.neighbors.searcher import Searcher
 from lowland.blocks.neighbors.torch_search import TorchSearch
 from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 Search = Literal["auto", "tree", "products", "approximate"]
@@ -59,17 +60,18 @@ def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Se
 def nearest_neighbors(
     X: Array,
     k: int,
-    run: Run,
+    run: Run | None = None,
     *,
     metric: Metric = "euclidean",
     params: dict[str, Any] | None = None,
     search: Search = "auto",
     rng: np.random.Generator | None = None,
 ) -> NeighborGraph:
-    """Return the k nearest neighbours of every row, itself left out; metric "precomputed": X holds the distances.
+    """Return the k nearest neighbors of every row, itself excluded; metric "precomputed": X holds the distances.
 
-    Of equally near ones the lower index. Nothing of n x n numbers is made.
+    Ties go to the lower index. No n x n matrix is formed.
     """
+    run = run or LocalRun()
     n = X.shape[0]
     if k >= n:
         raise ParameterError(f"{k} neighbours of each row: the data has {n} rows. Choose at most {n - 1}.")
@@ -89,13 +91,14 @@ def nearest_neighbors(
 def neighbors_within(
     X: Array,
     radius: float,
-    run: Run,
+    run: Run | None = None,
     *,
     metric: Metric = "euclidean",
     params: dict[str, Any] | None = None,
     search: Search = "auto",
 ) -> NeighborGraph:
     """Return, for every row, all others no farther than ``radius``, nearest first; warn of rows that have none."""
+    run = run or LocalRun()
     X = check_distances(X) if metric == "precomputed" else X
     searcher = choose_searcher(X, metric, params or {}, "auto" if search == "approximate" else search, 10)
     start, to, length = searcher.within(radius, run)
