@@ -68,9 +68,9 @@ def test_a_file_in_slabs_gives_the_same(X, pca, tmp_path, monkeypatch):
 def test_no_slab_is_larger_than_a_slab(X, pca, monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 100 * 64 * 8)
     heights = []
-    of_rows = quality.reconstruction.RowErrors.of_rows
+    of_rows = quality.reconstruction.SquaredErrorsOfRows.of_rows
     monkeypatch.setattr(
-        quality.reconstruction.RowErrors, "of_rows", lambda self, X: (heights.append(len(X)), of_rows(self, X))[1]
+        quality.reconstruction.SquaredErrorsOfRows, "of_rows", lambda self, X: (heights.append(len(X)), of_rows(self, X))[1]
     )
     quality.reconstruction_error(pca, X)
     assert max(heights) == 100
