@@ -18,6 +18,7 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.data.open import as_vector, float_vector, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, warn
+from lowland.methods.base.attributes import Attribute, attribute, collect_attributes
 from lowland.methods.base.parameters import check_parameters, documented, param
 from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
@@ -28,15 +29,26 @@ PRIVATE_STATE = ("_solved", "_unread", "_moments", "_dtype")  # what a fit leave
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
-@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param,))
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, attribute))
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A method that brings rows down to a few coordinates. A subclass declares ``param``s and writes ``_solve``."""
 
     _traits: ClassVar[Traits] = Traits()
+    _attributes: ClassVar[dict[str, Attribute]] = {
+        "n_features_in_": Attribute("Number of columns of the training data.", name="n_features_in_", kind="int"),
+        "feature_names_in_": Attribute(
+            "Names of the columns.", "(n_features_in_,)", "where the training data has column names",
+            "feature_names_in_", "Array",
+        ),
+        "label_name_": Attribute(
+            "Name of the column of labels.", when="where y named a column", name="label_name_", kind="str"
+        ),
+    }  # fmt: skip
 
     def __init_subclass__(cls, **traits: Any) -> None:
         super().__init_subclass__()
         cls._traits = dataclasses.replace(cls._traits, **traits)
+        cls._attributes = collect_attributes(cls)
         dataclasses.dataclass(eq=False, repr=False)(cls)  # a real __init__: editors and scikit-learn read its signature
         if cls._traits.verb:
             cls.__doc__ = documented(cls)
@@ -239,4 +251,4 @@ def _feature_name_mismatch(fitted: tuple[str, ...], given: tuple[str, ...]) -> s
     return text + "Select the fitted columns by name: X[model.feature_names_in_]."
 
 
-__all__ = ["RandomState", "Reducer", "param"]
+__all__ = ["RandomState", "Reducer", "attribute", "param"]

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import inspect
 import numbers
+import re
 import types
 import typing
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lowland.errors import ParameterError
+from lowland.methods.base.attributes import attributes_of
 
 
 def param(
@@ -116,10 +118,15 @@ def check_saved(model: Any, name: str) -> None:
 
 
 def documented(cls: Any) -> str:
-    """Return the docstring of a method with a table of its parameters before the examples."""
-    text, examples, rest = (inspect.getdoc(cls) or "").partition("\nExamples\n")
-    table = [f"{f.name} : {f.type}, default {f.default!r}\n    {f.metadata['doc']}" for f in dataclasses.fields(cls)]
-    return "\n".join([text, "", "Parameters", "----------", *table, f"{examples}{rest}"])
+    """Return the docstring of a method in numpydoc order: parameters and attributes come before the other sections."""
+    text = inspect.getdoc(cls) or ""
+    sections = re.search(r"^(See Also|Notes|References|Examples)\n-+$", text, re.MULTILINE)
+    split = sections.start() if sections else len(text)
+    head, rest = text[:split].rstrip(), text[split:]
+    own = [f"{f.name} : {f.type}, default {f.default!r}\n    {f.metadata['doc']}" for f in dataclasses.fields(cls)]
+    left = [f"{a.header}\n    {a.sentence}" for a in attributes_of(cls)]
+    parts = [head, "", "Parameters", "----------", *own, "", "Attributes", "----------", *left, "", rest]
+    return "\n".join(parts)
 
 
 def admits(kind: Any, value: Any) -> bool:

@@ -1,0 +1,68 @@
+"""Fitted attributes, declared once: name, type, shape and sentence are beside each other in the class.
+
+The docstring, ``lowland inspect`` and the reference page are generated from these declarations, and a contract test
+compares them with what a fit leaves.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A fitted attribute as declared."""
+
+    doc: str
+    shape: str = ""
+    when: str = ""  # the condition under which a fit sets it; empty: always
+    name: str = ""
+    kind: str = ""  # the annotation, as written
+
+    @property
+    def header(self) -> str:
+        """Name, type and shape, as numpydoc writes them."""
+        shape = f" of shape {self.shape}" if self.shape else ""
+        kind = "array" if self.shape and self.kind in ("Array", "np.ndarray", "Any") else self.kind
+        return f"{self.name} : {kind}{shape}"
+
+    @property
+    def sentence(self) -> str:
+        """What it is, and when it is there."""
+        return f"{self.doc} Only {self.when}." if self.when else self.doc
+
+
+def attribute(doc: str, shape: str = "", *, when: str = "", init: Literal[False] = False) -> Any:
+    """Declare a fitted attribute: its sentence, its shape, and under which condition a fit sets it.
+
+    The annotation beside it gives its type. ``init=False`` tells type checkers that it is no parameter.
+    """
+    return Attribute(doc, shape, when)
+
+
+def collect_attributes(cls: type) -> dict[str, Attribute]:
+    """Take the declarations out of a class body, so that an unfitted model has none of them; add those of its bases.
+
+    A public property whose name ends in an underscore is an attribute too: its docstring is its sentence.
+    """
+    found: dict[str, Attribute] = {}
+    for base in reversed(cls.__mro__[1:]):
+        found |= vars(base).get("_attributes", {})
+    for name, value in list(vars(cls).items()):
+        if isinstance(value, Attribute):
+            found[name] = replace(value, name=name, kind=str(cls.__annotations__.pop(name)))
+            delattr(cls, name)
+        elif isinstance(value, property) and name.endswith("_") and not name.startswith("_"):
+            text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+            found[name] = Attribute(
+                text, name=name, kind=str(getattr(value.fget, "__annotations__", {}).get("return", ""))
+            )
+    return found
+
+
+def attributes_of(cls: Any) -> tuple[Attribute, ...]:
+    """Return the declared attributes of a method: its own first, then those it shares with others."""
+    own = [name for name in cls._attributes if name not in cls.__mro__[1]._attributes] if cls.__mro__ else []
+    return tuple(cls._attributes[name] for name in [*own, *(n for n in cls._attributes if n not in own)])
