@@ -70,7 +70,9 @@ def test_no_slab_is_larger_than_a_slab(X, pca, monkeypatch):
     heights = []
     of_rows = quality.reconstruction.SquaredErrorsOfRows.of_rows
     monkeypatch.setattr(
-        quality.reconstruction.SquaredErrorsOfRows, "of_rows", lambda self, X: (heights.append(len(X)), of_rows(self, X))[1]
+        quality.reconstruction.SquaredErrorsOfRows,
+        "of_rows",
+        lambda self, X: (heights.append(len(X)), of_rows(self, X))[1],
     )
     quality.reconstruction_error(pca, X)
     assert max(heights) == 100
