@@ -1,4 +1,4 @@
-"""The text of the report: what it is told, that nothing in it can run or break out, and where it is written."""
+"""The HTML of the report: its content, that no data can run as script, and where it is written."""
 
 import base64
 import json
@@ -65,7 +65,7 @@ def test_columns_of_few_values_come_back_exactly_and_others_nearly():
     back = np.frombuffer(base64.b64decode(blocks.texts[many["block"]]), dtype="<f4")
     np.testing.assert_array_equal(back, np.where(np.isfinite(values), values, np.nan).astype(np.float32))
     assert column(values, blocks, exact=False)["kind"] == "u2"
-    assert column(np.linspace(0, 1e300, 1000), blocks)["kind"] == "u2"  # more than a float32 can say
+    assert column(np.linspace(0, 1e300, 1000), blocks)["kind"] == "u2"  # more than a float32 can represent
 
 
 @given(st.lists(st.floats(width=64), min_size=1, max_size=30))
@@ -110,7 +110,7 @@ def test_many_labels_that_are_whole_numbers_are_a_scale_also_as_texts():
     assert len(told(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
 
 
-def test_which_rows_are_drawn_is_told_only_where_not_all_are():
+def test_row_indices_are_included_only_if_not_all_rows_are_shown():
     assert told(report_html(results.study()))["table"]["shown"] is None
     result = results.gaps()
     html = report_html(result)
@@ -138,17 +138,17 @@ def test_many_components_are_kept_while_they_are_small(monkeypatch):
     assert (len(Z["low"]), Z["components"]) == (2, 5)
 
 
-def test_every_measure_of_a_study_has_a_meaning_in_general():
+def test_every_measure_of_a_study_has_a_definition():
     iris = load_dataset("iris")
     study = lowland.compare(iris.X[::3], iris.y[::3], ["pca", "lda"], cache=False)
     said, _ = content(study)
     assert set(said["meanings"]) <= set(MEANINGS)
     assert said["neighbors"] == 10
-    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in said["meanings"].values())  # of 0 and 1 alone
+    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in said["meanings"].values())  # only 0 and 1
     assert all(sentence.endswith(".") and sentence.count(". ") == 0 for sentence in MEANINGS.values())  # one sentence
 
 
-def test_the_meaning_of_an_unknown_measure_is_what_trials_say_alike():
+def test_the_definition_of_an_unknown_measure_is_the_description_that_trials_share():
     a, b = results.study().trials[:2]
     assert meaning_of("stress", (a, b)) == results.ABOUT["stress"]
     a.scores["stress"] = replace(a.scores["stress"], about="Estimated from 176 rows.")
@@ -204,7 +204,7 @@ def test_our_script_writes_text_never_markup():
         assert "</script" not in text
 
 
-def test_colours_are_those_of_the_figures():
+def test_colors_are_those_of_the_figures():
     assert f"const COLORS = {json.dumps(COLORS)};" in report_html(results.study())
 
 
@@ -227,9 +227,9 @@ def test_a_report_is_replaced(tmp_path):
 def test_where_no_report_can_be_written(tmp_path):
     (tmp_path / "folder.html").mkdir()
     for folder in (tmp_path, tmp_path / "folder.html"):
-        with pytest.raises(FileProblem, match=r"is a folder. Name a file, such as .*report\.html"):
+        with pytest.raises(FileProblem, match=r"is a folder\. .*file, such as .*report\.html"):
             write_report(results.study(), folder)
-    with pytest.raises(MissingFile, match="Make it first"):
+    with pytest.raises(MissingFile, match=r"does not exist\. Create it"):
         write_report(results.study(), tmp_path / "nowhere" / "report.html")
     for name in ("report", "report.txt", "report.html.gz"):
         with pytest.raises(ParameterError, match=r"ends in \.html"):
