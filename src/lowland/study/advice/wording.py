@@ -46,8 +46,10 @@ def to_see(choice: PictureChoice | None, facts: TableFacts, size: StudySize) -> 
         )
     evidence = [_ranking(drawn, AREA)]
     if TRUST in chosen.scores:
-        trust = chosen.scores[TRUST]
-        evidence.append(f"Trustworthiness of {chosen.name}: {_estimate(trust)}. {trust.about}")
+        trust = _estimate(chosen.scores[TRUST])
+        evidence.append(
+            f"Trustworthiness of {chosen.name}: {trust}, where 1 means no false neighbors in the embedding."
+        )
     evidence += _of_dimension(facts, size)
     return Advice("see", chosen.name, chosen.n_components, text, tuple(evidence), chosen.method)
 
@@ -132,7 +134,7 @@ def _by_components(m: int, kept: float, size: StudySize) -> str:
         return f"PCA needs all {size.d} components to explain {KEEP:.0%} of the variance. No compression is advised."
     return (
         f"For compression, use PCA with {_components(m)}: {'it explains' if m == 1 else 'they explain'} {kept:.1%} of "
-        f"the variance of the {size.d} columns, and fewer would explain less than {KEEP:.0%}."
+        f"the variance of the {size.d} columns (target: at least {KEEP:.0%} with as few as possible)."
     )
 
 
@@ -258,7 +260,7 @@ def _ranking(trials: list[Trial], name: str) -> str:
     """The best few values of a measure."""
     best = sorted(trials, key=lambda t: -t.scores[name].value)[:5]
     listed = ", ".join(f"{t.name} {_number(t.scores[name])}" for t in best)
-    more = f", and {len(trials) - 5} more with lower values" if len(trials) > 5 else ""
+    more = f", and {len(trials) - 5} others" if len(trials) > 5 else ""
     interval = " (95% confidence interval)" if any(t.scores[name].low is not None for t in best) else ""
     return f"{name[:1].upper()}{name[1:]}{interval}: {listed}{more}."
 

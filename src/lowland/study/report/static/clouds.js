@@ -7,7 +7,7 @@ function cloudsSection(section) {
     ...new Set(trials.flatMap((t) => Object.keys(t.curves).filter((name) => t.curves[name].kind === "cloud"))),
   ];
   if (!names.length) return false;
-  section.append(el("h2", { id: "distances-title" }, "Distance preservation"));
+  section.append(el("h2", { id: "distances-title" }, "Shepard diagrams"));
   const sight = new IntersectionObserver(
     (entries) =>
       entries.forEach(({ target, isIntersecting }) => {
@@ -21,7 +21,7 @@ function cloudsSection(section) {
       el(
         "p",
         { class: "lead" },
-        `${name} diagrams: each point is a pair of rows. The closer the points are to an increasing line, the better the distances are preserved.`,
+        "Each point is a pair of rows. The closer the points are to an increasing line, the better the distances are preserved.",
       ),
     );
     const list = trials.filter((trial) => trial.curves[name] && trial.curves[name].kind === "cloud");

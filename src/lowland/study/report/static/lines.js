@@ -182,8 +182,8 @@ function curvesSection(section) {
 
 const CURVES = {
   R_NX: "R_NX: neighborhood preservation beyond chance",
-  scree: "Scree plot: explained variance ratio per component",
-  distortion: "Distortion: reconstruction error by components",
+  scree: "Scree plot: explained variance ratio",
+  distortion: "Distortion: reconstruction error",
   "residual variance": "Residual variance of the distances, 1 − r²",
 };
 const titleOf = (name, list = []) => `${CURVES[name] ?? name}${list.length === 1 ? ` (${list[0].name})` : ""}`;

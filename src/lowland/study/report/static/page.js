@@ -70,7 +70,7 @@ function adviceSection(section) {
 
 // The definition of a measure is below the table of scores; here only if it differs between trials.
 function scoreInWords(name, { value, low, high, about }) {
-  const interval = low !== null && high !== null ? ` (${number(low, 4)} to ${number(high, 4)})` : "";
+  const interval = low !== null && high !== null ? ` (95% confidence interval ${number(low, 4)} to ${number(high, 4)})` : "";
   const own = trials.some((trial) => trial.scores[name] && trial.scores[name].about !== about);
   return `${number(value, 4)}${interval}${own ? `. ${about}` : ""}`;
 }
@@ -214,7 +214,7 @@ const sections = [
   ["curves", "Curves", curvesSection],
   ["distances", "Shepard diagrams", cloudsSection],
   ["costs", "Time and memory", costsSection],
-  ["details", "Details", detailsSection],
+  ["details", "Trial details", detailsSection],
   ["repeat", "Reproduce", repeatSection],
 ];
 for (const [id, title, build] of sections) {

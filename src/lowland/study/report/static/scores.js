@@ -228,6 +228,8 @@ function scoresSection(section) {
       columns.some((column) => column.best !== null) &&
         "★ best in the column. ≈ not significantly different from the best. ",
       "↑ higher is better, ↓ lower is better. ",
+      trials.some(({ scores }) => Object.values(scores).some((said) => said.low !== null)) &&
+        "Ranges below values are 95% confidence intervals. ",
       el("span", { class: "screen" }, "Click a column heading to sort; hover over it for the definition."),
     ),
   );
