@@ -1,4 +1,4 @@
-"""``lowland.compare``: what a study yields, and what it refuses."""
+"""``lowland.compare``: the result of a study, and its errors."""
 
 import numpy as np
 import pytest
@@ -86,8 +86,8 @@ def test_the_call_is_recorded(iris, tmp_path):
     assert lowland.compare(iris.X, methods=["pca"], seed=3).command == "lowland.compare(X, methods=['pca'], seed=3)"
     path = tmp_path / "t.csv"
     pd.DataFrame(iris.X, columns=list("abcd")).assign(kind=iris.y).to_csv(path, index=False)
-    told = lowland.compare(path, "kind", "pca").command
-    assert told == f"lowland.compare({str(path)!r}, 'kind', methods='pca')"
+    command = lowland.compare(path, "kind", "pca").command
+    assert command == f"lowland.compare({str(path)!r}, 'kind', methods='pca')"
 
 
 def test_a_method_that_gives_fewer_dimensions_gives_those(rng):

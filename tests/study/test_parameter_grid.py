@@ -1,4 +1,4 @@
-"""Sweeps: what names and values they take, and what they say of those they do not."""
+"""Parameter sweeps: accepted names and values, and errors for others."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The work of a study: what is cached, what stops it, what must not end it."""
+"""Running a study: caching, stopping, and errors that must not end it."""
 
 import os
 import re
@@ -51,7 +51,7 @@ def test_a_trial_is_fitted_once(study, iris, cache_folder, monkeypatch):
     ],
     ids=["value", "kind", "labels", "k", "seed", "scale", "no cache"],
 )
-def test_what_is_not_the_same_is_fitted_anew(iris, change):
+def test_what_is_not_the_same_is_fitted_again(iris, change):
     first = lowland.compare(iris.X, iris.y, ["pca"])
     given = {"X": iris.X, "y": iris.y, "methods": ["pca"]} | change(iris.X, np.asarray(iris.y))
     assert not first.trials[0].cached

@@ -1,4 +1,4 @@
-"""The table of a study: labels that are classes and those that are not, units, columns that are left out."""
+"""The table of a study: labels that are classes and those that are not, units, dropped columns."""
 
 import numpy as np
 import pytest

@@ -107,7 +107,7 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
             ("--sweep", "isomap.neighbours=5"),
             "Isomap has no parameter 'neighbours'. Did you mean 'n_neighbors'? Its parameters: 'n_components'",
         ),
-        (("--sweep", "isomap.n_neighbors=few"), "'few' is not a whole number"),
+        (("--sweep", "isomap.n_neighbors=few"), "sweep 'isomap.n_neighbors=few': 'few' is not "),
         (("--sweep", "isomap.n_neighbors"), "METHOD.PARAMETER=VALUE"),
         (("--sweep", "tsne.perplexity=5"), "no method 'tsne'"),
         (("--methods", "tsne"), "no method 'tsne'"),

@@ -23,7 +23,7 @@ from lowland.study.report.page import SCRIPTS, _static, as_json
 from . import results
 
 
-def told(html):
+def study_data(html):
     return json.loads(re.search(r'<script type="application/json" id="study">(.*?)</script>', html, re.S)[1])
 
 
@@ -35,7 +35,7 @@ def numbers(html, place):
 def test_coordinates_come_back_to_a_step_of_their_range():
     result = results.study(200, 4)
     html = report_html(result)
-    for trial, said in zip(result.trials, told(html)["trials"], strict=True):
+    for trial, said in zip(result.trials, study_data(html)["trials"], strict=True):
         if trial.Z is None:
             assert said["Z"] is None
             continue
@@ -47,7 +47,7 @@ def test_coordinates_come_back_to_a_step_of_their_range():
 def test_rows_left_out_are_marked_in_every_component():
     result = results.gaps()
     html = report_html(result)
-    Z = told(html)["trials"][0]["Z"]
+    Z = study_data(html)["trials"][0]["Z"]
     missing = (numbers(html, Z).reshape(2, -1) == 65535).all(axis=0)
     assert np.array_equal(missing, ~np.isfinite(result.trials[0].Z).all(axis=1))  # an infinite coordinate too
     assert Z["n_excluded"] == missing.sum() == 21
@@ -89,36 +89,40 @@ def test_classes_take_the_smallest_numbers_that_leave_one_for_missing(names, kin
 
 
 def test_classes_are_in_the_order_of_their_numbers():
-    said = told(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
+    said = study_data(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
     assert said["classes"] == ["1", "9", "10"]
-    said = told(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
+    said = study_data(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
     assert said["classes"] == ["a", "b 9", "b 10"]
 
 
 def test_labels_that_are_measured_are_a_scale():
     rng = np.random.default_rng(0)
-    assert told(report_html(results.with_labels(rng.standard_normal(300))))["table"]["label"]["classes"] is None
-    assert told(report_html(results.with_labels(np.arange(300))))["table"]["label"]["classes"] is None
-    assert told(report_html(results.with_labels(np.arange(300) % 7)))["table"]["label"]["classes"] == list("0123456")
+    assert study_data(report_html(results.with_labels(rng.standard_normal(300))))["table"]["label"]["classes"] is None
+    assert study_data(report_html(results.with_labels(np.arange(300))))["table"]["label"]["classes"] is None
+    assert study_data(report_html(results.with_labels(np.arange(300) % 7)))["table"]["label"]["classes"] == list(
+        "0123456"
+    )
 
 
 def test_many_labels_that_are_whole_numbers_are_a_scale_also_as_texts():
-    said = told(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"]["label"]
+    said = study_data(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"][
+        "label"
+    ]
     assert said["classes"] is None
     assert said["levels"] == list(range(70))
     names = [f"class {i}" for i in np.arange(280) % 70]
-    assert len(told(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
+    assert len(study_data(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
 
 
 def test_row_indices_are_included_only_if_not_all_rows_are_shown():
-    assert told(report_html(results.study()))["table"]["shown"] is None
+    assert study_data(report_html(results.study()))["table"]["shown"] is None
     result = results.gaps()
     html = report_html(result)
-    assert np.array_equal(numbers(html, told(html)["table"]["shown"]), result.table.shown)
+    assert np.array_equal(numbers(html, study_data(html)["table"]["shown"]), result.table.shown)
 
 
 def test_scores_without_a_number_are_null():
-    assert told(report_html(results.gaps()))["trials"][0]["scores"]["stress"]["value"] is None
+    assert study_data(report_html(results.gaps()))["trials"][0]["scores"]["stress"]["value"] is None
 
 
 def test_a_measure_has_one_range_in_all_trials():
@@ -132,9 +136,9 @@ def test_a_measure_has_one_range_in_all_trials():
 
 def test_many_components_are_kept_while_they_are_small(monkeypatch):
     result = results.gaps()
-    assert len(told(report_html(result))["trials"][4]["Z"]["low"]) == 5
+    assert len(study_data(report_html(result))["trials"][4]["Z"]["low"]) == 5
     monkeypatch.setattr("lowland.study.report.content.MAX_BYTES", 100)
-    Z = told(report_html(result))["trials"][4]["Z"]
+    Z = study_data(report_html(result))["trials"][4]["Z"]
     assert (len(Z["low"]), Z["components"]) == (2, 5)
 
 
@@ -166,7 +170,7 @@ def test_nothing_of_the_data_can_run_or_end_its_element():
     assert "\u2028" not in html
     assert "\u2029" not in html
     assert html.count("<script>") == 1  # our own
-    said = told(html)
+    said = study_data(html)
     assert said["table"]["source"] == f"{results.SCRIPT}.csv"  # and yet it is all there
     assert said["table"]["kept"][1]["name"] == "</script><script>alert(2)</script>"
 
@@ -221,7 +225,7 @@ def test_the_report_is_one_file(tmp_path):
 def test_a_report_is_replaced(tmp_path):
     write_report(results.study(), str(tmp_path / "a.html"))
     write_report(replace(results.study(), command="another"), str(tmp_path / "a.html"))
-    assert told((tmp_path / "a.html").read_text(encoding="utf-8"))["command"] == "another"
+    assert study_data((tmp_path / "a.html").read_text(encoding="utf-8"))["command"] == "another"
 
 
 def test_where_no_report_can_be_written(tmp_path):
@@ -239,9 +243,9 @@ def test_where_no_report_can_be_written(tmp_path):
 
 def test_a_report_takes_the_place_of_another(tmp_path):
     path = results.study().report(tmp_path / "a.html")
-    assert told(path.read_text(encoding="utf-8"))["command"] != "another"
+    assert study_data(path.read_text(encoding="utf-8"))["command"] != "another"
     replace(results.study(), command="another").report(path)
-    assert told(path.read_text(encoding="utf-8"))["command"] == "another"
+    assert study_data(path.read_text(encoding="utf-8"))["command"] == "another"
 
 
 @pytest.mark.parametrize(
@@ -257,4 +261,4 @@ def test_a_report_takes_the_place_of_another(tmp_path):
     ids=["gaps", "nasty", "no trials", "only failures", "no label", "one label"],
 )
 def test_every_study_has_a_report(result):
-    assert told(report_html(result))["command"] == result.command
+    assert study_data(report_html(result))["command"] == result.command

@@ -13,8 +13,8 @@ from lowland.study.scoring.table_facts import TableFacts, table_facts
 
 def test_the_intrinsic_dimension_is_not_above_the_columns(rng):
     study = lowland.compare(rng.standard_normal((12, 2)), None, ["pca"], cache=False)
-    told = [s for s in study.advice[0].evidence if "intrinsic dimension" in s]
-    assert all(float(number) <= 2 for s in told for number in re.findall(r"\d+\.\d", s))
+    found = [s for s in study.advice[0].evidence if "intrinsic dimension" in s]
+    assert all(float(number) <= 2 for s in found for number in re.findall(r"\d+\.\d", s))
 
 
 def test_the_majority_class_is_counted_among_the_tested_rows(rng):

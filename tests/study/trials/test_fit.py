@@ -1,4 +1,4 @@
-"""One trial: what is shared gives what would be found without, limits end it, whatever fails is told."""
+"""One trial: shared inputs do not change results, time limits stop it, errors are recorded."""
 
 import re
 import time

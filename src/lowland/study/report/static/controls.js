@@ -53,14 +53,14 @@ function axesFields() {
   const change = (key) => (value) => {
     state[key] = Number(value);
     panels.forEach((panel) => panel.home());
-    tell("axes");
+    notify("axes");
   };
   const even = el("input", {
     type: "checkbox",
     checked: true,
     onchange: (event) => {
       state.evenAxes = event.target.checked;
-      tell("axes");
+      notify("axes");
     },
   });
   return [
@@ -76,13 +76,13 @@ function axesFields() {
 }
 
 // Whether a measure can sort the trials: not if it is the same for all.
-const tellsApart = (name) => name === deciding || new Set(drawnTrials.map(byMeasure(name).value)).size > 1;
+const distinguishesTrials = (name) => name === deciding || new Set(drawnTrials.map(byMeasure(name).value)).size > 1;
 
 function orderField() {
   const options = [
     { value: "", text: "study order" },
     { value: "name", text: "name" },
-    ...measureNames.filter(tellsApart).map((name) => ({ value: `measure ${name}`, text: name, group: "Best first" })),
+    ...measureNames.filter(distinguishesTrials).map((name) => ({ value: `measure ${name}`, text: name, group: "Best first" })),
     { value: "seconds", text: "fit time", group: "Best first" },
   ];
   const node = field(
@@ -136,7 +136,7 @@ function controlBar() {
     value: 0,
     oninput: () => {
       state.size = 1.4 ** Number(size.value);
-      tell("colors");
+      notify("colors");
     },
   });
   const width = choose(

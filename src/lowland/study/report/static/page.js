@@ -171,7 +171,7 @@ function nameColors() {
 function themeChanged() {
   nameColors();
   state.palette = palette(state.choice);
-  tell("colors");
+  notify("colors");
   clouds.forEach((cloud) => {
     if (cloud.drawn) drawCloud(cloud);
   });

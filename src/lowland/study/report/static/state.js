@@ -24,31 +24,31 @@ state.palette = palette(state.choice);
 
 const listeners = { colors: [], rows: [], row: [], trial: [], axes: [] };
 const on = (event, listener) => listeners[event].push(listener);
-const tell = (event) => {
+const notify = (event) => {
   for (const listener of listeners[event]) listener();
 };
 
 function colorBy(key) {
   state.choice = state.choices.find((choice) => choice.key === key);
   state.palette = palette(state.choice);
-  tell("colors");
+  notify("colors");
 }
 
 function pointAt(row) {
   if (row === state.row) return;
   state.row = row;
-  tell("row");
+  notify("row");
 }
 
 function lookAt(trial) {
   if (trial === state.trial) return;
   state.trial = trial;
-  tell("trial");
+  notify("trial");
 }
 
 function pin(trial) {
   state.pinned = state.pinned === trial ? null : trial;
-  tell("trial");
+  notify("trial");
 }
 
 const highlighted = () => state.trial ?? state.pinned;
@@ -67,7 +67,7 @@ function select(inside, how, before) {
     } else flags[i] &= ~SELECTED;
   }
   state.selected = selected;
-  tell("rows");
+  notify("rows");
 }
 
 const clearSelection = () => select(() => false, "new");
@@ -87,5 +87,5 @@ function hideClasses(hidden) {
     else state.flags[i] &= ~HIDDEN;
   }
   state.selected = state.flags.reduce((sum, flag) => sum + (flag & SELECTED ? 1 : 0), 0);
-  tell("rows");
+  notify("rows");
 }
