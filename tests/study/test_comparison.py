@@ -93,7 +93,7 @@ def test_the_call_is_recorded(iris, tmp_path):
 def test_a_method_that_gives_fewer_dimensions_gives_those(rng):
     study = lowland.compare(rng.standard_normal((60, 5)), None, ["projection-pursuit"], 4, cache=False)
     assert study.trials[0].n_components == 3
-    assert "at most 3 dimensions" in study.trials[0].warnings[0]
+    assert "At most 3 dimensions" in study.trials[0].warnings[0]
 
 
 def test_noise_is_advised_no_more_often_than_chance_allows():

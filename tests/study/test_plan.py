@@ -42,7 +42,7 @@ def test_labels_and_purpose_decide_who_takes_part():
 def test_discriminants_are_one_fewer_than_classes_and_say_so():
     (trial,) = plan(StudySize(150, 4, 2, 2), ["lda"])
     assert trial.parameters == {"n_components": 1}
-    assert "at most 1 dimension;" in trial.notes[0]
+    assert "At most 1 dimension is possible" in trial.notes[0]
 
 
 def test_what_doubles_pca_takes_part_only_when_named():

@@ -115,7 +115,10 @@ def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: b
         parameters["random_state"] = size.seed  # 0 is the methods' own default
     for most in width.values():
         if most != size.k:
-            notes = (*notes, f"{e.name} gives at most {most} dimension{'s' * (most > 1)}; {size.k} were requested.")
+            notes = (
+                *notes,
+                f"At most {most} dimension{'s are' if most > 1 else ' is'} possible; {size.k} were requested.",
+            )
     found: list[Planned] = []
     for swept in combinations(values):
         name = " ".join([e.name, *(f"{key}={short_text(value)}" for key, value in swept.items())])
