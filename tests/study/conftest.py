@@ -1,4 +1,4 @@
-"""What the tests of studies share: a cache folder of their own."""
+"""Shared fixtures: a separate cache folder."""
 
 import pytest
 

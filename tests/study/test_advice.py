@@ -1,4 +1,4 @@
-"""Advice: the rules, and that the words name the numbers they rest on."""
+"""Advice: the rules, and that the text states the numbers on which they are based."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def advice(purpose, *trials, facts=FACTS, classes=3, k=2, scaled=False):
     return found[0]
 
 
-# --- to see ---
+# --- visualization ---
 
 
 def test_the_best_by_far_is_advised_with_its_numbers():
@@ -52,7 +52,9 @@ def test_the_best_by_far_is_advised_with_its_numbers():
     assert found.n_components == 2
     assert "Isomap with 2 dimensions" in found.text
     assert "best of 2 trials" in found.text
-    assert "0.62" in found.text
+    assert "area under R_NX 0.62" in found.text
+    assert "runner-up PCA 0.30" in found.text
+    assert "significant" not in found.text  # all rows were compared, there is no interval
     assert "Area under R_NX: Isomap 0.62, PCA 0.30." in found.evidence
     assert any("0.97" in sentence for sentence in found.evidence)
 
@@ -60,34 +62,50 @@ def test_the_best_by_far_is_advised_with_its_numbers():
 def test_pca_has_the_benefit_of_the_doubt():
     found = advice("see", trial("PCA", area=0.61), trial("Isomap", area=0.62))
     assert found.trial == "PCA"
-    assert "Isomap keeps neighbourhoods of all sizes best" in found.text
+    assert "Isomap preserves neighborhoods best" in found.text
     assert "0.62" in found.text
     assert "0.61" in found.text
-    assert "within 0.02" in found.text
+    assert "margin of 0.02" in found.text
 
 
-def test_intervals_that_meet_are_no_difference_and_those_apart_are():
+def test_overlapping_intervals_are_no_difference_and_disjoint_ones_are():
     pca = trial("PCA", area=(0.55, 0.5, 0.6))
     meets = advice("see", pca, trial("Isomap", area=(0.59, 0.56, 0.62)))
     apart = advice("see", pca, trial("Isomap", area=(0.66, 0.62, 0.70)))
     assert (meets.trial, apart.trial) == ("PCA", "Isomap")
-    assert "intervals meet" in meets.text
+    assert "not significantly different" in meets.text
     assert "0.55 (0.50 to 0.60)" in meets.text
+    assert "0.66 (95% confidence interval 0.62 to 0.70)" in apart.text
+    assert "runner-up PCA 0.55 (0.50 to 0.60), significantly lower" in apart.text
+    assert "Area under R_NX (95% confidence interval): Isomap 0.66 (0.62 to 0.70), PCA" in apart.evidence[0]
+
+
+def test_the_only_embedding_has_no_runner_up():
+    found = advice("see", trial("Isomap", area=0.62))
+    assert "only embedding" in found.text
+    assert "0.62" in found.text
+    assert "runner-up" not in found.text
+
+
+def test_the_best_of_tied_trials_is_not_called_significantly_better():
+    found = advice("see", trial("Isomap", area=(0.44, 0.41, 0.47)), trial("MDS", area=(0.43, 0.40, 0.46)))
+    assert found.trial == "Isomap"
+    assert "runner-up MDS 0.43 (0.40 to 0.46), not significantly different" in found.text
 
 
 def test_without_pca_the_linear_one_is_taken_then_the_best_unless_it_takes_long():
     linear = advice("see", trial("Isomap", 0.1, area=0.62), trial("FastICA", 9.0, area=0.61))
     assert linear.trial == "FastICA"
-    assert "straight axes" in linear.text
+    assert "simpler: it is linear" in linear.text
     best = advice("see", trial("Isomap", 2.0, area=0.62), trial("SpectralEmbedding", 0.5, area=0.61))
     assert best.trial == "Isomap"
     fastest = advice("see", trial("Isomap", 200.0, area=0.62), trial("SpectralEmbedding", 0.5, area=0.61))
     assert fastest.trial == "SpectralEmbedding"
-    assert "0.5 s against 200 s" in fastest.text
+    assert "faster (0.5 s vs. 200 s)" in fastest.text
 
 
 def test_a_poor_picture_is_called_poor():
-    assert "0.12 is little" in advice("see", trial("PCA", area=0.12)).text
+    assert "0.12 is low" in advice("see", trial("PCA", area=0.12)).text
 
 
 def test_chosen_columns_are_no_picture():
@@ -95,23 +113,25 @@ def test_chosen_columns_are_no_picture():
     assert found.trial == "PCA"
 
 
-def test_dimensions_that_do_not_fit_are_told():
+def test_too_few_dimensions_are_reported():
     sentences = advice("see", trial("PCA", area=0.5), k=1).evidence
     assert any(
-        "intrinsic dimension of the rows is about 2.2" in s and "1.9 to 2.5" in s and "1 dimension cannot hold" in s
+        "intrinsic dimension: 2.2 (95% confidence interval 1.9 to 2.5)" in s and "1 dimension is too few" in s
         for s in sentences
     )
     sentences = advice("see", trial("PCA", area=0.5), k=2).evidence
-    assert any("2 dimensions can hold" in s for s in sentences)
+    assert any("2 dimensions can preserve" in s for s in sentences)
 
 
-def test_units_are_told():
+def test_units_are_reported():
     uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, (), 0.4, 0, 250.0)
-    assert any("250 times" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven).evidence)
-    assert any("deviation 1" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence)
+    assert any("factor of up to 250" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven).evidence)
+    assert any(
+        "standard deviation 1" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence
+    )
 
 
-# --- to compress ---
+# --- compression ---
 
 
 @pytest.mark.parametrize(("wanted", "m"), [(0.7, 1), (0.71, 2), (0.9, 2), (0.95, 3), (1.0, 4)])
@@ -119,37 +139,38 @@ def test_the_fewest_components_that_keep_a_fraction(wanted, m):
     assert enough_components(FACTS.explained_variance_ratio, wanted)[0] == m
 
 
-def test_as_many_components_as_keep_the_share():
+def test_as_many_components_as_keep_the_fraction():
     found = advice("compress", trial("PCA", error=1.0), trial("SelfOrganizingMap", error=0.6))
     assert (found.trial, found.n_components) == ("PCA", 3)
     assert "3 components" in found.text
     assert "95%" in found.text
     assert "96.0%" in found.text
-    assert "one fewer 90.00%" in found.evidence[0]
+    assert "2 components: 90.00%" in found.evidence[0]
     assert any("SelfOrganizingMap 0.6, PCA 1" in s for s in found.evidence)
 
 
-def test_a_curved_method_must_halve_the_error_and_keep_the_share():
+def test_a_nonlinear_method_must_halve_the_error_and_keep_the_fraction():
     found = advice("compress", trial("PCA", error=1.0), trial("SelfOrganizingMap", error=0.4))
     assert (found.trial, found.n_components) == ("SelfOrganizingMap", 2)
-    assert "use SelfOrganizingMap with 2 dimensions: it leaves a reconstruction error of 0.4" in found.text
-    assert "less than half of the 1 of PCA" in found.text
-    assert "keeps 96.0%" in found.text
+    assert "use SelfOrganizingMap with 2 dimensions: its reconstruction error of 0.4" in found.text
+    assert "less than half of PCA's with the same number of dimensions (1)" in found.text
+    assert "explains 96.0%" in found.text
     assert "PCA needs 3 components" in found.text
     coarse = TableFacts((0.5, 0.1, 0.4), (10.0, 5.0, 4.0, 0.0), None, None, None, None, (), 0.4, 0, 1.0)
     found = advice("compress", trial("PCA", error=4.0), trial("SelfOrganizingMap", error=1.0), facts=coarse)
     assert (found.trial, found.n_components) == ("PCA", 3)
-    assert any("less than half of the 4 of PCA" in s and "keeps 90.0%" in s for s in found.evidence)
+    assert any("less than half of PCA's" in s and "(4)" in s and "explains 90.0%" in s for s in found.evidence)
 
 
 def test_a_linear_method_cannot_beat_pca():
     assert advice("compress", trial("PCA", error=1.0), trial("FastICA", error=0.1)).trial == "PCA"
 
 
-def test_nothing_to_compress_and_too_little_looked_at():
+def test_no_compression_with_a_flat_spectrum_or_too_few_components():
     flat = TableFacts((0.25,) * 4, (4.0, 3.0, 2.0, 1.0, 0.0), None, None, None, None, (), 0.4, 0, 1.0)
     found = advice("compress", trial("PCA"), facts=flat)
-    assert "all 4 columns" in found.text
+    assert "all 4 components" in found.text
+    assert "No compression is advised" in found.text
     assert found.trial is found.n_components is None
     cut = TableFacts((0.5, 0.1), (4.0, 2.0, 1.6), None, None, None, None, (), 0.4, 0, 1.0)
     found = advice("compress", trial("PCA"), facts=cut)
@@ -158,7 +179,7 @@ def test_nothing_to_compress_and_too_little_looked_at():
     assert "60.0%" in found.text
 
 
-# --- to classify ---
+# --- classification ---
 
 
 def accuracy(n_correct, only=0, n=200):
@@ -179,8 +200,10 @@ FULL = replace(FACTS, accuracy=accuracy(180))
 def test_reducing_may_not_help():
     found = advice("classify", with_accuracy("PCA", 120), with_accuracy("Isomap", 160), facts=FULL)
     assert found.trial is found.n_components is found.method is None
-    assert found.text.startswith("Reducing does not help here: from all 4 columns 0.90")
-    assert "it is 0.80 (0.74 to 0.85) at best (Isomap)" in found.text
+    assert "does not help" in found.text
+    assert "0.90 (95% confidence interval 0.85 to 0.93) with all 4 columns" in found.text
+    assert "Best with 2 dimensions: 0.80 (0.74 to 0.85) (Isomap)" in found.text
+    assert found.text.endswith("Keep all columns.")
 
 
 def test_what_is_as_good_as_all_columns_is_advised_the_simplest_of_it():
@@ -192,16 +215,14 @@ def test_what_is_as_good_as_all_columns_is_advised_the_simplest_of_it():
         facts=FULL,
     )
     assert found.trial == found.method == "LinearDiscriminantAnalysis"
-    assert "0.88 (0.83 to 0.92)" in found.text
+    assert "0.88 (95% confidence interval 0.83 to 0.92)" in found.text
     assert "Isomap has 0.89" in found.text
-    assert "2 rows are classified correctly only there, 0 only here" in found.text
-    assert (
-        "From all 4 columns it is 0.90 (0.85 to 0.93); naming the commonest class would be right for 0.40."
-        in found.text
-    )
+    assert "not significantly different" in found.text
+    assert "2 rows are classified correctly only by Isomap, 0 only by LinearDiscriminantAnalysis" in found.text
+    assert "All 4 columns: 0.90 (0.85 to 0.93). Majority-class baseline: 0.40." in found.text
 
 
-def test_a_loss_that_is_sure_or_large_is_no_tie():
+def test_a_significant_or_large_loss_is_no_tie():
     assert advice("classify", with_accuracy("PCA", 172), with_accuracy("Isomap", 180), facts=FULL).trial == "Isomap"
     few = replace(FACTS, accuracy=accuracy(18, n=20))
     large = advice("classify", with_accuracy("PCA", 16, n=20), with_accuracy("Isomap", 18, n=20), facts=few)
@@ -209,33 +230,34 @@ def test_a_loss_that_is_sure_or_large_is_no_tie():
 
 
 def test_reducing_may_help():
-    assert "0.90 (0.85 to 0.93), surely fewer" in advice("classify", with_accuracy("PCA", 198), facts=FULL).text
+    assert "0.90 (0.85 to 0.93), significantly lower" in advice("classify", with_accuracy("PCA", 198), facts=FULL).text
 
 
-def test_what_is_advised_is_above_guessing():
+def test_what_is_advised_is_above_the_majority_class():
     half = replace(FACTS, majority_class_fraction=0.5, accuracy=accuracy(70, n=100))
     found = advice("classify", with_accuracy("PCA", 55, n=100), facts=half)
-    assert found.trial is None  # below all columns, and no better than guessing
+    assert found.trial is None  # below all columns, and no better than the majority class
     many = [with_accuracy(f"PCA random_state={i}", 62, n=100) for i in range(18)]
     assert (
-        "not sure that these columns tell"
+        "do not predict the classes significantly better"
         in advice("classify", *many, facts=replace(half, accuracy=accuracy(60, n=100))).text
     )  # the best of many is easily so good
     assert advice("classify", many[0], facts=replace(half, accuracy=accuracy(62, n=100))).trial == many[0].name
 
 
-def test_columns_that_do_not_tell_the_classes_name_the_best_there_was():
+def test_columns_that_do_not_predict_the_classes_name_the_best_accuracy():
     guess = replace(FACTS, accuracy=accuracy(84), accuracy_by_components=((1, accuracy(88)),))
     found = advice("classify", with_accuracy("PCA", 80), facts=guess)
     assert found.trial is found.n_components is found.method is None
-    assert "at best 0.44 (0.37 to 0.51)" in found.text
+    assert "best accuracy" in found.text
+    assert "0.44 (95% confidence interval 0.37 to 0.51)" in found.text
     assert "(PCA with 1 component)" in found.text
-    assert "0.40" in found.text
+    assert "majority-class baseline of 0.40" in found.text
 
 
-def test_rows_that_repeat_are_told():
+def test_duplicate_rows_are_reported():
     sentences = advice("classify", with_accuracy("PCA", 180), facts=replace(FULL, n_duplicate_rows=40)).evidence
-    assert any(s.startswith("40 of the 100 rows repeat another") for s in sentences)
+    assert any(s.startswith("40 of the 100 rows are duplicates") for s in sentences)
 
 
 def test_what_leaves_rows_out_is_advised_only_where_there_is_no_other():
@@ -244,7 +266,7 @@ def test_what_leaves_rows_out_is_advised_only_where_there_is_no_other():
     assert advice("see", half).trial == half.name
 
 
-def test_nothing_was_judged():
+def test_nothing_was_evaluated():
     for purpose in ("see", "classify"):
         found = advice(purpose, trial("PCA"))
         assert found.trial is None
@@ -263,9 +285,11 @@ def test_more_components_are_advised_where_few_are_not_enough():
     facts = replace(FULL, accuracy_by_components=((1, accuracy(100)), (2, accuracy(120)), (3, accuracy(178))))
     found = advice("classify", with_accuracy("PCA", 120), facts=facts)
     assert (found.trial, found.n_components, found.method) == ("PCA", 3, "PCA")
-    assert "PCA with 3 components: 0.89 (0.84 to 0.93)" in found.text
-    assert "With 2 dimensions it is 0.60" in found.text
-    assert "From so many components of PCA: 1: 0.50, 2: 0.60, 3: 0.89." in found.evidence
+    assert "use PCA with 3 components" in found.text
+    assert "0.89 (95% confidence interval 0.84 to 0.93)" in found.text
+    assert "All 4 columns: 0.90 (0.85 to 0.93)." in found.text
+    assert "Best with 2 dimensions: 0.60" in found.text
+    assert "Accuracy by number of PCA components: 1: 0.50, 2: 0.60, 3: 0.89." in found.evidence
 
 
 def test_advice_of_a_study_that_was_stopped_says_so():
@@ -297,6 +321,6 @@ def test_what_is_no_faster_is_not_called_so():
     assert "faster" not in found.text
 
 
-def test_columns_that_count_the_rows_are_told():
+def test_columns_that_count_the_rows_are_reported():
     found = advise([trial("PCA", area=0.5)], FACTS, StudySize(100, 4, 2, None), scaled=False, row_counters=("id",))
     assert all("'id' only counts the rows" in each.evidence[0] for each in found)

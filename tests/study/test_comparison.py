@@ -1,4 +1,4 @@
-"""``lowland.compare``: what a study yields, and what it refuses."""
+"""``lowland.compare``: the result of a study, and its errors."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_a_study_of_iris(study, iris):
         study["UMAP"]
 
 
-def test_the_table_tells_what_is_drawn(study, iris):
+def test_the_table_has_the_rows_that_are_plotted(study, iris):
     table = study.table
     assert (table.rows, table.columns) == (150, 4)
     np.testing.assert_array_equal(table.shown, np.arange(150))
@@ -54,10 +54,10 @@ def test_the_table_tells_what_is_drawn(study, iris):
     ("given", "said"),
     [
         ({"k": 0}, "compare\\(k=0\\)"),
-        ({"k": 2.0}, "whole number"),
+        ({"k": 2.0}, "k=2.0.*integer"),
         ({"k": 5}, "4 columns. Choose at most 4"),
         ({"purpose": "win"}, "'see', 'compress', 'classify'"),
-        ({"purpose": "classify"}, "one label a row"),
+        ({"purpose": "classify"}, "one label per row"),
         ({"scale": 3}, "'none', 'standard', 'auto'"),
         ({"time_limit": 0}, "seconds"),
         ({"seed": -1}, "at least 0"),
@@ -71,7 +71,7 @@ def test_wrong_choices_are_said_before_any_work(iris, given, said):
         lowland.compare(iris.X, **given)
 
 
-def test_methods_hear_the_names_of_columns_and_classes(rng):
+def test_methods_receive_the_names_of_columns_and_classes(rng):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(rng.standard_normal((60, 3)), columns=["width", "height", "depth"]).assign(same=1.0)
     frame["kind"] = np.repeat(["red", "green"], 30)
@@ -81,19 +81,19 @@ def test_methods_hear_the_names_of_columns_and_classes(rng):
     assert apart.trials[0].warnings == study.trials[0].warnings
 
 
-def test_the_call_is_told_as_it_was(iris, tmp_path):
+def test_the_call_is_recorded(iris, tmp_path):
     pd = pytest.importorskip("pandas")
     assert lowland.compare(iris.X, methods=["pca"], seed=3).command == "lowland.compare(X, methods=['pca'], seed=3)"
     path = tmp_path / "t.csv"
     pd.DataFrame(iris.X, columns=list("abcd")).assign(kind=iris.y).to_csv(path, index=False)
-    told = lowland.compare(path, "kind", "pca").command
-    assert told == f"lowland.compare({str(path)!r}, 'kind', methods='pca')"
+    command = lowland.compare(path, "kind", "pca").command
+    assert command == f"lowland.compare({str(path)!r}, 'kind', methods='pca')"
 
 
 def test_a_method_that_gives_fewer_dimensions_gives_those(rng):
     study = lowland.compare(rng.standard_normal((60, 5)), None, ["projection-pursuit"], 4, cache=False)
     assert study.trials[0].n_components == 3
-    assert "3 dimensions at most" in study.trials[0].warnings[0]
+    assert "At most 3 dimensions" in study.trials[0].warnings[0]
 
 
 def test_noise_is_advised_no_more_often_than_chance_allows():

@@ -1,4 +1,4 @@
-"""What a study was made with."""
+"""Software versions and the machine."""
 
 import lowland
 from lowland.study import environment

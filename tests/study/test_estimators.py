@@ -1,4 +1,4 @@
-"""From a study to an estimator that can be fitted."""
+"""The estimator of a study."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,11 @@ def test_the_method_that_is_advised_can_be_fitted(study, iris):
     np.testing.assert_allclose(est.fit_transform(iris.X), study["PCA"].Z, atol=1e-5)
     assert study.estimator("compress").n_components == study.advice[1].n_components == 2
     assert study.estimator("isomap").n_neighbors == 10
-    with pytest.raises(ParameterError, match=r"The trials: .* Or name a purpose: see"):
+    with pytest.raises(ParameterError, match=r"The trials: .* purpose: see"):
         study.estimator("UMAP")
 
 
-def test_columns_that_the_study_standardised_are_standardised_again():
+def test_columns_that_the_study_standardized_are_standardized_again():
     wine = lowland.data.load_dataset("wine")
     study = lowland.compare(wine.X, wine.y, ["pca"], scale="auto")
     assert study.table.scaled
@@ -33,7 +33,7 @@ def test_columns_that_the_study_standardised_are_standardised_again():
 
 def test_what_is_not_advised_is_no_method(rng):
     study = lowland.compare(rng.standard_normal((40, 3)), None, ["pca"], purpose="compress")
-    with pytest.raises(ParameterError, match="advises nothing for 'compress'"):
+    with pytest.raises(ParameterError, match="no advice for 'compress'"):
         study.estimator()
 
 

@@ -31,7 +31,7 @@ def test_every_method_is_planned_once_and_can_be_made(size):
 
 def test_labels_and_purpose_decide_who_takes_part():
     without = by_method(plan(StudySize(150, 4, 2)))
-    assert "labels" in without["LinearDiscriminantAnalysis"].why_left_out
+    assert "one label per row" in without["LinearDiscriminantAnalysis"].why_left_out
     assert "labels" in without["SequentialFeatureSelector"].why_left_out
     to_see, to_classify = by_method(plan(SMALL)), by_method(plan(StudySize(150, 4, 2, 3, "classify")))
     assert to_see["LinearDiscriminantAnalysis"].why_left_out is None
@@ -42,7 +42,7 @@ def test_labels_and_purpose_decide_who_takes_part():
 def test_discriminants_are_one_fewer_than_classes_and_say_so():
     (trial,) = plan(StudySize(150, 4, 2, 2), ["lda"])
     assert trial.parameters == {"n_components": 1}
-    assert "1 dimension at most" in trial.notes[0]
+    assert "At most 1 dimension is possible" in trial.notes[0]
 
 
 def test_what_doubles_pca_takes_part_only_when_named():
@@ -59,7 +59,7 @@ def test_many_rows_are_stood_for_by_some():
         assert "landmarks" in many[name].notes[0]
     for name in ("MDS", "SammonMapping"):
         assert many[name].fitted_rows is not None
-        assert "the others were placed" in many[name].notes[0]
+        assert "2,000 evenly spaced rows of 50,000" in many[name].notes[0]
     few = by_method(plan(SMALL))
     assert all("n_landmarks" not in t.parameters and t.fitted_rows is None for t in few.values())
 
@@ -86,7 +86,7 @@ def test_who_shares_the_graph():
     sweep = {"isomap.n_neighbors": [5, 40], "isomap.metric": ["euclidean", "manhattan"]}
     trials = plan(SMALL, ["isomap", "pca", "spectral-embedding"], sweep)
     found = [t.shared_neighbors for t in trials]
-    assert found == [5, None, 40, None, None, 10]  # a point is among its own neighbours in SpectralEmbedding
+    assert found == [5, None, 40, None, None, 10]  # a point is among its own neighbors in SpectralEmbedding
     assert most_neighbors(trials) == 40
     (beyond,) = plan(SMALL, ["isomap"], {"isomap.n_neighbors": [500]})
     assert beyond.shared_neighbors is None
@@ -99,7 +99,7 @@ def test_who_shares_the_distances():
 
 @pytest.mark.parametrize("methods", [[], 5, [5], ["pca", None]])
 def test_methods_that_are_none(methods):
-    with pytest.raises(ParameterError, match="give 'all'"):
+    with pytest.raises(ParameterError, match="must be 'all'"):
         plan(SMALL, methods)
 
 

@@ -14,11 +14,11 @@ def study(iris):
 
 
 def test_a_study_tells_itself(study):
-    assert repr(study).startswith("Study of X: 3 of 3 trials done. To see the data, use PCA")
+    assert repr(study).startswith("Study of X: 3 of 3 trials done. For visualization, use PCA")
     assert study["pca"] is study["PCA"]
     table = study.scores()
     assert table["trial"] == ["PCA", "Isomap", "LinearDiscriminantAnalysis"]
-    assert table["explained share"][1] is None
+    assert table["explained variance ratio"][1] is None
     assert table["trustworthiness"][0] == study["PCA"].scores["trustworthiness"].value
 
 

@@ -1,4 +1,4 @@
-"""Studies in a folder: read as they were written, or refused."""
+"""Saved studies: read as written, or rejected."""
 
 import json
 import os

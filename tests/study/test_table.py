@@ -1,4 +1,4 @@
-"""The table of a study: labels that are classes and those that are not, units, columns that are left out."""
+"""The table of a study: labels that are classes and those that are not, units, dropped columns."""
 
 import numpy as np
 import pytest
@@ -18,10 +18,10 @@ def test_many_rows_and_columns_are_drawn_in_part(iris, monkeypatch):
     pca = study["PCA"]
     assert pca.Z.shape == (40, 2)
     np.testing.assert_allclose(pca.Z, lowland.PCA(2).fit_transform(iris.X)[study.table.shown], atol=1e-5)
-    assert pca.per_row["neighbours kept"].shape == (40,)
+    assert pca.per_row["neighbors preserved"].shape == (40,)
 
 
-def test_labels_that_are_numbers_colour_and_are_no_classes(iris):
+def test_labels_that_are_numbers_color_and_are_no_classes(iris):
     study = lowland.compare(iris.X[:, 1:], iris.X[:, 0], ["pca", "lda"])
     assert [t.status for t in study.trials] == ["done", "left out"]
     np.testing.assert_allclose(study.table.labels, iris.X[:, 0])
@@ -45,13 +45,13 @@ def test_a_column_of_a_frame_holds_the_labels(iris):
 
 
 @pytest.mark.parametrize(("scale", "factor", "scaled"), [("auto", 5, False), ("auto", 50, True), ("none", 50, False)])
-def test_columns_are_standardised_where_asked(rng, scale, factor, scaled):
+def test_columns_are_standardized_where_asked(rng, scale, factor, scaled):
     X = rng.standard_normal((60, 3)) * [1, 1, factor]
     study = lowland.compare(X, None, ["pca"], scale=scale)
     alike = lowland.PCA(2).fit_transform((X - X.mean(0)) / X.std(0) if scaled else X)
     np.testing.assert_allclose(study["PCA"].Z, alike, atol=1e-4)
-    assert any("deviation 1" in s for s in study.advice[0].evidence) is scaled
-    np.testing.assert_allclose(study.table.values, X, rtol=1e-5)  # colours keep their units
+    assert any("standard deviation 1" in s for s in study.advice[0].evidence) is scaled
+    np.testing.assert_allclose(study.table.values, X, rtol=1e-5)  # colors keep their units
 
 
 def test_one_class_is_no_classes(rng):
@@ -65,10 +65,10 @@ def test_a_constant_column_is_not_uneven(rng):
     X = np.column_stack([rng.standard_normal((100, 2)), np.full(100, 0.1)])
     study = lowland.compare(X, None, ["pca"], scale="auto", cache=False)
     assert not study.table.scaled
-    assert not any("times" in sentence for sentence in study.advice[0].evidence)
+    assert not any("factor" in sentence for sentence in study.advice[0].evidence)
 
 
-def test_a_column_that_counts_the_rows_is_told(rng):
+def test_a_column_that_counts_the_rows_is_reported(rng):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(rng.standard_normal((40, 2)), columns=["a", "b"]).assign(id=np.arange(7, 47))
     study = lowland.compare(frame, None, ["pca"], cache=False)
@@ -92,7 +92,7 @@ def test_columns_are_left_out_by_name(iris, tmp_path):
 def test_units_in_which_squares_are_no_numbers_are_refused_or_evened_out(iris, kind):
     for factor in (1e-30, 1e30) if kind is np.float32 else (1e-200, 1e200):
         X = (iris.X * factor).astype(kind)
-        with pytest.raises(DataError, match="scale='standard'"):
+        with pytest.raises(DataError, match=r"its square (over|under)flows float.*scale='standard'"):
             lowland.compare(X, None, ["pca"])
         even = lowland.compare(X, None, ["pca"], scale="standard", cache=False)
         alike = lowland.compare(iris.X, None, ["pca"], scale="standard", cache=False)
@@ -101,7 +101,7 @@ def test_units_in_which_squares_are_no_numbers_are_refused_or_evened_out(iris, k
 
 def test_labels_that_are_no_classes_are_said_to_be_none(iris):
     study = lowland.compare(iris.X, np.arange(150), ["pca"], cache=False)
-    assert any("Nothing is advised to classify, since 150 different labels" in s for s in study.advice[0].evidence)
+    assert any("no advice for classification because 150 distinct labels" in s for s in study.advice[0].evidence)
 
 
 def test_names_to_drop_may_come_in_any_sequence(iris):
@@ -111,7 +111,7 @@ def test_names_to_drop_may_come_in_any_sequence(iris):
         assert lowland.compare(frame, None, ["pca"], drop=drop, cache=False).table.names == tuple("bcd")
 
 
-def test_methods_in_the_place_of_labels_are_told(iris):
+def test_methods_in_the_place_of_labels_are_reported(iris):
     with pytest.raises(DataError, match="methods=…"):
         lowland.compare(iris.X, ["pca", "isomap"])
 
@@ -121,7 +121,7 @@ def test_wrong_data():
 
     with pytest.raises(DataError, match="at least 10 rows"):
         lowland.compare(np.eye(5))
-    with pytest.raises(DataError, match="Sparse"):
+    with pytest.raises(DataError, match="sparse"):
         lowland.compare(scipy.sparse.eye_array(50, format="csr"))
     with pytest.raises(DataError, match="NaN"):
         lowland.compare(np.full((20, 3), np.nan))

@@ -1,4 +1,4 @@
-"""Studies: many methods on one table, as plain data that reports and pages draw."""
+"""Studies: a comparison of many methods on one table, as plain data for reports and plots."""
 
 from lowland.study.comparison import compare
 from lowland.study.result import Advice, Curve, Score, StudyResult, Table, Trial

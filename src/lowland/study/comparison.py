@@ -1,4 +1,4 @@
-"""``lowland.compare``: every method on one table, timed, measured, and what the study would choose."""
+"""``lowland.compare``: fit every method to one table, evaluate the embeddings and advise which method to use."""
 
 from __future__ import annotations
 
@@ -39,28 +39,35 @@ def compare(
     worker: Literal["auto"] | bool = "auto",
     command: str | None = None,
 ) -> StudyResult:
-    """Try many methods on one table: time, memory and measures of each, and which one to choose for a purpose.
+    """Compare dimension reduction methods on one table: time, memory, quality measures, and advice on which to use.
 
-    A method that fails, takes too long or does not apply is a trial that says so. Ctrl-C ends the study and returns
-    what is done, ``complete`` being False. Trials are kept on disk and not fitted again for the same data.
+    A method that fails, exceeds the time limit or does not apply is a trial with that status and the reason. Ctrl-C
+    stops the study and returns the completed trials with ``complete=False``. Completed trials are cached on disk and
+    are not fitted again for the same data.
 
     Parameters
     ----------
-    X : rows, as any method takes them; they are held in memory.
-    y : labels, one a row, or the name of the column of the frame or file that holds them; None: no labels.
-    methods : "all", or names such as ["pca", "isomap"], by class or by verb.
-    k : dimensions to bring the rows down to.
-    drop : names of columns of the frame or file to leave out, such as numbers of rows.
-    purpose : what it is for: "see", "compress" or "classify"; the advice for it comes first.
-    sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}; a single one sets it.
-    scale : "none" takes the columns as they are; "standard" gives each the deviation 1; "auto" does so where
-        deviations differ by more than 10 times.
-    time_limit : seconds that the fit of a trial may take; None: no limit.
-    cache : whether to read trials from the user's cache folder, and to keep them there.
-    seed : of all that is drawn at random.
-    worker : whether trials run in a process of their own, which can be ended at its limit whatever it does; "auto":
-        unless the table is small, of 2,000 rows and 200,000 values at most.
-    command : what was called, as the report shows it; None: this call.
+    X : rows, in any form that a method accepts. They are held in memory.
+    y : class labels, one per row, or the name of the column of the data frame or file that contains them; None: no
+        labels.
+    methods : "all", or a list of class names or command-line names such as ["pca", "isomap"].
+    k : number of dimensions of the embeddings.
+    drop : names of columns of the data frame or file to exclude, such as row identifiers.
+    purpose : "see" (visualization), "compress" or "classify". The advice for it comes first.
+    sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}. One value sets the parameter.
+    scale : "none" uses the columns as they are; "standard" standardizes them to standard deviation 1; "auto" does so
+        only if the standard deviations differ by more than a factor of 10.
+    time_limit : time limit for the fit of one trial, in seconds; None: no limit.
+    cache : whether to read trials from the user's cache folder and to store them there.
+    seed : seed of the random number generator.
+    worker : whether trials run in a separate process, which can be killed at the time limit; "auto": only if the table
+        has more than 2,000 rows or 200,000 values.
+    command : the command shown in the report; None: this call.
+
+    Returns
+    -------
+    StudyResult
+        The trials, the advice, and what is needed to reproduce the study.
 
     Examples
     --------
@@ -82,8 +89,8 @@ def compare(
     size = StudySize(len(data.X), data.X.shape[1], int(k), n_classes, purpose, int(seed), data.why_no_classes)
     if purpose == "classify" and n_classes is None:
         raise ParameterError(
-            "compare(purpose='classify'): this needs classes, one label a row (y, --label), and "
-            f"{data.why_no_classes or 'none were given'}."
+            "compare(purpose='classify'): class labels are required, but "
+            f"{data.why_no_classes or 'none were given'}. Pass one label per row (y, --label)."
         )
     trials = plan_of(size, named)
     given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
@@ -101,25 +108,27 @@ def compare(
 def _check(k: Any, purpose: Any, scale: Any, time_limit: Any, seed: Any, worker: Any) -> None:
     integer = int | np.integer
     if isinstance(k, bool) or not isinstance(k, integer) or k < 1:
-        raise ParameterError(f"compare(k={k!r}): give a whole number of at least 1.")
+        raise ParameterError(f"compare(k={k!r}): must be an integer of at least 1.")
     for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
         if value not in known:
-            raise ParameterError(f"compare({name}={value!r}): choose among {', '.join(map(repr, known))}.")
+            raise ParameterError(f"compare({name}={value!r}): choose one of {', '.join(map(repr, known))}.")
     if time_limit is not None and (
         isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not 0 < time_limit < math.inf
     ):
-        raise ParameterError(f"compare(time_limit={time_limit!r}): give seconds, more than 0, or None for no limit.")
+        raise ParameterError(
+            f"compare(time_limit={time_limit!r}): must be a positive number of seconds, or None for no limit."
+        )
     if isinstance(seed, bool) or not isinstance(seed, integer) or seed < 0:
-        raise ParameterError(f"compare(seed={seed!r}): give a whole number of at least 0.")
+        raise ParameterError(f"compare(seed={seed!r}): must be an integer of at least 0.")
     if worker not in ("auto", True, False):
         raise ParameterError(f"compare(worker={worker!r}): choose 'auto', True or False.")
 
 
-# --- what is needed to repeat a study ---
+# --- the command, to reproduce a study ---
 
 
 def _call(X: Any, y: Any, given: dict[str, Any]) -> str:
-    """This call as it would be written: what is at its default is left out, and data that lie in memory are X and y."""
+    """This call as Python code: without defaults, and with X and y for data in memory."""
     defaults = {name: p.default for name, p in inspect.signature(compare).parameters.items()}
     rows = repr(os.fspath(X)) if isinstance(X, str | os.PathLike) else "X"
     labels = [] if y is None else [repr(y) if isinstance(y, str) else "y"]

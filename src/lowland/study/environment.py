@@ -1,4 +1,4 @@
-"""What a study was made with: the versions of the code, and the machine."""
+"""The software versions and the machine of a study."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lowland import __version__
 
 @functools.cache
 def code_version() -> str:
-    """The version of the code that makes a trial; while it is being worked on, also when it last changed."""
+    """Return the version of the code; for a development version, also when a source file last changed."""
     if "dev" not in __version__:
         return __version__
     files = Path(__file__).parents[1].rglob("*.py")
@@ -31,13 +31,13 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, str]:
-    """Return what the machine is: system, processor, cores, memory."""
+    """Return a description of the machine: system, processor, cores, memory."""
     found = {"system": f"{platform.system()} {platform.machine()}", "processor": _processor()}
     found["cores"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
         found["memory"] = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
     except (ValueError, OSError, AttributeError):
-        found["memory"] = "not told"
+        found["memory"] = "unknown"
     return found
 
 
@@ -46,4 +46,4 @@ def _processor() -> str:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
     except (OSError, StopIteration):
-        return platform.processor() or "not told"
+        return platform.processor() or "unknown"

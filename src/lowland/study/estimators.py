@@ -1,4 +1,4 @@
-"""The unfitted estimator of a trial, or of what the advice asks for."""
+"""The unfitted estimator of a trial or of an advice."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lowland.study.result import Purpose, StudyResult
 
 
 def chosen_estimator(study: StudyResult, which: str | None = None) -> Any:
-    """Return the estimator of a purpose's advice, or of a trial, not fitted; a scaler before it where there was one."""
+    """Return the unfitted estimator of a trial or of the advice for a purpose, in a pipeline if the study scaled."""
     if which is None or which in get_args(Purpose):
         name, parameters = _advised(study, which or study.purpose)
     else:
         try:
             trial = study[which]
         except KeyError as error:
-            raise ParameterError(f"{error.args[0]} Or name a purpose: {', '.join(get_args(Purpose))}.") from None
+            raise ParameterError(f"{error.args[0]} Or pass a purpose: {', '.join(get_args(Purpose))}.") from None
         name, parameters = trial.method, trial.parameters
     est = load_method(name)(**parameters)
     if not study.table.scaled:
@@ -32,10 +32,12 @@ def chosen_estimator(study: StudyResult, which: str | None = None) -> Any:
 def _advised(study: StudyResult, purpose: str) -> tuple[str, dict[str, Any]]:
     advice = next((each for each in study.advice if each.purpose == purpose), None)
     if advice is None or advice.method is None:
-        raise ParameterError(f"The study advises nothing for {purpose!r}. Name a trial instead.")
+        raise ParameterError(f"The study has no advice for {purpose!r}. Pass the name of a trial instead.")
     trial = None if advice.trial is None else study[advice.trial]
     if trial is not None and trial.n_components == advice.n_components:
         return trial.method, trial.parameters
     width = traits_of(load_method(advice.method)).width_parameter
-    count: dict[str, Any] = {} if width is None else {width: advice.n_components}  # more components than were tried
+    count: dict[str, Any] = (
+        {} if width is None else {width: advice.n_components}
+    )  # a number of components that no trial has
     return advice.method, count if trial is None else {**trial.parameters, **count}

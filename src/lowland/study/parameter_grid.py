@@ -1,4 +1,4 @@
-"""Sweeps: a method tried with several values of a parameter, named as ``isomap.n_neighbors``."""
+"""Parameter sweeps: several values of a method's parameter, written as ``isomap.n_neighbors``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Sweep = Mapping[str, Sequence[Any]]
 
 
 def swept(name: str) -> tuple[Entry, Flag]:
-    """Return the method and the parameter that ``isomap.n_neighbors`` names, or say which there are."""
+    """Return the method and the parameter that ``isomap.n_neighbors`` names, or raise an error that lists them."""
     method, dot, parameter = name.strip().partition(".")
     if not dot or not method or not parameter:
         raise ParameterError(
-            f"sweep {name!r}: name a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
+            f"sweep {name!r}: write a method and its parameter with a dot between them, such as 'isomap.n_neighbors'."
         )
     (found,) = methods_named([method])
     wanted = parameter.strip().lower().replace("-", "_")
@@ -30,20 +30,20 @@ def swept(name: str) -> tuple[Entry, Flag]:
         close = closest(wanted, names, n=1)
         meant = f"Did you mean {close[0]!r}? " if close else ""
         raise ParameterError(
-            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {meant}It has: "
+            f"sweep {name!r}: {found.name} has no parameter {parameter!r}. {meant}Its parameters: "
             f"{', '.join(map(repr, names))}."
         )
     return found, flag
 
 
 def methods_named(names: Iterable[str]) -> list[Entry]:
-    """Return methods by their classes or verbs, in any case, with dashes or without; each once."""
-    with with_remedy("Coordinates that another library made are judged by lowland.quality.evaluate."):
+    """Return methods by class name or command-line name, in any case, with or without dashes; each once."""
+    with with_remedy("To evaluate an embedding from another library, use lowland.quality.evaluate."):
         return list({e.name: e for e in map(find_method, names)}.values())
 
 
 def split_sweep(text: str) -> tuple[str, list[str]]:
-    """Take ``isomap.n_neighbors=5,10,20`` apart: the name, and the texts of the values."""
+    """Split ``isomap.n_neighbors=5,10,20`` into the name and the values, as strings."""
     name, equals, rest = text.partition("=")
     values = [value.strip() for value in rest.split(",")]
     if not equals or not all(values):
@@ -58,17 +58,17 @@ def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
     if sweep is None:
         return {}
     if not isinstance(sweep, Mapping):
-        raise ParameterError(f"sweep={sweep!r}: give a dict such as {{'isomap.n_neighbors': [5, 10, 20]}}.")
+        raise ParameterError(f"sweep={sweep!r}: must be a dict such as {{'isomap.n_neighbors': [5, 10, 20]}}.")
     found: dict[str, dict[str, list[Any]]] = {}
     for name, values in sweep.items():
         if not isinstance(name, str):
-            raise ParameterError(f"sweep {name!r}: name a method and its parameter, such as 'isomap.n_neighbors'.")
+            raise ParameterError(f"sweep {name!r}: must be a method and its parameter, such as 'isomap.n_neighbors'.")
         method, flag = swept(name)
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise ParameterError(f"sweep {name!r}: give a list of values, such as [5, 10, 20].")
+            raise ParameterError(f"sweep {name!r}: the value must be a list of values, such as [5, 10, 20].")
         listed = [value.item() if isinstance(value, np.generic) else value for value in values]
         if not listed:
-            raise ParameterError(f"sweep {name!r}: the list of values is empty. Give at least one.")
+            raise ParameterError(f"sweep {name!r}: the list of values is empty. Pass at least one value.")
         once = found.setdefault(method.name, {}).setdefault(flag.name, [])
         for value in listed:
             if not any(_same(value, other) for other in once):
@@ -77,18 +77,18 @@ def checked_sweep(sweep: Sweep | None) -> dict[str, dict[str, list[Any]]]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two values are the same; 1 and True are not."""
+    """Whether two values are the same; 1 and True are different."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(a, b)
     return a is b or (type(a) is type(b) and bool(a == b))
 
 
 def short_text(value: Any) -> str:
-    """Return a value as the name of a trial shows it: what is long only by its type."""
+    """Return a value as the name of a trial shows it: a long one by its type only."""
     text = getattr(value, "__name__", None) or str(value)
     return text if len(text) <= 40 and "\n" not in text else f"({type(value).__name__})"
 
 
 def combinations(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of the values of several parameters; one without any where there are none."""
+    """Return every combination of the values of several parameters; one empty combination if there are none."""
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]

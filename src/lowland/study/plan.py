@@ -1,6 +1,6 @@
-"""The plan of a study: which methods take part, with which settings, and why others do not.
+"""The plan of a study: which methods are tried, with which parameters, and why others are left out.
 
-What a method needs to give a sensible answer at this size is among its traits (``StudyHints``).
+The parameters that suit a method for a table of a given size are among its traits (``StudyHints``).
 """
 
 from __future__ import annotations
@@ -16,59 +16,59 @@ from lowland.methods.registry import Entry, entries, load_method
 from lowland.study.parameter_grid import Sweep, checked_sweep, combinations, methods_named, short_text
 from lowland.study.result import Purpose
 
-LANDMARKS = 1_000  # rows that stand for all where these are many
-SAMPLE = 2_000  # rows to which a method that knows no landmarks is fitted, the others being placed
+LANDMARKS = 1_000  # landmarks for tables with many rows
+SAMPLE = 2_000  # training rows of a method without landmarks; the others are embedded as new rows
 
 
 @dataclass(frozen=True)
 class StudySize:
-    """What a plan is made for."""
+    """The size of the table and the purpose of a study."""
 
     n: int
     d: int
     k: int
-    n_classes: int | None = None  # None: there are no labels, or they are numbers
+    n_classes: int | None = None  # None: there are no labels, or they are not classes
     purpose: Purpose = "see"
     seed: int = 0
-    why_no_classes: str | None = None  # why labels that were given are no classes
+    why_no_classes: str | None = None  # why the labels are not classes, as a clause
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A trial to be made, or the reason why it is not."""
+    """A trial to run, or the reason why it is left out."""
 
     name: str
     method: str
     parameters: dict[str, Any] = field(default_factory=dict)  # those not at their default
     why_left_out: str | None = None  # a sentence
-    notes: tuple[str, ...] = ()  # what is said with the result
-    fitted_rows: int | None = None  # fitted to so many rows, spread evenly, the others being placed; None: to all
-    shared_neighbors: int | None = None  # neighbors taken from the graph that trials share; None: it is not used
-    takes_distances: bool = False  # whether the distances that trials share may stand for the rows
+    notes: tuple[str, ...] = ()  # reported among the warnings of the trial
+    fitted_rows: int | None = None  # number of evenly spaced training rows; None: all rows
+    shared_neighbors: int | None = None  # neighbors taken from the shared graph; None: it is not used
+    takes_distances: bool = False  # whether the shared distances may replace the rows
 
 
 def plan(
     size: StudySize, methods: Literal["all"] | str | Sequence[str] = "all", sweep: Sweep | None = None
 ) -> tuple[Planned, ...]:
-    """Return every trial of a study in the order of the registry, what is left out with its reason."""
+    """Return every trial of a study in the order of the registry, including those left out with the reason."""
     return plan_of(size, check_names(methods, sweep))
 
 
 @dataclass(frozen=True)
 class NamedMethods:
-    """The methods, and the values of their parameters, that were named."""
+    """The methods and parameter values that the user named."""
 
     methods: list[Entry] | None  # None: all
     values: dict[str, dict[str, list[Any]]]  # to try, by method and parameter
 
 
 def check_names(methods: Any, sweep: Sweep | None) -> NamedMethods:
-    """Refuse names of methods and parameters that there are not, before any row is read."""
+    """Check the names of methods and parameters before any row is read."""
     return NamedMethods(_methods(methods), checked_sweep(sweep))
 
 
 def plan_of(size: StudySize, named: NamedMethods) -> tuple[Planned, ...]:
-    """Return the plan for names that were checked."""
+    """Return the plan for checked names."""
     every, values = list(entries().values()), named.values
     chosen = every
     if named.methods is not None:
@@ -83,12 +83,14 @@ def _methods(methods: Any) -> list[Entry] | None:
             return None
         methods = [methods]
     if not isinstance(methods, Sequence) or not methods or not all(isinstance(name, str) for name in methods):
-        raise ParameterError(f"compare(methods={methods!r}): give 'all', or names such as ['pca', 'isomap'].")
+        raise ParameterError(
+            f"compare(methods={methods!r}): must be 'all' or a list of names such as ['pca', 'isomap']."
+        )
     return methods_named(methods)
 
 
 def most_neighbors(trials: Sequence[Planned]) -> int:
-    """Return how many neighbors the shared graph needs for the trials that can use it; 0: none does."""
+    """Return how many neighbors the shared graph needs for the trials that use it; 0: no trial does."""
     return max((trial.shared_neighbors or 0 for trial in trials), default=0)
 
 
@@ -96,7 +98,7 @@ def most_neighbors(trials: Sequence[Planned]) -> int:
 
 
 def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: bool) -> list[Planned]:
-    """The trials of one method: one, or one for each combination of the values swept over."""
+    """The trials of one method: one, or one per combination of the swept values."""
     cls = load_method(e.name)
     traits = traits_of(cls)
     why = _why_left_out(e, traits, size, named)
@@ -110,10 +112,13 @@ def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: b
     settings, notes, fitted_rows = _for_many_rows(traits, size.n)
     parameters |= settings
     if size.seed and "random_state" in defaults:
-        parameters["random_state"] = size.seed  # 0 is what methods draw by themselves
+        parameters["random_state"] = size.seed  # 0 is the methods' own default
     for most in width.values():
         if most != size.k:
-            notes = (*notes, f"There can be {most} dimension{'s' * (most > 1)} at most, where {size.k} were asked for.")
+            notes = (
+                *notes,
+                f"At most {most} dimension{'s are' if most > 1 else ' is'} possible; {size.k} were requested.",
+            )
     found: list[Planned] = []
     for swept in combinations(values):
         name = " ".join([e.name, *(f"{key}={short_text(value)}" for key, value in swept.items())])
@@ -127,51 +132,51 @@ def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: b
 
 
 def _n_neighbors(usual: int, n: int) -> int:
-    """As many neighbors as is usual, or a fifth of the rows where these are few."""
+    """The usual number of neighbors, or a fifth of the rows if there are few rows."""
     return max(2, min(usual, n // 5))
 
 
 def _for_many_rows(traits: Traits, n: int) -> tuple[dict[str, Any], tuple[str, ...], int | None]:
-    """What stands for all rows where these are too many to compare all pairs: parameters, a note, rows fitted to."""
+    """Parameters, a note and the number of training rows where there are too many rows to compare all pairs."""
     most = traits.study.all_pairs_up_to
     if most is None or n <= most:
         return {}, (), None
     if traits.study.beyond == "landmarks":
-        return {"n_landmarks": LANDMARKS}, (f"{LANDMARKS:,} landmarks stand for all rows, since these are many.",), None
-    note = f"Fitted to {SAMPLE:,} rows spread evenly; the others were placed among them, since they are many."
+        return {"n_landmarks": LANDMARKS}, (f"{LANDMARKS:,} landmarks were used because there are {n:,} rows.",), None
+    note = f"Fitted to {SAMPLE:,} evenly spaced rows of {n:,}; the others were embedded as new rows."
     return {}, (note,), SAMPLE
 
 
 def _displaced(swept: dict[str, Any]) -> dict[str, Any]:
-    """What the study would choose, and leaves where a value swept over contradicts it."""
+    """Parameters that the study would set but must not, because a swept value contradicts them."""
     found: dict[str, Any] = {}
     if swept.get("radius") is not None:
         found["n_neighbors"] = None
     if swept.get("kernel", "rbf") not in ("rbf", "laplacian"):
-        found["gamma"] = None  # the median is a rule about distances
+        found["gamma"] = None  # the median rule is for kernels of distances
     if swept.get("threshold") is not None or swept.get("false_discovery_rate") is not None:
         found["n_features_to_select"] = "auto"
     return found
 
 
 def _why_left_out(e: Entry, traits: Traits, size: StudySize, named: bool) -> str | None:
-    """Why a method does not take part, in a sentence that reads well of several at once; None where it does."""
+    """The reason why a method is left out, as a sentence that also fits several methods; None if it is not."""
     if traits.study.why_left_out is not None and not named:
         return traits.study.why_left_out
     if (traits.needs_y or (traits.selects_columns and not named)) and size.n_classes is None:
-        unmet = f", and {size.why_no_classes}" if size.why_no_classes else ": give labels, one a row"
-        return f"Classes are needed to learn from{unmet}."
+        unmet = f", but {size.why_no_classes}" if size.why_no_classes else ". Pass one label per row"
+        return f"Class labels are required{unmet}."
     if traits.selects_columns and size.purpose != "classify" and not named:
-        return "Columns are kept as they are, to predict labels: this is tried where the purpose is to classify."
+        return "Feature selection is tried only if the purpose is 'classify'."
     if size.n < traits.min_rows:
-        return f"{e.name} needs at least {traits.min_rows} rows, and there are {size.n}."
+        return f"{e.name} needs at least {traits.min_rows} rows; the data has {size.n}."
     if traits.width_parameter is None and size.k != 2:
-        return f"{e.name} places rows on a map of two dimensions, and {size.k} were asked for."
+        return f"{e.name} is a map with two dimensions; {size.k} were requested."
     return None
 
 
 def _width(cls: Any, traits: Traits, size: StudySize) -> dict[str, int]:
-    """How many dimensions are asked of a method, by its parameter: k, or as many as it can give."""
+    """The number of dimensions of a method, by its parameter: k, or the most that it can give."""
     if traits.width_parameter is None:
         return {}
     most = next(p.limits.get("at most", size.k) for p in parameters_of(cls) if p.name == traits.width_parameter)
@@ -181,7 +186,7 @@ def _width(cls: Any, traits: Traits, size: StudySize) -> dict[str, int]:
 
 
 def shared_neighbors(traits: Traits, parameters: dict[str, Any], n: int) -> int | None:
-    """Return how many nearest neighbors a method takes from the shared graph; None: it needs none, or makes its own."""
+    """Return how many neighbors a method takes from the shared graph; None: it needs no graph or builds its own."""
     if traits.study.n_neighbors is None:
         return None
     euclidean = parameters.get("metric", "euclidean") in ("euclidean", "minkowski") and parameters.get("p", 2) == 2

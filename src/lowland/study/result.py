@@ -1,4 +1,4 @@
-"""What a study yields: plain data, which the report draws. Nothing here computes or formats."""
+"""The result of a study, as plain data. Nothing here computes or formats."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Status = Literal["done", "failed", "timed out", "stopped", "left out"]
 
 @dataclass(frozen=True)
 class Score:
-    """A measure of a trial; low and high are its 95 % interval where it comes from a sample."""
+    """A quality measure of a trial; low and high bound its 95% confidence interval where rows were sampled."""
 
     value: float
     better: Literal["lower", "higher"]
     about: str  # one sentence
     low: float | None = None
     high: float | None = None
-    n_tested: int = 0  # held-out rows, the same ones for every trial, and
-    correct_bits: str = ""  # which of them were classified correctly, as bits in hex
-    labels_seen: bool = False  # whether the method was fitted with the labels that this counts: a lead, not a proof
+    n_tested: int = 0  # number of held-out rows, the same for every trial
+    correct_bits: str = ""  # which of them were classified correctly, as bits in hexadecimal
+    labels_seen: bool = False  # whether the method was fitted to the labels used here: the value is too optimistic
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Numbers against numbers: R_NX over neighbours, distortion over components, a cloud of pairs of distances."""
+    """A curve or a scatter: R_NX by neighborhood size, distortion by components, pairs of distances."""
 
     x: np.ndarray  # (p,)
     y: np.ndarray  # (p,)
@@ -40,69 +40,69 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One method with its parameters on the table: what it took, how good it is, or why there is nothing."""
+    """One method with one parameter setting: time, memory, scores and coordinates, or why there are none."""
 
-    name: str  # no other trial of the study has it, such as "Isomap" or "Isomap n_neighbors=20"
-    method: str  # the class
+    name: str  # unique in the study, such as "Isomap" or "Isomap n_neighbors=20"
+    method: str  # name of the class
     parameters: dict[str, Any]  # those not at their default
     status: Status
-    error: str | None = None  # a sentence, where the status is not "done"
+    error: str | None = None  # a sentence, unless the status is "done"
     warnings: tuple[str, ...] = ()
     seconds: float | None = None  # of the fit
-    memory: int | None = None  # bytes at its peak, beyond what was there before
-    cached: bool = False  # read from disk: seconds and memory are those of the time when it was fitted
+    memory: int | None = None  # peak bytes above the level before the fit
+    cached: bool = False  # read from the cache: seconds and memory are those of the original fit
     n_excluded: int = 0  # rows without coordinates
     n_components: int | None = None
-    scores: dict[str, Score] = field(default_factory=dict)  # by the measure's name
+    scores: dict[str, Score] = field(default_factory=dict)  # by name of the measure
     # "R_NX", "scree", "distortion", "residual variance", "Shepard":
     curves: dict[str, Curve] = field(default_factory=dict)
-    per_row: dict[str, np.ndarray] = field(default_factory=dict)  # (m,) float32, of the rows shown, by measure
-    Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for rows excluded
+    per_row: dict[str, np.ndarray] = field(default_factory=dict)  # (m,) float32, per row shown, by name of the measure
+    Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for excluded rows
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The data of a study, as much of it as is drawn."""
+    """The data of a study, as far as it is plotted."""
 
     source: str
     rows: int
     columns: int
-    fingerprint: str  # of all values: what trials are cached by
-    shown: np.ndarray  # (m,) int64, which rows are drawn
-    names: tuple[str, ...]  # of the columns whose values are kept below
-    values: np.ndarray  # (m, c) float32, of the rows shown, to colour by
+    fingerprint: str  # hash of all values; trials are cached by it
+    shown: np.ndarray  # (m,) int64, indices of the rows plotted
+    names: tuple[str, ...]  # of the columns in ``values``
+    values: np.ndarray  # (m, c) float32, for the rows shown, to color by
     label_name: str | None = None
-    labels: np.ndarray | None = None  # (m,) texts, or floats
-    scaled: bool = False  # whether the methods saw standardised columns
+    labels: np.ndarray | None = None  # (m,) strings or floats
+    scaled: bool = False  # whether the methods were fitted to standardized columns
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What the study would choose for a purpose, with the evidence, in words a person understands."""
+    """The method that the study recommends for a purpose, with the evidence."""
 
     purpose: Purpose
-    trial: str | None  # its name; None where nothing can be advised
-    n_components: int | None  # how many dimensions
+    trial: str | None  # its name; None if nothing is advised, or no trial has that many dimensions
+    n_components: int | None  # number of dimensions
     text: str  # a few sentences
     evidence: tuple[str, ...]  # one sentence each
-    method: str | None = None  # the class, also where no trial had so many dimensions
+    method: str | None = None  # name of the class, even if no trial has that many dimensions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StudyResult:
-    """All trials, what they say together, and what is needed to repeat them."""
+    """All trials, the advice, and what is needed to reproduce the study."""
 
     table: Table
     trials: tuple[Trial, ...]
-    advice: tuple[Advice, ...]  # that of the stated purpose first
-    k: int  # dimensions asked for
+    advice: tuple[Advice, ...]  # for the purpose of the study first
+    k: int  # requested number of dimensions
     purpose: Purpose
-    command: str  # what was called, in Python or on the command line
+    command: str  # the call, in Python or on the command line
     versions: dict[str, str]  # of Lowland, Python and the libraries
     machine: dict[str, str]  # processor, cores, memory
     started: str  # date and time
     seconds: float
-    complete: bool = True  # False where it was stopped before its end
+    complete: bool = True  # False if it was stopped early
 
     def __repr__(self) -> str:
         done = sum(trial.status == "done" for trial in self.trials)
@@ -110,17 +110,17 @@ class StudyResult:
         return f"Study of {self.table.source}: {done} of {len(self.trials)} trials done. {advice}".rstrip()
 
     def __getitem__(self, name: str) -> Trial:
-        """Return the trial of this name; a method's verb, such as "pca", will do."""
+        """Return the trial with this name, or with this command-line name of a method, such as "pca"."""
         from lowland.methods.registry import entries
 
         verbs = {entry.verb: entry.name for entry in entries().values()}
         found = next((trial for trial in self.trials if trial.name in (name, verbs.get(name))), None)
         if found is None:
-            raise KeyError(f"There is no trial {name!r}. The trials: {', '.join(trial.name for trial in self.trials)}.")
+            raise KeyError(f"No trial is named {name!r}. The trials: {', '.join(trial.name for trial in self.trials)}.")
         return found
 
     def scores(self) -> dict[str, list[Any]]:
-        """Return a table of the trials that are done, column by column, as ``pandas.DataFrame`` takes it."""
+        """Return a table of the completed trials as a dict of columns, for ``pandas.DataFrame``."""
         done = [trial for trial in self.trials if trial.status == "done"]
         measures = dict.fromkeys(name for trial in done for name in trial.scores)
         resources = {name: [getattr(t, name) for t in done] for name in ("seconds", "memory")}
@@ -128,23 +128,23 @@ class StudyResult:
         return {"trial": [t.name for t in done], **resources, **values}
 
     def estimator(self, which: str | None = None) -> Any:
-        """Return what a piece of advice, or a trial, stands for, ready to be fitted.
+        """Return the unfitted estimator of a trial or of the advice for a purpose.
 
-        ``which`` is a purpose or the name of a trial; None: the purpose that was stated. Where the study standardised
-        the columns, it is a pipeline that does so, too.
+        ``which`` is a purpose or the name of a trial; None: the purpose of the study. If the study standardized the
+        columns, the estimator is a pipeline with a ``StandardScaler``.
         """
         from lowland.study.estimators import chosen_estimator
 
         return chosen_estimator(self, which)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the study as one page that opens offline, in place of what was there, and return where it is."""
+        """Write the report as one HTML file that opens offline, and return its path. An existing file is replaced."""
         from lowland.study.report import write_report
 
         return write_report(self, path)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the study as study.json and points.parquet into a folder; ``lowland.study.load_study`` reads them."""
+        """Write study.json and points.parquet into a folder; ``lowland.study.load_study`` reads them."""
         from lowland.study.serialization import save_study
 
         return save_study(self, folder)

@@ -1,4 +1,4 @@
-"""The work of a study: what trials share is made once, then each is read from the cache, or fitted and measured."""
+"""Runs a study: shared inputs are computed once, then each trial is read from the cache or fitted and evaluated."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from lowland.study.trials.fit import SharedInputs, fit_trial, left_out, shown_on
 from lowland.study.trials.worker import Worker
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
-DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores that advice rests on, listed first
+DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
     "see": (AREA, TRUST, "continuity", ACCURACY),
-    "compress": ("explained share", "reconstruction error", AREA),
-    "classify": (ACCURACY, "nearest-neighbour accuracy", AREA),
+    "compress": ("explained variance ratio", "reconstruction error", AREA),
+    "classify": (ACCURACY, "nearest-neighbor accuracy", AREA),
 }
 
 
@@ -46,7 +46,7 @@ class StudyRunner:
             "data": data.fingerprint,
             "scaled": data.scaled,
             "shown": len(self.shown),
-            "names": data.names if data.named else None,  # warnings show them
+            "names": data.names if data.named else None,  # they appear in warnings
             "seed": size.seed,
             "version": code_version(),
             "measures": VERSION,
@@ -56,7 +56,7 @@ class StudyRunner:
         self._worker: Worker | None = None
 
     def run(self) -> tuple[tuple[Trial, ...], TableFacts | None, bool]:
-        """Return the trials in their order, what was measured of the table, and whether all was done."""
+        """Return the trials in their order, the facts about the table, and whether the study is complete."""
         done: list[Trial] = []
         facts = None
         try:
@@ -79,7 +79,7 @@ class StudyRunner:
         return self._finished(done, facts), facts, True
 
     def _finished(self, done: list[Trial], facts: TableFacts | None) -> tuple[Trial, ...]:
-        """The trials with the curves of the table, and with their decisive scores first."""
+        """The trials with the spectrum of the table added and the decisive scores first."""
         if facts is None:
             return tuple(done)
         return tuple(_decisive_first(with_spectrum(trial, facts), self.size.purpose) for trial in done)
@@ -91,7 +91,7 @@ class StudyRunner:
             try:
                 return TableFacts.from_plain(kept[0])
             except (KeyError, TypeError, ValueError):
-                pass  # damaged: made anew
+                pass  # damaged: computed again
         facts = table_facts(self.data.X, self.data.codes, self.size.seed)
         self.cache.put(key, facts.to_plain(), {})
         return facts
@@ -108,12 +108,12 @@ class StudyRunner:
         trial = self._fitted(planned)
         if trial.status == "done":
             trial = shown_only(self._scored(trial), self.shown)
-            if key is not None and KEPT in trial.scores:  # what could not be measured is tried again
+            if key is not None and KEPT in trial.scores:  # a trial that could not be evaluated is not cached
                 self.cache.put(key, *trial_to_plain(trial))
         return trial
 
     def _key(self, planned: Planned) -> str | None:
-        """What names a trial in the cache; None where a parameter is an object, of which nothing says what it does."""
+        """The cache key of a trial; None if a parameter is an object whose content has no key, such as a function."""
         own = {"method": planned.method, "parameters": planned.parameters, "rows": planned.fitted_rows}
         try:
             return key_of(self._facts_of_key | {"what": "trial", "k": self.size.k, **own})
@@ -128,7 +128,7 @@ class StudyRunner:
             trial = trial_from_plain(*kept)
             whole = trial.Z is not None and len(trial.Z) == len(self.shown)
         except (KeyError, TypeError, AttributeError, ValueError):
-            return None  # damaged: fitted anew
+            return None  # damaged: fitted again
         return replace(trial, name=planned.name, parameters=planned.parameters, cached=True) if whole else None
 
     def _fitted(self, planned: Planned) -> Trial:
@@ -147,7 +147,7 @@ class StudyRunner:
         return self._scorer.scored(trial)
 
     def _shared_inputs(self) -> SharedInputs:
-        """What trials share: made when the first one is not in the cache."""
+        """The inputs that trials share, computed for the first trial that is not in the cache."""
         if self._shared is None:
             X, n, run = self.data.X, len(self.data.X), LocalRun()
             k = min(n - 1, max(neighbors_for(n), most_neighbors(self.trials)))
@@ -160,6 +160,6 @@ class StudyRunner:
 
 
 def _decisive_first(trial: Trial, purpose: Purpose) -> Trial:
-    """The trial with the scores first that decide for the purpose."""
+    """The trial with the decisive scores for the purpose first."""
     first = [name for name in DECISIVE[purpose] if name in trial.scores]
     return replace(trial, scores={name: trial.scores[name] for name in dict.fromkeys((*first, *trial.scores))})

@@ -1,4 +1,4 @@
-"""Trials and studies as JSON and arrays, and back: for files, for the cache, and for the worker process."""
+"""Trials and studies as JSON and arrays, and back: for files, the cache and the worker process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMAT = 1  # of the two files
 
 
 def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return a trial as what JSON can hold, and its arrays of rows: "z" (m, k) and "row:NAME" (m,)."""
+    """Return a trial as plain data for JSON, and its arrays: "z" (m, k) and "row:NAME" (m,)."""
     record = {f.name: getattr(trial, f.name) for f in fields(Trial) if f.name not in ("Z", "per_row", "parameters")}
     record["scores"] = {name: vars(score) for name, score in trial.scores.items()}
     record["curves"] = {name: vars(curve) for name, curve in trial.curves.items()}
@@ -34,7 +34,7 @@ def trial_to_plain(trial: Trial) -> tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 def trial_from_plain(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trial:
-    """Return the trial that ``trial_to_plain`` took apart."""
+    """Restore a trial from the result of ``trial_to_plain``."""
     record = dict(record)
     record["parameters"] = {name: _parameter(value) for name, value in record["parameters"].items()}
     record["warnings"] = tuple(record["warnings"])
@@ -45,20 +45,20 @@ def trial_from_plain(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> T
 
 
 def score_from_plain(record: dict[str, Any]) -> Score:
-    """Return the score that JSON holds."""
+    """Restore a score from plain data."""
     value = math.nan if record["value"] is None else record["value"]
     return Score(**{**record, "value": value})
 
 
 def _parameter_to_plain(value: Any) -> Any:
-    """A parameter such that ``_parameter`` can restore it: infinity as a string, an object as its description."""
+    """A parameter as plain data that ``_parameter`` restores: infinity as a string, an object as its description."""
     return to_plain(
         value, non_finite=lambda number: {"number": str(number)}, unknown=lambda other: {"object": repr(other)}
     )
 
 
 def _parameter(plain: Any) -> Any:
-    """What ``_parameter_to_plain`` made; of an object a description is left, with which nothing can be fitted."""
+    """Restore a parameter; an object remains a description, with which nothing can be fitted."""
     if isinstance(plain, dict) and plain.keys() == {"number"}:
         return float(plain["number"])
     if isinstance(plain, dict) and plain.keys() == {"object"}:
@@ -76,10 +76,10 @@ def _curve(record: dict[str, Any]) -> Curve:
 
 
 def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
-    """Write study.json and points.parquet into a folder, which is made where it is missing."""
+    """Write study.json and points.parquet into a folder, which is created if it is missing."""
     place = Path(folder)
     if place.exists() and not place.is_dir():
-        raise FileProblem(f"{str(place)!r} is a file. Name a folder for study.json and points.parquet.")
+        raise FileProblem(f"{str(place)!r} is a file. Choose a folder for study.json and points.parquet.")
     trials = [trial_to_plain(trial) for trial in result.trials]
     whole = {f.name: getattr(result, f.name) for f in fields(StudyResult) if f.name not in ("table", "trials")}
     whole["advice"] = [asdict(each) for each in result.advice]
@@ -94,11 +94,11 @@ def save_study(result: StudyResult, folder: str | os.PathLike[str]) -> Path:
 
 
 def load_study(folder: str | os.PathLike[str]) -> StudyResult:
-    """Read a study that was saved."""
+    """Read a saved study."""
     place = Path(folder)
     for name in (JSON, POINTS):
         if not (place / name).is_file():
-            raise MissingFile(f"{str(place)!r} holds no {name}. Name the folder that a study was saved to.")
+            raise MissingFile(f"{str(place)!r} contains no {name}. Pass the folder of a saved study.")
     try:
         whole = json.loads((place / JSON).read_text(encoding="utf-8"))
         if whole.pop("format") != FORMAT:
@@ -113,7 +113,7 @@ def load_study(folder: str | os.PathLike[str]) -> StudyResult:
 
 
 def _columns(table: Table, trials: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The columns of points.parquet: numbers of rows, labels, values to color by, and what each trial says of rows."""
+    """The columns of points.parquet: row indices, labels, values to color by, and the coordinates of each trial."""
     columns: dict[str, np.ndarray] = {"row": table.shown}
     if table.labels is not None:
         columns["label"] = table.labels
@@ -138,7 +138,7 @@ def _trial_at(i: int, record: dict[str, Any], points: dict[str, np.ndarray]) -> 
 def _table_to_plain(table: Table) -> dict[str, Any]:
     return {
         f.name: getattr(table, f.name) for f in fields(Table) if f.name not in ("shown", "values", "labels")
-    }  # which stand in the columns
+    }  # these are columns of points.parquet
 
 
 def _table(record: dict[str, Any], points: dict[str, np.ndarray]) -> Table:

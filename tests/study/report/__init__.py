@@ -1,1 +1,1 @@
-"""The report: what it is told, what it shows, and how it behaves in a browser."""
+"""The report: its content, and its behavior in a browser."""

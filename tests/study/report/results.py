@@ -1,4 +1,4 @@
-"""Studies made up for the report: small, large, and nasty ones."""
+"""Artificial studies for the report: small, large, and nasty ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ METHODS = (
     "LaggedPCA", "SlowFeatures", "ProjectionPursuit", "RandomProjection", "DiffusionMap", "TruncatedSVD",
 )  # fmt: skip
 ABOUT = {
-    "trustworthiness": "Share of the neighbours in the embedding that are neighbours in the data, weighed by rank.",
-    "continuity": "Share of the neighbours in the data that are neighbours in the embedding, weighed by rank.",
-    "R_NX area": "Neighbours kept beyond chance, averaged over all sizes of neighbourhoods.",
+    "trustworthiness": "Fraction of the neighbors in the embedding that are neighbors in the data, weighted by rank.",
+    "continuity": "Fraction of the neighbors in the data that are neighbors in the embedding, weighted by rank.",
+    "R_NX area": "Neighbors preserved beyond chance, averaged over all neighborhood sizes.",
     "stress": "Root of the squared differences of distances, over the squared distances.",
-    "neighbour accuracy": "Share of rows whose nearest neighbours in the embedding have their label.",
+    "neighbor accuracy": "Fraction of rows whose nearest neighbors in the embedding have their label.",
 }
 
 
@@ -43,7 +43,7 @@ def curves(i, k, rng, pairs=1500):
     high = rng.gamma(3.0, 1.0, pairs)
     low = high * (1 + 0.02 * i) + rng.standard_normal(pairs) * 0.1 * (i + 1)
     found = {
-        "R_NX": Curve(x, R, "neighbours", "R_NX"),
+        "R_NX": Curve(x, R, "neighborhood size", "R_NX"),
         "Shepard": Curve(high, np.abs(low), "distance in the data", "distance in the embedding", "cloud"),
     }
     if i % 3 == 0:
@@ -68,12 +68,12 @@ def trial(name, i, Z, rng, per_row=("trustworthiness", "continuity")):
         "stress": Score(0.08 + 0.031 * ((i * 3) % 7), "lower", ABOUT["stress"]),
     }
     if i % 2 == 0:
-        scores["neighbour accuracy"] = Score(0.9 - 0.01 * i, "higher", ABOUT["neighbour accuracy"])
+        scores["neighbor accuracy"] = Score(0.9 - 0.01 * i, "higher", ABOUT["neighbor accuracy"])
     trust = {n: (1 - rng.beta(1.2, 6 + j, len(Z))).astype(np.float32) for j, n in enumerate(per_row)}
     return Trial(
         name=name, method=name.split()[0], parameters={"n_components": 2, "n_neighbors": 10 + i}, status="done",
         seconds=0.02 * 1.6**i, memory=int(3e6 * 1.3**i), cached=i % 6 == 5, n_components=Z.shape[1], scores=scores,
-        warnings=("It stopped before it had converged. Give it more steps (max_iter=1000).",) if i == 3 else (),
+        warnings=("The fit did not converge. Raise max_iter=1000.",) if i == 3 else (),
         curves=curves(i, 2, rng), per_row=trust, Z=Z,
     )  # fmt: skip
 
@@ -81,8 +81,8 @@ def trial(name, i, Z, rng, per_row=("trustworthiness", "continuity")):
 WITHOUT = (
     Trial("LLE n_neighbors=600", "LocallyLinearEmbedding", {"n_neighbors": 600}, "failed",
           "LocallyLinearEmbedding(n_neighbors=600): the data has 150 rows. Choose at most 149.", seconds=0.01),
-    Trial("Autoencoder", "Autoencoder", {}, "timed out", "It took longer than the 60 s that a trial may take."),
-    Trial("SlowFeatures", "SlowFeatures", {}, "left out", "Its rows must be in the order of time."),
+    Trial("Autoencoder", "Autoencoder", {}, "timed out", "The fit exceeded the time limit of 60 s."),
+    Trial("SlowFeatures", "SlowFeatures", {}, "left out", "Its rows must be in order of time."),
 )  # fmt: skip
 
 
@@ -96,11 +96,11 @@ def study(m=150, n_trials=6, classes=3, seed=0, k=2, without=True, columns=4):
     trials = tuple(trial(METHODS[i % 20], i, bent(Z, i, rng), rng) for i in range(n_trials))
     table = Table("iris.csv", m, columns, "3f2a90c1", np.arange(m), names, values, "species", class_names[label])
     advice = (
-        Advice("see", "PCA", 2, "PCA in two dimensions keeps the neighbours best, in the least time. Isomap is near.",
+        Advice("see", "PCA", 2, "PCA with 2 dimensions preserves neighborhoods best in the least time.",
                ("Trustworthiness 0.97, the best of 6 trials; Isomap has 0.96.", "It took 20 ms, Isomap 32 ms.")),
-        Advice("compress", "PCA", 3, "Three components of PCA hold 99 % of the variance.",
-               ("The third adds 4 %, the fourth 1 %.",)),
-        Advice("classify", None, None, "Nothing can be advised: no trial separates the labels better than the data.",
+        Advice("compress", "PCA", 3, "PCA with 3 components explains 99% of the variance.",
+               ("The third adds 4%, the fourth 1%.",)),
+        Advice("classify", None, None, "No trial predicts the classes better than the majority-class baseline.",
                ()),
     )  # fmt: skip
     return StudyResult(

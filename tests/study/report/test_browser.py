@@ -1,4 +1,4 @@
-"""The report in headless Chromium, as a person uses it: opened from disk, pointed at, dragged over, printed."""
+"""The report in headless Chromium, as a person uses it: opened from disk, hovered over, dragged over, printed."""
 
 import shutil
 from dataclasses import replace
@@ -34,7 +34,7 @@ SEEN = """(canvas) => {
   const at = first && [place(0, box.left, box.width / canvas.width), place(1, box.top, box.height / canvas.height)];
   return { painted, at, sum, colors, box: [box.left, box.top, box.right, box.bottom] };
 }"""
-DIM = "211,216,223"  # of rows that are not selected, on light paper
+DIM = "211,216,223"  # of rows that are not selected, in the light theme
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, tmp_path):
-    """Opens the report of a study, and at the end sees to it that nothing was complained of or asked for."""
+    """Opens the report of a study, and checks at the end that there were no errors and no requests."""
     browser.problems.clear()
     browser.requests.clear()
     browser.dialogs.clear()
@@ -104,7 +104,7 @@ def test_the_advice_comes_first_and_the_command_last(page):
     assert page.run("document.title") == "Study of iris.csv"
 
 
-def test_pointing_at_a_row_tells_it_and_rings_it_in_every_panel(page):
+def test_hovering_shows_a_row_and_rings_it_in_every_panel(page):
     page = page(results.study())
     show_panels(page)
     assert page.run("document.getElementById('tip').hidden")
@@ -134,7 +134,7 @@ def test_a_box_selects_rows_in_every_panel(page):
     upper = int(selected(page).split()[0])
     assert 0 < upper < 150
     for i in range(3):
-        assert seen(page, i)["colors"].get(DIM, 0) > 100, i  # the others stand back, also where they lie elsewhere
+        assert seen(page, i)["colors"].get(DIM, 0) > 100, i  # the others are dimmed in every panel
         assert DIM not in before[i]["colors"]
     page.drag((left + 2, (top + bottom) / 2), (right - 2, bottom - 2), modifiers=8)  # with Shift: added
     page.settle()
@@ -189,27 +189,27 @@ def test_a_lasso_selects_what_it_encloses(page):
     assert selected(page).startswith("150 rows")
 
 
-def test_colours_by_column_by_trust_and_by_nothing(page):
+def test_colors_by_column_by_trust_and_by_nothing(page):
     page = page(results.study())
     show_panels(page)
     sums = {seen(page, 1)["sum"]}
-    for text in ("petal width", "trustworthiness", "One colour"):
-        choose(page, "Colour by", text)
+    for text in ("petal width", "trustworthiness", "Single color"):
+        choose(page, "Color by", text)
         sums.add(seen(page, 1)["sum"])
     assert len(sums) == 4
     colors = seen(page, 1)["colors"]
     assert max(colors, key=colors.get) == ",".join(str(int(COLORS[0][i : i + 2], 16)) for i in (1, 3, 5))
-    choose(page, "Colour by", "continuity")
+    choose(page, "Color by", "continuity")
     assert "higher is better" in page.run("document.getElementById('legend').innerText")
 
 
-def test_colours_by_rank_show_what_a_few_far_values_hide(page):
+def test_colors_by_rank_show_what_a_few_far_values_hide(page):
     result = results.study(300, 2)
     result.table.values[:, 0] = np.arange(300)
-    result.table.values[0, 0] = 1e6  # all others take the lowest colour
+    result.table.values[0, 0] = 1e6  # all others have the lowest color
     page = page(result)
     show_panels(page)
-    choose(page, "Colour by", "sepal length")
+    choose(page, "Color by", "sepal length")
     by_value = len(seen(page, 0)["colors"])
     page.run("document.querySelector('.legend-row .check input').click()")
     page.settle()
@@ -220,18 +220,18 @@ def test_the_legend_of_a_scale_names_missing_values_only_where_a_point_has_none(
     legend = "document.getElementById('legend').innerText"
     whole = page(results.study())
     for text in ("petal width", "trustworthiness"):
-        choose(whole, "Colour by", text)
-        assert "no value" not in whole.run(legend)
+        choose(whole, "Color by", text)
+        assert "missing value" not in whole.run(legend)
     result = results.gaps()
     holed = page(replace(result, trials=result.trials[:3]))
-    choose(holed, "Colour by", "sepal width")  # every third is missing
-    assert "no value" in holed.run(legend)
-    choose(holed, "Colour by", "petal length")
-    assert "no value" not in holed.run(legend)
-    choose(holed, "Colour by", "trustworthiness")  # missing for rows that have no place
-    assert "no value" not in holed.run(legend)
-    choose(page(result), "Colour by", "trustworthiness")  # one trial has none at all, but no point either
-    assert "no value" not in holed.run(legend)
+    choose(holed, "Color by", "sepal width")  # every third is missing
+    assert "missing value" in holed.run(legend)
+    choose(holed, "Color by", "petal length")
+    assert "missing value" not in holed.run(legend)
+    choose(holed, "Color by", "trustworthiness")  # missing for rows without coordinates
+    assert "missing value" not in holed.run(legend)
+    choose(page(result), "Color by", "trustworthiness")  # one trial has none at all, but no point either
+    assert "missing value" not in holed.run(legend)
 
 
 @pytest.mark.parametrize("width", [360, 700])
@@ -254,8 +254,8 @@ def test_why_a_trial_is_left_out_stays_in_view_when_scores_are_scrolled(page, br
 def test_columns_of_the_table_can_be_chosen(page):
     page = page(results.study())
     headings = "[...document.querySelectorAll('.scores thead button')].map((b) => b.textContent)"
-    assert not any(text.startswith("dimensions") for text in page.run(headings))  # two for all: a sentence says so
-    assert "The same for all: dimensions 2." in page.run("document.getElementById('scores').innerText")
+    assert not any(text.startswith("dimensions") for text in page.run(headings))  # 2 for all: in a sentence instead
+    assert "Same for all trials: dimensions 2." in page.run("document.getElementById('scores').innerText")
     box = "[...document.querySelectorAll('.boxes label')].find((l) => l.textContent === '{}').firstChild.click()"
     page.run(box.format("dimensions"))
     page.run(box.format("stress"))
@@ -317,7 +317,9 @@ def test_the_table_sorts_and_marks_the_best(page):
 def test_what_was_counted_with_labels_the_method_saw_is_marked_and_never_the_best(page):
     a, b, c = results.study().trials[:3]
     for trial, value in ((a, 0.7), (b, 0.99), (c, 0.8)):
-        score = Score(value, "higher", "Share of rows whose label is named.", value - 0.3, 1.0, labels_seen=trial is b)
+        score = Score(
+            value, "higher", "Fraction of rows classified correctly.", value - 0.3, 1.0, labels_seen=trial is b
+        )
         trial.scores.clear()
         trial.scores["hit"] = score
     page = page(replace(results.study(), trials=(a, b, c), advice=()))
@@ -325,13 +327,13 @@ def test_what_was_counted_with_labels_the_method_saw_is_marked_and_never_the_bes
     cells = "[...document.querySelectorAll('.scores tbody tr')].map((tr) => tr.cells[1].innerText.split('\\n')[0])"
     assert page.run(names) == [c.name, a.name, b.name]
     assert page.run(cells) == ["★", "≈", "0.990†"]
-    assert "a lead, not a proof" in page.run("document.getElementById('scores').innerText")
+    assert "optimistic" in page.run("document.getElementById('scores').innerText")
     assert page.run("[...document.querySelectorAll('.panel h3')].map((h) => h.textContent)") == page.run(names)
     assert "0.990†" in page.run("document.querySelectorAll('.panel')[2].innerText")
     page.run("document.querySelectorAll('.scores thead button')[1].click()")  # the worst first
     assert page.run(names) == [a.name, c.name, b.name]
-    choose(page, "Order", "by name")
-    choose(page, "Order", "hit")
+    choose(page, "Sort by", "name")
+    choose(page, "Sort by", "hit")
     assert page.run("[...document.querySelectorAll('.panel h3')].map((h) => h.textContent)") == [c.name, a.name, b.name]
 
 
@@ -340,7 +342,7 @@ def test_nothing_is_marked_where_no_labels_were_seen(page):
     assert "†" not in page.run("document.body.innerText")
 
 
-def test_one_trial_is_told_without_a_word_too_many(page):
+def test_one_trial_has_no_superfluous_text(page):
     result = results.study(n_trials=1, without=False)
     page = page(result)
     text = page.run("document.body.innerText")
@@ -359,31 +361,33 @@ def test_the_header_counts_every_outcome(page):
     assert "11 trials: 6 done, 1 failed, 1 timed out, 2 stopped, 1 left out" in said
 
 
-def test_advice_is_headed_by_what_its_words_say(page):
+def test_advice_is_headed_by_what_its_text_says(page):
     advice = (
-        Advice("classify", "PCA", 8, "To classify, use PCA with 8 components.", (), "PCA"),
-        Advice("compress", None, 5, "To compress, use KernelPCA with 5 components.", (), "KernelPCA"),
-        Advice("see", "Isomap", 2, "To see the data, use Isomap with 2 dimensions.", (), "Isomap"),
-        Advice("see", None, None, "Nothing can be said.", ()),
+        Advice("classify", "PCA", 8, "For classification, use PCA with 8 components.", (), "PCA"),
+        Advice("compress", None, 5, "For compression, use KernelPCA with 5 components.", (), "KernelPCA"),
+        Advice("see", "Isomap", 2, "For visualization, use Isomap with 2 dimensions.", (), "Isomap"),
+        Advice("see", None, None, "No advice.", ()),
     )
     page = page(replace(results.study(), advice=advice))
     heads = page.run("[...document.querySelectorAll('.card h3')].map((h) => h.textContent)")
-    assert heads == ["PCA in 8 dimensions", "KernelPCA in 5 dimensions", "Isomap in 2 dimensions", "Nothing to advise"]
-    # only what was tried with so many dimensions has a picture to go to, and is marked
+    assert heads == ["PCA in 8 dimensions", "KernelPCA in 5 dimensions", "Isomap in 2 dimensions", "No recommendation"]
+    # only a trial with that many dimensions has a panel to link to, and is marked
     assert page.run("[...document.querySelectorAll('.card h3 a')].map((a) => a.textContent)") == ["Isomap"]
     assert page.run("document.querySelectorAll('.chip.chosen').length") == 0
 
 
-def test_the_glossary_tells_no_numbers_of_a_trial(page):
+def test_the_definitions_contain_no_numbers_of_a_trial(page):
     a, b = results.study().trials[:2]
     for trial, n in ((a, 176), (b, 150)):
         score = trial.scores.pop("R_NX area")
-        trial.scores["area under R_NX"] = replace(score, about=f"Common neighbours over all {n} sizes.")
+        trial.scores["area under R_NX"] = replace(score, about=f"Common neighbors over all {n} sizes.")
     page = page(replace(results.study(), trials=(a, b)))
     glossary = page.run("document.querySelector('#scores dl').textContent")
-    assert "Q_NX is the share" in glossary
+    assert "Q_NX(k) is the mean fraction" in glossary
     assert "176" not in glossary
-    assert "over all 176 sizes" in page.run("document.getElementById('trial-0').textContent")  # its own, in its details
+    assert "over all 176 sizes" in page.run(
+        "document.getElementById('trial-0').textContent"
+    )  # in the details of the trial
     titles = "[...document.querySelectorAll('.scores thead button')].map((b) => b.title).join(' ')"
     assert "176" not in page.run(titles)
 
@@ -400,7 +404,7 @@ def test_many_classes_are_named_when_asked_for(page):
 def test_texts_of_charts_and_controls_are_not_cut(page):
     a = results.study().trials[0]
     x = np.unique(np.geomspace(1, 100_000, 200).round())
-    a.curves["R_NX"] = Curve(x, np.linspace(0, 1, len(x)), "neighbours", "R_NX")
+    a.curves["R_NX"] = Curve(x, np.linspace(0, 1, len(x)), "neighborhood size", "R_NX")
     a.curves["distortion"] = Curve(np.arange(4.0), np.array([98765.0, 10, 5, 0]), "components", "distortion")
     a.scores["relative rank error in the embedding"] = a.scores["stress"]
     page = page(replace(results.study(), trials=(a, *results.study().trials[1:])))
@@ -470,7 +474,7 @@ def test_names_that_are_scripts_do_not_run(page, browser, scheme):
     assert results.SCRIPT in text
     assert "<img src=x onerror=alert(3)>" in text
     assert page.run("document.querySelectorAll('img, script[src]').length") == 0
-    choose(page, "Colour by", results.SCRIPT)
+    choose(page, "Color by", results.SCRIPT)
     page.mouse("mouseMoved", *seen(page, 0)["at"])
     page.settle()
     assert results.SCRIPT in page.run("document.getElementById('tip').innerText")
@@ -494,7 +498,7 @@ def test_every_study_opens(page, result):
     page = page(result)
     text = page.run("document.body.innerText")
     assert result.command in text
-    assert ("stopped before its end" in text) is not result.complete
+    assert ("stopped early" in text) is not result.complete
     if any(trial.Z is not None for trial in result.trials):
         show_panels(page)
         assert seen(page, 0)["painted"] > 50
@@ -534,7 +538,7 @@ def test_on_paper_all_panels_are_drawn_on_white(page, browser, tmp_path):
 
 
 def test_long_trials_fill_the_pages_of_paper(page, tmp_path):
-    said = "A method that has much to say about the rows, their neighbours and the graph that joins them. " * 12
+    said = "A long warning about the rows, their neighbors and the graph that connects them. " * 12
     result, pages = results.study(60, 12, without=False), []
     for warnings in ((), (said, said)):  # with two, a trial is longer than half a page and shorter than a whole one
         trials = tuple(replace(trial, warnings=warnings) for trial in result.trials)
@@ -560,6 +564,6 @@ def test_a_hundred_thousand_points_in_twenty_panels(page):
     page.until("document.getElementById('selected').textContent.startsWith('100,000 rows selected')")
     page.run("document.querySelector('.selection').querySelectorAll('button')[1].click()")
     before = seen(page, 1)["sum"]
-    choose(page, "Colour by", "trustworthiness")
+    choose(page, "Color by", "trustworthiness")
     page.settle()
     assert seen(page, 1)["sum"] != before

@@ -1,4 +1,4 @@
-"""The text of the report: what it is told, that nothing in it can run or break out, and where it is written."""
+"""The HTML of the report: its content, that no data can run as script, and where it is written."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ from lowland.study.report.page import SCRIPTS, _static, as_json
 from . import results
 
 
-def told(html):
+def study_data(html):
     return json.loads(re.search(r'<script type="application/json" id="study">(.*?)</script>', html, re.S)[1])
 
 
@@ -35,7 +35,7 @@ def numbers(html, place):
 def test_coordinates_come_back_to_a_step_of_their_range():
     result = results.study(200, 4)
     html = report_html(result)
-    for trial, said in zip(result.trials, told(html)["trials"], strict=True):
+    for trial, said in zip(result.trials, study_data(html)["trials"], strict=True):
         if trial.Z is None:
             assert said["Z"] is None
             continue
@@ -47,7 +47,7 @@ def test_coordinates_come_back_to_a_step_of_their_range():
 def test_rows_left_out_are_marked_in_every_component():
     result = results.gaps()
     html = report_html(result)
-    Z = told(html)["trials"][0]["Z"]
+    Z = study_data(html)["trials"][0]["Z"]
     missing = (numbers(html, Z).reshape(2, -1) == 65535).all(axis=0)
     assert np.array_equal(missing, ~np.isfinite(result.trials[0].Z).all(axis=1))  # an infinite coordinate too
     assert Z["n_excluded"] == missing.sum() == 21
@@ -65,7 +65,7 @@ def test_columns_of_few_values_come_back_exactly_and_others_nearly():
     back = np.frombuffer(base64.b64decode(blocks.texts[many["block"]]), dtype="<f4")
     np.testing.assert_array_equal(back, np.where(np.isfinite(values), values, np.nan).astype(np.float32))
     assert column(values, blocks, exact=False)["kind"] == "u2"
-    assert column(np.linspace(0, 1e300, 1000), blocks)["kind"] == "u2"  # more than a float32 can say
+    assert column(np.linspace(0, 1e300, 1000), blocks)["kind"] == "u2"  # more than a float32 can represent
 
 
 @given(st.lists(st.floats(width=64), min_size=1, max_size=30))
@@ -89,36 +89,40 @@ def test_classes_take_the_smallest_numbers_that_leave_one_for_missing(names, kin
 
 
 def test_classes_are_in_the_order_of_their_numbers():
-    said = told(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
+    said = study_data(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
     assert said["classes"] == ["1", "9", "10"]
-    said = told(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
+    said = study_data(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
     assert said["classes"] == ["a", "b 9", "b 10"]
 
 
 def test_labels_that_are_measured_are_a_scale():
     rng = np.random.default_rng(0)
-    assert told(report_html(results.with_labels(rng.standard_normal(300))))["table"]["label"]["classes"] is None
-    assert told(report_html(results.with_labels(np.arange(300))))["table"]["label"]["classes"] is None
-    assert told(report_html(results.with_labels(np.arange(300) % 7)))["table"]["label"]["classes"] == list("0123456")
+    assert study_data(report_html(results.with_labels(rng.standard_normal(300))))["table"]["label"]["classes"] is None
+    assert study_data(report_html(results.with_labels(np.arange(300))))["table"]["label"]["classes"] is None
+    assert study_data(report_html(results.with_labels(np.arange(300) % 7)))["table"]["label"]["classes"] == list(
+        "0123456"
+    )
 
 
 def test_many_labels_that_are_whole_numbers_are_a_scale_also_as_texts():
-    said = told(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"]["label"]
+    said = study_data(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"][
+        "label"
+    ]
     assert said["classes"] is None
     assert said["levels"] == list(range(70))
     names = [f"class {i}" for i in np.arange(280) % 70]
-    assert len(told(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
+    assert len(study_data(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
 
 
-def test_which_rows_are_drawn_is_told_only_where_not_all_are():
-    assert told(report_html(results.study()))["table"]["shown"] is None
+def test_row_indices_are_included_only_if_not_all_rows_are_shown():
+    assert study_data(report_html(results.study()))["table"]["shown"] is None
     result = results.gaps()
     html = report_html(result)
-    assert np.array_equal(numbers(html, told(html)["table"]["shown"]), result.table.shown)
+    assert np.array_equal(numbers(html, study_data(html)["table"]["shown"]), result.table.shown)
 
 
 def test_scores_without_a_number_are_null():
-    assert told(report_html(results.gaps()))["trials"][0]["scores"]["stress"]["value"] is None
+    assert study_data(report_html(results.gaps()))["trials"][0]["scores"]["stress"]["value"] is None
 
 
 def test_a_measure_has_one_range_in_all_trials():
@@ -132,23 +136,23 @@ def test_a_measure_has_one_range_in_all_trials():
 
 def test_many_components_are_kept_while_they_are_small(monkeypatch):
     result = results.gaps()
-    assert len(told(report_html(result))["trials"][4]["Z"]["low"]) == 5
+    assert len(study_data(report_html(result))["trials"][4]["Z"]["low"]) == 5
     monkeypatch.setattr("lowland.study.report.content.MAX_BYTES", 100)
-    Z = told(report_html(result))["trials"][4]["Z"]
+    Z = study_data(report_html(result))["trials"][4]["Z"]
     assert (len(Z["low"]), Z["components"]) == (2, 5)
 
 
-def test_every_measure_of_a_study_has_a_meaning_in_general():
+def test_every_measure_of_a_study_has_a_definition():
     iris = load_dataset("iris")
     study = lowland.compare(iris.X[::3], iris.y[::3], ["pca", "lda"], cache=False)
     said, _ = content(study)
     assert set(said["meanings"]) <= set(MEANINGS)
     assert said["neighbors"] == 10
-    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in said["meanings"].values())  # of 0 and 1 alone
+    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in said["meanings"].values())  # only 0 and 1
     assert all(sentence.endswith(".") and sentence.count(". ") == 0 for sentence in MEANINGS.values())  # one sentence
 
 
-def test_the_meaning_of_an_unknown_measure_is_what_trials_say_alike():
+def test_the_definition_of_an_unknown_measure_is_the_description_that_trials_share():
     a, b = results.study().trials[:2]
     assert meaning_of("stress", (a, b)) == results.ABOUT["stress"]
     a.scores["stress"] = replace(a.scores["stress"], about="Estimated from 176 rows.")
@@ -166,7 +170,7 @@ def test_nothing_of_the_data_can_run_or_end_its_element():
     assert "\u2028" not in html
     assert "\u2029" not in html
     assert html.count("<script>") == 1  # our own
-    said = told(html)
+    said = study_data(html)
     assert said["table"]["source"] == f"{results.SCRIPT}.csv"  # and yet it is all there
     assert said["table"]["kept"][1]["name"] == "</script><script>alert(2)</script>"
 
@@ -204,7 +208,7 @@ def test_our_script_writes_text_never_markup():
         assert "</script" not in text
 
 
-def test_colours_are_those_of_the_figures():
+def test_colors_are_those_of_the_figures():
     assert f"const COLORS = {json.dumps(COLORS)};" in report_html(results.study())
 
 
@@ -221,15 +225,15 @@ def test_the_report_is_one_file(tmp_path):
 def test_a_report_is_replaced(tmp_path):
     write_report(results.study(), str(tmp_path / "a.html"))
     write_report(replace(results.study(), command="another"), str(tmp_path / "a.html"))
-    assert told((tmp_path / "a.html").read_text(encoding="utf-8"))["command"] == "another"
+    assert study_data((tmp_path / "a.html").read_text(encoding="utf-8"))["command"] == "another"
 
 
 def test_where_no_report_can_be_written(tmp_path):
     (tmp_path / "folder.html").mkdir()
     for folder in (tmp_path, tmp_path / "folder.html"):
-        with pytest.raises(FileProblem, match=r"is a folder. Name a file, such as .*report\.html"):
+        with pytest.raises(FileProblem, match=r"is a folder\. .*file, such as .*report\.html"):
             write_report(results.study(), folder)
-    with pytest.raises(MissingFile, match="Make it first"):
+    with pytest.raises(MissingFile, match=r"does not exist\. Create it"):
         write_report(results.study(), tmp_path / "nowhere" / "report.html")
     for name in ("report", "report.txt", "report.html.gz"):
         with pytest.raises(ParameterError, match=r"ends in \.html"):
@@ -239,9 +243,9 @@ def test_where_no_report_can_be_written(tmp_path):
 
 def test_a_report_takes_the_place_of_another(tmp_path):
     path = results.study().report(tmp_path / "a.html")
-    assert told(path.read_text(encoding="utf-8"))["command"] != "another"
+    assert study_data(path.read_text(encoding="utf-8"))["command"] != "another"
     replace(results.study(), command="another").report(path)
-    assert told(path.read_text(encoding="utf-8"))["command"] == "another"
+    assert study_data(path.read_text(encoding="utf-8"))["command"] == "another"
 
 
 @pytest.mark.parametrize(
@@ -257,4 +261,4 @@ def test_a_report_takes_the_place_of_another(tmp_path):
     ids=["gaps", "nasty", "no trials", "only failures", "no label", "one label"],
 )
 def test_every_study_has_a_report(result):
-    assert told(report_html(result))["command"] == result.command
+    assert study_data(report_html(result))["command"] == result.command

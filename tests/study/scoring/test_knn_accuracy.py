@@ -8,7 +8,7 @@ from lowland.study.scoring import knn_accuracy
 from lowland.study.scoring.knn_accuracy import KnnTest
 
 
-def test_a_rare_class_does_not_keep_the_others_from_being_judged(iris):
+def test_a_rare_class_does_not_keep_the_others_from_being_evaluated(iris):
     y = iris.y.copy()
     y[0], y[60:62] = 3, 4  # alone, and two: neither is in every one of five folds
     study = lowland.compare(iris.X, y, ["pca", "lda"], cache=False)
@@ -16,12 +16,12 @@ def test_a_rare_class_does_not_keep_the_others_from_being_judged(iris):
         score = trial.scores["downstream accuracy"]
         assert score.value > 0.9
         assert score.high - score.low < 0.3
-        assert "3 rows of classes too small for that left out" in score.about
+        assert "3 rows in classes too small for cross-validation excluded" in score.about
     few = lowland.compare(iris.X[::12], iris.y[::12], ["pca"], cache=False)  # four or five rows a class
-    assert "left out" not in few["PCA"].scores["downstream accuracy"].about
+    assert "excluded" not in few["PCA"].scores["downstream accuracy"].about
 
 
-def test_accuracy_of_few_rows_is_never_sure(rng):
+def test_accuracy_of_few_rows_has_a_wide_interval(rng):
     from lowland.quality.measure import wilson_interval
     from lowland.study.scoring.knn_accuracy import KnnTest
 
@@ -31,7 +31,7 @@ def test_accuracy_of_few_rows_is_never_sure(rng):
     assert found.low == pytest.approx(wilson_interval(1.0, 20)[0])
 
 
-def test_a_few_rows_of_a_rare_class_do_not_keep_lda_from_being_judged(rng):
+def test_a_few_rows_of_a_rare_class_do_not_keep_lda_from_being_evaluated(rng):
     X = rng.standard_normal((133, 5))
     X[:, :2] *= 5
     X[:, 4] *= 0.5

@@ -1,4 +1,4 @@
-"""What is measured of an embedding, and what is said of scores whose labels the method was fitted to."""
+"""The measures of an embedding, and the mark of scores that use the labels to which the method was fitted."""
 
 import numpy as np
 import pytest
@@ -17,9 +17,9 @@ def study():
 def test_scores_that_count_labels_the_method_was_fitted_to_are_marked(study):
     scores = study["LinearDiscriminantAnalysis"].scores
     assert {name for name, score in scores.items() if score.labels_seen} == set(OF_LABELS)
-    assert all("has seen these labels" in scores[name].about for name in OF_LABELS)
+    assert all("fitted to these labels" in scores[name].about for name in OF_LABELS)
     assert not any(score.labels_seen for score in study["PCA"].scores.values())
-    assert not scores["downstream accuracy"].labels_seen  # fitted without the rows that it asks about
+    assert not scores["downstream accuracy"].labels_seen  # fitted without the held-out rows
 
 
 def test_the_mark_survives_on_disk(study, tmp_path):
@@ -29,7 +29,7 @@ def test_the_mark_survives_on_disk(study, tmp_path):
     assert back["LinearDiscriminantAnalysis"].scores["silhouette"].labels_seen
 
 
-def test_neighbours_that_are_kept_row_by_row(study, iris):
+def test_neighbors_preserved_per_row(study, iris):
     from sklearn.neighbors import NearestNeighbors
 
     Z = lowland.PCA(2).fit_transform(iris.X)
@@ -37,17 +37,17 @@ def test_neighbours_that_are_kept_row_by_row(study, iris):
         len(set(a) & set(b)) / 10
         for a, b in zip(*(NearestNeighbors(n_neighbors=10).fit(A).kneighbors()[1] for A in (iris.X, Z)), strict=True)
     ]
-    found = study["PCA"].per_row["neighbours kept"]
-    assert np.mean(np.abs(found - kept) > 1e-6) < 0.1  # rows that coincide may be told apart in other ways
-    assert study["PCA"].scores["neighbours kept"].value == pytest.approx(np.mean(found), abs=1e-6)
+    found = study["PCA"].per_row["neighbors preserved"]
+    assert np.mean(np.abs(found - kept) > 1e-6) < 0.1  # duplicate rows may be ordered differently
+    assert study["PCA"].scores["neighbors preserved"].value == pytest.approx(np.mean(found), abs=1e-6)
     trust = study["PCA"].per_row["trustworthiness"]
     assert study["PCA"].scores["trustworthiness"].value == pytest.approx(np.mean(trust), abs=1e-6)
 
 
-def test_labels_that_a_method_has_seen_are_told(study):
-    assert "has seen" in study["LinearDiscriminantAnalysis"].scores["silhouette"].about
-    assert "has seen" not in study["PCA"].scores["silhouette"].about
-    assert "without them" in study["LinearDiscriminantAnalysis"].scores["downstream accuracy"].about
+def test_labels_to_which_a_method_was_fitted_are_reported(study):
+    assert "fitted to these labels" in study["LinearDiscriminantAnalysis"].scores["silhouette"].about
+    assert "fitted to these labels" not in study["PCA"].scores["silhouette"].about
+    assert "fitted without the held-out rows" in study["LinearDiscriminantAnalysis"].scores["downstream accuracy"].about
 
 
 def test_rows_without_coordinates_are_left_out(rng):
@@ -56,20 +56,20 @@ def test_rows_without_coordinates_are_left_out(rng):
     (trial,) = study.trials
     assert trial.status == "done"
     assert np.isnan(trial.Z[60:]).all()
-    assert np.isnan(trial.per_row["neighbours kept"][60:]).all()
+    assert np.isnan(trial.per_row["neighbors preserved"][60:]).all()
     assert trial.scores["trustworthiness"].value > 0.8
 
 
-def test_what_cannot_be_measured_says_why(rng, monkeypatch):
+def test_what_cannot_be_evaluated_says_why(rng, monkeypatch):
     from lowland.methods.pca import PCA
 
     monkeypatch.setattr(PCA, "transform", lambda self, X: np.zeros((len(X), 2)))
     (trial,) = lowland.compare(rng.standard_normal((30, 3)), None, ["pca"], cache=False).trials
     assert trial.status == "done"
-    assert trial.warnings[-1].startswith("Not measured: All rows of Z are equal")
+    assert trial.warnings[-1].startswith("Not evaluated: All rows of Z are equal")
 
 
-def test_rows_without_coordinates_are_told_and_not_advised(rng):
+def test_rows_without_coordinates_are_reported_and_not_advised(rng):
     near = np.column_stack([rng.uniform(0, 10, (70, 2)), 0.01 * rng.standard_normal((70, 4))])
     X = np.concatenate([near, 2 * rng.standard_normal((60, 6)) + 60])
     study = lowland.compare(X, None, ["pca", "mds"], sweep={"isomap.disconnected": ["largest"]}, cache=False)

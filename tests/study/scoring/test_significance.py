@@ -1,4 +1,4 @@
-"""What differs by more than chance."""
+"""Significance of differences."""
 
 import numpy as np
 from hypothesis import given

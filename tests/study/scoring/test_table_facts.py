@@ -1,4 +1,4 @@
-"""What is measured of the table itself."""
+"""The facts about the table."""
 
 import json
 import re
@@ -13,15 +13,15 @@ from lowland.study.scoring.table_facts import TableFacts, table_facts
 
 def test_the_intrinsic_dimension_is_not_above_the_columns(rng):
     study = lowland.compare(rng.standard_normal((12, 2)), None, ["pca"], cache=False)
-    told = [s for s in study.advice[0].evidence if "intrinsic dimension" in s]
-    assert all(float(number) <= 2 for s in told for number in re.findall(r"\d+\.\d", s))
+    found = [s for s in study.advice[0].evidence if "intrinsic dimension" in s]
+    assert all(float(number) <= 2 for s in found for number in re.findall(r"\d+\.\d", s))
 
 
-def test_guessing_is_counted_among_the_rows_asked_about(rng):
+def test_the_majority_class_is_counted_among_the_tested_rows(rng):
     y = np.array(["a"] * 60 + ["b"] * 12 + [f"r{i // 2}" for i in range(58)])
     study = lowland.compare(rng.standard_normal((130, 5)), y, ["pca", "lda"], purpose="classify", cache=False)
     assert study.advice[0].method is None
-    assert "right for 0.83" in study.advice[0].text  # 60 of 72
+    assert "majority-class baseline of 0.83" in study.advice[0].text  # 60 of 72
 
 
 def test_the_facts_of_a_table_and_of_its_labels(iris):

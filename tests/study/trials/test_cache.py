@@ -16,14 +16,14 @@ facts = st.dictionaries(st.text(max_size=5), values | st.lists(values, max_size=
 
 
 @given(facts)
-def test_the_order_of_facts_does_not_matter(told):
-    assert key_of(told) == key_of(dict(reversed(told.items())))
+def test_the_order_of_facts_does_not_matter(facts):
+    assert key_of(facts) == key_of(dict(reversed(facts.items())))
 
 
 @given(facts, st.text(max_size=5), values, values)
-def test_another_value_is_another_key(told, name, a, b):
+def test_another_value_is_another_key(facts, name, a, b):
     same = type(a) is type(b) and a == b and repr(a) == repr(b)
-    assert (key_of({**told, name: a}) == key_of({**told, name: b})) is same
+    assert (key_of({**facts, name: a}) == key_of({**facts, name: b})) is same
 
 
 def test_rules_and_numbers_have_keys_and_functions_have_none():
@@ -54,8 +54,8 @@ def test_a_fingerprint_depends_on_each_value_its_kind_and_the_shape():
 def test_what_is_kept_comes_back(tmp_path):
     cache = TrialCache(tmp_path)
     cache.put("a", {"n": 1, "words": "ä"}, {"z": np.eye(2, dtype=np.float32), "row:trust": np.arange(3.0)})
-    told, held = cache.get("a")
-    assert told == {"n": 1, "words": "ä"}
+    facts, held = cache.get("a")
+    assert facts == {"n": 1, "words": "ä"}
     np.testing.assert_array_equal(held["z"], np.eye(2))
     assert held["z"].dtype == np.float32
     np.testing.assert_array_equal(held["row:trust"], [0, 1, 2])

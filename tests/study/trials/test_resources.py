@@ -1,4 +1,4 @@
-"""What a trial takes: seconds without those of compiling, a limit, memory at its peak."""
+"""Time of a trial without compilation, time limit, peak memory."""
 
 import time
 
@@ -23,7 +23,7 @@ def test_memory_is_that_of_the_peak():
         held = np.ones(5_000_000)  # 40 MB
         del held
     if peak.bytes is None:
-        pytest.skip("the system does not tell")
+        pytest.skip("the system does not report memory")
     assert 30e6 < peak.bytes < 80e6
 
 

@@ -1,4 +1,4 @@
-"""The worker process: the same answers as here, ended at its limit, started again, its folder removed."""
+"""The worker process: same results, killed at the limit, restarted, its folder removed."""
 
 import os
 import signal

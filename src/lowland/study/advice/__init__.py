@@ -1,4 +1,4 @@
-"""What a study would choose for a purpose, with the evidence: the rules, and apart from them their wording."""
+"""Advice for each purpose, with its evidence: the rules, and separately their wording."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def advise(
     trials: Sequence[Trial], facts: TableFacts | None, size: StudySize, *, scaled: bool,
     row_counters: Sequence[str] = (), complete: bool = True,
 ) -> tuple[Advice, ...]:  # fmt: skip
-    """Return the advice for every purpose that the data allow, that of the stated one first.
+    """Return the advice for every purpose that the data allow, starting with the purpose of the study.
 
-    ``scaled``: whether the columns were standardized; ``row_counters``: names of columns that only count the rows.
+    ``scaled``: whether the columns were standardized; ``row_counters``: names of columns that only count the rows;
+    ``complete``: False where the study was stopped early.
     """
     others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or size.n_classes is not None)]
     purposes = (size.purpose, *others)

@@ -1,7 +1,7 @@
-"""Which trial a study would choose for a purpose, and what decides it. No sentence is made here.
+"""The rules of the advice: which trial is chosen for a purpose, and on what evidence. The wording is elsewhere.
 
-A difference within the intervals, or below a margin where all rows were compared, is no difference; of what is equal
-PCA is taken, else what is linear, else the best, or the fastest where the best takes long.
+Two scores are tied if their difference is not significant or, where all rows were compared, within a margin. Among
+tied trials the rules prefer PCA, then linear methods, then the best, or the fastest where the best is slow.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from lowland.study.scoring.significance import above, ties
 from lowland.study.scoring.table_facts import BASELINE, TableFacts
 
 ERROR = "reconstruction error"
-NEUTRAL = {"n_components", "random_state"}  # parameters that leave PCA what it is
-KEEP = 0.95  # of the variance, to compress
-HALF = 0.5  # of PCA's error: what a nonlinear method must reach, and keep the variance, to be worth its trouble
-PATIENCE = 10.0  # seconds that the best of equals may take before a faster one is preferred
+NEUTRAL = {"n_components", "random_state"}  # parameters with which PCA is still plain PCA
+KEEP = 0.95  # fraction of the variance to keep
+HALF = 0.5  # of PCA's error: a nonlinear method must stay below it, and keep the variance, to be advised
+PATIENCE = 10.0  # seconds that the best of tied trials may take before a faster one is preferred
 
 
-# --- to see ---
+# --- visualization ---
 
 
 @dataclass(frozen=True, eq=False)
 class PictureChoice:
-    """The embedding to look at."""
+    """The embedding to plot."""
 
     compared: list[Trial]
-    best: Trial  # by the area under R_NX; the chosen one where their areas read the same
+    best: Trial  # by the area under R_NX; the chosen one where both areas are equal to the digits shown
     chosen: Trial
-    is_clear: bool  # whether no other ties with the best
+    is_clear: bool  # whether no other trial is tied with the best
 
 
 def choose_to_see(done: list[Trial], size: StudySize) -> PictureChoice | None:
-    """Choose among the embeddings by the area under R_NX; None where there is none."""
+    """Choose among the embeddings by the area under R_NX; None if there are none."""
     drawn = [t for t in _all_rows_placed(done) if AREA in t.scores and not _selects_columns(t)]
     drawn = _no_wider_than(drawn, size.k)
     if not drawn:
@@ -52,26 +52,26 @@ def choose_to_see(done: list[Trial], size: StudySize) -> PictureChoice | None:
     return PictureChoice(drawn, chosen if reads_alike(chosen, best, AREA) else best, chosen, len(equal) == 1)
 
 
-# --- to compress ---
+# --- compression ---
 
 
 @dataclass(frozen=True, eq=False)
 class NonlinearGain:
-    """A nonlinear method whose error is half of what PCA leaves with as many components."""
+    """A nonlinear method with less than half of the reconstruction error of PCA with as many components."""
 
     trial: Trial
     error: float
     baseline_error: float
     kept: float  # fraction of the variance
-    suffices: bool  # whether it keeps enough of it with fewer components than PCA needs
+    suffices: bool  # whether it keeps enough variance with fewer components than PCA needs
 
 
 @dataclass(frozen=True, eq=False)
 class CompressionChoice:
-    """How many components to keep, and of which method."""
+    """The method and the number of components to keep."""
 
-    n_components: int  # the fewest of PCA that keep enough, or all that were looked at
-    kept: float  # the fraction of the variance that these keep
+    n_components: int  # the fewest of PCA that keep enough variance, or all that were computed
+    kept: float  # fraction of the variance that these components keep
     nonlinear: NonlinearGain | None
     errors: list[tuple[float, str]]  # reconstruction errors of the trials with k dimensions, smallest first
     trial: str | None
@@ -80,7 +80,7 @@ class CompressionChoice:
 
 
 def choose_to_compress(done: list[Trial], facts: TableFacts, size: StudySize) -> CompressionChoice:
-    """Choose by the spectrum of PCA, unless a nonlinear method does with half of its error."""
+    """Choose by the spectrum of PCA, unless a nonlinear method halves its reconstruction error."""
     m, kept = enough_components(facts.explained_variance_ratio, KEEP)
     gain = _nonlinear_gain(done, facts, m)
     trial, advised, method = None, None, None
@@ -93,13 +93,13 @@ def choose_to_compress(done: list[Trial], facts: TableFacts, size: StudySize) ->
 
 
 def baseline_trial(done: list[Trial], m: int, k: int) -> str | None:
-    """Return the trial of plain PCA with so many components, else with as many as were asked for, if there is one."""
+    """Return the trial of plain PCA with m components, else the one with k, if there is one."""
     found = {t.n_components: t.name for t in done if t.method == BASELINE and t.parameters.keys() <= NEUTRAL}
     return found.get(m, found.get(k))
 
 
 def enough_components(fractions: Sequence[float], wanted: float) -> tuple[int, float]:
-    """Return the fewest components that keep a fraction of the variance, and what they keep."""
+    """Return the fewest components that keep a fraction of the variance, and the fraction that they keep."""
     kept = 0.0
     for m, fraction in enumerate(fractions, start=1):
         kept += fraction
@@ -109,7 +109,7 @@ def enough_components(fractions: Sequence[float], wanted: float) -> tuple[int, f
 
 
 def _nonlinear_gain(done: list[Trial], facts: TableFacts, m: int) -> NonlinearGain | None:
-    """The nonlinear trial with the least error relative to PCA's, where it is below half of it."""
+    """The nonlinear trial with the smallest error relative to PCA's, if it is less than half of it."""
     found = []
     for t in done:
         error = t.scores.get(ERROR)
@@ -126,19 +126,19 @@ def _nonlinear_gain(done: list[Trial], facts: TableFacts, m: int) -> NonlinearGa
     return NonlinearGain(trial, error_value, baseline, kept, suffices=kept >= KEEP and (trial.n_components or 0) < m)
 
 
-# --- to classify ---
+# --- classification ---
 
 
 @dataclass(frozen=True, eq=False)
 class ClassificationChoice:
-    """What to classify from: a trial, more components of PCA, all columns, or nothing that is better than guessing."""
+    """What to classify from: a trial, more components of PCA, all columns, or nothing above the majority class."""
 
     tested: list[Trial]
     best: Trial
     chosen: Trial | None = None
     components: tuple[int, Score] | None = None  # where k dimensions are too few
-    baseline_trial: str | None = None  # of so many components
-    nothing_predicts: bool = False  # whether no accuracy is significantly above that of the majority class
+    baseline_trial: str | None = None  # the PCA trial with that many components
+    nothing_predicts: bool = False  # whether no accuracy is significantly above the majority-class baseline
 
 
 def choose_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) -> ClassificationChoice | None:
@@ -161,38 +161,38 @@ def choose_to_classify(done: list[Trial], facts: TableFacts, size: StudySize) ->
 
 
 def _accuracies(tested: list[Trial], facts: TableFacts) -> list[Score]:
-    """Every accuracy that was tried: of trials, of components of PCA, of all columns."""
+    """Every accuracy that was tested: of trials, of components of PCA, of all columns."""
     found = [t.scores[ACCURACY] for t in tested] + [score for _, score in facts.accuracy_by_components]
     return found if facts.accuracy is None else [*found, facts.accuracy]
 
 
 def _predicts_as_well(score: Score, facts: TableFacts, tried: int) -> bool:
-    """Whether a score is above guessing, and not below that of all columns."""
+    """Whether a score is significantly above the majority-class baseline and not below that of all columns."""
     whole = facts.accuracy
     as_much = whole is None or score.value >= whole.value or ties(score, whole)
     return as_much and above(score, facts.majority_class_fraction, tried)
 
 
-# --- what the rules share ---
+# --- shared by the rules ---
 
 
 def _all_rows_placed(trials: list[Trial]) -> list[Trial]:
-    """Those that gave every row its coordinates; all where none did."""
+    """The trials with coordinates for every row; all trials if there are none."""
     return [t for t in trials if not t.n_excluded] or trials
 
 
 def _no_wider_than(trials: list[Trial], k: int) -> list[Trial]:
-    """Those with as many dimensions as were asked for, or fewer; all where a sweep has only more of them."""
+    """The trials with at most k dimensions; all trials if there are none, as in a sweep."""
     return [t for t in trials if t.n_components is None or t.n_components <= k] or trials
 
 
 def reads_alike(a: Trial, b: Trial, measure: str) -> bool:
-    """Whether two scores read the same, to the digits that are shown."""
+    """Whether two scores are equal to the digits shown."""
     return f"{a.scores[measure].value:.2f}" == f"{b.scores[measure].value:.2f}"
 
 
 def _simplest(trials: list[Trial], measure: str) -> Trial:
-    """PCA, else the best that is linear, else the best, or the fastest where the best takes longer than patience."""
+    """PCA, else the best linear trial, else the best, or the fastest where the best takes longer than PATIENCE."""
     linear = [t for t in trials if is_linear(t)]
     best = min(linear or trials, key=lambda t: (t.method != BASELINE, -t.scores[measure].value))
     if linear or (best.seconds or 0.0) <= PATIENCE:
@@ -201,7 +201,7 @@ def _simplest(trials: list[Trial], measure: str) -> Trial:
 
 
 def is_linear(trial: Trial) -> bool:
-    """Whether a trial's method is linear; one that selects columns is."""
+    """Whether a trial's method is linear; feature selection counts as linear."""
     return _selects_columns(trial) or _is_linear_map(trial.method)
 
 

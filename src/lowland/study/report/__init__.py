@@ -1,4 +1,4 @@
-"""The report of a study: one page that opens by a double click, without a network."""
+"""The report of a study: one HTML file that works offline."""
 
 from lowland.study.report.page import check_name, report_html, write_report
 

@@ -1,4 +1,4 @@
-"""Arrays as text inside a page: small whole numbers, in base64, each in a block of its own that is read when needed."""
+"""Arrays as text inside a page: small integers in base64, one block per array, decoded on demand."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-STEPS = 65_534  # coordinates and values are rounded to as many steps of their range; the next number says "missing"
-SHADES = 254  # values that only choose a color
+STEPS = 65_534  # coordinates and values are rounded to this many steps of their range; the next code means "missing"
+SHADES = 254  # the same for values that only set a color
 
 
 @dataclass
 class Blocks:
-    """The arrays of one page, in the order in which they were added."""
+    """The arrays of one page, in order."""
 
     texts: list[str] = field(default_factory=list)
 
     def add(self, array: np.ndarray) -> dict[str, Any]:
-        """Take an array and return where the page finds it, and of which kind its numbers are."""
+        """Add an array; return the index of its block and its data type."""
         kind = {"u1": "u1", "u2": "u2", "u4": "u4", "f4": "f4", "f8": "f8"}[array.dtype.str[1:]]
         little = np.ascontiguousarray(array, dtype=np.dtype(kind).newbyteorder("<"))
         self.texts.append(base64.b64encode(little.tobytes()).decode("ascii"))
@@ -27,7 +27,7 @@ class Blocks:
 
 
 def column(values: np.ndarray, blocks: Blocks, exact: bool = True) -> dict[str, Any]:
-    """A column of numbers: as it is, a byte each where few values occur; or to one part in 65,534 of its range."""
+    """Encode a column: one byte per value for few distinct values, else exact, or in 65,534 steps of its range."""
     values = np.asarray(values, dtype=np.float64)
     present = np.isfinite(values)
     levels = _levels(values[present])
@@ -42,13 +42,13 @@ def column(values: np.ndarray, blocks: Blocks, exact: bool = True) -> dict[str, 
 
 
 def rounded(values: np.ndarray, low: float, high: float, steps: int) -> np.ndarray:
-    """Values as whole steps between low and high; what is not finite becomes the largest number of the type."""
+    """Values as integer steps between low and high; a non-finite value becomes the largest number of the type."""
     dtype = np.uint8 if steps <= SHADES else np.uint16
     values = np.asarray(values, dtype=np.float64)
     present = np.isfinite(values)
     codes = np.full(values.shape, np.iinfo(dtype).max, dtype=dtype)
     width = high - low
-    # Halved before it is subtracted, a range from -1e308 to 1e308 stays finite.
+    # Halving before the subtraction keeps a range from -1e308 to 1e308 finite.
     fraction = (
         (values[present] / 2 - low / 2) / (width / 2 if np.isfinite(width) else high / 2 - low / 2) if width else 0.0
     )
@@ -57,13 +57,13 @@ def rounded(values: np.ndarray, low: float, high: float, steps: int) -> np.ndarr
 
 
 def value_range(values: np.ndarray) -> tuple[float, float]:
-    """The smallest and the largest finite value; 0 and 0 where there is none."""
+    """The smallest and the largest finite value; 0 and 0 if there is none."""
     present = values[np.isfinite(values)]
     return (float(present.min()), float(present.max())) if present.size else (0.0, 0.0)
 
 
 def codes_of(texts: list[str | None], names: list[str]) -> np.ndarray:
-    """Which of the names each text is, in the smallest type; its largest number says "missing"."""
+    """The index of each text among the names, in the smallest type; its largest number means "missing"."""
     dtype = next(t for t in (np.uint8, np.uint16, np.uint32) if len(names) < np.iinfo(t).max)
     place: dict[str | None, int] = {name: i for i, name in enumerate(names)}
     place[None] = int(np.iinfo(dtype).max)
@@ -71,8 +71,8 @@ def codes_of(texts: list[str | None], names: list[str]) -> np.ndarray:
 
 
 def _levels(present: np.ndarray) -> np.ndarray | None:
-    """The distinct values, sorted, or None where they are more than a byte can number."""
-    if len(np.unique(present[:1000])) > 255:  # spares long columns the sorting
+    """The distinct values, sorted; None if there are more than a byte can encode."""
+    if len(np.unique(present[:1000])) > 255:  # avoids sorting long columns
         return None
     levels = np.unique(present)
     return levels if len(levels) <= 255 else None

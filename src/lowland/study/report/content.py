@@ -1,4 +1,4 @@
-"""What the page shows: a StudyResult as JSON can hold it, with its arrays in blocks."""
+"""The content of the page: a StudyResult as plain data for JSON, with its arrays in blocks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lowland.study.result import Curve, Score, StudyResult, Table, Trial
 from lowland.study.scoring.measures import neighbors_for
 from lowland.study.scoring.significance import differ
 
-MAX_BYTES = 24_000_000  # of coordinates: where all components take more, the first two are drawn alone
-MAX_EXACT = 2_000_000  # values of columns: where there are more, they are rounded to steps of their range
-MAX_CLASSES = 60  # where more labels than this are all numbers, they are colored as a scale, not as classes
+MAX_BYTES = 24_000_000  # of coordinates: if all components take more, only the first two are included
+MAX_EXACT = 2_000_000  # values of columns: above it, they are rounded to steps of their range
+MAX_CLASSES = 60  # more numeric labels than this are colored on a continuous scale
 
 
 def content(result: StudyResult) -> tuple[dict[str, Any], Blocks]:
-    """Return the study for the page, and the blocks of numbers that it points to."""
+    """Return the study as plain data, and the blocks of numbers to which it refers."""
     blocks = Blocks()
     table, trials = result.table, result.trials
     measures = {name: _measure(name, trials) for trial in trials for name in trial.per_row}
@@ -68,7 +68,7 @@ def _table(table: Table, blocks: Blocks) -> dict[str, Any]:
 
 
 def _label(name: str, labels: np.ndarray, blocks: Blocks) -> dict[str, Any]:
-    """Labels as classes with names, or, where they are measured or many numbers, as a column."""
+    """Labels as named classes, or as a numeric column if they are continuous or many numbers."""
     labels = np.asarray(labels)
     if labels.dtype.kind != "f":
         texts = [None if _is_missing(label) else str(label) for label in labels.tolist()]
@@ -91,7 +91,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def _in_order(classes: set[str]) -> list[str]:
-    """As people count: by number where all are numbers, otherwise "class 9" before "class 10"."""
+    """Natural order: by number if all are numbers, otherwise "class 9" before "class 10"."""
     try:
         return sorted(classes, key=lambda text: (float(text), text))
     except ValueError:
@@ -99,26 +99,26 @@ def _in_order(classes: set[str]) -> list[str]:
 
 
 def _counted(text: str) -> list[tuple[int, str]]:
-    parts = re.split(r"0*([0-9]+)", text)  # words at even places, whole numbers at odd ones: the longer is the larger
+    parts = re.split(r"0*([0-9]+)", text)  # text at even indices, integers at odd ones: the longer is the larger
     return [(len(part) if i % 2 else 0, part) for i, part in enumerate(parts)]
 
 
 def _measure(name: str, trials: tuple[Trial, ...]) -> dict[str, Any]:
-    """A measure of rows: its range over all trials, so that a colour means the same in every panel."""
+    """A measure per row, with its range over all trials, so that a color means the same in every panel."""
     ranges = [value_range(np.asarray(trial.per_row[name])) for trial in trials if name in trial.per_row]
     better = next((trial.scores[name].better for trial in trials if name in trial.scores), None)
     return {"name": name, "better": better, "low": min(r[0] for r in ranges), "high": max(r[1] for r in ranges)}
 
 
 def _best(name: str, trials: tuple[Trial, ...]) -> Score | None:
-    """The best score of a measure; one that counts labels which the method has seen proves nothing."""
+    """The best score of a measure, without scores that use the labels to which the method was fitted."""
     known = [t.scores[name] for t in trials if name in t.scores and not t.scores[name].labels_seen]
     known = [score for score in known if np.isfinite(score.value)]
     return max(known, key=lambda s: s.value if s.better == "higher" else -s.value, default=None)
 
 
 def _score(score: Score, best: Score | None) -> dict[str, Any]:
-    """A score, and whether chance may have set it apart from the best."""
+    """A score, and whether it is not significantly different from the best."""
     shown = {name: value for name, value in vars(score).items() if name not in ("n_tested", "correct_bits")}
     return {**shown, "near": best is not None and not score.labels_seen and differ(score, best) is False}
 
@@ -153,7 +153,7 @@ def _curve(curve: Curve, blocks: Blocks) -> dict[str, Any]:
 
 
 def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any]:
-    """Coordinates rounded to 65,534 steps of each component's range, component after component."""
+    """Coordinates rounded to 65,534 steps of the range of each component, one component after the other."""
     Z = np.where(np.isfinite(Z).all(axis=1, keepdims=True), Z, np.nan)
     ranges = [value_range(z) for z in Z.T[:most]]
     steps = np.stack([rounded(z, *r, STEPS) for z, r in zip(Z.T[:most], ranges, strict=True)])  # (kept, m)

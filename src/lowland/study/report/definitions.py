@@ -1,4 +1,4 @@
-"""What each measure says in general: one sentence, abbreviations spelt out, no numbers of a trial."""
+"""The definition of each measure: one sentence with its formula, without numbers of a trial."""
 
 from __future__ import annotations
 
@@ -8,62 +8,89 @@ from lowland.study.result import Trial
 
 MEANINGS = {
     "area under R_NX": (
-        "Q_NX is the share of nearest neighbours that data and embedding have in common, and R_NX the same on a scale "
-        "where 0 is chance and 1 is perfect; the area is its mean over all sizes of neighbourhoods, small ones "
-        "counting most."
+        "The mean of R_NX(k) over all neighborhood sizes k with weights proportional to 1/k, where R_NX(k) = "
+        "((n − 1) Q_NX(k) − k)/(n − 1 − k) and Q_NX(k) is the mean fraction of the k nearest neighbors that data and "
+        "embedding share: 0 is chance, 1 is perfect."
     ),
-    "trustworthiness": "Whether the nearest in the embedding are near in the data; 1 where no stranger is among them.",
-    "continuity": "Whether the nearest in the data are near in the embedding; 1 where none was torn away.",
+    "trustworthiness": (
+        "One minus the normalized sum of r − k over the k nearest neighbors in the embedding whose rank r in the data "
+        "exceeds k: 1 means that no false neighbors appear in the embedding."
+    ),
+    "continuity": (
+        "One minus the normalized sum of r − k over the k nearest neighbors in the data whose rank r in the embedding "
+        "exceeds k: 1 means that no true neighbors are lost in the embedding."
+    ),
     "relative rank error in the embedding": (
-        "By how much the nearest in the embedding have another rank in the data, relative to the rank; 0 where none "
-        "has."
+        "The normalized sum of |r − s|/s over the k nearest neighbors in the embedding, where s is the rank of a "
+        "neighbor in the embedding and r its rank in the data: 0 means that all ranks agree."
     ),
     "relative rank error in the data": (
-        "By how much the nearest in the data have another rank in the embedding, relative to the rank; 0 where none "
-        "has."
+        "The normalized sum of |r − s|/s over the k nearest neighbors in the data, where s is the rank of a neighbor "
+        "in the data and r its rank in the embedding: 0 means that all ranks agree."
     ),
     "LCMC": (
-        "Local continuity meta-criterion: the share of the nearest that data and embedding have in common, less what "
-        "chance gives."
+        "The local continuity meta-criterion Q_NX(k) − k/(n − 1): the mean fraction of the k nearest neighbors that "
+        "data and embedding share, minus its expected value for a random embedding."
     ),
-    "neighbours kept": "Share of the nearest in the data that are among the nearest in the embedding.",
+    "neighbors preserved": (
+        "The mean over rows of the fraction of the k nearest neighbors in the data that are also among the k nearest "
+        "neighbors in the embedding."
+    ),
     "normalized stress": (
-        "By how much distances in the embedding, in the unit that suits best, differ from those in the data, relative "
-        "to these; large distances count most."
+        "Kruskal's stress √(Σ (δ − s d)² / Σ δ²) over pairs of rows, where δ is the distance in the data, d the "
+        "distance in the embedding, and s the scale factor that minimizes it: 0 is perfect."
     ),
     "Sammon stress": (
-        "By how much distances in the embedding, in the unit that suits best, differ from those in the data, each "
-        "relative to itself, so that small distances count as much as large ones."
+        "Σ ((δ − s d)² / δ) / Σ δ over pairs of rows, where δ is the distance in the data, d the distance in the "
+        "embedding, and s the scale factor that minimizes it: small distances have more weight than in the normalized "
+        "stress."
     ),
-    "Spearman correlation": "Whether the order of the distances is kept: the correlation of their ranks.",
-    "Pearson correlation": "Whether the distances are kept, up to unit and constant: their correlation.",
+    "Spearman correlation": (
+        "The rank correlation of the pairwise distances in the data and in the embedding: 1 means that their order is "
+        "preserved."
+    ),
+    "Pearson correlation": (
+        "The linear correlation r of the pairwise distances in the data and in the embedding: 1 means that they are "
+        "preserved up to scale and offset."
+    ),
     "residual variance": (
-        "Share of the variance of the distances in the data that those in the embedding do not explain."
+        "1 − r², where r is the Pearson correlation of the pairwise distances in the data and in the embedding: 0 is "
+        "perfect."
     ),
-    "neighbourhood hit": "Share of the nearest in the embedding that have the label of the row.",
-    "nearest-neighbour accuracy": (
-        "Share of rows whose label their nearest in the embedding name, the row itself left out."
+    "neighborhood hit": (
+        "The mean over rows of the fraction of the k nearest neighbors in the embedding that have the class label of "
+        "the row."
     ),
-    "nearest-neighbour accuracy in the data": (
-        "Share of rows whose label their nearest in the data name, the row itself left out: what an embedding can be "
-        "held against."
+    "nearest-neighbor accuracy": (
+        "The fraction of rows whose class label is the majority label of their k nearest neighbors in the embedding, "
+        "each row being left out of its own vote."
     ),
-    "silhouette": "How much nearer the classes lie to themselves than to the next one, from −1 to 1.",
+    "nearest-neighbor accuracy in the data": (
+        "The fraction of rows whose class label is the majority label of their k nearest neighbors in the data, a "
+        "reference value for the embeddings."
+    ),
+    "silhouette": (
+        "The mean over rows of (b − a)/max(a, b), where a is the mean distance to the rows of the same class in the "
+        "embedding and b the smallest mean distance to the rows of another class: from −1 to 1."
+    ),
     "downstream accuracy": (
-        "Share of held-out rows whose label their five nearest neighbours name rightly, in folds; a method that learns "
-        "from labels is fitted without the rows held out."
+        "The fraction of held-out rows that a nearest-neighbor classifier on the coordinates classifies correctly in "
+        "cross-validation, where supervised methods are fitted without the held-out rows."
     ),
-    "reconstruction error": "Mean squared distance between a row and what comes back from its coordinates.",
-    "explained share": (
-        "Share of the variance of the data that comes back from the coordinates; below 0 where the mean alone would do "
-        "better."
+    "reconstruction error": (
+        "The mean over rows of the squared Euclidean distance between a row and its reconstruction by the inverse "
+        "transform."
+    ),
+    "explained variance ratio": (
+        "1 − Σ ‖x − x̂‖² / Σ ‖x − x̄‖², where x̂ is the reconstruction of row x by the inverse transform and x̄ the mean: "
+        "negative if the reconstruction is worse than the mean."
     ),
 }
 
 
 def meaning_of(name: str, trials: Iterable[Trial]) -> str:
-    """Return what a measure says whatever the trial; of one not named above, what its trials say alike."""
+    """Return the definition of a measure; for one without a definition, the description that all trials share."""
     texts = {trial.scores[name].about for trial in trials if name in trial.scores}
     if name in MEANINGS:
         return MEANINGS[name]
-    return texts.pop() if len(texts) == 1 else "What it says is told with each trial, in detail."
+    return texts.pop() if len(texts) == 1 else "See the description in the details of each trial."

@@ -1,4 +1,4 @@
-"""The page: our own template, style and script around the study. It fetches nothing and is forbidden to."""
+"""The page: template, style and script around the study. A content security policy forbids all requests."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ SCRIPTS = (  # in this order
 
 
 def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
-    """Write the report of a study as one HTML file that opens offline, and return where it is."""
+    """Write the report of a study as one HTML file that opens offline, and return its path."""
     target = Path(path)
     if target.is_dir():
-        raise FileProblem(f"{str(target)!r} is a folder. Name a file, such as {str(target / 'report.html')!r}.")
+        raise FileProblem(f"{str(target)!r} is a folder. Choose a file, such as {str(target / 'report.html')!r}.")
     check_name(target)
     if not target.parent.is_dir():
-        raise MissingFile(f"The folder {target.parent} is not there. Make it first, or write the report elsewhere.")
+        raise MissingFile(
+            f"The folder {target.parent} does not exist. Create it, or choose another path for the report."
+        )
     text = report_html(result)
     with atomic_write(target) as path:
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -37,9 +39,9 @@ def write_report(result: StudyResult, path: str | os.PathLike[str]) -> Path:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a name that no browser would take for a page."""
+    """Reject a file name that is not HTML."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"{str(path)!r}: a report is a page. Choose a name that ends in .html.")
+        raise ParameterError(f"{str(path)!r}: the report is an HTML file. Choose a name that ends in .html.")
 
 
 def report_html(result: StudyResult) -> str:
@@ -49,7 +51,7 @@ def report_html(result: StudyResult) -> str:
     numbers = "\n".join(
         f'<script type="text/plain" id="block-{i}">{text}</script>' for i, text in enumerate(blocks.texts)
     )
-    # Only what the hashes name may run, whatever stands in the data; nothing may be fetched, sent or embedded.
+    # Only the script with this hash may run, whatever the data contains; nothing may be fetched, sent or embedded.
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     )
@@ -59,15 +61,15 @@ def report_html(result: StudyResult) -> str:
         ("<!-- style -->", f"<style>{style}</style>"),
         ("<!-- script -->", f"<script>{script}</script>"),
         ("<!-- study -->", f'<script type="application/json" id="study">{as_json(said)}</script>\n{numbers}'),
-    ):  # the data come last: what they hold is not looked through for marks
+    ):  # the data comes last, so that marks inside it are not replaced
         before, _, after = page.partition(mark)
         page = f"{before}{text}{after}"
     return page
 
 
 def as_json(value: Any) -> str:
-    """JSON that can stand inside a page: nothing in it can end its element or begin another."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))  # ASCII alone, so U+2028 is escaped too
+    """JSON that is safe inside a page: it cannot end its element or start another."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))  # ASCII only, so U+2028 is escaped too
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -1,1 +1,1 @@
-"""Scores of a trial and whether they differ."""
+"""Scores of a trial, and whether two scores differ significantly."""

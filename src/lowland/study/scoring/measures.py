@@ -1,4 +1,4 @@
-"""What a study measures of an embedding: every one against the same rows."""
+"""The quality measures of an embedding: every trial is compared with the same rows."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ from lowland.study.scoring.knn_accuracy import NAME as ACCURACY
 from lowland.study.scoring.knn_accuracy import KnnTest
 from lowland.study.trials.fit import in_a_sentence
 
-VERSION = 10  # of what is measured: a change makes cached trials stale
-NEIGHBORS = 10  # neighbors of trustworthiness and the like; fewer where rows are few
-KEPT = "neighbours kept"
-OF_LABELS = ("neighbourhood hit", "nearest-neighbour accuracy", "silhouette")
+VERSION = 11  # of the measures and their texts: a change makes cached trials stale
+NEIGHBORS = 10  # neighborhood size of trustworthiness and similar measures; smaller if there are few rows
+KEPT = "neighbors preserved"
+OF_LABELS = ("neighborhood hit", "nearest-neighbor accuracy", "silhouette")
 AREA, TRUST = "area under R_NX", "trustworthiness"
-PER_ROW_UP_TO = 4_096  # rows up to which each has a trustworthiness of its own
+PER_ROW_UP_TO = 4_096  # rows up to which trustworthiness is also computed per row
 CURVE_POINTS, CLOUD_POINTS = 200, 2_000
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingScorer:
-    """The rows, prepared once to measure many embeddings."""
+    """The rows, prepared once to evaluate many embeddings."""
 
     high: OriginalSpace
     graph: NeighborGraph  # the k nearest neighbors of every row
-    k: int  # neighbors that are compared
+    k: int  # neighborhood size
     y: np.ndarray | None  # (n,) class codes
-    knn: KnnTest | None  # where there are labels
+    knn: KnnTest | None  # if there are labels
     seed: int
 
     @classmethod
     def of(cls, X: np.ndarray, graph: NeighborGraph, y: np.ndarray | None, seed: int) -> Self:
-        """Prepare rows; the graph holds at least as many neighbors as are compared."""
+        """Prepare rows; the graph must have at least k neighbors per row."""
         k = neighbors_for(len(X))
         knn = None if y is None else KnnTest.of(y, seed)
         return cls(OriginalSpace.of(X, labels=y, random_state=seed), graph.nearest(k), k, y, knn, seed)
 
     def scored(self, trial: Trial) -> Trial:
-        """Return a trial with what its coordinates say; where they cannot be measured, the reason is among warnings."""
+        """Return the trial with its scores; if it cannot be evaluated, the reason is among the warnings."""
         assert trial.Z is not None
         scores, curves, warned = dict(trial.scores), dict(trial.curves), list(trial.warnings)
         per_row: dict[str, np.ndarray] = {}
         reads_y = traits_of(load_method(trial.method)).reads_y
         try:
-            # sums over pairs are short: threads of BLAS would cost more than they bring
+            # the matrix products are small: BLAS threads would cost more than they save
             with config(progress=False), blas_on_one_thread(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 found, per_row, found_curves = self._measured(trial.Z)
-                if reads_y:  # it has its accuracy from folds, in which it was fitted without the held-out rows
+                if reads_y:  # its accuracy comes from folds in which it was fitted without the held-out rows
                     found = _with_labels_seen(found)
                 elif self.knn is not None and (accuracy := self.knn.accuracy(trial.Z)) is not None:
                     found = {ACCURACY: accuracy} | found
@@ -69,35 +69,35 @@ class EmbeddingScorer:
             warned += [text for text in dict.fromkeys(str(each.message) for each in caught) if text not in warned]
         except Stopped:
             raise
-        except Exception as error:  # a study outlives whatever the coordinates of one method do
-            warned.append(f"Not measured: {in_a_sentence(error)}")
+        except Exception as error:  # one bad embedding must not end the study
+            warned.append(f"Not evaluated: {in_a_sentence(error)}")
         return replace(trial, scores=scores, curves=curves, per_row=per_row, warnings=tuple(warned))
 
     def _measured(self, Z: np.ndarray) -> tuple[dict[str, Score], dict[str, np.ndarray], dict[str, Curve]]:
-        """Every measure, those of each row, and the curves."""
+        """All measures, the values per row, and the curves."""
         placed = ~np.isnan(Z).any(axis=1)
         k = min(self.k, max(1, (int(placed.sum()) - 1) // 2))
         found = evaluate_in_detail(self.high, Z, self.y, n_neighbors=k, per_row=len(Z) <= PER_ROW_UP_TO)
         scores = {m.name: as_score(m) for m in found.measures}
         kept = self._neighbors_kept(Z, placed)
-        about = f"Share of the {self.k} nearest in the data that are among the {self.k} nearest here."
+        about = f"Fraction of the {self.k} nearest neighbors in the data that are also among those in the embedding."
         scores[KEPT] = Score(float(np.nanmean(kept)), "higher", about)
         per_row = {m.name: m.per_row for m in found.measures if m.per_row is not None}
         return scores, {KEPT: kept} | per_row, self._curves(found)
 
     def _curves(self, found: DetailedEvaluation) -> dict[str, Curve]:
-        """R_NX over sizes of neighborhoods, and distances here and there."""
+        """R_NX by neighborhood size, and the Shepard diagram."""
         ranks, diagram = found.ranks, found.distances
         some = np.unique(np.geomspace(1, len(ranks.k), CURVE_POINTS).round().astype(int)) - 1
         pairs = np.random.default_rng(self.seed).permutation(len(diagram.original))[:CLOUD_POINTS]
         there, here = diagram.original[pairs], diagram.embedded[pairs]
         return {
-            "R_NX": Curve(ranks.k[some], ranks.r_nx[some], "neighbours", "R_NX"),
+            "R_NX": Curve(ranks.k[some], ranks.r_nx[some], "neighborhood size", "R_NX"),
             "Shepard": Curve(there, here, "distance in the data", "distance in the embedding", "cloud"),
         }
 
     def _neighbors_kept(self, Z: np.ndarray, placed: np.ndarray) -> np.ndarray:
-        """The fraction of each row's nearest that are its nearest in Z, (n,); NaN for rows without coordinates."""
+        """The fraction of the nearest neighbors of each row that are also nearest in Z, (n,); NaN if not embedded."""
         graph = self.graph if placed.all() else self.graph.among(placed)
         n, sources = graph.n, graph.sources
         here = nearest_neighbors(np.ascontiguousarray(Z[placed]), min(self.k, n - 1), LocalRun())
@@ -109,18 +109,18 @@ class EmbeddingScorer:
 
 
 def neighbors_for(n: int) -> int:
-    """Return how many neighbors the measures compare."""
+    """Return the neighborhood size of the measures for n rows."""
     return max(1, min(NEIGHBORS, (n - 1) // 2))
 
 
 def as_score(m: Measure) -> Score:
-    """A measure as the study keeps it."""
+    """Convert a measure to a score."""
     return Score(float(m.value), m.better, m.about, m.low, m.high)
 
 
 def _with_labels_seen(found: dict[str, Score]) -> dict[str, Score]:
-    """Mark the scores whose labels are those that the method was fitted to."""
-    about = "The method has seen these labels."
+    """Mark the scores that use the labels to which the method was fitted."""
+    about = "The method was fitted to these labels, so the value is optimistic."
     return {
         name: replace(score, about=f"{score.about} {about}", labels_seen=True) if name in OF_LABELS else score
         for name, score in found.items()

@@ -1,4 +1,4 @@
-"""Whether two scores differ by more than chance: what advice may call better, and what it may not."""
+"""Significance tests: whether two scores differ by more than chance."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from lowland.study.result import Score
 
-MARGIN = 0.02  # by which scores must differ where nothing says by how much chance moves them
-EQUAL = 0.05  # beyond which scores do not count as equal, however few rows there are to decide
-ALPHA = 0.05  # how often chance alone may be taken for a difference
+MARGIN = 0.02  # equivalence margin for scores without a confidence interval
+EQUAL = 0.05  # scores that differ by more are not tied, even if the difference is not significant
+ALPHA = 0.05  # significance level
 
 
 def correct_only_in(a: Score, b: Score) -> tuple[int, int]:
@@ -18,10 +18,10 @@ def correct_only_in(a: Score, b: Score) -> tuple[int, int]:
 
 
 def differ(a: Score, b: Score) -> bool | None:
-    """Whether chance would hardly make such a difference; None where nothing says what chance does.
+    """Whether two scores differ significantly; None if there is no confidence interval to decide.
 
-    Of the same held-out rows, those that only one of the two classifies correctly would fall to either alike (McNemar
-    1947, doi:10.1007/BF02295996, exactly). Otherwise intervals decide that do not meet.
+    Accuracies on the same held-out rows are compared by the exact McNemar test (1947, doi:10.1007/BF02295996) on the
+    rows that only one of the two classifies correctly. Other scores differ if their intervals do not overlap.
     """
     from scipy.special import bdtr
 
@@ -35,7 +35,7 @@ def differ(a: Score, b: Score) -> bool | None:
 
 
 def ties(a: Score, b: Score) -> bool:
-    """Whether two scores count as equal: hardly different, and not significantly so."""
+    """Whether two scores are tied: a small difference that is not significant."""
     significant = differ(a, b)
     return abs(a.value - b.value) <= (MARGIN if significant is None else EQUAL) and not significant
 
@@ -47,7 +47,7 @@ def worse(a: Score, b: Score) -> bool:
 
 
 def above(a: Score, level: float, tried: int = 1) -> bool:
-    """Whether an accuracy is significantly above a level, such as that of guessing; Bonferroni corrects for many."""
+    """Whether an accuracy is significantly above a baseline: one-sided binomial test, Bonferroni-corrected."""
     from scipy.special import bdtrc
 
     correct = round(a.value * a.n_tested)

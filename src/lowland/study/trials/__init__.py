@@ -1,1 +1,1 @@
-"""Trials of a study: fitted, timed, cached."""
+"""The trials of a study: fit, resources, cache and worker process."""

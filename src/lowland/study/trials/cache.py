@@ -1,4 +1,4 @@
-"""Trials on disk: one small folder each, named by all that the result depends on. Any of them may be deleted."""
+"""The cache of trials on disk: one folder per trial, named by a hash of its inputs. Each may be deleted."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-MAX_BYTES = 2**30  # beyond, what was not read for longest goes
+MAX_BYTES = 2**30  # above it, the least recently used trials are removed
 RECORD_FILE, ARRAYS_FILE = "trial.json", "arrays.npz"
 
 
 def cache_folder() -> Path:
-    """Return where trials are kept: in the user's cache folder, which XDG_CACHE_HOME may name."""
+    """Return the cache folder of the user, which XDG_CACHE_HOME can set."""
     given = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
     return Path(given or Path.home() / ".cache") / "lowland" / "studies"
 
 
 def fingerprint(chunks: Iterable[np.ndarray]) -> str:
-    """Return the SHA-256 of an array that comes in chunks of rows: its values, their dtype, and its shape."""
+    """Return the SHA-256 of an array given in chunks of rows: of its values, dtype and shape."""
     digest, rows, kind = hashlib.sha256(), 0, ""
     for chunk in chunks:
         rows, kind = rows + len(chunk), f"{chunk.dtype.str} {chunk.shape[1:]}"
@@ -39,32 +39,32 @@ def fingerprint(chunks: Iterable[np.ndarray]) -> str:
 
 
 def key_of(facts: dict[str, Any]) -> str:
-    """Return the SHA-256 of what a result depends on; the order of the facts does not matter.
+    """Return the SHA-256 of the facts on which a result depends; their order does not matter.
 
-    Raises TypeError where they hold an object, such as a function: its name says nothing of what it does.
+    Raises TypeError for an object such as a function, whose content cannot be hashed.
     """
     text = json.dumps(facts, sort_keys=True, ensure_ascii=True, default=_rule_to_plain)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _rule_to_plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):  # numpy's arrays and numbers
+    if hasattr(value, "tolist"):  # NumPy arrays and numbers
         return value.tolist()
     if dataclasses.is_dataclass(value):  # a rule, such as Cumulative(0.9)
         return {"kind": type(value).__name__} | {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    raise TypeError(f"A {type(value).__name__} is no plain data.")
+    raise TypeError(f"A {type(value).__name__} is not plain data.")
 
 
 class TrialCache:
-    """Results by key. Whatever cannot be read counts as not there; whatever cannot be written is not kept."""
+    """Results by key. An entry that cannot be read is a miss; one that cannot be written is not stored."""
 
-    keeps = True  # whether a later study finds what this one puts
+    keeps = True  # whether a later study finds the entries of this one
 
     def __init__(self, folder: Path | None = None, max_bytes: int = MAX_BYTES) -> None:
         self.folder, self.max_bytes = folder or cache_folder(), max_bytes
 
     def get(self, key: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-        """Return what was kept under a key; None where there is nothing, or something damaged."""
+        """Return the entry of a key; None if it is missing or damaged."""
         place = self.folder / key
         try:
             record = json.loads((place / RECORD_FILE).read_text(encoding="utf-8"))
@@ -75,11 +75,11 @@ class TrialCache:
         if not isinstance(record, dict):
             return None
         with contextlib.suppress(OSError):
-            os.utime(place)  # it was of use: it goes last
+            os.utime(place)  # mark as recently used
         return record, arrays
 
     def put(self, key: str, record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Keep a result, whole or not at all, in place of what was there; then evict what was not read for longest."""
+        """Store a result atomically, replacing the old entry, then remove the least recently used entries."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".part-", dir=self.folder, ignore_cleanup_errors=True) as folder:
@@ -108,12 +108,12 @@ class TrialCache:
 
 
 class NoCache(TrialCache):
-    """Nothing is read, nothing is kept."""
+    """A cache that stores nothing."""
 
     keeps = False
 
     def get(self, key: str) -> None:
-        """Return nothing."""
+        """Return None."""
 
     def put(self, key: str, record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Keep nothing."""
+        """Store nothing."""

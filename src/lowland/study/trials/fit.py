@@ -1,7 +1,8 @@
-"""One trial: a method is fitted to the table, timed, and its coordinates kept, or the reason why there are none."""
+"""One trial: fit a method to the table, measure time and memory, and keep the coordinates or the error."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,18 +28,18 @@ from lowland.study.trials.resources import Clock, PeakMemory
 
 @dataclass(frozen=True, eq=False)
 class SharedInputs:
-    """What all trials work on, made once."""
+    """The inputs that all trials share, computed once."""
 
     X: np.ndarray  # (n, d)
     y: np.ndarray | None = None  # (n,) class codes
-    graph: NeighborGraph | None = None  # the nearest neighbors of every row, as many as any trial needs
-    D: np.ndarray | None = None  # (n, n) distances, while the rows are few
+    graph: NeighborGraph | None = None  # nearest neighbors of every row, as many as any trial needs
+    D: np.ndarray | None = None  # (n, n) distances, if there are few rows
     seed: int = 0
     classes: np.ndarray | None = None  # (c,) names of the classes
     names: np.ndarray | None = None  # (d,) names of the columns
 
     def as_given(self) -> tuple[np.ndarray | Rows, np.ndarray | None]:
-        """Rows and labels as methods take them: with the names that their warnings show."""
+        """Rows and labels for a fit, with the column and class names that warnings show."""
         rows = self.X if self.names is None else ArrayRows(self.X, tuple(map(str, self.names)))
         return rows, self.y if self.y is None or self.classes is None else self.classes[self.y]
 
@@ -47,20 +48,20 @@ class SharedInputs:
 
 
 def left_out(planned: Planned) -> Trial:
-    """The trial of a method that does not take part."""
+    """The trial of a method that is left out."""
     return Trial(planned.name, planned.method, planned.parameters, "left out", planned.why_left_out)
 
 
 def stopped(planned: Planned, *, cached: bool) -> Trial:
-    """The trial of a method that was not reached, or not finished, when the study was stopped."""
-    text = "The study was stopped before this trial was done. Run it again"
-    text += ": what is done is read from the cache." if cached else "."
+    """The trial of a method that was not finished when the study was stopped."""
+    text = "The study was stopped before this trial was done. Run the study again"
+    text += "; completed trials are read from the cache." if cached else "."
     return Trial(planned.name, planned.method, planned.parameters, "stopped", text)
 
 
 def timed_out(planned: Planned, limit: float) -> Trial:
-    """The trial of a method that passed its time limit."""
-    text = f"Not done after {limit:g} s, the limit of a trial. Raise the limit, or use fewer rows."
+    """The trial of a method that exceeded the time limit."""
+    text = f"The fit exceeded the time limit of {limit:g} s. Raise the limit, or use fewer rows."
     return Trial(planned.name, planned.method, planned.parameters, "timed out", text, seconds=None)
 
 
@@ -75,10 +76,10 @@ def failed(planned: Planned, error: str, warned: Sequence[str] = ()) -> Trial:
 def fit_trial(
     planned: Planned, shared: SharedInputs, limit: float | None = None, on_fitted: Callable[[], None] = lambda: None
 ) -> Trial:
-    """Fit one method and return its trial, with the coordinates of all rows; whatever goes wrong is reported in it.
+    """Fit one method and return its trial with the coordinates of all rows, or with the error.
 
-    The limit is on the fit; ``on_fitted`` is called when it is over and the model is asked for its measures. Raises
-    ``Stopped`` where the user's own progress callback asks for it.
+    The limit applies to the fit; ``on_fitted`` is called after it, before the model is evaluated. Raises ``Stopped`` if
+    the user's progress callback returns False.
     """
     callback = settings().progress
     clock = Clock(limit, callback if callable(callback) else None)
@@ -95,15 +96,15 @@ def fit_trial(
                 raise
             assert limit is not None
             return timed_out(planned, limit)
-        except Exception as error:  # a study outlives whatever one method does
+        except Exception as error:  # one failing method must not end the study
             return failed(planned, in_a_sentence(error), _texts(caught))
     on_fitted()
     with warnings.catch_warnings(), config(progress=False, output="default"):
-        warnings.simplefilter("ignore")  # the fit has warned of it; folds would warn again
+        warnings.simplefilter("ignore")  # the fit gave these warnings already
         scores, curves, missing = _of_the_model(est, shared)
     n_excluded = int(np.isnan(Z).any(axis=1).sum())
     if n_excluded:
-        text = f"{n_excluded:,} of {len(Z):,} rows have no coordinates: the measures speak of the others."
+        text = f"{n_excluded:,} of {len(Z):,} rows have no coordinates. The measures are computed from the others."
         missing = (text, *missing)
     warned = (*planned.notes, *_texts(caught), *missing)
     return Trial(
@@ -113,19 +114,19 @@ def fit_trial(
 
 
 def in_a_sentence(error: BaseException) -> str:
-    """An error as the trial reports it; one that was not foreseen with its type."""
-    text = " ".join(str(error).split()) or "no words were given"
+    """The text of an error for the trial; with its type if it is unexpected."""
+    text = " ".join(str(error).split()) or "no message"
     return text if isinstance(error, LowlandError) else f"{type(error).__name__}: {text.rstrip('.')}."
 
 
 def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
-    """The warnings, each once; that the graph was given is the study's own affair."""
+    """The warnings, each once. The study passes the graph, so the remedy for users is n_neighbors."""
     texts = (" ".join(str(each.message).split()) for each in caught)
-    return tuple(dict.fromkeys(text.replace("Add links to the graph", "Raise n_neighbors") for text in texts))
+    return tuple(dict.fromkeys(re.sub("Add (links|edges) to the graph", "Raise n_neighbors", text) for text in texts))
 
 
 def shown_only(trial: Trial, shown: np.ndarray) -> Trial:
-    """The trial with the coordinates and measures of the rows that are drawn, in single precision."""
+    """The trial with the coordinates and measures of the rows that are plotted, in single precision."""
     if trial.Z is None:
         return trial
     per_row = {name: np.asarray(values, dtype=np.float32)[shown] for name, values in trial.per_row.items()}
@@ -136,7 +137,7 @@ def shown_only(trial: Trial, shown: np.ndarray) -> Trial:
 
 
 def _coordinates(est: Any, planned: Planned, shared: SharedInputs) -> np.ndarray:
-    """Fit and place all rows, (n, k)."""
+    """Fit, and return the coordinates of all rows, (n, k)."""
     if planned.fitted_rows is not None:
         return _placed_among_a_sample(est, planned.fitted_rows, shared)
     X, y = shared.as_given()
@@ -161,51 +162,51 @@ def _placed_among_a_sample(est: Any, m: int, shared: SharedInputs) -> np.ndarray
 def _checked(Z: Any, n: int) -> np.ndarray:
     Z = to_numpy(Z)
     if Z.ndim != 2 or len(Z) != n or not Z.shape[1]:
-        raise DataError(f"The coordinates have the shape {Z.shape}, and ({n}, k) was awaited: nothing to draw.")
+        raise DataError(f"The coordinates have shape {Z.shape}, expected ({n}, k).")
     if np.isinf(Z).any():
         raise DataError("Some coordinates are infinite. Rescale the columns.")
     return Z
 
 
-# --- what the fitted model says ---
+# --- measures of the fitted model ---
 
 
 def _of_the_model(est: Any, shared: SharedInputs) -> tuple[dict[str, Score], dict[str, Curve], tuple[str, ...]]:
-    """The measures and curves that need the model itself, not its coordinates alone, and what could not be measured."""
+    """The scores and curves that need the model, not only the coordinates, and warnings about those that failed."""
     scores: dict[str, Score] = {}
     curves: dict[str, Curve] = {}
     missing = []
     for what, measure in (
-        ("The way back", lambda: scores.update(_reconstruction(est, shared))),
-        ("The accuracy of held-out rows", lambda: scores.update(_held_out(est, shared))),
-        ("The residual variance by dimensions", lambda: curves.update(_residual_variance(est))),
+        ("The reconstruction error", lambda: scores.update(_reconstruction(est, shared))),
+        ("The accuracy on held-out rows", lambda: scores.update(_held_out(est, shared))),
+        ("The residual variance by number of dimensions", lambda: curves.update(_residual_variance(est))),
     ):
         try:
             measure()
         except Stopped:
             raise
-        except Exception as error:  # the coordinates are there all the same
-            missing.append(f"{what} was not measured: {in_a_sentence(error)}")
+        except Exception as error:  # the coordinates are valid all the same
+            missing.append(f"{what} could not be computed: {in_a_sentence(error)}")
     return scores, curves, tuple(missing)
 
 
 def _residual_variance(est: Any) -> dict[str, Curve]:
-    """The residual variance by dimensions, of a method that has it."""
+    """The residual variance by number of dimensions, for a method that has it."""
     if not hasattr(type(est), "residual_variances_"):
         return {}
     left = np.asarray(est.residual_variances_)
-    return {"residual variance": Curve(np.arange(1, len(left) + 1), left, "dimensions", "residual variance")}
+    return {"residual variance": Curve(np.arange(1, len(left) + 1), left, "number of dimensions", "residual variance")}
 
 
 def _held_out(est: Any, shared: SharedInputs) -> dict[str, Score]:
-    """The accuracy of a method that learns from labels: without those of the rows it is tested on."""
+    """The accuracy of a supervised method, fitted without the held-out rows."""
     if shared.y is None or not traits_of(est).reads_y:
         return {}
     return {ACCURACY: KnnTest.of(shared.y, shared.seed).accuracy_when_refitted(est, shared.X)}
 
 
 def _reconstruction(est: Any, shared: SharedInputs) -> dict[str, Score]:
-    """How much is lost on the way down and back, where there is an inverse; columns that are kept lose nothing."""
+    """The reconstruction error and explained variance ratio, if there is an inverse transform."""
     if traits_of(est).selects_columns or not has_inverse_transform(est):
         return {}
     return {m.name: Score(m.value, m.better, m.about) for m in reconstruction_measures(est, shared.as_given()[0])}

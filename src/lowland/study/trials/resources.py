@@ -1,4 +1,4 @@
-"""What a trial takes: seconds, less those of compiling, with a limit; and memory at its peak."""
+"""Time of a trial without compilation, with a limit, and its peak memory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, Self
 
 from lowland import kernels
 
-SAMPLED_EVERY = 0.01  # seconds, where the system keeps no peak that can be reset
+SAMPLED_EVERY = 0.01  # seconds, if the system has no peak memory that can be reset
 
 
 class Clock:
-    """Seconds of a fit. As a progress callback it ends the fit at its limit, or when the user's callback says so.
+    """Seconds of a fit. As a progress callback it stops the fit at the limit, or if the user's callback asks for it.
 
-    What numba's first calls spend on compiling is left out: it is paid once on a machine, not by the method.
+    The time that numba spends on compilation is excluded, because it is needed only once per machine.
     """
 
     def __init__(self, limit: float | None = None, callback: Callable[[Any], Any] | None = None) -> None:
@@ -28,17 +28,17 @@ class Clock:
         self.restart()
 
     def restart(self) -> None:
-        """Begin at zero."""
+        """Reset to zero."""
         self._begun, self._compiled = time.perf_counter(), kernels.compiling["seconds"]
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         compiled = kernels.compiling["seconds"] - self._compiled
         return max(0.0, time.perf_counter() - self._begun - compiled)
 
     def __call__(self, event: Any) -> bool:
-        """Receive a progress event; return whether the work goes on."""
+        """Receive a progress event; return whether to continue."""
         if self.callback is not None:
             going_on = self.callback(event)
             self.stop_requested = self.stop_requested or (going_on is not None and not going_on)
@@ -47,7 +47,7 @@ class Clock:
 
 
 class PeakMemory:
-    """Bytes of this process at their peak within a ``with`` block, beyond what it held before; None: not known."""
+    """Peak memory of this process in a ``with`` block, in bytes above the level before; None: unknown."""
 
     bytes: int | None = None
 
@@ -78,20 +78,20 @@ class PeakMemory:
 
 
 def resident() -> int | None:
-    """Return the bytes of memory this process holds now; None where the system does not say."""
+    """Return the resident memory of this process in bytes; None if the system does not report it."""
     with contextlib.suppress(OSError, ValueError, AttributeError), open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return None
 
 
 def _return_freed_memory() -> None:
-    """Return what was freed to the system, or the next trial would seem to need nothing."""
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # the C library of another system
+    """Return freed memory to the system; otherwise the next trial would seem to need none."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _reset_peak() -> bool:
-    """Make Linux forget the peak so far, so that the next one is that of the block."""
+    """Reset the peak memory that Linux records."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")
         return True

@@ -1,7 +1,7 @@
-"""The worker process: it fits one trial after the other to arrays that it maps from files, and can be ended at once.
+"""The worker process: it fits one trial after the other to memory-mapped arrays and can be killed at any time.
 
-A fit deep in a library cannot be interrupted from Python; a process can. It lives as long as the study, so that it is
-started, and its libraries are loaded, once. Where a trial passes its limit it is killed and another is started.
+A fit inside a compiled library cannot be interrupted from Python, but a process can be killed. The worker lives as
+long as the study, so that libraries are loaded once. If a trial exceeds the time limit, a new worker is started.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from lowland.study.trials.worker import main
 main()
 """
 READY, DONE, COMPILES, COMPILED, FITTED = "ready", "done", "compiling", "compiled", "fitted"
-GRACE = 1.0  # seconds beyond the limit in which a trial may end by itself
-MEASURING = 6  # times the limit that the measures of the model may then take, which may fit it anew in five folds
-COMPILE_LIMIT = 60.0  # seconds that a loop may be compiled for, which do not count
-START_LIMIT = 120.0  # seconds in which a process must have loaded its libraries
+GRACE = 1.0  # seconds after the limit in which a trial may still end by itself
+MEASURING = 6  # multiple of the limit for evaluating the model, which may be fitted again in five folds
+COMPILE_LIMIT = 60.0  # seconds allowed for compilation, which do not count
+START_LIMIT = 120.0  # seconds allowed to load the libraries
 POLL = 0.1
 NOT_SENT = (
-    "A parameter cannot be sent to the process that fits the trials. Define the function in a module of its own, or "
-    "say worker=False."
+    "A parameter cannot be sent to the worker process. Define the function in an importable module, or use "
+    "worker=False."
 )
 
 
 class Worker:
-    """The process as the study sees it. Its folder, with the arrays it maps, is removed by ``close``."""
+    """The worker process, from the side of the study. ``close`` removes its folder of memory-mapped arrays."""
 
     def __init__(self, shared: SharedInputs) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="lowland-study-")
@@ -67,7 +67,7 @@ class Worker:
             raise
 
     def fit(self, planned: Planned, limit: float | None, tick: Callable[[float], Any] = lambda seconds: None) -> Trial:
-        """Fit one trial; end the process where it passes the limit. ``tick`` is called with the seconds that passed."""
+        """Fit one trial; kill the process if it exceeds the limit. ``tick`` receives the seconds since its last."""
         if self._process is None:
             trouble = self._start(tick)
             if trouble is not None:
@@ -78,9 +78,9 @@ class Worker:
         job = (planned, limit, {"memory": chosen.memory, "threads": chosen.threads})
         try:
             (self.place / JOB).write_bytes(pickle.dumps(job))
-        except Exception as error:  # objects refuse in ways of their own
+        except Exception as error:  # pickling may fail with any error
             return failed(planned, f"{NOT_SENT} ({in_a_sentence(error)})")
-        with contextlib.suppress(BrokenPipeError):  # it has ended, which the next line notices
+        with contextlib.suppress(BrokenPipeError):  # the process has ended; detected below
             self._process.stdin.write("fit\n")
             self._process.stdin.flush()
         outcome = self._wait_for(DONE, limit, tick)
@@ -90,12 +90,12 @@ class Worker:
             return timed_out(planned, limit)
         if outcome == "ended":
             return failed(planned, self._why_it_ended())
-        answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # what our own process wrote
+        answer: Trial | str = pickle.loads((self.place / ANSWER).read_bytes())  # written by our own process
         return failed(planned, answer) if isinstance(answer, str) else answer
 
     def _start(self, tick: Callable[[float], Any]) -> str | None:
-        """Start a process and wait for it to be ready; return what went wrong, if anything did."""
-        (self.place / PATH).write_text(json.dumps(sys.path), encoding="utf-8")  # so that it finds what is found here
+        """Start a process and wait until it is ready; return the error, if there is one."""
+        (self.place / PATH).write_text(json.dumps(sys.path), encoding="utf-8")  # so that it imports the same modules
         self._lines = queue.SimpleQueue()
         with open(self.place / "stderr", "wb") as stderr:
             self._process = subprocess.Popen(
@@ -106,16 +106,13 @@ class Worker:
         outcome = self._wait_for(READY, START_LIMIT, tick)
         if outcome == "timed out":
             self.end()
-            return (
-                f"The process that fits the trials was not ready after {START_LIMIT:g} s. Try again, or say "
-                "worker=False."
-            )
+            return f"The worker process was not ready after {START_LIMIT:g} s. Try again, or use worker=False."
         return self._why_it_ended() if outcome == "ended" else None
 
     def _wait_for(
         self, wanted: str, limit: float | None, tick: Callable[[float], Any]
     ) -> Literal["received", "ended", "timed out"]:
-        """Wait for a line: it comes, the process ends, or the limit passes, compiling not counted."""
+        """Wait until a line arrives, the process ends, or the limit is exceeded; compilation does not count."""
         begun = last_tick = time.monotonic()
         compiled, compiling, factor = 0.0, False, 1
         while True:
@@ -141,18 +138,18 @@ class Worker:
                 return "timed out"
 
     def _why_it_ended(self) -> str:
-        """Why the process ended by itself."""
+        """The reason why the process ended."""
         assert self._process is not None
         code = self._process.wait()
         self.end()
         lines = (self.place / "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
         last = f" Its last line: {lines[-1]}" if lines else ""
         if code == -getattr(signal, "SIGKILL", 9):
-            return "The process was killed by the system, as it is where memory runs out. Use fewer rows or landmarks."
-        return f"The process ended by itself (exit code {code}). Please report it.{last}"
+            return "The system killed the worker process, probably because memory ran out. Use fewer rows or landmarks."
+        return f"The worker process ended unexpectedly (exit code {code}). Please report this.{last}"
 
     def end(self) -> None:
-        """End the process now; the next trial starts another."""
+        """Kill the process; the next trial starts a new one."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -164,7 +161,7 @@ class Worker:
                     pipe.close()
 
     def close(self) -> None:
-        """End the process and remove its folder."""
+        """Kill the process and remove its folder."""
         self.end()
         self._folder.cleanup()
 
@@ -176,7 +173,7 @@ class Worker:
 
 
 def _read(pipe: Any, lines: queue.SimpleQueue[str | None]) -> None:
-    with contextlib.suppress(ValueError, OSError):  # closed while it was read
+    with contextlib.suppress(ValueError, OSError):  # closed while reading
         for line in pipe:
             lines.put(line)
     lines.put(None)
@@ -184,16 +181,16 @@ def _read(pipe: Any, lines: queue.SimpleQueue[str | None]) -> None:
 
 def _write(shared: SharedInputs, folder: Path) -> None:
     graph = shared.graph
-    links = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
+    edges = {} if graph is None else {"start": graph.start, "to": graph.to, "length": graph.length}
     own = {name: getattr(shared, name) for name in ("X", "y", "classes", "names", "D")}
-    for name, values in {**own, **links}.items():
+    for name, values in {**own, **edges}.items():
         if values is not None:
             np.save(folder / f"{name}.npy", values)
     np.save(folder / "seed.npy", shared.seed)
 
 
 def _opened(folder: Path) -> SharedInputs:
-    """Map the arrays: pages are shared with whoever wrote them, and what a method writes stays its own."""
+    """Memory-map the arrays copy-on-write."""
     found = {
         name: np.load(folder / f"{name}.npy", mmap_mode="c") if (folder / f"{name}.npy").exists() else None
         for name in ARRAYS
@@ -203,13 +200,13 @@ def _opened(folder: Path) -> SharedInputs:
     assert plain["X"] is not None
     for values in plain.values():
         if values is not None and values.dtype.kind != "U":
-            values.max(initial=0)  # pages that are read now do not count as a method's memory
+            values.max(initial=0)  # pages read now do not count as memory of a method
     seed = int(np.load(folder / "seed.npy"))
     return SharedInputs(plain["X"], plain["y"], graph, plain["D"], seed, plain["classes"], plain["names"])
 
 
 class _CompileReporter:
-    """A progress callback that reports when loops are compiled, which does not count as the method's time."""
+    """A progress callback that reports compilation, which does not count as time of the method."""
 
     def __init__(self, send: Callable[[str], None]) -> None:
         self.send, self.begun = send, kernels.compiling["seconds"]
@@ -224,11 +221,11 @@ class _CompileReporter:
 
 
 def main() -> None:
-    """Work until the study closes the pipe."""
+    """Fit trials until the study closes the pipe."""
     folder = Path(sys.argv[1])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the study, which ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the study, which ends this process
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
-    sys.stdout = sys.stderr  # what a library prints is no answer
+    sys.stdout = sys.stderr  # output of libraries must not mix with the answers
 
     def send(line: str) -> None:
         out.write(f"{line}\n")
@@ -240,7 +237,7 @@ def main() -> None:
         trial: Trial | str
         try:
             planned, limit, chosen = pickle.loads((folder / JOB).read_bytes())
-        except Exception as error:  # what was defined in a notebook or a script is not found here
+        except Exception as error:  # an object defined in a notebook or script cannot be imported here
             trial = f"{NOT_SENT} ({in_a_sentence(error)})"
         else:
             with config(progress=_CompileReporter(send), **chosen):

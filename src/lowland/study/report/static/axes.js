@@ -4,7 +4,7 @@ const LARGE = { wide: 440, high: 270 },
   SMALL = { wide: 270, high: 200 },
   EDGE = { left: 68, right: 12, top: 10, bottom: 40 };
 
-// Ticks of an axis; where only whole numbers occur, whole ones.
+// Ticks of an axis; integers if all values are integers.
 function niceTicks(low, high, whole = false) {
   if (!(high > low)) return [low];
   const rough = (high - low) / 5,
@@ -25,7 +25,7 @@ function logTicks(low, high) {
   return ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
 }
 
-// A straight or logarithmic axis from data to pixels.
+// A linear or logarithmic axis from data to pixels.
 function axis(low, high, from, to, { logarithmic = false, whole = false } = {}) {
   if (low === high) {
     low -= Math.abs(low) / 2 || 0.5;
@@ -39,7 +39,7 @@ function axis(low, high, from, to, { logarithmic = false, whole = false } = {}) 
   };
 }
 
-// Where a text below a tick stands: in its middle, unless it would be cut at the right edge.
+// Position of a tick label: centered, unless it would be cut off at the right edge.
 const besideTick = (x, text, wide) =>
   x + 3.4 * text.length > wide - 2 ? { x: wide - 2, "text-anchor": "end" } : { x, "text-anchor": "middle" };
 

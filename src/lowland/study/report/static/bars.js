@@ -1,4 +1,4 @@
-// Time and memory: a bar with its number beside it.
+// Time and memory: bars with numbers.
 function costsSection(section) {
   const list = trials.filter((trial) => trial.seconds !== null || trial.memory !== null);
   if (!list.length) return false;
@@ -38,7 +38,7 @@ function costsSection(section) {
     el(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Time and memory of each trial" },
-      tableOf({ class: "bars" }, ["Trial", "Time of the fit", "Memory at its peak"], rows),
+      tableOf({ class: "bars" }, ["Trial", "Fit time", "Peak memory"], rows),
     ),
   );
   if (list.some((trial) => trial.cached)) section.append(el("p", { class: "note" }, FROM_DISK));

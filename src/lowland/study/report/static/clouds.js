@@ -1,4 +1,4 @@
-// Shepard diagrams: a cloud of pairs for each trial, drawn when it comes near the view.
+// Shepard diagrams: a scatter of pairs of rows for each trial, drawn when it scrolls into view.
 
 const clouds = [];
 
@@ -7,7 +7,7 @@ function cloudsSection(section) {
     ...new Set(trials.flatMap((t) => Object.keys(t.curves).filter((name) => t.curves[name].kind === "cloud"))),
   ];
   if (!names.length) return false;
-  section.append(el("h2", { id: "distances-title" }, "Distances kept"));
+  section.append(el("h2", { id: "distances-title" }, "Shepard diagrams"));
   const sight = new IntersectionObserver(
     (entries) =>
       entries.forEach(({ target, isIntersecting }) => {
@@ -21,7 +21,7 @@ function cloudsSection(section) {
       el(
         "p",
         { class: "lead" },
-        `${name} diagrams: every point is a pair of rows. The closer the cloud to a rising line, the better distances are kept.`,
+        "Each point is a pair of rows. The closer the points are to an increasing line, the better the distances are preserved.",
       ),
     );
     const list = trials.filter((trial) => trial.curves[name] && trial.curves[name].kind === "cloud");
@@ -41,7 +41,7 @@ function cloudFigure(trial, name, sight) {
   const canvas = el("canvas", {
     class: "cloud",
     role: "img",
-    "aria-label": `${name} diagram of ${trial.name}: ${curve.y_name} over ${curve.x_name}`,
+    "aria-label": `${name} diagram of ${trial.name}: ${curve.y_name} against ${curve.x_name}`,
   });
   const cloud = { canvas, curve, drawn: false };
   canvas.dataset.place = clouds.push(cloud) - 1;

@@ -1,6 +1,6 @@
-// What the points are coloured by: every row has a shade, and every shade a colour.
+// Colorings of the points: every row has a shade, and every shade a color.
 
-// A shade lies between 0 and 254; 255 says that the value is missing.
+// A shade is between 0 and 254; 255 means that the value is missing.
 function scaleShades(column) {
   const [low, high] = ends(column),
     codes = array(column),
@@ -17,13 +17,13 @@ function scaleShades(column) {
   return shades;
 }
 
-// Shades by rank, and the value in the middle: where a few far values take up the scale, the others can be told apart.
+// Shades by rank, and the median: outliers then do not use up the scale.
 function evenShades(column) {
   const codes = array(column);
   if (column.kind !== "f4") {
-    const { shareOf, middle } = ranksOf([codes], codes.BYTES_PER_ELEMENT === 1 ? 256 : 65536);
+    const { shadeOf, middle } = ranksOf([codes], codes.BYTES_PER_ELEMENT === 1 ? 256 : 65536);
     return {
-      shades: () => Uint8Array.from(codes, shareOf),
+      shades: () => Uint8Array.from(codes, shadeOf),
       middle: column.levels ? column.levels[middle] : column.low + (middle / 65534) * (column.high - column.low),
     };
   }
@@ -43,7 +43,7 @@ function evenShades(column) {
   return { shades: () => Uint8Array.from(codes, shade), middle: sorted[sorted.length >> 1] };
 }
 
-// Of whole numbers, the last of which says "missing": the shade of each by its rank among all, and the one in the middle.
+// For integer codes, the last of which means "missing": the shade of each code by rank, and the median code.
 function ranksOf(arrays, size) {
   const counts = new Float64Array(size),
     shades = new Uint8Array(size).fill(MISSING);
@@ -56,20 +56,20 @@ function ranksOf(arrays, size) {
     if (below <= all / 2 && counts[code]) middle = code;
     below += counts[code];
   }
-  return { shareOf: (code) => shades[code], middle };
+  return { shadeOf: (code) => shades[code], middle };
 }
 
-// Trust by rank among the rows of all trials, so that a colour means the same in every panel.
+// A per-row measure by rank among the rows of all trials, so that a color means the same in every panel.
 function evenTrust(measure) {
   const having = drawnTrials.filter((trial) => trial.per_row[measure.name]),
     kept = new Map();
-  const { shareOf, middle } = ranksOf(
+  const { shadeOf, middle } = ranksOf(
     having.map((trial) => array(trial.per_row[measure.name])),
     256,
   );
   const shades = (trial) => {
     if (!trial.per_row[measure.name]) return null;
-    if (!kept.has(trial)) kept.set(trial, Uint8Array.from(array(trial.per_row[measure.name]), shareOf));
+    if (!kept.has(trial)) kept.set(trial, Uint8Array.from(array(trial.per_row[measure.name]), shadeOf));
     return kept.get(trial);
   };
   return { shades, middle: measure.low + (middle / 254) * (measure.high - measure.low) };
@@ -89,8 +89,8 @@ const once = (make) => {
   return () => (made ??= make());
 };
 
-// What the points can be coloured by. A choice gives the shades for a trial: the same for all, unless by their own trust;
-// and where it is a scale, the same by rank.
+// The choices to color by. A choice gives the shades for a trial, which differ between trials only for per-row
+// measures, and for a scale also the shades by rank.
 function colorChoices() {
   const choices = [],
     { label } = table;
@@ -112,7 +112,7 @@ function colorChoices() {
   if (label && label.classes)
     add({ text: labelText, name: label.name, kind: "classes", shades: once(() => classShades(label)) });
   if (label && !label.classes) addColumn(label, null, labelText);
-  add({ text: "One colour", name: "", kind: "one", shades: once(() => new Uint8Array(M)) });
+  add({ text: "Single color", name: "", kind: "one", shades: once(() => new Uint8Array(M)) });
   for (const measure of study.measures) addTrust(measure, add);
   for (const column of table.kept) addColumn(column, "Columns", column.name);
   return choices;
@@ -124,18 +124,18 @@ function addTrust(measure, add) {
   const even = once(() => evenTrust(measure));
   add({
     ...said,
-    group: "Trust of each point, in each panel's own embedding",
+    group: "Quality per row, in each panel's embedding",
     text: measure.name,
-    name: `${measure.name} of each point, in its own panel`,
+    name: `${measure.name} per row, in each panel's embedding`,
     shades,
     even,
   });
   for (const trial of drawnTrials.filter((each) => each.per_row[measure.name])) {
     add({
       ...said,
-      group: `${measure.name} of each point, in one embedding`,
+      group: `${measure.name} per row, in one embedding`,
       text: trial.name,
-      name: `${measure.name} of each point in ${trial.name}`,
+      name: `${measure.name} per row, in ${trial.name}`,
       shades: () => shades(trial),
       even: once(() => ({ shades: () => even().shades(trial), middle: even().middle })),
     });
@@ -144,7 +144,7 @@ function addTrust(measure, add) {
 
 const shadesOf = (trial) => (state.evenColors && state.choice.even ? state.choice.even() : state.choice).shades(trial);
 
-// Colours of the 256 shades, for the theme that is on.
+// Colors of the 256 shades in the current theme.
 function palette(choice) {
   const colors = new Array(256).fill(theme().missing);
   if (choice.kind === "one") colors[0] = classColor(0);

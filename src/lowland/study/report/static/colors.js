@@ -1,4 +1,4 @@
-// Colours: of the two themes, of classes (which differ in shape as well) and of scales.
+// Colors of the two themes, of classes (which also differ in shape) and of continuous scales.
 
 const THEMES = {
   light: { paper: "#ffffff", ink: "#20242b", dim: "#d3d8df", missing: "#b3b9c2", mark: "#bd1f01", scale: [0, 0.93] },
@@ -10,9 +10,9 @@ let printing = false;
 const theme = () => (night.matches && !printing && !onPaper.matches ? THEMES.dark : THEMES.light);
 
 const SHAPES = ["disc", "square", "triangle", "diamond", "wedge", "cross"];
-const LOOKS = COLORS.length * SHAPES.length; // classes beyond these look like earlier ones
+const LOOKS = COLORS.length * SHAPES.length; // further classes repeat these markers
 
-// Viridis, at eleven places: even in lightness, and readable with any colour vision.
+// Viridis at eleven points: perceptually uniform, and readable with any color vision.
 const SCALE = [
   "#440154",
   "#482475",
@@ -29,18 +29,18 @@ const SCALE = [
 
 const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 const hex = (rgb) => `#${rgb.map((c) => Math.round(c).toString(16).padStart(2, "0")).join("")}`;
-const mix = (a, b, share) => {
+const mix = (a, b, fraction) => {
   const to = channels(b);
-  return hex(channels(a).map((c, i) => c + (to[i] - c) * share));
+  return hex(channels(a).map((c, i) => c + (to[i] - c) * fraction));
 };
 const packed = (color) => {
   const [r, g, b] = channels(color);
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 };
 
-function scaleColor(share) {
+function scaleColor(fraction) {
   const [from, to] = theme().scale;
-  const place = (from + share * (to - from)) * (SCALE.length - 1);
+  const place = (from + fraction * (to - from)) * (SCALE.length - 1);
   const left = Math.min(Math.floor(place), SCALE.length - 2);
   return mix(SCALE[left], SCALE[left + 1], place - left);
 }
@@ -52,7 +52,7 @@ function lightness(color) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// On dark paper the darkest colours are lightened until they stand out by three to one.
+// On a dark background the darkest colors are lightened to a contrast ratio of 3:1.
 function classColor(index) {
   const { paper, ink } = theme();
   let color = COLORS[index % COLORS.length];

@@ -1,4 +1,4 @@
-// Controls of the panels: what colours them, how to select, the legend, and the list of what is selected.
+// Controls of the panels: coloring, tools, sizes, order, axes and row search.
 
 const field = (text, control) => el("label", { class: "field" }, el("span", null, text), control);
 
@@ -18,15 +18,15 @@ function choose(options, chosen, onchange) {
 
 function toolButtons() {
   const tools = [
-    ["look", "Look", "Point at a row to see what it is"],
+    ["look", "Hover", "Hover over a point to see its row"],
     ["box", "Box", "Drag a box to select rows"],
     ["lasso", "Lasso", "Draw around rows to select them"],
-    ["pan", "Move", "Drag to move the picture"],
+    ["pan", "Pan", "Drag to move the plot"],
   ];
   return el(
     "div",
-    { class: "field", role: "radiogroup", "aria-label": "What dragging does" },
-    el("span", null, "Drag to"),
+    { class: "field", role: "radiogroup", "aria-label": "Pointer tool" },
+    el("span", null, "Tool"),
     el(
       "div",
       { class: "tools" },
@@ -53,40 +53,40 @@ function axesFields() {
   const change = (key) => (value) => {
     state[key] = Number(value);
     panels.forEach((panel) => panel.home());
-    tell("axes");
+    notify("axes");
   };
   const even = el("input", {
     type: "checkbox",
     checked: true,
     onchange: (event) => {
       state.evenAxes = event.target.checked;
-      tell("axes");
+      notify("axes");
     },
   });
   return [
-    most > 2 && field("Across", choose(names, "0", change("x"))),
-    most > 2 && field("Up", choose(names, "1", change("y"))),
+    most > 2 && field("x axis", choose(names, "0", change("x"))),
+    most > 2 && field("y axis", choose(names, "1", change("y"))),
     el(
       "label",
-      { class: "check", title: "A unit is as long upwards as across, so that distances are true" },
+      { class: "check", title: "One unit has the same length on both axes, so that distances are not distorted" },
       even,
-      "Same scale on both axes",
+      "Equal axis scales",
     ),
   ];
 }
 
-// Whether a measure puts trials in an order: not where it is the same for all.
-const tellsApart = (name) => name === deciding || new Set(drawnTrials.map(byMeasure(name).value)).size > 1;
+// Whether a measure can sort the trials: not if it is the same for all.
+const distinguishesTrials = (name) => name === deciding || new Set(drawnTrials.map(byMeasure(name).value)).size > 1;
 
 function orderField() {
   const options = [
-    { value: "", text: "as studied" },
-    { value: "name", text: "by name" },
-    ...measureNames.filter(tellsApart).map((name) => ({ value: `measure ${name}`, text: name, group: "The best first, by" })),
-    { value: "seconds", text: "time", group: "The best first, by" },
+    { value: "", text: "study order" },
+    { value: "name", text: "name" },
+    ...measureNames.filter(distinguishesTrials).map((name) => ({ value: `measure ${name}`, text: name, group: "Best first" })),
+    { value: "seconds", text: "fit time", group: "Best first" },
   ];
   const node = field(
-    "Order",
+    "Sort by",
     choose(options, deciding ? `measure ${deciding}` : "", (value) => {
       const name = value.startsWith("measure ") ? value.slice(8) : null;
       const key = { "": (t) => t.index, name: (t) => t.name.toLowerCase(), seconds: (t) => t.seconds }[value];
@@ -120,7 +120,7 @@ function findField() {
               .join(", ")
           : input.value === ""
             ? ""
-            : "This row is not drawn.";
+            : "This row is not shown.";
     },
     onblur: () => pointAt(-1),
   });
@@ -136,25 +136,25 @@ function controlBar() {
     value: 0,
     oninput: () => {
       state.size = 1.4 ** Number(size.value);
-      tell("colors");
+      notify("colors");
     },
   });
   const width = choose(
     [
       { value: "small", text: "small" },
-      { value: "middle", text: "middle" },
-      { value: "big", text: "big" },
+      { value: "medium", text: "medium" },
+      { value: "large", text: "large" },
     ],
-    "middle",
+    "medium",
     (value) => {
       find("panels").dataset.width = value;
     },
   );
   return el(
     "div",
-    { class: "controls", role: "group", "aria-label": "Controls of the panels" },
+    { class: "controls", role: "group", "aria-label": "Panel controls" },
     field(
-      "Colour by",
+      "Color by",
       choose(
         state.choices.map((c) => ({ value: c.key, text: c.text, group: c.group })),
         state.choice.key,
@@ -162,7 +162,7 @@ function controlBar() {
       ),
     ),
     toolButtons(),
-    field("Points", size),
+    field("Point size", size),
     field("Panel size", width),
     orderField(),
     axesFields(),
@@ -174,11 +174,11 @@ function embeddingsSection(section) {
   if (!drawnTrials.length) {
     section.append(
       el("h2", { id: "embeddings-title" }, "Embeddings"),
-      el("p", null, "No trial gave coordinates to draw."),
+      el("p", null, "No trial produced coordinates to plot."),
     );
     return true;
   }
-  const part = M < table.rows ? ` ${count(M)} of ${count(table.rows)} rows are drawn.` : "";
+  const part = M < table.rows ? ` A sample of ${count(M)} of ${count(table.rows)} rows is shown.` : "";
   const controls = el(
     "div",
     { class: "bar-of-controls" },
@@ -186,7 +186,7 @@ function embeddingsSection(section) {
     el("div", { class: "legend-row" }, legend(), evenColorsField()),
     selectionBox(),
   );
-  // What a link leads to must not end up behind the controls that stay in view.
+  // The target of a link must not be hidden behind the sticky controls.
   new ResizeObserver(() =>
     document.documentElement.style.setProperty("--controls", `${controls.offsetHeight}px`),
   ).observe(controls);
@@ -195,19 +195,19 @@ function embeddingsSection(section) {
     el(
       "p",
       { class: "lead screen" },
-      `Every panel shows the same rows: point at one to find it in all of them, drag to select.${part}`,
+      `All panels show the same rows. Hover over a point to highlight its row in every panel; drag to select rows.${part}`,
     ),
     controls,
     el(
       "p",
       { id: "panel-keys", class: "unseen" },
-      "Keys: n and p go to the next and previous row, space selects it, plus and minus zoom, arrows move, 0 shows the whole, Escape clears the selection.",
+      "Keys: n and p go to the next and previous row, space selects it, plus and minus zoom, arrows pan, 0 resets the zoom, Escape clears the selection.",
     ),
-    el("div", { id: "panels", class: "panels", "data-width": "middle", "data-tool": state.tool }),
+    el("div", { id: "panels", class: "panels", "data-width": "medium", "data-tool": state.tool }),
     el(
       "p",
       { class: "note screen" },
-      "Ctrl and the wheel zoom, a double click shows the whole again. Keys in a panel: n and p step through rows, space selects, + and − zoom, arrows move, 0 resets, Escape clears.",
+      "Zoom with Ctrl and the mouse wheel; double-click to reset. Keys in a panel: n and p for the next and previous row, space to select, + and − to zoom, arrows to pan, 0 to reset, Escape to clear the selection.",
     ),
     drawnTrials.some((trial) => Object.values(trial.scores).some((said, i) => i < 2 && said.labels_seen))
       ? el("p", { class: "note" }, SEEN)

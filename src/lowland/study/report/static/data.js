@@ -1,4 +1,4 @@
-// One data layer for all panels: blocks are decoded when they are first asked for, and kept.
+// The data of all panels: blocks are decoded on first use and cached.
 
 const study = JSON.parse(find("study").textContent);
 const { table, trials } = study;
@@ -39,7 +39,7 @@ function valueOf(column, row) {
   return code === 65535 ? null : toStep(column.low + (code / 65534) * (column.high - column.low), column);
 }
 
-// Rounded to the digits that the steps of a column leave.
+// Rounded to the precision of the steps of a column.
 function toStep(value, { low, high }) {
   const unit = 10 ** Math.ceil(Math.log10((high - low) / 65534 || 1e-300));
   return Math.round(value / unit) * unit;
@@ -57,7 +57,7 @@ function trustOf(trial, measure, row) {
   return code === 255 ? null : measure.low + (code / 254) * (measure.high - measure.low);
 }
 
-// Rows are drawn in an order that has nothing to do with their classes, so that no class always lies on top.
+// Rows are drawn in random order, so that no class is always on top.
 const ORDER = (() => {
   const order = Uint32Array.from({ length: M }, (_, i) => i);
   let seed = 12345;
@@ -69,19 +69,19 @@ const ORDER = (() => {
   return order;
 })();
 
-// In the order of the trials that have most: one that was hardly measured does not know what decides.
+// In the order of the trial with the most scores, whose first score is the decisive one.
 const measuresOf = trials.map((trial) => Object.keys(trial.scores)).sort((a, b) => b.length - a.length);
 const measureNames = [...new Set(measuresOf.flat())];
 const aScore = (name) => trials.map((trial) => trial.scores[name]).find(Boolean);
 
-// Scores of one measure, to put trials in order by. One that counts labels which the method was fitted to is a lead,
-// not a proof: it is never the best, and comes after the others.
+// Scores of one measure, to sort trials by. A score that uses the labels to which the method was fitted is optimistic:
+// it is never marked as best and is sorted last.
 const byMeasure = (name) => ({
   value: (trial) => trial.scores[name]?.value ?? null,
   seen: (trial) => Boolean(trial.scores[name]?.labels_seen),
 });
 
-// The study tells the measure that decides first: by it the best come first.
+// The first measure of the study is the decisive one: trials are sorted by it, best first.
 const deciding = measureNames[0];
 const bestFirst = (list) => inOrder(list, byMeasure(deciding), aScore(deciding)?.better === "higher");
 const drawnTrials = bestFirst(trials.filter((trial) => trial.Z));
@@ -89,7 +89,7 @@ trials.forEach((trial, index) => {
   trial.index = index;
 });
 
-// The trial that a piece of advice means: none where it is advised with another number of dimensions than was tried.
+// The trial of an advice: none if the advised number of dimensions was not tried.
 const trialOf = (advice) =>
   trials.find(
     (trial) =>
@@ -97,7 +97,7 @@ const trialOf = (advice) =>
   );
 const isAdvised = (trial) => trialOf(study.advice[0]) === trial;
 
-// Lines are told apart by looks: the advised trial has the first, those without a result come last.
+// Line styles: the advised trial has the first, trials without a result the last.
 [...trials]
   .sort((a, b) => rankOfLook(a) - rankOfLook(b))
   .forEach((trial, look) => {

@@ -1,4 +1,4 @@
-// A panel that answers to the pointer and the keyboard.
+// A panel with pointer and keyboard interaction.
 
 class LivePanel extends Panel {
   constructor(trial) {
@@ -151,7 +151,7 @@ class LivePanel extends Panel {
     event.preventDefault();
   }
 
-  // To the next or the previous row that is drawn here.
+  // Go to the next or previous row of this panel.
   step(by) {
     const { X } = this.place(1, 1);
     let row = state.row < 0 && by < 0 ? M : state.row;

@@ -1,6 +1,6 @@
-// Which point is nearest to a place.
+// Search for the nearest point.
 
-// Points sorted into a grid of cells, to find the one nearest to the pointer without looking at all.
+// Points sorted into a grid of cells, to find the nearest one to the pointer without a full search.
 function gridOf(X, Y) {
   const n = Math.max(4, Math.min(256, Math.ceil(Math.sqrt(M / 4))));
   const cell = (row) =>

@@ -1,6 +1,6 @@
-// What the colours mean.
+// The legend.
 
-const MOST_NAMED = 30; // classes that are named before one asks for more
+const MOST_NAMED = 30; // classes listed before "and … more"
 
 function legend() {
   const node = el("div", { id: "legend", class: "legend" });
@@ -21,7 +21,7 @@ function scaleLegend(choice) {
     height: 1,
     class: "scale",
     role: "img",
-    "aria-label": "Colours from low to high",
+    "aria-label": "Color scale from low to high",
   });
   const context = bar.getContext("2d");
   for (let i = 0; i < 255; i++) {
@@ -35,13 +35,13 @@ function scaleLegend(choice) {
     el("span", null, number(choice.ends[0])),
     bar,
     el("span", null, number(choice.ends[1])),
-    state.evenColors && el("span", { class: "note" }, `by rank: half lie below ${number(choice.even().middle)}`),
+    state.evenColors && el("span", { class: "note" }, `by rank, median ${number(choice.even().middle)}`),
     choice.better && el("span", { class: "note" }, WAY[choice.better][1]),
-    someMissing() && el("span", { class: "note" }, missing, " no value"),
+    someMissing() && el("span", { class: "note" }, missing, " missing value"),
   ].filter(Boolean);
 }
 
-// Whether a point of any panel has no value to be coloured by; a row without coordinates is no point.
+// Whether a plotted point of any panel has no value to color by.
 function someMissing() {
   return drawnTrials.some((trial) => {
     const shades = shadesOf(trial);
@@ -65,7 +65,7 @@ function classLegend() {
         type: "button",
         class: "class-button",
         "aria-pressed": String(!state.hiddenClasses.has(i)),
-        title: `${some(counts[i], "row")}; a click hides or shows them`,
+        title: `${some(counts[i], "row")}; click to hide or show`,
         onclick: () => {
           const hidden = new Set(state.hiddenClasses);
           if (!hidden.delete(i)) hidden.add(i);
@@ -109,7 +109,7 @@ function classLegend() {
     names.length > 2 &&
       el("button", { type: "button", class: "quiet", onclick: all(names.map((_, i) => i)) }, "hide all"),
     classes.length > LOOKS &&
-      el("span", { class: "note" }, `${classes.length} classes share ${LOOKS} looks: hide some to tell them apart.`),
+      el("span", { class: "note" }, `${classes.length} classes share ${LOOKS} markers. Hide some to distinguish the others.`),
   ].filter(Boolean);
 }
 
@@ -120,7 +120,7 @@ function sampleOf(shade) {
   return canvas;
 }
 
-// Where a few far values take up the scale, colours by rank show the others.
+// Color by rank, so that outliers do not use up the scale.
 function evenColorsField() {
   const box = el("input", {
     type: "checkbox",
@@ -131,9 +131,9 @@ function evenColorsField() {
   });
   const node = el(
     "label",
-    { class: "check", title: "Colours by rank rather than by value" },
+    { class: "check", title: "Color by rank instead of value" },
     box,
-    "Spread colours evenly",
+    "Color by rank",
   );
   const show = () => {
     node.hidden = state.choice.kind !== "scale";

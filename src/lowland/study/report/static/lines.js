@@ -1,4 +1,4 @@
-// Curves over all trials. Lines differ in colour and in dashes; names stand beside them.
+// Curves of all trials. Lines differ in color and dash pattern.
 
 const linesOf = (name, list) =>
   list.map((trial) => {
@@ -24,9 +24,9 @@ function lineChart(name, list, { wide, high } = LARGE) {
       viewBox: `0 0 ${wide} ${high}`,
       class: "chart",
       role: "img",
-      "aria-label": `${name}: ${yName} over ${xName}, of ${list.map((t) => t.name).join(", ")}`,
+      "aria-label": `${name}: ${yName} against ${xName} for ${list.map((t) => t.name).join(", ")}`,
     },
-    frameOf(x, y, logarithmic ? `${xName} (logarithmic)` : xName, yName, wide, high),
+    frameOf(x, y, logarithmic ? `${xName} (log scale)` : xName, yName, wide, high),
     paths,
   );
   const light = () => paths.forEach((path, i) => mark(path, lines[i].trial, list.length));
@@ -49,7 +49,7 @@ function pathOf(line, x, y) {
       points.push(null);
       continue;
     }
-    if (Math.abs(at - last) < 0.4 && i < line.x.length - 1) continue; // closer than can be seen
+    if (Math.abs(at - last) < 0.4 && i < line.x.length - 1) continue; // closer than a pixel
     last = at;
     points.push([at, y.at(line.y[i])]);
   }
@@ -63,7 +63,7 @@ function pathOf(line, x, y) {
   return svg("g", null, svg("path", { d, "stroke-dasharray": trialDash(line.trial) }), dots);
 }
 
-// The trial looked at stands out; without one, the trial that the study would choose.
+// The highlighted trial stands out; without one, the advised trial.
 function mark(group, trial, among) {
   const lit = highlighted();
   const strong = among === 1 || (lit ? trial === lit : isAdvised(trial));
@@ -111,7 +111,7 @@ function nearestPlace(xs, x, px) {
   return best;
 }
 
-// Names of trials, as buttons: looked at while the pointer is over them, pinned by a click.
+// Buttons with the names of trials: hover highlights, click pins.
 function trialButtons(list) {
   const buttons = list.map((trial) => {
     const button = el(
@@ -155,7 +155,7 @@ function curvesSection(section) {
     trials.filter((trial) => trial.curves[name] && trial.curves[name].kind === "line" && trial.curves[name].x);
   section.append(
     el("h2", { id: "curves-title" }, "Curves"),
-    el("p", { class: "lead" }, "Point at a line or a name to see it alone; a click on a name keeps it."),
+    el("p", { class: "lead" }, "Hover over a line or a name to highlight a trial; click a name to keep it highlighted."),
   );
   section.append(trialButtons(trials.filter((trial) => names.some((name) => having(name).includes(trial)))));
   const together = names.filter((name) => ofOneScale(name, having(name)));
@@ -169,7 +169,7 @@ function curvesSection(section) {
   for (const name of names.filter((each) => !together.includes(each))) {
     section.append(
       el("h3", { class: "group" }, titleOf(name)),
-      el("p", { class: "note" }, "The trials differ too much in scale for one chart."),
+      el("p", { class: "note" }, "The scales of the trials differ too much for one chart."),
       el(
         "div",
         { class: "small-charts" },
@@ -181,10 +181,10 @@ function curvesSection(section) {
 }
 
 const CURVES = {
-  R_NX: "R_NX: neighbours kept, beyond chance",
-  scree: "Scree: what each component holds",
-  distortion: "Distortion: what is lost with so many components",
-  "residual variance": "Residual variance: distances not explained",
+  R_NX: "R_NX: neighborhood preservation beyond chance",
+  scree: "Scree plot: explained variance ratio",
+  distortion: "Distortion: reconstruction error",
+  "residual variance": "Residual variance of the distances, 1 − r²",
 };
 const titleOf = (name, list = []) => `${CURVES[name] ?? name}${list.length === 1 ? ` (${list[0].name})` : ""}`;
 

@@ -1,8 +1,8 @@
-// Points on a canvas: as shapes where they are few, as pixels written into an image where they are many.
+// Points on a canvas: as shapes if there are few, as pixels of an image if there are many.
 
 const FEW = 8000;
 
-// A browser that prints repeats on paper every stroke made meanwhile: thousands of points then travel as one image.
+// While printing, a browser records every drawing command: points are then drawn as one image.
 function paint(canvas, draw) {
   const context = canvas.getContext("2d");
   if (!printing) {

@@ -1,24 +1,24 @@
 // The page from top to bottom.
 
-const PURPOSES = { see: "To see the data", compress: "To compress the data", classify: "To classify the data" };
+const PURPOSES = { see: "Visualization", compress: "Compression", classify: "Classification" };
 
-// 2026-11-15T19:49:37+00:00 as people write it; what is no such time stays as it is.
+// An ISO time such as 2026-11-15T19:49:37+00:00 in a readable form; other text is unchanged.
 const started = () =>
   study.started.replace(
     /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[\d:.]*(\+00:00|Z)?/,
     (_, day, time, zone) => `${day} ${time}${zone ? " UTC" : ""}`,
   );
 
-// How many trials are done, failed, and so on.
+// Number of trials by status.
 function outcomes() {
   const counts = new Map(["done", "failed", "timed out", "stopped", "left out"].map((status) => [status, 0]));
   for (const { status } of trials) counts.set(status, (counts.get(status) ?? 0) + 1);
-  const told = [...counts].filter(([, many]) => many).map(([status, many]) => `${count(many)} ${status}`);
-  return [some(trials.length, "trial"), told.join(", ")].filter(Boolean).join(": ");
+  const listed = [...counts].filter(([, many]) => many).map(([status, many]) => `${count(many)} ${status}`);
+  return [some(trials.length, "trial"), listed.join(", ")].filter(Boolean).join(": ");
 }
 
 function header() {
-  const labelled = !table.label ? "" : table.label.name === "label" ? ", with labels" : `, label ${table.label.name}`;
+  const labeled = !table.label ? "" : table.label.name === "label" ? ", with labels" : `, label ${table.label.name}`;
   document.title = `Study of ${table.source}`;
   find("top").append(
     el("p", { class: "brand" }, "Lowland study"),
@@ -26,8 +26,8 @@ function header() {
     el(
       "p",
       { class: "lead" },
-      `${some(table.rows, "row")} × ${some(table.columns, "column")}${labelled}`,
-      `${table.scaled ? "; the columns were standardised" : ""}. ${outcomes()}, in ${duration(study.seconds)}. `,
+      `${some(table.rows, "row")} × ${some(table.columns, "column")}${labeled}`,
+      `${table.scaled ? "; columns standardized" : ""}. ${outcomes()}, in ${duration(study.seconds)}. `,
       el("span", { class: "fact" }, `${started()}.`),
     ),
   );
@@ -36,18 +36,18 @@ function header() {
       el(
         "p",
         { class: "warning", role: "note" },
-        "This study was stopped before its end. What was done by then is here.",
+        "This study was stopped early. The report shows the trials completed by then.",
       ),
     );
 }
 
 function adviceSection(section) {
   section.append(el("h2", { id: "advice-title" }, "Advice"));
-  if (!study.advice.length) section.append(el("p", null, "The study gives no advice."));
+  if (!study.advice.length) section.append(el("p", null, "No advice is available."));
   const cards = study.advice.map((advice, i) => {
     const trial = trialOf(advice),
       what = trial?.name ?? advice.method ?? advice.trial,
-      name = trial?.Z ? el("a", { href: `#panel-${trial.index}` }, what) : (what ?? "Nothing to advise"),
+      name = trial?.Z ? el("a", { href: `#panel-${trial.index}` }, what) : (what ?? "No recommendation"),
       within = what && advice.n_components !== null ? ` in ${some(advice.n_components, "dimension")}` : "";
     return el(
       "article",
@@ -68,9 +68,9 @@ function adviceSection(section) {
   return true;
 }
 
-// What a measure says stands below the table of scores; here only where trials say it in different words.
+// The definition of a measure is below the table of scores; here only if it differs between trials.
 function scoreInWords(name, { value, low, high, about }) {
-  const interval = low !== null && high !== null ? ` (${number(low, 4)} to ${number(high, 4)})` : "";
+  const interval = low !== null && high !== null ? ` (95% confidence interval ${number(low, 4)} to ${number(high, 4)})` : "";
   const own = trials.some((trial) => trial.scores[name] && trial.scores[name].about !== about);
   return `${number(value, 4)}${interval}${own ? `. ${about}` : ""}`;
 }
@@ -78,7 +78,7 @@ function scoreInWords(name, { value, low, high, about }) {
 const fact = (name, said) => el("div", null, el("dt", null, name), el("dd", null, said));
 
 function detailsSection(section) {
-  section.append(el("h2", { id: "details-title" }, "Trials in detail"));
+  section.append(el("h2", { id: "details-title" }, "Trial details"));
   for (const trial of trials) {
     const settings = Object.entries(trial.parameters),
       warned = trial.warnings.length;
@@ -96,16 +96,16 @@ function detailsSection(section) {
         el(
           "dl",
           null,
-          trial.error !== null && fact("What happened", trial.error),
+          trial.error !== null && fact("Reason", trial.error),
           fact("Method", trial.method),
           fact(
-            "Settings",
+            "Parameters",
             settings.length
               ? settings.map(([name, value]) => [el("code", null, `${name}=${JSON.stringify(value)}`), " "])
-              : "all as they are by default",
+              : "all at their defaults",
           ),
           (trial.seconds !== null || trial.memory !== null) &&
-            fact("Cost", `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", read from disk" : ""}`),
+            fact("Time and peak memory", `${duration(trial.seconds)}, ${bytes(trial.memory)}${trial.cached ? ", from the cache" : ""}`),
           Object.entries(trial.scores).map(([name, said]) => fact(name, scoreInWords(name, said))),
           warned
             ? fact(
@@ -144,7 +144,7 @@ function repeatSection(section) {
       ),
     );
   section.append(
-    el("h2", { id: "repeat-title" }, "To do it again"),
+    el("h2", { id: "repeat-title" }, "Reproduce"),
     el("div", { class: "command" }, el("pre", null, el("code", null, study.command)), button),
     el(
       "div",
@@ -156,14 +156,14 @@ function repeatSection(section) {
         Rows: count(table.rows),
         Columns: count(table.columns),
         Fingerprint: table.fingerprint,
-        Begun: started(),
+        Started: started(),
       }),
     ),
   );
   return true;
 }
 
-// Colours of lines are named in the style, so that dark, light and paper need no new drawing of the charts.
+// Line colors are CSS variables, so that charts need no redrawing for dark, light and print.
 function nameColors() {
   COLORS.forEach((_, i) => document.documentElement.style.setProperty(`--color-${i}`, classColor(i)));
 }
@@ -171,7 +171,7 @@ function nameColors() {
 function themeChanged() {
   nameColors();
   state.palette = palette(state.choice);
-  tell("colors");
+  notify("colors");
   clouds.forEach((cloud) => {
     if (cloud.drawn) drawCloud(cloud);
   });
@@ -199,7 +199,7 @@ function afterPrint() {
   themeChanged();
 }
 
-// A link to what is folded up opens it.
+// A link to a collapsed section expands it.
 function openTarget() {
   const target = document.getElementById(location.hash.slice(1));
   if (target instanceof HTMLDetailsElement) target.open = true;
@@ -212,10 +212,10 @@ const sections = [
   ["scores", "Scores", scoresSection],
   ["embeddings", "Embeddings", embeddingsSection],
   ["curves", "Curves", curvesSection],
-  ["distances", "Distances", cloudsSection],
+  ["distances", "Shepard diagrams", cloudsSection],
   ["costs", "Time and memory", costsSection],
-  ["details", "Details", detailsSection],
-  ["repeat", "To do it again", repeatSection],
+  ["details", "Trial details", detailsSection],
+  ["repeat", "Reproduce", repeatSection],
 ];
 for (const [id, title, build] of sections) {
   if (build(find(id))) find("contents").append(el("a", { href: `#${id}` }, title));

@@ -1,6 +1,6 @@
-// A panel: one embedding on two canvases, the points below, and above them what is pointed at or being drawn around.
+// A panel: one embedding on two canvases, one for the points and one above it for the highlight and the selection.
 
-// A single component has no second axis: its points are spread over a band, so that they can be told apart.
+// A single component has no second axis: its points are jittered vertically.
 let band = null;
 const spread = () =>
   (band ??= Uint16Array.from({ length: M }, (_, i) => (Math.imul(i + 1, 2654435761) >>> 16) % 65535));
@@ -30,8 +30,8 @@ class Panel {
           this.changed();
         },
       },
-      "Whole",
-      unseen(` of ${trial.name}`),
+      "Reset",
+      unseen(` the zoom of ${trial.name}`),
     );
     this.larger = el(
       "button",
@@ -49,7 +49,7 @@ class Panel {
           "h3",
           null,
           parted(trial.name),
-          isAdvised(trial) && el("span", { class: "chip chosen" }, "advised"),
+          isAdvised(trial) && el("span", { class: "chip chosen" }, "recommended"),
         ),
         el("span", { class: "buttons" }, this.reset, this.larger),
       ),
@@ -82,10 +82,10 @@ class Panel {
       parts = [];
     if (Z.n_excluded)
       parts.push(
-        Z.n_excluded === M ? "All rows were left out: there is nothing to draw." : `${some(Z.n_excluded, "row")} left out.`,
+        Z.n_excluded === M ? "No row has coordinates." : `${some(Z.n_excluded, "row")} without coordinates.`,
       );
-    if (Z.components === 1) parts.push("One component, from left to right; the height means nothing.");
-    if (Z.components > 2 && Z.low.length === 2) parts.push(`The first 2 of ${Z.components} components.`);
+    if (Z.components === 1) parts.push("One component, on the horizontal axis; vertical positions are jitter.");
+    if (Z.components > 2 && Z.low.length === 2) parts.push(`First 2 of ${Z.components} components.`);
     return parts.length ? el("p", { class: "note" }, parts.join(" ")) : null;
   }
 
@@ -96,10 +96,10 @@ class Panel {
   enlarge() {
     const large = this.node.classList.toggle("large");
     this.larger.setAttribute("aria-pressed", String(large));
-    this.larger.firstChild.textContent = large ? "Smaller" : "Enlarge";
+    this.larger.firstChild.textContent = large ? "Reduce" : "Enlarge";
   }
 
-  // Whole numbers of the two axes, and their ranges.
+  // Integer codes of the two axes, and their ranges.
   axes() {
     const { Z } = this.trial,
       kept = Z.low.length,
@@ -111,7 +111,7 @@ class Panel {
     return [across, kept === 1 ? { codes: spread(), width: across.width / 4 } : take(y)];
   }
 
-  // Where rows lie, in pixels of a canvas of the given size.
+  // Positions of the rows, in pixels of a canvas of the given size.
   place(width, height) {
     const [x, y] = this.axes(),
       { zoom } = this.view,
@@ -159,7 +159,7 @@ class Panel {
     redraw(this);
   }
 
-  // The ring around the row under the pointer, and the line of the selection that is being drawn.
+  // The ring around the row under the pointer, and the outline of the current selection.
   drawMarks() {
     const { width, height } = this.marks,
       scale = width / (this.frame.clientWidth || 1);
@@ -216,7 +216,7 @@ class Panel {
     ];
   }
 
-  // The row nearest to a place of the frame, or -1.
+  // The row nearest to a position in the frame, or -1.
   rowAt(x, y, reach = 9) {
     const key = `${state.x} ${state.y}`;
     const place = this.place(this.frame.clientWidth, this.frame.clientHeight);

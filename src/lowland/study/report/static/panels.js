@@ -1,4 +1,4 @@
-// All panels: drawn when they come near the view, and again only when something changed.
+// All panels: drawn when they scroll into view, and redrawn only when something changes.
 
 const panels = [];
 const waiting = new Set();
@@ -12,7 +12,7 @@ function redraw(panel) {
   }
 }
 
-// A frame draws as many panels as it has time for; the others follow in the next frames.
+// Draw as many panels per frame as time allows; the others follow in the next frames.
 function drawWaiting() {
   const begun = performance.now();
   asked = false;

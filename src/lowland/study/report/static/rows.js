@@ -1,8 +1,8 @@
-// What is said of a row, and the box beside the pointer that says it.
+// The description of a row, and the tooltip that shows it.
 
 const MOST_COLUMNS = 8;
 
-// What is known of a row: its number, its label, its trust in a trial, its values.
+// Number, label, per-row measures in a trial, and values of a row.
 function linesOfRow(row, trial) {
   const lines = [["", `Row ${rowNumber(row)}`]];
   if (table.label) lines.push([table.label.name, labelOf(row)]);

@@ -1,10 +1,10 @@
-// The table of trials and measures: sorted by any column, the best of each marked.
+// The table of trials and measures, sortable by any column, with the best values marked.
 
 const scoresTable = { by: null, down: false, hidden: new Set() };
 const SEEN =
-  "† counted with labels the method was fitted to: a lead, not a proof; never the best, and sorted after the others.";
+  "† computed with the labels to which the method was fitted, so the value is optimistic. It is never marked as best and is sorted last.";
 const dagger = () => [el("span", { "aria-hidden": "true" }, "†"), unseen(" (the method was fitted to these labels)")];
-const FROM_DISK = "* Read from disk: time and memory are those of the day when it was fitted.";
+const FROM_DISK = "* From the cache: time and memory are those of the original fit.";
 
 function columnsOfScores() {
   const done = trials.filter((trial) => trial.status === "done");
@@ -25,18 +25,18 @@ function columnsOfScores() {
   columns.push({
     name: "time",
     better: "lower",
-    about: "Time of the fit.",
+    about: "Time of the fit, including the coordinates of all rows.",
     value: (t) => t.seconds,
     cell: (t) => [
       duration(t.seconds),
-      t.cached && unseen(" (from disk)"),
+      t.cached && unseen(" (from the cache)"),
       t.cached && el("span", { "aria-hidden": "true" }, " *"),
     ],
   });
   columns.push({
     name: "memory",
     better: "lower",
-    about: "Memory at its peak, beyond what was there before.",
+    about: "Peak memory above the level before the fit.",
     value: (t) => t.memory,
     cell: (t) => [bytes(t.memory)],
   });
@@ -69,7 +69,7 @@ function cellOf(trial, column) {
   const sign = best
     ? [el("span", { class: "sign", "aria-hidden": "true" }, "★"), unseen("best: ")]
     : near
-      ? [el("span", { class: "sign", "aria-hidden": "true" }, "≈"), unseen("perhaps as good as the best: ")]
+      ? [el("span", { class: "sign", "aria-hidden": "true" }, "≈"), unseen("not significantly different from the best: ")]
       : [];
   return el("td", { class: best ? "best" : near ? "near" : null }, sign, column.cell(trial));
 }
@@ -84,14 +84,14 @@ function sortScores(columns, by) {
 function inOrder(list, column, down) {
   return [...list].sort((a, b) => {
     const [u, v] = column ? [column.value(a), column.value(b)] : [a.name.toLowerCase(), b.name.toLowerCase()];
-    if (u === null || v === null) return (u === null) - (v === null); // what has no value comes last, both ways
+    if (u === null || v === null) return (u === null) - (v === null); // missing values are last in both directions
     const [s, t] = [a, b].map((trial) => Boolean(column?.seen?.(trial)));
-    if (s !== t) return s - t; // and before it what proves nothing
+    if (s !== t) return s - t; // and before them optimistic values
     return (u < v ? -1 : u > v ? 1 : 0) * (down ? -1 : 1);
   });
 }
 
-// A heading that sorts by its column; by the trials' names where there is none.
+// A heading that sorts by its column, or by the names of the trials.
 function heading(column, columns) {
   const key = column?.name ?? "trial",
     sorted = scoresTable.by === key;
@@ -123,7 +123,7 @@ function nameOf(trial) {
     { scope: "row" },
     trial.Z ? el("a", { href: `#panel-${trial.index}` }, parted(trial.name)) : parted(trial.name),
     " ",
-    isAdvised(trial) && el("span", { class: "chip chosen" }, "advised"),
+    isAdvised(trial) && el("span", { class: "chip chosen" }, "recommended"),
     trial.status !== "done" && el("span", { class: "chip" }, trial.status),
     warned > 0 && el("a", { class: "chip warned", href: `#trial-${trial.index}` }, some(warned, "warning")),
   );
@@ -138,7 +138,7 @@ function rowOf(trial, columns) {
       nameOf(trial),
       columns.map((column) => cellOf(trial, column)),
     );
-  const sentence = trial.error ?? "Nothing was said about why.";
+  const sentence = trial.error ?? "No reason was recorded.";
   return el(
     "tr",
     { class: "without" },
@@ -170,7 +170,7 @@ function drawScores(columns) {
   placeSentences();
 }
 
-// Sentences stay in view beside the names, however far the table is scrolled.
+// Sentences stay in view next to the names when the table is scrolled.
 function placeSentences() {
   const region = find("scores-table"),
     names = region.querySelector("th").offsetWidth;
@@ -178,7 +178,7 @@ function placeSentences() {
   region.style.setProperty("--room", `${region.clientWidth - names}px`);
 }
 
-// Boxes to choose the columns by. What is the same for all trials is told in a sentence instead of a column.
+// Checkboxes for the columns. Values that are the same for all trials are in a sentence instead of a column.
 function columnBoxes(columns) {
   const boxes = columns.map((column) =>
     el(
@@ -226,22 +226,24 @@ function scoresSection(section) {
       "p",
       { class: "note" },
       columns.some((column) => column.best !== null) &&
-        "★ the best of a column. ≈ chance may have decided between it and the best. ",
+        "★ best in the column. ≈ not significantly different from the best. ",
       "↑ higher is better, ↓ lower is better. ",
-      el("span", { class: "screen" }, "A click on a heading sorts by it; pointing at it tells what it says."),
+      trials.some(({ scores }) => Object.values(scores).some((said) => said.low !== null)) &&
+        "Ranges below values are 95% confidence intervals. ",
+      el("span", { class: "screen" }, "Click a column heading to sort; hover over it for the definition."),
     ),
   );
   const note = (text) => section.append(el("p", { class: "note" }, text));
   if (measureNames.some((name) => trials.some((trial) => trial.scores[name]?.labels_seen))) note(SEEN);
   if (same.length)
-    note(`The same for all: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`);
+    note(`Same for all trials: ${same.map((column) => `${column.name} ${number(column.value(first))}`).join(", ")}.`);
   if (trials.some((trial) => trial.cached)) note(FROM_DISK);
   if (deciding) sortScores(columns, deciding);
   else drawScores(columns);
   const more = el(
     "p",
     { class: "note screen", hidden: true },
-    "The table is wider than the page: it scrolls sideways.",
+    "Scroll the table sideways to see all columns.",
   );
   const region = find("scores-table");
   new ResizeObserver(() => {
@@ -255,8 +257,8 @@ function scoresSection(section) {
       el(
         "details",
         null,
-        el("summary", null, "What the measures say"),
-        el("p", { class: "note" }, `Where no number is told, the nearest are ${some(study.neighbors, "row")}.`),
+        el("summary", null, "Definitions of the measures"),
+        el("p", { class: "note" }, `The neighborhood size is k = ${study.neighbors}, and n is the number of rows.`),
         el("dl", null, measureNames.map(meaningOf)),
       ),
     );

@@ -1,4 +1,4 @@
-// The rows that are selected: how many, of which classes, a list, and their numbers to copy.
+// The selected rows: count, classes, list, and row numbers to copy.
 
 const MOST_LISTED = 200;
 
@@ -11,14 +11,14 @@ function selectionBox() {
   );
   const clear = el("button", { type: "button", onclick: clearSelection }, "Clear");
   const list = el("div", { class: "scroll listed", tabindex: "0", role: "region", "aria-label": "Selected rows" });
-  const more = el("details", null, el("summary", null, "List them"), list);
+  const more = el("details", null, el("summary", null, "List rows"), list);
   const box = el("div", { class: "selection" }, said, numbers, clear, more, el("span", { id: "found", class: "note" }));
   let waitingToSay = 0;
   const draw = () => {
     const none = state.selected === 0;
-    box.classList.toggle("idle", none); // their place is kept: nothing may move under a pointer that drags
+    box.classList.toggle("idle", none); // their space is reserved: nothing may move during a drag
     said.textContent = none
-      ? "No rows selected. Drag over a panel; with Shift to add, with Alt to take away."
+      ? "No rows selected. Drag over a panel to select; hold Shift to add, Alt to remove."
       : `${some(state.selected, "row")} selected${classesOfSelection()}`;
     if (more.open && !none) listRows(list);
     clearTimeout(waitingToSay);
@@ -66,6 +66,6 @@ function listRows(into) {
         ),
       ),
     ),
-    state.selected > rows.length ? el("p", { class: "note" }, `The first ${MOST_LISTED}; all of them are copied.`) : "",
+    state.selected > rows.length ? el("p", { class: "note" }, `The first ${MOST_LISTED} are listed; the button copies all.`) : "",
   );
 }

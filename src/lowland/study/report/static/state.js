@@ -1,4 +1,4 @@
-// What all parts of the page share: the row under the pointer, the rows selected, the classes hidden, the colouring.
+// The shared state of the page: row under the pointer, selected rows, hidden classes, coloring.
 
 const HIDDEN = 1,
   SELECTED = 2;
@@ -7,7 +7,7 @@ const state = {
   selected: 0,
   row: -1, // under the pointer
   trial: null, // under the pointer, in a table or a chart
-  pinned: null, // the trial that stays highlighted
+  pinned: null, // the trial that was clicked
   choices: colorChoices(),
   choice: null,
   palette: null,
@@ -15,8 +15,8 @@ const state = {
   x: 0, // components on the axes
   y: 1,
   evenAxes: true,
-  evenColors: false, // by rank rather than by value
-  size: 1, // of points, as a share of what fits their number
+  evenColors: false, // by rank instead of value
+  size: 1, // of points, relative to the default for their number
   hiddenClasses: new Set(),
 };
 state.choice = state.choices[0];
@@ -24,36 +24,36 @@ state.palette = palette(state.choice);
 
 const listeners = { colors: [], rows: [], row: [], trial: [], axes: [] };
 const on = (event, listener) => listeners[event].push(listener);
-const tell = (event) => {
+const notify = (event) => {
   for (const listener of listeners[event]) listener();
 };
 
 function colorBy(key) {
   state.choice = state.choices.find((choice) => choice.key === key);
   state.palette = palette(state.choice);
-  tell("colors");
+  notify("colors");
 }
 
 function pointAt(row) {
   if (row === state.row) return;
   state.row = row;
-  tell("row");
+  notify("row");
 }
 
 function lookAt(trial) {
   if (trial === state.trial) return;
   state.trial = trial;
-  tell("trial");
+  notify("trial");
 }
 
 function pin(trial) {
   state.pinned = state.pinned === trial ? null : trial;
-  tell("trial");
+  notify("trial");
 }
 
 const highlighted = () => state.trial ?? state.pinned;
 
-// Select the rows for which inside says so; how: "new", "add" or "take" away. Hidden rows are never selected.
+// Select the rows for which inside(row) is true; how: "new", "add" or "take" (remove). Hidden rows are never selected.
 function select(inside, how, before) {
   const { flags } = state;
   let selected = 0;
@@ -67,7 +67,7 @@ function select(inside, how, before) {
     } else flags[i] &= ~SELECTED;
   }
   state.selected = selected;
-  tell("rows");
+  notify("rows");
 }
 
 const clearSelection = () => select(() => false, "new");
@@ -87,5 +87,5 @@ function hideClasses(hidden) {
     else state.flags[i] &= ~HIDDEN;
   }
   state.selected = state.flags.reduce((sum, flag) => sum + (flag & SELECTED ? 1 : 0), 0);
-  tell("rows");
+  notify("rows");
 }

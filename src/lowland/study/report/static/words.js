@@ -1,6 +1,6 @@
-// Elements, numbers and sentences. Text enters the page here, as text: nothing of the data is ever read as HTML.
+// Elements, numbers and text. Data enters the page here, as text: it is never parsed as HTML.
 
-// A name that may be broken before its capitals and after its underscores.
+// A name with optional line breaks before capitals and after underscores.
 const parted = (name) =>
   name.split(/(?<=[a-z_])(?=[A-Z])|(?<=_)|(?==)/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 
@@ -21,7 +21,7 @@ function fill(node, attributes, children) {
 
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 
-// A table: headings are texts or cells of their own, rows are elements.
+// A table: headings are strings or cells, rows are elements.
 const tableOf = (attributes, headings, rows) =>
   el(
     "table",
@@ -51,7 +51,7 @@ function number(value, digits = 3) {
   );
 }
 
-// Scores of one measure are read against each other, so they keep their zeros: 0.90 beside 0.91.
+// Scores of one measure are compared, so trailing zeros are kept: 0.90 next to 0.91.
 function score(value, digits) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
@@ -96,7 +96,7 @@ async function copy(text, button) {
   }
   const before = button.dataset.text || button.textContent;
   button.dataset.text = before;
-  button.textContent = done ? "Copied" : "Not allowed here";
+  button.textContent = done ? "Copied" : "Copy failed";
   say(button.textContent);
   setTimeout(() => {
     button.textContent = before;
