@@ -121,7 +121,7 @@ def in_a_sentence(error: BaseException) -> str:
 def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
     """The warnings, each once; that the graph was given is the study's own affair."""
     texts = (" ".join(str(each.message).split()) for each in caught)
-    return tuple(dict.fromkeys(text.replace("Add links to the graph", "Raise n_neighbors") for text in texts))
+    return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise n_neighbors") for text in texts))
 
 
 def shown_only(trial: Trial, shown: np.ndarray) -> Trial:
