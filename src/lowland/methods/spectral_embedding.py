@@ -120,7 +120,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
     eigenvalues_: Array = attribute("Eigenvalues of the Laplacian, in increasing order.", "(n_components,)")
     affinity_matrix_: Any = attribute("Affinities of the embedded rows, sparse for a neighbor graph.", "(n, n)")
     n_neighbors_: int = attribute(
-        "Number of neighbors used, each row included.", when="for a neighbor graph that fit did not get as graph=..."
+        "Number of neighbors used, each row included.", when="for a neighbor graph that was not passed to fit"
     )
     gamma_: float = attribute("Coefficient of the rbf kernel.", when="with affinity='rbf'")
     t_: float | None = attribute("Bandwidth of the heat weights; None with other weights.", when="for a neighbor graph")

@@ -60,8 +60,8 @@ class GraphMap(PointMap):
         "Coordinates of the training rows; NaN for rows that were left out.", "(n_samples_, n_components)"
     )
     points_: Array | None = attribute(
-        "Training rows that have coordinates; new rows are compared with them. None if X was a matrix of distances or "
-        "affinities, or if a graph was given.",
+        "Training rows that have coordinates; new rows are compared with them. None if only distances, affinities or a "
+        "graph are known.",
         "(n_samples_ - n_excluded_, n_features_in_)",
     )
     n_samples_: int = attribute("Number of training rows.")
