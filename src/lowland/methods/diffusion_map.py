@@ -17,75 +17,100 @@ from lowland.blocks.manifolds.graph_affinities import affinity_components, among
 from lowland.blocks.manifolds.nystrom import HeatTo, Nystrom, NystromNearest
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
 
 class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHints(n_neighbors=30)):
-    """Diffusion map: coordinates in which straight distances say how far apart a random walk finds two points.
+    """Diffusion map: coordinates whose Euclidean distances are the diffusion distances of a random walk on the data.
 
-    Problem: z with |z_i - z_j|² = sum_k (P^t_ik - P^t_jk)²/π_k, the distance after t steps of the walk P = D^(-1)K on
-    the rows, with π its stationary distribution. The answer: z = (λ_1^t ψ_1, λ_2^t ψ_2, …) with Pψ = λψ, of which the
-    first few are kept.
+    The diffusion distance after t steps of the random walk P = D^(-1)K with stationary distribution π is
+    |z_i - z_j|² = sum_k (P^t_ik - P^t_jk)²/π_k. It is the Euclidean distance of z = (λ_1^t ψ_1, λ_2^t ψ_2, …), with the
+    eigenvalues and eigenvectors Pψ = λψ after the constant ψ_0; the first k coordinates are kept.
 
-    1. Measure distances d, of all pairs or of neighbors (``blocks.distances.to_points``, ``blocks.neighbors.search``).
-    2. Choose the bandwidth ε (``blocks.manifolds.bandwidth``) and take K = exp(-d²/ε).
-    3. Divide out the density q = K1: K_ij / (q_i q_j)^α (``blocks.manifolds.diffusion``).
-    4. Find the slowest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``blocks.manifolds.laplacian``).
-    5. New rows: ψ(x) = sum_i p(x, x_i) ψ_i / λ (Nystrom, ``blocks.manifolds.nystrom``), exact on the rows fitted.
+    1. Compute the distances d of all pairs (``blocks.distances.to_points``) or of neighbors
+       (``blocks.neighbors.search``).
+    2. Choose the bandwidth ε (``blocks.manifolds.bandwidth``) and set K = exp(-d²/ε).
+    3. Normalize by the density q = K1: K_ij / (q_i q_j)^α (``blocks.manifolds.diffusion``).
+    4. Compute the smallest eigenvectors of I - D^(-1/2) K D^(-1/2), which are ψ√π (``blocks.manifolds.laplacian``).
+    5. New rows: Nyström extension ψ(x) = sum_i p(x, x_i) ψ_i / λ (``blocks.manifolds.nystrom``).
 
-    Cost: n² (d + 20 k) operations and 8 n² bytes; with n_neighbors the search, then some hundreds of products with a
-    sparse matrix. Prefer ``SpectralEmbedding`` where only the links count, ``Isomap`` where lengths should be kept.
+    Notes
+    -----
+    Cost: n² (d + 20 k) operations and 8 n² bytes. With n_neighbors: the neighbor search, then some hundreds of products
+    with a sparse matrix.
 
-    Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (k,) λ of P after the first, which is 1, ``diffusion_time_``,
-    ``epsilon_``, ``dimension_`` (that the kernel's sum tells of; epsilon='auto' only), ``stationary_`` (n,) π,
-    ``density_`` (n,) q^-α, ``reach_``, ``points_``, ``n_connected_components_``, ``component_labels_``,
-    ``embedded_mask_``, ``n_excluded_``, ``n_edges_added_``, ``recall_``, ``n_samples_``, ``solver_``, ``n_iter_``.
+    Prefer ``SpectralEmbedding`` if only the edges of a neighbor graph matter, ``Isomap`` if geodesic distances should
+    be preserved. Later coordinates can be functions of earlier ones.
 
-    Reference: Coifman and Lafon 2006, doi:10.1016/j.acha.2006.04.006; the width: Berry and Harlim 2016,
-    doi:10.1016/j.acha.2015.01.001.
+    References
+    ----------
+    Coifman and Lafon 2006, Diffusion maps, Applied and Computational Harmonic Analysis,
+    doi:10.1016/j.acha.2006.04.006.
+
+    Bandwidth: Berry and Harlim 2016, Variable bandwidth diffusion kernels, Applied and Computational Harmonic
+    Analysis, doi:10.1016/j.acha.2015.01.001.
 
     Examples
     --------
     >>> import numpy as np
     >>> from lowland import DiffusionMap
-    >>> angle = 2 * np.pi * np.linspace(0, 1, 300, endpoint=False) ** 1.5  # a circle, denser at one end
+    >>> angle = 2 * np.pi * np.linspace(0, 1, 300, endpoint=False) ** 1.5  # a circle, sampled unevenly
     >>> Z = DiffusionMap(2).fit_transform(np.column_stack([np.cos(angle), np.sin(angle), angle * 0]))
     >>> radius = np.linalg.norm(Z, axis=1)
-    >>> bool(radius.std() < 0.05 * radius.mean())  # found as a circle all the same
+    >>> bool(radius.std() < 0.05 * radius.mean())  # the embedding is a circle
     True
     """
 
-    n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
+    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
     n_neighbors: int | None = param(
-        None, "Neighbours whose kernel values are kept; None: those of all pairs, n² numbers.", at_least=1
+        None, "Number of neighbors in a sparse kernel; None uses all pairs, n² numbers.", at_least=1
     )
     epsilon: float | Literal["auto", "median"] = param(
         "auto",
-        "Width of the kernel exp(-d²/epsilon); 'auto': where the kernel's sum grows fastest; 'median': the median d².",
+        "Bandwidth of the kernel exp(-d²/epsilon): a number, 'auto' (where the sum of the kernel grows fastest) or "
+        "'median' (the median of d²).",
         above=0,
     )
     alpha: float = param(
-        1.0, "How much of the rows' density is divided out: 0 none, 1 all, ½ in between.", at_least=0, at_most=1
+        1.0, "Density normalization: 0 (none) to 1 (full, removes the effect of the density).", at_least=0, at_most=1
     )
     t: float | Literal["auto"] = param(
         1.0,
-        "Steps of the walk; 'auto': the fewest after which the first coordinate left out counts a tenth of the first.",
+        "Diffusion time, the number of steps of the random walk; 'auto' is the smallest integer with "
+        "(λ_(k+1) / λ_1)^t at most 0.1.",
         at_least=0,
     )
     metric: str | Callable[..., Any] = param(
-        "euclidean", "How rows are apart: a metric, a function of two rows, or 'precomputed' for a distance matrix."
+        "euclidean", "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix."
     )
     metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
     neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
-        "auto", "How neighbours are searched for; 'auto' takes the cheapest exact way."
+        "auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss)."
     )
-    random_state: RandomState = param(None, "Seed of the solver's start and of an approximate search.", at_least=0)
+    random_state: RandomState = param(
+        None, "Seed for the eigenvalue solver and the recall of an approximate search.", at_least=0
+    )
+
+    eigenvalues_: Array = attribute(
+        "Eigenvalues λ of the random walk after the first, which is 1, in decreasing order.", "(n_components,)"
+    )
+    diffusion_time_: float = attribute("Diffusion time t.")
+    epsilon_: float = attribute("Bandwidth of the kernel.")
+    dimension_: float | None = attribute(
+        "Intrinsic dimension estimated from the growth of the kernel sum; None unless epsilon='auto'."
+    )
+    stationary_: Array = attribute("Stationary distribution π of the random walk.", "(n_samples_ - n_excluded_,)")
+    density_: Array = attribute("Density normalization q^-alpha of each embedded row.", "(n_samples_ - n_excluded_,)")
+    reach_: Array | None = attribute(
+        "Distance of each embedded row to its last neighbor, for new rows; None without a neighbor search.",
+        "(n_samples_ - n_excluded_,)",
+    )
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
-        """Kernel, density, walk, slowest eigenvectors, coordinates."""
+        """Kernel, density normalization, eigenvectors of the random walk, coordinates."""
         check_metric(self.metric, self.metric_params)
         X = run.to_array(rows, "DiffusionMap")
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
@@ -100,7 +125,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
         self._record_convergence(found.outcome, "Set n_neighbors, or a larger epsilon.")
 
     def _keep(self, found: DiffusionCoordinates, X: Array) -> None:
-        """Set the fitted attributes, in the precision and library of the rows."""
+        """Set the fitted attributes, in the precision and array library of the rows."""
         like_array = X.data if is_sparse(X) else X
         Z = like(found.Z, like_array)
         self.diffusion_time_ = found.time
@@ -112,12 +137,12 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
     # --- the kernel ---
 
     def _neighbor_kernel(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray]:
-        """The kernel of neighbors, and of each point with itself, a sparse matrix, and the components it leaves."""
+        """The kernel of neighbors and of each point with itself, a sparse matrix, and its connected components."""
         require_graph(X.shape[0], self.n_neighbors, self.n_components, run)
         found = self._neighbors(X, run, given)
         graph = self._joined(found, X, run)
         if not np.any(graph.length > 0):
-            raise DataError("All rows are equal: no neighbour is nearer than another. Check the data.")
+            raise DataError("All rows are equal: all distances are zero. Check the data.")
         searched = given is None and not self._is_given(X)
         self.reach_ = like(found.table()[1][self._kept_mask, -1], X) if searched else None
         self.points_ = self._own_points(X, rows) if searched and self.metric != "precomputed" else None
@@ -127,7 +152,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
         return K, affinity_components(K, loops=True)
 
     def _pair_kernel(self, X: Array, run: Run, rows: Rows) -> tuple[Array, np.ndarray]:
-        """The kernel values of all pairs, and their components, which are reported."""
+        """The kernel values of all pairs, and their connected components, which are reported."""
         n, given = X.shape[0], self.metric == "precomputed"
         size = ArrayRows(X).dtype.itemsize
         run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
@@ -141,7 +166,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
         return (K if kept.all() else among(K, kept)), label[kept]
 
     def _choose_bandwidth(self, distances: Array) -> None:
-        """ε by the rule asked for."""
+        """Set the bandwidth ε, by the rule that ``epsilon`` names."""
         self.dimension_ = None
         if self.epsilon == "auto":
             chosen = kernel_sum_bandwidth(distances)
@@ -165,7 +190,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
     # --- new rows ---
 
     def _placing(self) -> Callable[[Array], Array]:
-        """Nystrom's extension: z(x) = sum_i p(x, x_i) z_i / λ."""
+        """Nyström extension: z(x) = sum_i p(x, x_i) z_i / λ."""
         lam = to_numpy(self.eigenvalues_).astype(np.float64)
         Z, offset = self._embedded(self.embedding_), np.zeros_like(lam)
         if self.reach_ is not None and self.points_ is not None:
@@ -176,8 +201,8 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
             )
         if self.points_ is None and (self.metric != "precomputed" or self.reach_ is not None):
             raise ParameterError(
-                "DiffusionMap cannot place new rows among points of which only a graph is known. Fit rows, or all "
-                "distances with n_neighbors=None."
+                "DiffusionMap cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to rows, or "
+                "to a distance matrix with n_neighbors=None."
             )
         return Nystrom(
             HeatTo(self.epsilon_, self._distances_to(self.points_), relative=True), Z, offset, lam, self.density_
@@ -193,6 +218,6 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
 
 
 def _heat(D: Array, epsilon: float) -> Array:
-    """exp(-d²/ε), on the host in place of distances that we measured ourselves."""
+    """The Gaussian kernel exp(-d²/ε)."""
     xp = xp_of(D)
     return xp.exp(-((D / epsilon**0.5) ** 2))

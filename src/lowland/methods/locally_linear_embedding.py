@@ -1,4 +1,4 @@
-"""Locally linear embedding and its relatives."""
+"""Locally linear embedding (LLE): standard, modified, Hessian and LTSA."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lowland.blocks.manifolds.strong_components import (
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
@@ -34,30 +34,42 @@ from lowland.run.run import Run, run_for
 class LocallyLinearEmbedding(
     GraphMap, verb="locally-linear-embedding", tolerance=1e-6, study=StudyHints(n_neighbors=12)
 ):
-    """Locally linear embedding: coordinates in which each point lies among its neighbours as it does in the data.
+    """Locally linear embedding (LLE): preserves the weights that reconstruct each row from its neighbors.
 
-    Problem: over Z with columns of unit length that are orthogonal to each other and to constants, minimise
-    sum_i |z_i - sum_j w_ij z_j|² = tr Z'MZ, M = (I - W)'(I - W), where the weights of the neighbours j of i, adding
-    up to one, minimise |x_i - sum_j w_ij x_j|². The answer: the eigenvectors of M with the smallest eigenvalues after
-    that of the constants, 0.
+    The weights w_ij of the neighbors j of row i, which sum to one, minimize |x_i - sum_j w_ij x_j|². The coordinates
+    minimize sum_i |z_i - sum_j w_ij z_j|² = tr Z'MZ with M = (I - W)'(I - W), over Z (n, k) with orthonormal columns
+    that sum to zero. The solution: the eigenvectors of M with the smallest eigenvalues, except the constant one.
 
-    1. Find the neighbors of each point; say what is done where the graph is disconnected (``blocks.neighbors.search``,
-       ``blocks.neighbors.connectivity``, ``blocks.manifolds.strong_components``).
-    2. Solve for the weights of every neighborhood (``blocks.manifolds.lle_weights``), or sum what every neighborhood
-       says otherwise (``blocks.manifolds.alignment``): several independent weights (modified), second derivatives
-       (hessian), or what is not linear in the local principal components (ltsa).
-    3. Find the eigenvectors of the smallest eigenvalues (``blocks.spectra.trailing``).
+    1. Build the neighbor graph (``blocks.neighbors.search``) and handle its connected components
+       (``blocks.neighbors.connectivity``, ``blocks.manifolds.strong_components``).
+    2. Compute the reconstruction weights of every neighborhood (``blocks.manifolds.lle_weights``). The other methods
+       sum one small matrix per neighborhood into M instead (``blocks.manifolds.alignment``): of several weight vectors
+       (modified), of second derivatives (hessian), or of residuals of the local tangent space (ltsa).
+    3. Compute the eigenvectors of the smallest eigenvalues (``blocks.spectra.trailing``).
+    4. New rows: reconstruction weights of their nearest training rows, applied to the coordinates of these.
 
-    Cost: the neighbours, n m (d m + m²) operations for m neighbours, and a sparse eigenproblem.
-    Prefer ``Isomap`` where distances along the sheet matter: here only the shapes of neighbourhoods do.
+    Notes
+    -----
+    Cost: the neighbor search, n m (d m + m²) operations for m neighbors, and a sparse eigenvalue problem.
 
-    Attributes: ``embedding_`` (n, k), ``reconstruction_error_`` tr Z'MZ, ``eigenvalues_`` (k,), ``embedded_mask_``,
-    ``component_labels_``, ``n_connected_components_``, ``n_excluded_``, ``n_edges_added_`` of the graph, ``points_``
-    (the rows that were kept), ``recall_``, ``solver_``, ``n_iter_``.
+    LLE preserves the local linear structure of neighborhoods, not distances: the scale of each coordinate is arbitrary.
+    Prefer ``Isomap`` if geodesic distances should be preserved. The standard method distorts the embedding through its
+    regularization; ``method="ltsa"`` and ``"modified"`` usually do better. Components that stay disconnected collapse
+    to points.
 
-    Reference: Roweis and Saul 2000, doi:10.1126/science.290.5500.2323; modified: Zhang and Wang 2006, Advances in
-    Neural Information Processing Systems 19; hessian: Donoho and Grimes 2003, doi:10.1073/pnas.1031596100; ltsa: Zhang
-    and Zha 2004, doi:10.1137/S1064827502419154.
+    References
+    ----------
+    Roweis and Saul 2000, Nonlinear dimensionality reduction by locally linear embedding, Science,
+    doi:10.1126/science.290.5500.2323.
+
+    Modified LLE: Zhang and Wang 2006, MLLE: modified locally linear embedding using multiple weights, Advances in
+    Neural Information Processing Systems 19.
+
+    Hessian LLE: Donoho and Grimes 2003, Hessian eigenmaps, Proceedings of the National Academy of Sciences,
+    doi:10.1073/pnas.1031596100.
+
+    LTSA: Zhang and Zha 2004, Principal manifolds and nonlinear dimensionality reduction via tangent space alignment,
+    SIAM Journal on Scientific Computing, doi:10.1137/S1064827502419154.
 
     Examples
     --------
@@ -71,29 +83,36 @@ class LocallyLinearEmbedding(
     True
     """
 
-    n_components: int = param(2, "Dimensions of the embedding.", at_least=1, positional=True)
-    n_neighbors: int = param(5, "Neighbours of each point.", at_least=1)
+    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    n_neighbors: int = param(5, "Number of neighbors of each row.", at_least=1)
     reg: float = param(
-        1e-3, "Regularises the weights: a share of the trace of each neighbourhood's products.", at_least=0
+        1e-3, "Regularization of the weights, as a fraction of the trace of each local Gram matrix.", at_least=0
     )
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
-        "auto", "How the eigenvectors are found: by factors of the matrix and ARPACK, or all of them by LAPACK."
+        "auto", "Eigenvalue solver: 'arpack' (shift-invert), 'dense' (LAPACK, all eigenvalues) or 'auto', the cheaper."
     )
-    tol: float = param(1e-6, "Residual at which an iterative solver stops; 0: as small as can be.", at_least=0)
-    max_iter: int = param(100, "Most steps of an iterative solver.", at_least=1)
+    tol: float = param(1e-6, "Tolerance of the iterative eigenvalue solver; 0 means the smallest possible.", at_least=0)
+    max_iter: int = param(100, "Maximum number of iterations of the eigenvalue solver.", at_least=1)
     method: Literal["standard", "hessian", "modified", "ltsa"] = param(
-        "standard", "What neighbourhoods say: one set of weights, several, second derivatives, or tangent spaces."
+        "standard",
+        "'standard' LLE, 'hessian' eigenmaps, 'modified' LLE with several weight vectors per row, or 'ltsa' (local "
+        "tangent space alignment).",
     )
-    hessian_tol: float = param(1e-4, "Accepted as in scikit-learn; nothing is scaled that it could guard.", at_least=0)
-    modified_tol: float = param(1e-12, "Accepted as in scikit-learn; no reflection is needed here.", at_least=0)
+    hessian_tol: float = param(1e-4, "Accepted as in scikit-learn; has no effect.", at_least=0)
+    modified_tol: float = param(1e-12, "Accepted as in scikit-learn; has no effect.", at_least=0)
     neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
-        "auto", "How neighbours are searched for."
+        "auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss)."
     )
-    random_state: RandomState = param(None, "Seed of the solver's first vector.", at_least=0)
+    random_state: RandomState = param(None, "Seed for the initial vector of the eigenvalue solver.", at_least=0)
     n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
 
+    reconstruction_error_: float = attribute("The minimum tr Z'MZ: the sum of eigenvalues_.")
+    eigenvalues_: Array = attribute(
+        "Smallest eigenvalues of M after the zero of the constant vector, in increasing order.", "(n_components,)"
+    )
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
-        """Neighbours, what they say, and the coordinates that agree best."""
+        """Neighborhoods, alignment matrix, coordinates."""
         X = run.to_array(rows, "LocallyLinearEmbedding")
         run = run_for(ArrayRows(X))
         self._check_choices(X, graph)
@@ -109,7 +128,7 @@ class LocallyLinearEmbedding(
         self._record_convergence(found.outcome)
 
     def _coordinates(self, X: np.ndarray, graph: NeighborGraph, run: Run) -> LocalCoordinates:
-        """The coordinates Z of least tr Z'MZ, which says how badly Z fits the neighborhoods."""
+        """The coordinates Z that minimize tr Z'MZ."""
         k, n = self.n_components, graph.n
         how: dict[str, Any] = {"solver": self.eigen_solver, "tol": self.tol or None, "max_iter": self.max_iter}
         if self.method == "standard":
@@ -121,12 +140,12 @@ class LocallyLinearEmbedding(
         return coordinates_of_errors(M, k, run, rng=self._generator(), **how)
 
     def _require(self, n: int, run: Run) -> None:
-        """Refuse what the neighbours and the matrix alone would not leave room for."""
+        """Raise an error if the neighborhoods and the matrix exceed the memory budget."""
         m = self.n_neighbors
-        each = 20 * m + 12 * 4 * m + (0 if self.method == "standard" else 8 * (m + 1) ** 2)  # 4 m entries a row, or so
-        run.require(n * each, f"The neighbourhoods of {n} points", "Use fewer neighbours or rows")
+        each = 20 * m + 12 * 4 * m + (0 if self.method == "standard" else 8 * (m + 1) ** 2)  # about 4 m entries per row
+        run.require(n * each, f"The neighborhoods of {n} rows", "Use fewer neighbors or rows")
 
-    # --- neighbourhoods ---
+    # --- neighborhoods ---
 
     def _check_choices(self, X: Array, graph: Any) -> None:
         k, (n, d), name = self.n_components, X.shape, type(self).__name__
@@ -141,20 +160,20 @@ class LocallyLinearEmbedding(
             self._check_enough(self.n_neighbors, "")
         host = to_numpy(X)
         if np.all(host == host[:1]):
-            raise DataError(f"{name}: all {n} rows are equal, so there is nothing to lay out. Check the columns.")
+            raise DataError(f"{name}: all {n} rows are equal, so there is nothing to embed. Check the columns.")
 
     def _check_enough(self, m: int, where: str) -> None:
-        """Refuse fewer neighbours than the method needs to say anything."""
+        """Raise an error for fewer neighbors than the method needs."""
         k = self.n_components
         needed = {"hessian": k * (k + 3) // 2 + 1, "modified": k, "ltsa": k + 1}.get(self.method, 1)
         if m < needed:
             raise ParameterError(
                 f"LocallyLinearEmbedding(method={self.method!r}, n_components={k}): n_neighbors must be at least "
-                f"{needed}{_BOUNDS.get(self.method, '')}, and is {m}{where}."
+                f"{needed}{_BOUNDS.get(self.method, '')}, but it is {m}{where}."
             )
 
     def _neighborhoods(self, X: Array, run: Run, given: Any) -> NeighborGraph:
-        """The neighbors that each point is compared with, so that no point is left free."""
+        """The neighbors by which each point is reconstructed, chosen so that every point is constrained."""
         graph = without_self_loops(self._graph(X, run, given, symmetric=False))
         counts = np.diff(graph.start)
         if counts.min() < counts.max():
@@ -168,49 +187,50 @@ class LocallyLinearEmbedding(
         return self._without_sinks(graph) if joined else graph
 
     def _without_sinks(self, graph: NeighborGraph) -> NeighborGraph:
-        """A connected graph with edges that leave all but one of its sink components, if the policy says so."""
+        """The graph with edges out of all but one of its sink components, if the policy is to connect."""
         count, cut_off = sink_components(graph)
         if count == 1:
             return graph
         fact = (
-            f"LocallyLinearEmbedding: {count} groups of points have all their neighbours among themselves and would "
-            "each shrink to a point"
+            f"LocallyLinearEmbedding: {count} groups of rows have neighbors only among themselves (sink components of "
+            "the directed neighbor graph), and each would collapse to a point"
         )
         if self.disconnected == "error":
-            raise DataError(f"{fact}. Raise n_neighbors, or say disconnected='connect' or 'ignore'.")
+            raise DataError(f"{fact}. Raise n_neighbors, or set disconnected='connect' or 'ignore'.")
         if self.disconnected == "ignore":
-            warn(f"{fact}. They were left as they are. Raise n_neighbors, or say disconnected='connect'.", DataWarning)
+            warn(f"{fact}. Nothing was changed. Raise n_neighbors, or set disconnected='connect'.", DataWarning)
             return graph
         warn(
-            f"{fact}. The points whose neighbours they are were made theirs, too. Raise n_neighbors to be rid of this.",
+            f"{fact}. Reverse edges were added from these groups to the rows they are neighbors of. Raise n_neighbors "
+            "to avoid this.",
             DataWarning,
         )
         return with_reverse_edges(graph, cut_off)
 
     def _warn_of_lone_points(self, Z: np.ndarray) -> None:
-        """Warn where a coordinate is spent on one point: its neighbours do not say where it lies."""
+        """Warn if a coordinate is nonzero almost only at one point, which its neighbors do not determine."""
         largest = np.abs(Z).argmax(axis=0)
         lone = np.abs(Z[largest, np.arange(Z.shape[1])]) > _ALONE
         if lone.any() and len(Z) > _FEW:
             rows = np.flatnonzero(self._kept_mask)[np.unique(largest[lone])]
             warn(
-                f"LocallyLinearEmbedding: a coordinate tells row {', '.join(map(str, rows))} from all others and "
-                "little else: its neighbours do not say where it lies. Raise n_neighbors or reg, or leave the row out.",
+                f"LocallyLinearEmbedding: a coordinate only separates row {', '.join(map(str, rows))} from all others, "
+                "since its neighbors do not determine its position. Raise n_neighbors or reg, or remove the row.",
                 DataWarning,
             )
 
     def _warn_of_shrunken_components(self, X: np.ndarray, Z: np.ndarray) -> None:
-        """Warn where components that were joined are points all the same."""
+        """Warn if components collapsed to points although they were connected."""
         if not self.n_edges_added_:
             return
         label, whole = to_numpy(self.component_labels_), np.linalg.norm(Z) / np.sqrt(len(Z))
         shrunken = [c for c in range(self.n_connected_components_) if _is_shrunken(X[label == c], Z[label == c], whole)]
         if shrunken:
-            parts = "1 part is" if len(shrunken) == 1 else f"{len(shrunken)} parts are"
+            which = "1 connected component has" if len(shrunken) == 1 else f"{len(shrunken)} connected components have"
             warn(
-                f"LocallyLinearEmbedding: {parts} drawn smaller than a hundredth of the whole (see component_labels_): "
-                "far from the others, or shrunken since the links that join parts say too little of them. Raise "
-                "n_neighbors, say disconnected='largest', or embed each part for itself.",
+                f"LocallyLinearEmbedding: {which} collapsed to less than 1% of the extent of the embedding (see "
+                "component_labels_): far from the other components, or hardly constrained by the added edges. Raise "
+                "n_neighbors, set disconnected='largest', or embed each component separately.",
                 DataWarning,
             )
 
@@ -227,10 +247,10 @@ class LocallyLinearEmbedding(
 
 
 def _is_shrunken(X: np.ndarray, Z: np.ndarray, whole: float) -> bool:
-    """Whether rows that differ have all but one place."""
+    """Whether different rows have almost the same coordinates."""
     return bool(np.linalg.norm(Z - Z.mean(axis=0)) < _POINT * whole * np.sqrt(len(Z)) and np.any(X[:1] != X))
 
 
-_POINT = 0.01  # spread of a part, beside that of the whole, that looks like a point
-_ALONE, _FEW = 0.95, 20  # a coordinate of unit length that is nearly all one point's, unless there are few
+_POINT = 0.01  # extent of a component, relative to that of the embedding, below which it has collapsed
+_ALONE, _FEW = 0.95, 20  # an entry of a unit vector that marks a single point; not checked for so few rows
 _BOUNDS = {"hessian": " (more than n_components * (n_components + 3) / 2)"}

@@ -1,4 +1,4 @@
-"""Spectral embedding: Laplacian eigenmaps."""
+"""Spectral embedding (Laplacian eigenmaps)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
 from lowland.blocks.spectra.trailing import Solver
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError, with_remedy
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.graph_map import GraphMap
 from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.traits import StudyHints
@@ -39,29 +39,36 @@ _NOT_SQUARE = "Pass rows with affinity='nearest_neighbors' or 'rbf' to have affi
 
 
 class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_neighbors=10, counts_itself=True)):
-    """Spectral embedding (Laplacian eigenmaps): coordinates that change as little as they can along a graph's links.
+    """Spectral embedding (Laplacian eigenmaps): the smallest eigenvectors of the graph Laplacian as coordinates.
 
-    Problem: minimise sum_ij W_ij |y_i - y_j|² over Y (n, k) with Y'DY = I and Y'D1 = 0, where W_ij are the affinities
-    of linked points and D = diag(W1). The answer: the eigenvectors of Ly = λDy, L = D - W, after the constant one.
+    Minimize sum_ij W_ij |y_i - y_j|² over Y (n, k) with Y'DY = I and Y'D1 = 0, where W_ij are the affinities and
+    D = diag(W1) the degrees. The solution: the eigenvectors of the smallest eigenvalues of Ly = λDy, with the graph
+    Laplacian L = D - W, except the constant one.
 
-    1. Find the neighbors of each row, and join or drop other connected components (``blocks.neighbors.search``,
-       ``blocks.neighbors.connectivity``); or compare all pairs by a kernel (``blocks.distances.kernel_functions``).
-    2. Weigh the edges (``blocks.manifolds.graph_affinities``).
-    3. Find the slowest eigenvectors of the Laplacian (``blocks.manifolds.laplacian``, by ``blocks.spectra.trailing``
-       where it is sparse).
-    4. New rows: the mean of their neighbours' coordinates over 1 - λ (Nystrom, ``blocks.manifolds.nystrom``).
+    1. Build the neighbor graph (``blocks.neighbors.search``) and handle its connected components
+       (``blocks.neighbors.connectivity``); or compute a kernel of all pairs (``blocks.distances.kernel_functions``).
+    2. Weight the edges (``blocks.manifolds.graph_affinities``).
+    3. Compute the smallest eigenvectors of the Laplacian (``blocks.manifolds.laplacian``, and
+       ``blocks.spectra.trailing`` if it is sparse).
+    4. New rows: Nyström extension, the weighted mean of their neighbors' coordinates divided by 1 - λ
+       (``blocks.manifolds.nystrom``).
 
-    Cost: the search for neighbours, then about 12 n k̄ bytes and some hundreds of products with a matrix of k̄ links a
-    point; affinity='rbf' n² numbers. Prefer ``DiffusionMap`` where rows lie denser in some places than in others,
-    ``Isomap`` where distances along the sheet should be kept.
+    Notes
+    -----
+    Cost: the neighbor search, 12 bytes per edge and direction, and some hundreds of products with a sparse matrix. With
+    affinity='rbf', memory for n² numbers. n_neighbors=None means n / 10 neighbors: set a number for many rows.
 
-    Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (k,) of the Laplacian, ``affinity_matrix_`` (n, n) of the rows
-    kept, ``n_neighbors_``, ``gamma_``, ``t_`` (heat weights), ``points_`` (the rows kept), ``n_connected_components_``,
-    ``component_labels_`` (n,), ``embedded_mask_``, ``n_excluded_``, ``n_edges_added_``, ``recall_``, ``n_samples_``,
-    ``solver_``, ``n_iter_``.
+    Prefer ``DiffusionMap`` if the sampling density varies, ``Isomap`` if geodesic distances should be preserved. Later
+    coordinates can be functions of earlier ones (the horseshoe effect): check more of them before you conclude that the
+    data is one-dimensional.
 
-    Reference: Belkin and Niyogi 2003, doi:10.1162/089976603321780317; new rows: Bengio et al. 2004, Advances in Neural
-    Information Processing Systems 16.
+    References
+    ----------
+    Belkin and Niyogi 2003, Laplacian eigenmaps for dimensionality reduction and data representation, Neural
+    Computation, doi:10.1162/089976603321780317.
+
+    New rows: Bengio et al. 2004, Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral clustering,
+    Advances in Neural Information Processing Systems 16.
 
     Examples
     --------
@@ -70,42 +77,61 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
     >>> angle = np.linspace(0, 5, 400)
     >>> arc = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> z = SpectralEmbedding(1, n_neighbors=5).fit_transform(arc)[:, 0]
-    >>> bool(np.all(np.diff(z) > 0) or np.all(np.diff(z) < 0))  # the arc, unrolled
+    >>> bool(np.all(np.diff(z) > 0) or np.all(np.diff(z) < 0))  # monotone along the arc
     True
     """
 
-    n_components: int = param(2, "Dimensions of the embedding.", at_least=1, positional=True)
+    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
     affinity: (
         Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"] | Callable[..., Any]
     ) = param(
         "nearest_neighbors",
-        "What links points: neighbours, the kernel rbf, or what is given: affinities, distances of neighbours, "
-        "or, in Python, what makes the affinities of all rows.",
+        "'nearest_neighbors', 'rbf' (Gaussian kernel of all pairs), 'precomputed' (X is an affinity matrix), "
+        "'precomputed_nearest_neighbors' (X holds distances), or a function that returns the affinities of all rows.",
     )
-    gamma: float | None = param(None, "Factor of the rbf kernel exp(-gamma d²); None: 1 / columns.", at_least=0)
-    random_state: RandomState = param(None, "Seed of the solver's start and of an approximate search.", at_least=0)
+    gamma: float | None = param(
+        None, "Coefficient of the rbf kernel exp(-gamma d²); None means 1 / number of columns.", at_least=0
+    )
+    random_state: RandomState = param(
+        None, "Seed for the eigenvalue solver and the recall of an approximate search.", at_least=0
+    )
     eigen_solver: Literal["arpack", "lobpcg", "amg"] | None = param(
-        None, "How the eigenvectors of a sparse Laplacian are found; None takes the cheapest and says so in solver_."
+        None, "Eigenvalue solver for a sparse Laplacian; None chooses the cheapest, see solver_."
     )
     eigen_tol: float | Literal["auto"] = param(
-        "auto", "Residual at which an iterative solver stops; 'auto' and 0 take the solver's own.", at_least=0
+        "auto", "Tolerance of the iterative eigenvalue solver; 'auto' and 0 use the solver's default.", at_least=0
     )
     n_neighbors: int | None = param(
-        None, "Neighbours of each point, itself counted as in scikit-learn; None: n / 10, at least 2.", at_least=1
+        None,
+        "Number of neighbors of each row, including itself as in scikit-learn; None means n / 10, at least 2.",
+        at_least=1,
     )
     n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
     laplacian: Literal["normalized", "unnormalized"] = param(
-        "normalized", "Solve Ly = λDy as scikit-learn does, or Ly = λy, in which points of many links count no more."
+        "normalized", "'normalized' solves Ly = λDy as scikit-learn does, 'unnormalized' solves Ly = λy."
     )
     weights: Literal["average", "binary", "heat"] = param(
         "average",
-        "Weights of links: ½ where only one end counts the other among its neighbours, else 1; always 1; "
-        "or exp(-d²/t), with t the median d² of the links.",
+        "Edge weights: 'average' is 1, or ½ if only one of the two rows is a neighbor of the other; 'binary' is 1; "
+        "'heat' is exp(-d²/t), where t is the median of d².",
     )
     drop_first: bool = param(True, "Leave out the first eigenvector, which is constant.")
 
+    eigenvalues_: Array = attribute("Eigenvalues of the Laplacian, in increasing order.", "(n_components,)")
+    affinity_matrix_: Any = attribute("Affinities of the embedded rows, sparse for a neighbor graph.", "(n, n)")
+    n_neighbors_: int = attribute(
+        "Number of neighbors used, each row included.", when="for a neighbor graph that was not passed to fit"
+    )
+    gamma_: float = attribute("Coefficient of the rbf kernel.", when="with affinity='rbf'")
+    t_: float | None = attribute("Bandwidth of the heat weights; None with other weights.", when="for a neighbor graph")
+    reach_: Array | None = attribute(
+        "Distance of each embedded row to its last neighbor, for new rows; None if the graph was given.",
+        "(n_samples_ - n_excluded_,)",
+        when="for a neighbor graph",
+    )
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, graph: Any = None) -> None:
-        """Affinities, Laplacian, slowest eigenvectors, coordinates."""
+        """Affinities, Laplacian, smallest eigenvectors, coordinates."""
         X = run.to_array(rows, "SpectralEmbedding")
         run = run_for(ArrayRows(X)) if not is_sparse(X) else run
         self._check_size(X, graph)
@@ -113,7 +139,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         W, label = (
             self._neighbor_affinities(X, run, rows, graph) if by_neighbors else self._pair_affinities(X, run, rows)
         )
-        self.affinity_matrix_ = W  # (m, m), of the rows kept
+        self.affinity_matrix_ = W  # (m, m), of the embedded rows
         found = laplacian_eigenmaps(
             W, self.n_components, run, normalized=self.laplacian == "normalized", drop_first=self.drop_first,
             labels=label, rng=self._generator(), solver=_SOLVERS[self.eigen_solver],
@@ -133,12 +159,12 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         return self.affinity in ("nearest_neighbors", "precomputed_nearest_neighbors") or given is not None
 
     def _neighbor_affinities(self, X: Array, run: Run, rows: Rows, given: Any) -> tuple[Any, np.ndarray]:
-        """The affinities of neighbors, a sparse matrix, and the components they leave."""
+        """The affinities of neighbors, a sparse matrix, and their connected components."""
         require_graph(X.shape[0], getattr(self, "n_neighbors_", None), self.n_components, run)
         found = self._neighbors(X, run, given)
         graph = self._joined(found, X, run)
         if not graph.length.size or not np.any(graph.length > 0):
-            raise DataError("All rows are equal: no neighbour is nearer than another. Check the data.")
+            raise DataError("All rows are equal: all distances are zero. Check the data.")
         self.t_ = median_squared(graph.length) if self.weights == "heat" else None
         searched = given is None and self.affinity == "nearest_neighbors"
         self.points_ = self._own_points(X, rows) if searched else None
@@ -157,9 +183,9 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         return super()._neighbors(X, run, given)
 
     def _pair_affinities(self, X: Array, run: Run, rows: Rows) -> tuple[Any, np.ndarray]:
-        """The affinities of all pairs, computed or given, and their components, which are reported."""
+        """The affinities of all pairs, computed or given, and their connected components, which are reported."""
         n = X.shape[0]
-        remedy = "Lower gamma" if self.affinity == "rbf" else "Give affinities that link all points"
+        remedy = "Lower gamma" if self.affinity == "rbf" else "Pass affinities that connect all rows"
         if self.affinity == "precomputed":
             W = self._own(X, rows)
         else:
@@ -184,7 +210,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         return KernelMatrix.of(X, KernelWith(X, "rbf", self.gamma_), run, hold=True).held
 
     def _keep_self_loops(self, X: Array) -> None:
-        """A point counts itself among its neighbors in scikit-learn's matrix, though the Laplacian leaves that out."""
+        """Set the diagonal as in scikit-learn, where a point is its own neighbor; the Laplacian ignores it."""
         loops = (_has_self_loop(X) if is_sparse(X) else np.ones(X.shape[0]))[self._kept_mask]
         W = self.affinity_matrix_
         self.affinity_matrix_ = scipy.sparse.csr_array(W + scipy.sparse.diags_array(loops.astype(np.float64)))
@@ -195,19 +221,20 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         n, most = X.shape[0], X.shape[0] - int(self.drop_first)
         if graph is not None and self.affinity != "nearest_neighbors":
             raise ParameterError(
-                f"SpectralEmbedding(affinity={self.affinity!r}): a graph of neighbours was given too. Give one of them."
+                f"SpectralEmbedding(affinity={self.affinity!r}): fit was given a neighbor graph too. Pass only one of "
+                "them, or set affinity='nearest_neighbors'."
             )
         if self.n_components > most:
             raise ParameterError(
-                f"SpectralEmbedding(n_components={self.n_components}): {n} rows have {most} eigenvectors to give. "
+                f"SpectralEmbedding(n_components={self.n_components}): {n} rows have only {most} eigenvectors. "
                 f"Choose at most {most}."
             )
         if self._by_neighbors(graph) and graph is None and not is_sparse(X):
             self.n_neighbors_ = max(n // 10, 2) if self.n_neighbors is None else int(self.n_neighbors)
             if not 2 <= self.n_neighbors_ <= n:
                 raise ParameterError(
-                    f"SpectralEmbedding(n_neighbors={self.n_neighbors_}): the data has {n} rows, and a point counts "
-                    f"among its own neighbours, as in scikit-learn. Choose at least 2 and at most {n}."
+                    f"SpectralEmbedding(n_neighbors={self.n_neighbors_}): the data has {n} rows, and each row counts "
+                    f"as its own neighbor, as in scikit-learn. Choose at least 2 and at most {n}."
                 )
 
     def _k(self, X: Array) -> int:
@@ -217,7 +244,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         return ("precomputed" if self.affinity == "precomputed_nearest_neighbors" else "euclidean"), {}
 
     def _policy(self, X: Array) -> Policy:
-        """A graph that is given tells no distances to join its parts by: they are left as they are, as textbooks do."""
+        """A given graph has no other distances to connect its components by: they are left as they are."""
         return "ignore" if is_sparse(X) and self.disconnected == "connect" else self.disconnected
 
     def _takes(self, rows: Rows) -> bool:
@@ -231,13 +258,13 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
     # --- new rows ---
 
     def _placing(self) -> Callable[[Array], Array]:
-        """Nystrom's extension, from as many neighbours as in the graph or from all points."""
+        """Nyström extension, from the neighbors that the row would have in the graph, or from all points."""
         lam = to_numpy(self.eigenvalues_).astype(np.float64)
         Z = self._embedded(self.embedding_)
         if self.points_ is None and self.affinity != "precomputed":
             raise ParameterError(
-                "SpectralEmbedding cannot place new rows among points of which only a graph is known. Fit rows with "
-                "affinity='nearest_neighbors' or 'rbf', or affinities with 'precomputed'."
+                "SpectralEmbedding cannot transform new rows: it was fitted to a neighbor graph alone. Fit it to rows "
+                "with affinity='nearest_neighbors' or 'rbf', or to affinities with affinity='precomputed'."
             )
         own = 0.0 if self._by_neighbors() else float(np.mean(_diagonal(self.affinity_matrix_)))
         offset, slope = (own * lam, 1 - lam) if self.laplacian == "normalized" else (-lam, np.ones_like(lam))
@@ -260,6 +287,6 @@ def _diagonal(W: Any) -> np.ndarray:
 
 
 def _has_self_loop(G: Any) -> np.ndarray:
-    """Whether each point of a sparse graph is stored as its own neighbour, (n,): one of them, as in scikit-learn."""
+    """Whether each point of a sparse graph is stored as its own neighbor, (n,): scikit-learn counts it as one."""
     i, j = scipy.sparse.coo_array(G).coords
     return np.bincount(i[i == j], minlength=G.shape[0]) > 0

@@ -76,5 +76,5 @@ def test_components_are_numbered_by_size_and_vanishing_affinities_join_nothing(k
 def test_a_graph_beyond_the_budget_is_refused():
     import lowland
 
-    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="fewer neighbours or rows"):
+    with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="fewer neighbors or rows"):
         require_graph(10_000, 10, 2, LocalRun())

@@ -152,7 +152,7 @@ def test_parts_are_marked_one_by_one_and_the_rest_is_that_of_each_part():
         marks = modes.vectors[:, :2] != 0
         assert np.array_equal(np.flatnonzero(marks[:, 0]), np.arange(7, 12))
         assert np.array_equal(np.flatnonzero(marks[:, 1]), [12])
-        assert modes_of(W, 2, kind=kind).outcome.name == "parts"
+        assert modes_of(W, 2, kind=kind).outcome.name == "component indicators"
 
 
 # --- eigenmaps --------------------------------------------------------------------------------------------------------

@@ -51,11 +51,11 @@ def test_eigenmaps_of_training_rows_come_back(X, normalized):
 
 def test_rows_without_affinity_have_no_place(X):
     place = Nystrom(GivenWith(), np.ones((40, 1)), np.ones(1), np.ones(1))
-    with pytest.raises(DataError, match="Row 1 of the 2 placed at a time has no affinity"):
+    with pytest.raises(DataError, match=r"Row 1 of the 2 .*has no affinity"):
         place(np.vstack([np.ones(40), np.zeros(40)]))
     with pytest.raises(DataError, match="negative affinity"):
         place(-np.ones((1, 40)))
-    with pytest.raises(DataError, match="sparse matrix leaves some out"):
+    with pytest.raises(DataError, match=r"distances.*sparse matrix lacks some.*dense"):
         HeatTo(1.0, None)(scipy.sparse.csr_array((2, 40)))
 
 

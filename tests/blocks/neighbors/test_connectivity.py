@@ -77,7 +77,7 @@ def test_connect_joins_and_says_how_many(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
     parts = connected(graph, "connect", ShortestBridges(heaps))
     assert (parts.count, len(parts.bridges)) == (3, 2)
-    assert parts.fact == "the graph of neighbours falls into 3 parts, of 30, 20 and 10 points"
+    assert parts.fact == "the neighbor graph is disconnected: 3 connected components of 30, 20 and 10 rows"
     assert parts.sizes.tolist() == [30, 20, 10]
     assert parts.kept.all()
     assert component_labels(parts.graph).max() == 0
@@ -101,7 +101,9 @@ def test_ignore_leaves_the_graph_and_error_stops(heaps):
     parts = connected(graph, "ignore", ShortestBridges(heaps))
     np.testing.assert_array_equal(parts.graph.to, graph.symmetric().to)
     assert parts.count == 3
-    with pytest.raises(DataError, match=r"The graph of neighbours falls into 3 parts, of 30, 20 and 10 points\."):
+    with pytest.raises(
+        DataError, match=r"The neighbor graph is disconnected: 3 connected components of 30, 20 and 10 rows\."
+    ):
         connected(graph, "error", ShortestBridges(heaps))
 
 
@@ -113,7 +115,7 @@ def test_one_part_is_silent(rng):
 
 def test_a_given_graph_without_rows_cannot_be_joined():
     G = scipy.sparse.csr_array(([1.0, 1.0], ([0, 2], [1, 3])), shape=(4, 4))
-    with pytest.raises(DataError, match="no distances by which to join them"):
+    with pytest.raises(DataError, match=r"disconnected.*no other distances"):
         connected(given_graph(G), "connect", ShortestBridges(G, "precomputed"))
     assert connected(given_graph(G), "largest", ShortestBridges(G, "precomputed")).kept.tolist() == [
         True,

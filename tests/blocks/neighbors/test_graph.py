@@ -56,20 +56,20 @@ def test_what_is_stored_twice_is_added_up():
     [
         (np.ones((3, 4)), r"shape \(3, 4\)"),
         (np.ones(3), "shape"),
-        (np.ones((3, 3)), "joins 3 points, and there are 5 rows"),
+        (np.ones((3, 3)), "3 nodes, but X has 5 rows"),
         (np.array([[0, -1.0], [1, 0]]), r"negative length: -1 at \[0, 1\]"),
         (np.array([[0, np.nan], [1, 0]]), r"missing \(NaN\)"),
         (scipy.sparse.csr_array(([np.inf], ([0], [1])), shape=(2, 2)), "infinite"),
         (np.array([[0, 1j], [1j, 0]]), "complex128"),
-        ([[0, 1], [1]], "list and no matrix"),
+        ([[0, 1], [1]], "list, not a matrix"),
         ("rubbish", r"shape \(\)"),
-        ([["a", "b"], ["c", "d"]], "holds <U1"),
-        (np.array([[0, None], [None, 0]]), "holds object"),
+        ([["a", "b"], ["c", "d"]], "dtype <U1"),
+        (np.array([[0, None], [None, 0]]), "dtype object"),
     ],
 )
 def test_what_is_no_graph_is_refused(G, words):
     with pytest.raises(DataError, match=words):
-        given_graph(G, 5 if words.startswith("joins") else None)
+        given_graph(G, 5 if words.startswith("3 nodes") else None)
 
 
 def test_of_table_and_back(rng):

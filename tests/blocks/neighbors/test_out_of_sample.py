@@ -51,5 +51,5 @@ def test_stored_distances_of_new_rows_count_up_to_k_or_within_the_radius():
     assert chosen(radius=2.0) == [[0, 1, 0, 0], [0, 0, 8, 0]]  # the nearest one where none is within
     with pytest.raises(DataError, match="no stored distance"):
         ByGivenDistances(lambda rows: rows, ~kept)(X)
-    with pytest.raises(DataError, match=r"negative length: -1, to the fitted point 1"):
+    with pytest.raises(DataError, match=r"negative length: -1, to training row 1"):
         ByGivenDistances(lambda rows: rows, kept)(scipy.sparse.csr_array(np.array([[0.0, -1]])))

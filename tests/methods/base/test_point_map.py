@@ -48,7 +48,7 @@ def test_distances_of_new_points_are_checked(name):
     D = cdist(new, X)
     model = SCALINGS[name](metric="precomputed").fit(cdist(X, X))
     placed = model.transform(D)
-    for value, words in ((-1.0, r"point 3 is -1.*negative"), (np.inf, r"point 3 is inf.*infinite")):
+    for value, words in ((-1.0, r"3.*-1.*negative"), (np.inf, r"3.*inf.*infinite")):
         wrong = D.copy()
         wrong[2, 3] = value
         with pytest.raises(DataError, match=words):
@@ -60,9 +60,11 @@ def test_distances_of_new_points_are_checked(name):
         with pytest.raises(DataError, match="No distance of a new point"):
             model.transform(wrong)
     else:
-        with pytest.raises(DataError, match=r"point 3 is nan.*missing"):
+        with pytest.raises(DataError, match=r"3.*nan.*missing"):
             model.transform(wrong)
-    with pytest.raises(DataError, match=r"distances of the new points to the 40 fitted points: an \(m, 40\) array"):
+    with pytest.raises(
+        DataError, match=r"precomputed.*distances of the new rows to the 40 training rows: an \(m, 40\) array"
+    ):
         model.transform(D[:, :9])
     D[1, 5] = 0.0
     rounded = D.copy()
@@ -79,7 +81,7 @@ def test_of_landmarks_only_their_distances_are_read():
         spoilt[7, column] = -2.0
         assert (point + 1 not in model.landmarks_) or wrong
         if wrong:
-            with pytest.raises(DataError, match=f"point {point} is -2"):
+            with pytest.raises(DataError, match=rf"{point}\b.*-2"):
                 model.transform(spoilt)
         else:
             np.testing.assert_array_equal(model.transform(spoilt), model.embedding_)

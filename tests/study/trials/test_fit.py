@@ -1,6 +1,5 @@
 """One trial: shared inputs do not change results, time limits stop it, errors are recorded."""
 
-import re
 import time
 import warnings
 
@@ -54,7 +53,7 @@ def test_warnings_are_recorded_and_not_shown(shared):
         warnings.simplefilter("error")
         trial = fit_trial(planned(Isomap, n_neighbors=5), shared)
     assert len(trial.warnings) == 1
-    assert re.search("connected components|falls into", trial.warnings[0])
+    assert "disconnected" in trial.warnings[0]
     assert "Raise n_neighbors" in trial.warnings[0]
 
 

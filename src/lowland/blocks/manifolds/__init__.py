@@ -1,1 +1,1 @@
-"""Manifold learning on a neighbor graph: shortest paths, LLE weights, alignment, Laplacians, Nystrom extension."""
+"""Manifold learning on a neighbor graph: shortest paths, LLE weights, alignment, Laplacians, Nyström extension."""

@@ -1,4 +1,4 @@
-"""Alignment: what the neighbourhoods say about coordinates, each in a small matrix, summed into one sparse matrix."""
+"""Alignment matrices: one small matrix per neighborhood, summed into one sparse matrix."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class LocalMatrices:
 
     @property
     def bases(self) -> np.ndarray:
-        """Where each matrix begins."""
+        """The offset of each matrix."""
         return bases_of(self.start)
 
     def sum(self, n: int, run: Run) -> scipy.sparse.csr_array:
         """Return the sum of the matrices over n points, each placed at the rows and columns of its set."""
         B = scipy.sparse.csr_array(
             (_places(self.start), self.to, self.start), shape=(len(self.start) - 1, n)
-        ).tocsc()  # by points: the sets it is in, and its place in each
+        ).tocsc()  # for each point: the sets that contain it, and its position in each
         mine, sets, places = B.indptr, B.indices, B.data
         counts, bases = np.empty(n, dtype=np.int64), self.bases
 
@@ -40,7 +40,7 @@ class LocalMatrices:
 
         in_blocks(n, count, run, "counting entries")
         begin = np.concatenate([[0], np.cumsum(counts)])
-        run.require(12 * begin[-1], f"The {begin[-1]} entries of the alignment matrix", "Use fewer neighbours")
+        run.require(12 * begin[-1], f"The {begin[-1]} entries of the alignment matrix", "Use fewer neighbors")
         columns, values = np.empty(begin[-1], dtype=np.int32), np.empty(begin[-1])
 
         def fill(first: int, last: int) -> None:
@@ -50,7 +50,7 @@ class LocalMatrices:
                 values,
             )  # fmt: skip
 
-        in_blocks(n, fill, run, "summing neighbourhoods")
+        in_blocks(n, fill, run, "summing neighborhoods")
         return scipy.sparse.csr_array((values, columns, begin), shape=(n, n))
 
 
@@ -59,7 +59,8 @@ def tangent_alignment(
 ) -> LocalMatrices:
     """Return the matrices of local tangent spaces (Zhang and Zha 2004) or of local Hessians (Donoho and Grimes 2003).
 
-    v'Mv sums, over the neighbourhoods, what of v is not linear in the k local coordinates, or is quadratic in them.
+    v'Mv sums over the neighborhoods the squared part of v that is not linear in the k local coordinates (ltsa), or that
+    is quadratic in them (hessian).
     """
     X, bases = np.ascontiguousarray(X), bases_of(graph.start)
     values = _room(bases[-1], graph.n, run)
@@ -76,10 +77,10 @@ def tangent_alignment(
 
 
 def modified_alignment(X: np.ndarray, graph: NeighborGraph, k: int, run: Run, *, reg: float = 1e-3) -> LocalMatrices:
-    """Return the matrices of modified weights (Zhang and Wang 2006): several independent weights for each point.
+    """Return the matrices of modified LLE (Zhang and Wang 2006): several independent weight vectors per point.
 
-    How many: the directions beyond the k-th have, in the median neighbourhood, the share eta of the squares of the
-    first k; a neighbourhood takes as many directions from the bottom as keep below that share.
+    Their number: eta is the ratio of the squared singular values beyond the k-th to the first k, in the median
+    neighborhood; a neighborhood uses as many trailing directions as keep its own ratio below eta.
     """
     X, q = np.ascontiguousarray(X), min(X.shape[1], int(np.diff(graph.start).max()))
     with_point = graph_with_points(graph)
@@ -96,7 +97,7 @@ def modified_alignment(X: np.ndarray, graph: NeighborGraph, k: int, run: Run, *,
         )  # fmt: skip
 
     in_blocks(graph.n, extend, run, "fitting tangent spaces")
-    eta = _median_share(squares, k)
+    eta = _median_ratio(squares, k)
 
     def weigh(first: int, last: int) -> None:
         a, b = graph.start[first], graph.start[last]
@@ -105,12 +106,12 @@ def modified_alignment(X: np.ndarray, graph: NeighborGraph, k: int, run: Run, *,
             bases[first:last] - bases[first], values[bases[first] : bases[last]],
         )  # fmt: skip
 
-    in_blocks(graph.n, weigh, run, "weighing neighbours")
+    in_blocks(graph.n, weigh, run, "computing weights")
     return LocalMatrices(with_point.start, with_point.to, values)
 
 
 def graph_with_points(graph: NeighborGraph, which: np.ndarray | None = None) -> NeighborGraph:
-    """Return the neighbourhoods with their own points as first members; of those marked, or of all."""
+    """Return the neighborhoods with their own point as first member, for the marked points or for all."""
     which = np.ones(graph.n, dtype=bool) if which is None else which
     points = np.flatnonzero(which)
     start = graph.start + np.concatenate([[0], np.cumsum(which)])
@@ -120,22 +121,22 @@ def graph_with_points(graph: NeighborGraph, which: np.ndarray | None = None) -> 
 
 
 def bases_of(start: np.ndarray) -> np.ndarray:
-    """Return where the matrix of each set begins in a flat array of all, and where the last ends."""
+    """Return the offset of each set's matrix in a flat array of all matrices, and the total size."""
     return np.concatenate([[0], np.cumsum(np.diff(start).astype(np.int64) ** 2)])
 
 
 def _places(start: np.ndarray) -> np.ndarray:
-    """The place of each member within its set."""
+    """The position of each member within its set."""
     return (np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start))).astype(np.int32)
 
 
-def _median_share(squares: np.ndarray, k: int) -> float:
-    """The median, over neighbourhoods that extend at all, of the squares beyond the k-th over those of the first k."""
+def _median_ratio(squares: np.ndarray, k: int) -> float:
+    """The median ratio of the squares beyond the k-th to the first k, over neighborhoods of nonzero extent."""
     first = squares[:, :k].sum(axis=1)
     some = first > 0
     return float(np.median(squares[some, k:].sum(axis=1) / first[some])) if some.any() else 0.0
 
 
 def _room(numbers: int, n: int, run: Run) -> np.ndarray:
-    run.require(8 * numbers, f"The small matrices of {n} neighbourhoods", "Use fewer neighbours")
+    run.require(8 * numbers, f"The small matrices of {n} neighborhoods", "Use fewer neighbors")
     return np.empty(numbers)

@@ -11,27 +11,27 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.blocks.distances.to_points import DistancesTo
 from lowland.errors import DataError
 
-_ROWS = 500  # rows whose distances to all others the kernel-sum rule looks at
-_OCTAVES, _PER_OCTAVE = 30, 8  # widths tried: up and down from the median squared distance, so many to a factor of two
-_BINS = 64  # sizes of squared distances told apart, to a factor of two
-_STRAIGHT = 0.8  # fraction of the fastest growth of the kernel's sum that counts as growing as on a flat sheet
-_MOST = 1e150  # a longer distance cannot be squared and summed
+_ROWS = 500  # rows whose distances to all others the kernel-sum rule uses
+_OCTAVES, _PER_OCTAVE = 30, 8  # bandwidths tried: octaves above and below the median squared distance, steps per octave
+_BINS = 64  # bins of squared distances per octave
+_STRAIGHT = 0.8  # fraction of the fastest growth of the kernel sum that counts as linear growth
+_MOST = 1e150  # longer distances overflow when squared and summed
 
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """The bandwidth ε of the kernel exp(-d²/ε), and the intrinsic dimension at which the kernel's sum grows."""
+    """The bandwidth ε of the kernel exp(-d²/ε), and the intrinsic dimension by which the kernel sum grows."""
 
     epsilon: float
     dimension: float
 
 
 def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
-    """Return the ε in the middle of the range over which S(ε) = Σ exp(-d²/ε) grows as on a flat sheet.
+    """Return the ε in the middle of the range over which log S(ε), S(ε) = Σ exp(-d²/ε), grows linearly in log ε.
 
-    Below that range points are seen alone, above it all at once; within it, log S rises by dimension/2 for each log ε
-    (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and Harlim 2016). The range is where it rises at least four
-    fifths as fast as it ever does. ``distances`` are those of some rows to all, themselves included, or of all edges.
+    Within that range the slope is half the intrinsic dimension; below it the kernel sees single points, above it all
+    points at once (Coifman, Shkolnisky, Sigworth and Singer 2008; Berry and Harlim 2016). The range is where the slope
+    is at least 80% of its maximum. ``distances`` are those of some rows to all, themselves included, or of all edges.
     """
     lengths = to_numpy(distances).astype(np.float64).ravel()
     longest = float(lengths.max(initial=0))
@@ -41,12 +41,12 @@ def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
     apart = squared[squared > 0]
     if not apart.size:
         raise DataError(
-            "All rows are equal, or so near to each other that squared distances vanish: nothing sets the width of a "
-            "kernel. Check the data, or rescale the columns."
+            "All rows are equal, or so close that squared distances underflow to zero, so no bandwidth can be chosen. "
+            "Check the data, or rescale the columns."
         )
     middle = float(np.median(apart))
     sizes, counts = _binned(apart / middle)
-    steps = np.arange(-_OCTAVES * _PER_OCTAVE, _OCTAVES * _PER_OCTAVE + 1) / _PER_OCTAVE  # log2 of the widths
+    steps = np.arange(-_OCTAVES * _PER_OCTAVE, _OCTAVES * _PER_OCTAVE + 1) / _PER_OCTAVE  # log2 of the bandwidths
     x = sizes[None, :] / 2.0 ** steps[:, None]  # d²/ε
     values = counts * np.exp(-x)
     rises = np.sum(x * values, axis=1) / (np.sum(values, axis=1) + (squared.size - apart.size))
@@ -57,7 +57,7 @@ def kernel_sum_bandwidth(distances: Array) -> Bandwidth:
 
 
 def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes, some hundred to a factor of two, and how many squared distances there are of each, split between two."""
+    """A histogram of squared distances on a logarithmic scale; each is split between its two nearest bins."""
     place = np.log2(squared) * _BINS
     first = np.floor(place)
     rest = place - first
@@ -67,7 +67,7 @@ def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
-    """Where, going away from the first, which is the highest, they fall to four fifths of it."""
+    """The step at which the rises first fall to 80% of the first one, which is the highest."""
     bar = _STRAIGHT * rises[0]
     below = np.flatnonzero(rises < bar)
     if not below.size:
@@ -77,7 +77,7 @@ def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
 
 
 def median_squared(length: Array) -> float:
-    """Return the median of the squared lengths, of those that are not zero where most are."""
+    """Return the median of the squared lengths; of the nonzero ones, if most are zero."""
     squared = to_numpy(length).astype(np.float64) ** 2
     typical = float(np.median(squared)) if squared.size else 0.0
     if not typical > 0:

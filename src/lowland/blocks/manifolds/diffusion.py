@@ -1,4 +1,4 @@
-"""Diffusion maps: the slowest modes of a random walk on affinities, and the time it walks."""
+"""Diffusion maps: the leading eigenvectors of a random walk on affinities, and the diffusion time."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class DiffusionCoordinates:
     """Coordinates whose Euclidean distances are diffusion distances."""
 
     Z: np.ndarray  # (n, k) λ^t ψ
-    eigenvalues: np.ndarray  # (k,) λ of the walk, after the first, which is 1
+    eigenvalues: np.ndarray  # (k,) λ of the random walk, after the first, which is 1
     time: float
-    stationary: np.ndarray  # (n,) π, the stationary distribution of the walk
+    stationary: np.ndarray  # (n,) π, the stationary distribution of the random walk
     density: Array  # (n,) q^-α, by which rows and columns of the affinities were multiplied
     outcome: Outcome
-    n_weak: int = 0  # coordinates that only mark points which hardly any affinity joins to the others
+    n_weak: int = 0  # coordinates that only indicate points with almost no affinity to the others
 
 
 def diffusion_coordinates(
@@ -50,19 +50,20 @@ def diffusion_coordinates(
     Parameters
     ----------
     W : (n, n) sparse matrix or array
-        Symmetric affinities, zero or more; those of a point with itself count.
+        Symmetric nonnegative affinities; the diagonal counts.
     k : int
         The number of coordinates.
     t : float or "auto"
-        Steps of the walk; "auto": the fewest after which coordinate k + 1 counts a tenth of the first.
+        Diffusion time, the number of steps of the random walk; "auto": the smallest integer with
+        (λ_(k+1) / λ_1)^t at most 0.1.
     run : Run, optional
         Threads, progress and memory budget; by default those of this machine.
     alpha : float
-        How much of the density q is divided out: 0 none, 1 all.
+        Density normalization: 0 none, 1 full.
     labels : (n,) array of int, optional
-        The connected component of each point, the largest being 0; by default found from W.
+        The connected component of each point, 0 for the largest; by default computed from W.
     rng : Generator, optional
-        Where an iterative solver starts; by default always the same.
+        Initialization of an iterative solver; by default a fixed seed.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def diffusion_coordinates(
     --------
     >>> import numpy as np
     >>> from lowland.blocks.manifolds.diffusion import diffusion_coordinates
-    >>> found = diffusion_coordinates(np.array([[3.0, 1], [1, 3]]), 1)  # stays with 3/4, goes over with 1/4
+    >>> found = diffusion_coordinates(np.array([[3.0, 1], [1, 3]]), 1)  # stays with 3/4, moves with 1/4
     >>> found.eigenvalues.round(4).tolist(), found.Z[:, 0].round(4).tolist()
     ([0.5], [0.5, -0.5])
     """
@@ -81,7 +82,7 @@ def diffusion_coordinates(
     labels = affinity_components(W, loops=True) if labels is None else labels
     g = inverse_density(W, alpha, run)
     L = Laplacian.of(W, run, loops=True, density=g)  # I - D^(-1/2) K D^(-1/2)
-    more = int(t == "auto" and k < W.shape[0] - 1)  # the first that is left out
+    more = int(t == "auto" and k < W.shape[0] - 1)  # also the first one that is left out
     modes = slowest_modes(L, k + more, run, label=labels, rng=rng)
     values, Y, degree = 1 - modes.values, coordinates(modes, L.root), to_numpy(L.degree)
     time = diffusion_time(values, k) if t == "auto" else float(t)
@@ -91,7 +92,7 @@ def diffusion_coordinates(
 
 
 def inverse_density(W: Any, alpha: float, run: Run) -> Array:
-    """Return what divides the density out, (n,): q^-α with q = W1."""
+    """Return the density normalization q^-α with q = W1, (n,)."""
     if is_sparse(W):
         return (W @ np.ones(W.shape[0])) ** -alpha
     ones = xp_of(W).ones_like(as_double(W[:, :1]))
@@ -99,9 +100,9 @@ def inverse_density(W: Any, alpha: float, run: Run) -> Array:
 
 
 def diffusion_time(eigenvalues: np.ndarray, k: int, delta: float = 0.1) -> float:
-    """Return the least whole time after which coordinate k + 1 counts no more than ``delta`` times the first.
+    """Return the smallest integer t with (λ_(k+1) / λ_1)^t <= ``delta``.
 
-    That is, the time for which k coordinates give diffusion distances to the accuracy δ of Coifman and Lafon 2006.
+    At this time, k coordinates give diffusion distances to the relative accuracy δ of Coifman and Lafon 2006.
     """
     if len(eigenvalues) <= k or eigenvalues[k] <= 0:
         return 1.0
@@ -110,7 +111,7 @@ def diffusion_time(eigenvalues: np.ndarray, k: int, delta: float = 0.1) -> float
 
 
 def eigenvalue_powers(eigenvalues: np.ndarray, t: float) -> np.ndarray:
-    """Return λ^t; a negative λ, which has no other power, counts as zero unless t is whole."""
+    """Return λ^t; for a t that is not an integer, negative λ count as zero."""
     if float(t).is_integer():
         return eigenvalues**t
     return np.maximum(eigenvalues, 0.0) ** t

@@ -1,4 +1,4 @@
-"""What geodesic distances say of a map: residual variances by dimension, and strain."""
+"""Diagnostics of Isomap: residual variances by dimension, and strain."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lowland.blocks.statistics.sampling import evenly_spread
 from lowland.data.rows import ArrayRows
 from lowland.run.run import run_for
 
-SAMPLE = 1000  # points that stand for all where every pair would be compared
-_FEW, _TOL = 400, 1e-7  # points up to which all eigenpairs are found; residual of the leading ones of more
+SAMPLE = 1000  # points sampled where all pairs are compared
+_FEW, _TOL = 400, 1e-7  # points up to which all eigenpairs are computed; tolerance of the leading ones above
 
 
 def residual_variances(D: np.ndarray, most: int = 10) -> np.ndarray:
-    """Return 1 - r² of the geodesic and the straight distances for maps of 1, 2, … dimensions, (``most``,) at most.
+    """Return 1 - r² between geodesic and Euclidean distances for embeddings of 1 to at most ``most`` dimensions.
 
-    D, (s, s), is scaled classically. Dimensions without a positive eigenvalue add nothing.
+    The embedding is classical scaling of D, (s, s). Dimensions without a positive eigenvalue add nothing.
     """
-    s, D = len(D), D / D.dtype.type(unit_of(D))  # correlations are free of units
+    s, D = len(D), D / D.dtype.type(unit_of(D))  # correlations do not depend on the unit
     run = run_for(ArrayRows(D))
     B = formed(DoubleCentered(ArrayRows(D), run, True), D)
     solver: Solver = "eigh" if s <= _FEW else "krylov"
@@ -43,7 +43,7 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def strain(D: np.ndarray, means: np.ndarray, kept: np.ndarray) -> float:
-    """Return |B - ZZ'| / n, B = -½ J(D∘D)J and ``kept`` the eigenvalues of Z; ``means`` are those of D∘D by row."""
+    """Return |B - ZZ'| / n with B = -½ J(D∘D)J; ``kept`` are the eigenvalues of ZZ', ``means`` the row means of D∘D."""
     unit = unit_of(D)
     means, kept = means / unit / unit, kept.astype(np.float64) / unit / unit
     total, overall = 0.0, means.mean()
@@ -56,5 +56,5 @@ def strain(D: np.ndarray, means: np.ndarray, kept: np.ndarray) -> float:
 
 
 def sampled(n: int, most: int = SAMPLE) -> np.ndarray:
-    """Return the numbers of all points, or of ``most`` spread evenly over them."""
+    """Return the indices of all points, or of ``most`` spread evenly over them."""
     return np.arange(n) if n <= most else np.flatnonzero(evenly_spread(n, most, np.random.default_rng(0)))

@@ -1,4 +1,4 @@
-"""Affinities of points: weights of a graph's edges, checks of given ones, and the components that they leave."""
+"""Affinities: edge weights of a neighbor graph, checks of given affinities, and their connected components."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lowland.run.run import Run
 
 EdgeWeights = Literal["average", "binary", "heat"]
 
-_LEAST = 1e-6  # weight of the longest edges, which must not vanish
-_ROUNDINGS = 1e4  # by which an affinity may differ from its mirror image
-_EPS = 2.0**-52  # the rounding of float64, in which eigenvectors are found whatever the affinities come in
+_LEAST = 1e-6  # smallest heat weight, so that the longest edges do not vanish
+_ROUNDINGS = 1e4  # roundings by which W_ij and W_ji may differ
+_EPS = 2.0**-52  # machine epsilon of float64, in which eigenvectors are computed for any dtype of affinities
 _PORTION = 256  # rows of a dense matrix that are searched for edges at a time
 
 
@@ -34,9 +34,9 @@ def edge_weights(
 ) -> scipy.sparse.csr_array:
     """Return the affinities of a graph with its edges in both directions, (n, n), zero on the diagonal.
 
-    binary: 1 for every edge; average: ½ where only one of the two ends ``found`` the other among its neighbours; heat:
-    exp(-length²/t) (Belkin and Niyogi 2003), never below a millionth. An edge between components, (n,) ``label``,
-    was added to join them: it weighs as much as the median edge, since by its own length it would join nothing.
+    binary: 1 for every edge. average: ½ if only one of the two points is a neighbor of the other in ``found``, else 1.
+    heat: exp(-length²/t) (Belkin and Niyogi 2003), at least 1e-6. An edge between components, (n,) ``label``, was added
+    to connect them: it gets the median weight, since the heat weight of its length would be almost zero.
     """
     if weights == "heat":
         t = median_squared(graph.length) if t is None else t
@@ -52,7 +52,7 @@ def edge_weights(
         C.setdiag(0)
         C.eliminate_zeros()
         C.data[:] = 1
-        one_sided = abs(C - C.T)  # 1 where only one of the two is a neighbour of the other
+        one_sided = abs(C - C.T)  # 1 where only one of the two is a neighbor of the other
         W = scipy.sparse.csr_array(W - 0.5 * one_sided)
     W.setdiag(0)
     W.eliminate_zeros()
@@ -60,24 +60,26 @@ def edge_weights(
 
 
 def require_graph(n: int, k: int | None, n_components: int, run: Run) -> None:
-    """Refuse a graph of n points with k neighbours each, and the vectors of its eigenproblem, beyond the budget."""
+    """Raise an error if a graph of n points with k neighbors, and its eigenvectors, exceed the memory budget."""
     edges = 2 * n * (k or 1)  # in both directions
     run.require(
         edges * (12 + 20) + 8 * n * (4 * (n_components + 1) + 20),
         f"A graph of {n} points and its eigenvectors",
-        "Use fewer neighbours or rows",
+        "Use fewer neighbors or rows",
     )
 
 
 def check_affinities(W: Any, source: str = "The affinity matrix") -> None:
-    """Refuse what is no matrix of affinities: not square, negative, not symmetric; sparse or not."""
+    """Raise an error unless W, sparse or dense, is square, nonnegative and symmetric."""
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
-        raise DataError(f"{source} has shape {tuple(W.shape)}. It must be square, with one row and one column a point.")
+        raise DataError(
+            f"{source} has shape {tuple(W.shape)}. It must be square, with one row and one column per data row."
+        )
     values = W.data if is_sparse(W) else W
     if values.shape[0] and not bool(xp_of(values).all(values >= 0)):
         raise DataError(
-            f"{source} has a negative value. An affinity says how strongly two points are linked: zero or more. "
-            "Pass exp(-d²/t) of distances d, or (1 + r)/2 of correlations r."
+            f"{source} has a negative value. Affinities are similarities, zero or more. Pass exp(-d²/t) of distances "
+            "d, or (1 + r)/2 of correlations r."
         )
     if not is_sparse(W):
         check_kernel_matrix(W, source)
@@ -88,15 +90,15 @@ def check_affinities(W: Any, source: str = "The affinity matrix") -> None:
         i, j = int(gap.coords[0][place]), int(gap.coords[1][place])
         raise DataError(
             f"{source} has {W[i, j]:g} at [{i}, {j}] and {W[j, i]:g} at [{j}, {i}]: it is not symmetric. "
-            "Pass (W + W.T) / 2 if that is what is meant."
+            "Pass (W + W.T) / 2 to symmetrize it."
         )
 
 
 def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
-    """Return the part of each point, (n,), the largest being 0.
+    """Return the connected component of each point, (n,), 0 for the largest.
 
-    Affinity zero is no edge, nor is one that vanishes in rounding beside its ends' degrees, in which a point's affinity
-    with itself counts if ``loops``: no eigenvector could tell.
+    An affinity of zero is not an edge, nor is one below rounding error relative to the degrees of its two points: it
+    would not change the eigenvectors. A point's affinity with itself counts toward its degree if ``loops``.
     """
     degree = _degrees(W, loops)  # (n,)
     root = np.sqrt(np.maximum(degree, 0))
@@ -108,7 +110,7 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
         label = connected_components(edges, directed=False)[1]
     else:
         label = _dense_components(W, root)
-    volume = np.bincount(label, degree).astype(np.float32)  # of components as large, whatever the order of rows
+    volume = np.bincount(label, degree).astype(np.float32)  # breaks ties of size, independently of the row order
     order = np.lexsort((-volume, -np.bincount(label)))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -116,7 +118,7 @@ def affinity_components(W: Any, *, loops: bool = False) -> np.ndarray:
 
 
 def _degrees(W: Any, loops: bool) -> np.ndarray:
-    """The sum of each point's affinities, (n,), on the host in float64; that with itself if ``loops``."""
+    """The sum of each point's affinities, (n,), on the host in float64; including itself if ``loops``."""
     if is_sparse(W):
         return W @ np.ones(W.shape[0]) - (0 if loops else W.diagonal())
     xp = xp_of(W)
@@ -125,27 +127,27 @@ def _degrees(W: Any, loops: bool) -> np.ndarray:
 
 
 def _dense_components(W: Array, root: np.ndarray) -> np.ndarray:
-    """Parts by spreading from a point; where most pairs are joined a few rows tell all."""
+    """Components by breadth-first search; if most pairs are edges, a few rows of W are enough."""
     n, xp = W.shape[0], xp_of(W)
     bar = like(_EPS * root, W, xp.float64)
     label = np.full(n, -1)
-    for part in range(n):
+    for component in range(n):
         if not (label < 0).any():
             break
         frontier = np.flatnonzero(label < 0)[:1]
-        label[frontier] = part
+        label[frontier] = component
         while frontier.size and (label < 0).any():
             now, frontier = frontier[:_PORTION], frontier[_PORTION:]
             rows = as_double(xp.take(W, like(now, W, xp.int64), axis=0))
             joined = xp.any(rows > like(root[now], W, xp.float64)[:, None] * bar[None, :], axis=0)
             reached = np.flatnonzero(to_numpy(joined) & (label < 0))
-            label[reached] = part
+            label[reached] = component
             frontier = np.concatenate([frontier, reached])
     return label
 
 
 def among(W: Any, kept: np.ndarray) -> Any:
-    """Return the affinities among the points that were kept."""
+    """Return the affinities among the marked points."""
     places = np.flatnonzero(kept)
     if is_sparse(W):
         return scipy.sparse.csr_array(W)[places][:, places]

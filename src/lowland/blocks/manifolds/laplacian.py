@@ -1,4 +1,4 @@
-"""Laplacians of affinities, and Laplacian eigenmaps: the functions that vary least along the edges of a graph."""
+"""Graph Laplacians, and Laplacian eigenmaps: the functions that vary least along the edges of a graph."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from lowland.data.rows import ArrayRows
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.run import Run
 
-_SMALL = 1200  # dense affinities up to this size go to LAPACK: it beats every iteration
-_STEPS, _SURE = 40, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
-_WEAK = 1e-12  # an eigenvalue that is all but zero, of eigenvalues up to 2
-_MIXED = 1e-8  # of the constant in other eigenvectors: more, and it must be taken out of them
+_SMALL = 1200  # dense affinities up to this size go to LAPACK, which is then faster than iterations
+_STEPS, _SURE = 40, 1e-9  # iterations and tolerance of the iterative solver before LAPACK takes over
+_WEAK = 1e-12  # an eigenvalue that is zero up to rounding error; the largest is at most 2
+_MIXED = 1e-8  # component of the constant in other eigenvectors above which it is projected out
 
 
 @dataclass(frozen=True)
 class Laplacian:
     """L = I - D^(-1/2) W D^(-1/2) (normalized), or D - W, of symmetric affinities W with degrees D = diag(W 1).
 
-    A point's affinity with itself is left out unless ``loops``; it cancels in D - W. ``density`` (n,) multiplies rows
-    and columns of W beforehand: W_ij g_i g_j.
+    A point's affinity with itself is ignored unless ``loops``; it cancels in D - W. ``density`` (n,) multiplies rows
+    and columns of W first: W_ij g_i g_j.
     """
 
     W: Any  # (n, n), sparse or not, as given
     degree: Array  # (n,) float64
     normalized: bool
     density: Array | None = None
-    own: Array | None = None  # (n,) the diagonal that is left out
+    own: Array | None = None  # (n,) the diagonal that is ignored
 
     @classmethod
     def of(
         cls, W: Any, run: Run, *, normalized: bool = True, loops: bool = False, density: Array | None = None
     ) -> Self:
-        """Sum the degrees."""
+        """Compute the degrees."""
         g = None if density is None else density[:, None]
         if is_sparse(W):
             degree = W @ (np.ones(W.shape[0]) if g is None else g[:, 0])
@@ -59,18 +59,18 @@ class Laplacian:
 
     @property
     def root(self) -> Array:
-        """The roots of the degrees, (n,); 1 for points without edges, and where nothing is normalized."""
+        """The square roots of the degrees, (n,); 1 for points without edges, or if not normalized."""
         xp = xp_of(self.degree)
         ones = xp.ones_like(self.degree)
         return xp.where(self.degree > 0, xp.sqrt(xp.abs(self.degree)), ones) if self.normalized else ones
 
     @property
     def scale(self) -> Array:
-        """What multiplies rows and columns of W, (n,)."""
+        """The factors of the rows and columns of W, (n,)."""
         return 1 / self.root if self.density is None else self.density / self.root
 
     def matrix(self) -> Any:
-        """Return L, sparse or not as W is, float64."""
+        """Return L in float64, sparse if W is."""
         s, n = self.scale, self.W.shape[0]
         if is_sparse(self.W):
             S = scipy.sparse.csr_array(self.W, dtype=np.float64, copy=True)
@@ -92,7 +92,7 @@ class Laplacian:
         return xp.astype(self.degree > 0, xp.float64) if self.normalized else self.degree
 
     def null_vectors(self, label: np.ndarray) -> np.ndarray:
-        """Return the unit vectors with Lv = 0: one for each part, or for one part alone the constant, (n, parts)."""
+        """Return an orthonormal basis of the null space of L, (n, components): one vector per connected component."""
         N = np.zeros((len(label), int(label.max()) + 1))
         N[np.arange(len(label)), label] = to_numpy(self.root)
         return N / np.linalg.norm(N, axis=0)
@@ -100,7 +100,7 @@ class Laplacian:
 
 @dataclass(frozen=True)
 class ShiftedLaplacian:
-    """cI - L of dense affinities, applied without being formed: its leading eigenvectors are the last ones of L."""
+    """cI - L of dense affinities, applied without being formed: its leading eigenvectors are the smallest of L."""
 
     laplacian: Laplacian
     run: Run
@@ -113,7 +113,7 @@ class ShiftedLaplacian:
 
     @property
     def top(self) -> float:
-        """The c: at least the largest eigenvalue of D - W; 1 leaves the affinities, normalized."""
+        """The shift c: an upper bound of the eigenvalues of D - W; 1 if normalized, so that cI - L is D^-½ W D^-½."""
         return 1.0 if self.laplacian.normalized else 2 * float(xp_of(self.laplacian.degree).max(self.laplacian.degree))
 
     def __matmul__(self, V: Array) -> Array:
@@ -129,30 +129,28 @@ class ShiftedLaplacian:
 
 @dataclass(frozen=True)
 class Modes:
-    """Eigenvectors of a Laplacian, the slowest first."""
+    """Eigenvectors of a Laplacian, smallest eigenvalues first."""
 
     values: np.ndarray  # (k,) eigenvalues of L, ascending
     vectors: np.ndarray  # (n, k) orthonormal; v / root are the coordinates
     outcome: Outcome
-    n_weak: int = (
-        0  # eigenvalues all but zero within a component: their vectors only mark points that hardly any edge joins
-    )
+    n_weak: int = 0  # eigenvalues of almost zero within a component: their vectors only indicate groups of points
 
 
 def slowest_modes(
     L: Laplacian, k: int, run: Run, *, label: np.ndarray, rng: np.random.Generator, drop_first: bool = True,
     solver: Solver = "auto", tol: float | None = None,
 ) -> Modes:  # fmt: skip
-    """Return the k eigenvectors of the smallest eigenvalues; ``drop_first`` leaves out the one that is constant.
+    """Return the k eigenvectors of the smallest eigenvalues; ``drop_first`` leaves out the constant one.
 
-    Where there are several components, as many eigenvalues are zero: their vectors mark the components, one each. The
-    largest one's is the one to drop, since with it they add up to the constant.
+    With several connected components, as many eigenvalues are zero, and their eigenvectors indicate the components. The
+    indicator of the largest component is dropped, since all indicators together span the constant.
     """
-    N = L.null_vectors(label)  # (n, parts)
+    N = L.null_vectors(label)  # (n, components)
     null = N[:, 1:] if drop_first else N
     left = k - min(k, null.shape[1])
     if not left:
-        return Modes(np.zeros(k), null[:, :k], Outcome("parts", f"{N.shape[1]} parts, each marked by one vector"))
+        return Modes(np.zeros(k), null[:, :k], Outcome("component indicators", f"{N.shape[1]} connected components"))
     values, vectors, chosen = _pairs(L, left + N.shape[1], run, rng, solver, tol)
     if N.shape[1] == 1 and np.linalg.norm(N.T @ vectors[:, 1:]) <= _MIXED:
         values, vectors = values[1:], vectors[:, 1:]
@@ -165,12 +163,12 @@ def slowest_modes(
 
 
 def _without_null(values: np.ndarray, V: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs orthogonal to the null vectors N, from V that may mix them with others as slow.
+    """Eigenpairs orthogonal to the null vectors N, from vectors V that may contain parts of them.
 
-    An iteration may have found fewer null vectors than there are: then more pairs are left.
+    An iteration may have found fewer null vectors than there are: then more pairs remain.
     """
     _, sizes, right = np.linalg.svd(N.T @ V)
-    Q = right[int(np.sum(sizes > 0.5)) :].T  # what of V is beyond N
+    Q = right[int(np.sum(sizes > 0.5)) :].T  # the part of V orthogonal to N
     within, turn = np.linalg.eigh(Q.T @ (values[:, None] * Q))
     beyond = V @ (Q @ turn)
     beyond = beyond - N @ (N.T @ beyond)
@@ -189,7 +187,7 @@ def _pairs(
         return to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
     shifted = ShiftedLaplacian(L, run)
     if n > _SMALL and 20 * m <= n:
-        with blas_on_one_thread():  # the products have threads of their own
+        with blas_on_one_thread():  # the products run on the run's own threads
             pairs = leading_eigenpairs(
                 shifted, m, run=run, solver="krylov", rng=rng, tol=tol or _SURE, max_iter=_STEPS,
                 like_array=as_double(L.W[:1, :]), definite=False,
@@ -197,27 +195,27 @@ def _pairs(
         chosen = Outcome("krylov", f"{m} of {n} pairs", pairs.iterations, pairs.converged, pairs.trace)
         if pairs.converged:
             return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), chosen
-    run.require(3 * 8 * n * n, f"The {n} x {n} matrix and its eigenvectors", "Use a sparse graph of neighbours")
+    run.require(3 * 8 * n * n, f"The {n} x {n} matrix and its eigenvectors", "Use a sparse neighbor graph")
     xp = xp_of(L.degree)
     A = shifted.top * like(np.eye(n), as_double(L.W)) - xp.asarray(L.matrix())
     pairs = leading_eigenpairs(A, m, run=run, solver="eigh", definite=False)
-    reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the eigenvalues lie too close for an iteration"
+    reason = f"{m} of {n} pairs" if n <= _SMALL or 20 * m > n else "the iterative solver did not converge"
     return shifted.top - to_numpy(pairs.values), to_numpy(pairs.vectors), Outcome("eigh", reason)
 
 
 def coordinates(modes: Modes, root: Array) -> np.ndarray:
-    """Return y = D^(-1/2) v, (n, k), with Ly = λDy; the largest of each column is positive."""
+    """Return y = D^(-1/2) v, (n, k), with Ly = λDy; the largest entry of each column is positive."""
     return fix_signs(modes.vectors / to_numpy(root)[:, None])
 
 
 @dataclass(frozen=True)
 class Eigenmaps:
-    """Coordinates by the slowest eigenvectors of a graph's Laplacian."""
+    """Coordinates from the smallest eigenvectors of a graph Laplacian."""
 
     Z: np.ndarray  # (n, k)
     eigenvalues: np.ndarray  # (k,) of the Laplacian, ascending
     outcome: Outcome
-    n_weak: int = 0  # coordinates that only mark points which hardly any edge joins to the others
+    n_weak: int = 0  # coordinates that only indicate points with almost no affinity to the others
 
 
 def laplacian_eigenmaps(
@@ -240,7 +238,7 @@ def laplacian_eigenmaps(
     Parameters
     ----------
     W : (n, n) sparse matrix or array
-        Symmetric affinities, zero or more. The diagonal counts for nothing.
+        Symmetric nonnegative affinities. The diagonal is ignored.
     k : int
         The number of coordinates.
     run : Run, optional
@@ -250,9 +248,9 @@ def laplacian_eigenmaps(
     drop_first : bool
         Whether the constant eigenvector is left out.
     labels : (n,) array of int, optional
-        The connected component of each point, the largest being 0; by default found from W.
+        The connected component of each point, 0 for the largest; by default computed from W.
     rng : Generator, optional
-        Where an iterative solver starts; by default always the same.
+        Initialization of an iterative solver; by default a fixed seed.
     solver, tol : optional
         As in ``trailing_eigenpairs``, for sparse W.
 

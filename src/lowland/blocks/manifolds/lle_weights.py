@@ -19,18 +19,18 @@ from lowland.kernels.local_problems import reconstruct, reconstruct_by_direction
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, all_finite
 
-_DIRECT = 1e-8  # with less regularisation than this a factorisation is no longer sure of its digits
-BLOCK = 4096  # neighbourhoods a thread works on at a time
+_DIRECT = 1e-8  # with less regularization than this, a Cholesky factorization loses too many digits
+BLOCK = 4096  # neighborhoods a thread works on at a time
 
 
 def reconstruction_weights(
     X: np.ndarray, points: np.ndarray, start: np.ndarray, to: np.ndarray, reg: float = 1e-3
 ) -> np.ndarray:
-    """Return the weights of the neighbours, (edges,), which add up to one for each row of X.
+    """Return the reconstruction weights of the neighbors, (edges,), which sum to one for each row of X.
 
-    For row x with neighbours p_j they minimise |x - sum_j w_j p_j|² + reg trace(G) |w|², G_ij = (p_i - x)'(p_j - x).
-    Neighbours that all coincide with x weigh the same. With ``reg`` zero they are the limit of small ones: of all
-    weights that give x back equally well the shortest.
+    For row x with neighbors p_j they minimize |x - sum_j w_j p_j|² + reg trace(G) |w|², G_ij = (p_i - x)'(p_j - x).
+    If all neighbors coincide with x, the weights are equal. ``reg=0`` gives the limit for small ``reg``: of all
+    weights with the same error, those of the smallest norm.
     """
     W = np.empty(len(to))
     weigh = reconstruct if reg >= _DIRECT else reconstruct_by_directions
@@ -39,26 +39,26 @@ def reconstruction_weights(
 
 
 def weight_matrix(X: np.ndarray, graph: NeighborGraph, run: Run, *, reg: float = 1e-3) -> scipy.sparse.csr_array:
-    """Return the weights of every row's neighbours, a sparse W (n, n) whose rows add up to one."""
+    """Return the reconstruction weights of all rows, a sparse W (n, n) whose rows sum to one."""
     values = np.empty(len(graph.to))
 
     def work(first: int, last: int) -> None:
         a, b = graph.start[first], graph.start[last]
         values[a:b] = reconstruction_weights(X[first:last], X, graph.start[first : last + 1] - a, graph.to[a:b], reg)
 
-    in_blocks(graph.n, work, run, "weighing neighbours")
+    in_blocks(graph.n, work, run, "computing weights")
     return graph.matrix(values)
 
 
 def error_matrix(W: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """Return M = (I - W)'(I - W): v'Mv sums the squared errors with which the weights give v back."""
+    """Return M = (I - W)'(I - W): v'Mv is the sum of the squared errors when the weights reconstruct v."""
     E = (scipy.sparse.eye_array(W.shape[0], format="csr") - W).tocsr()
     return (E.T.tocsr() @ E).tocsr()
 
 
 @dataclass(frozen=True)
 class LocalCoordinates:
-    """Coordinates that fit all neighborhoods best."""
+    """Coordinates that minimize the sum of the local errors."""
 
     Z: np.ndarray  # (n, k) orthonormal columns, orthogonal to constants
     eigenvalues: np.ndarray  # (k,) ascending; their sum is tr Z'MZ
@@ -75,20 +75,20 @@ def lle_coordinates(
     tol: float | None = None,
     max_iter: int | None = None,
 ) -> LocalCoordinates:
-    """Return the k coordinates that reconstruction weights give back best: locally linear embedding.
+    """Return the k coordinates that the reconstruction weights fit best: locally linear embedding.
 
-    They minimize sum_i |z_i - sum_j w_ij z_j|² over orthonormal columns that are orthogonal to constants.
+    They minimize sum_i |z_i - sum_j w_ij z_j|² over orthonormal columns that sum to zero.
 
     Parameters
     ----------
     weights : (n, n) sparse matrix or array
-        Row i holds the weights of the neighbors of point i, which add up to one.
+        Row i holds the weights of the neighbors of point i, which sum to one.
     k : int
         The number of coordinates.
     run : Run, optional
         Threads, progress and memory budget; by default those of this machine.
     rng : Generator, optional
-        Where an iterative solver starts; by default always the same.
+        Initialization of an iterative solver; by default a fixed seed.
     solver, tol, max_iter : optional
         As in ``trailing_eigenpairs``.
 
@@ -119,7 +119,7 @@ def coordinates_of_errors(
     tol: float | None = None,
     max_iter: int | None = None,
 ) -> LocalCoordinates:
-    """Return the k coordinates of least v'Mv after the constant one; M (n, n) is semi-definite, and M1 = 0."""
+    """Return the k coordinates that minimize v'Mv, except the constant; M (n, n) is positive semidefinite, M1 = 0."""
     run, rng = run or LocalRun(), rng or np.random.default_rng(0)
     pairs = trailing_eigenpairs(M, k, run, rng=rng, skip=1, solver=solver, tol=tol, max_iter=max_iter)
     outcome = Outcome(pairs.solver, "smallest eigenvalues", pairs.iterations, pairs.converged, pairs.trace)
@@ -128,18 +128,18 @@ def coordinates_of_errors(
 
 @dataclass(frozen=True)
 class WeightsOfNeighbors:
-    """Places new rows where the weights of their neighbors put them; it can travel to a worker.
+    """Out-of-sample extension of LLE: new rows by the weights of their neighbors; it can be sent to a worker.
 
-    A row that was fitted keeps its place, which regularised weights would blur.
+    A training row keeps its coordinates, which regularized weights would smooth.
     """
 
     nearest: NearestAmong
-    Z: Array  # (n, k) places of the points
+    Z: Array  # (n, k) coordinates of the training points
     reg: float
 
     def __call__(self, X: Array) -> Array:
         """Return coordinates, (m, k)."""
-        if not all_finite(X):  # the run tells where
+        if not all_finite(X):  # the run reports where
             return like(np.full((X.shape[0], self.Z.shape[1]), np.nan), X)
         indices, _ = self.nearest(X)
         m, k = indices.shape
@@ -154,7 +154,7 @@ class WeightsOfNeighbors:
 
 
 def in_blocks(n: int, work: Callable[[int, int], Any], run: Run, name: str) -> None:
-    """Call ``work(first, last)`` for blocks of n points, on the run's threads; each writes to a place of its own."""
+    """Call ``work(first, last)`` for blocks of n points, on the run's threads; each writes to its own range."""
     if n <= BLOCK:
         work(0, n)
     else:

@@ -1,4 +1,4 @@
-"""How a graph of neighbours changes with their number: where it hangs together, and where edges cut across a gap."""
+"""How the neighbor graph changes with n_neighbors: connected components, geodesic distances and short circuits."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from lowland.blocks.neighbors.search import Search, nearest_neighbors
 from lowland.errors import ParameterError
 from lowland.run.run import Run
 
-_FAR = 0.5  # fraction of the longest geodesic: ends of an edge that were as far apart are not neighbours on the surface
-_AROUND = 4.0  # times its length that the way around an edge must be
-_FEWER = 2 / 3  # fraction of the first number of neighbours whose graph the first one is compared with
-_LASTING = 1.25  # times the neighbours with which it was first seen that a shortcut stays one; holes close sooner
-_EXACT = 2000  # points up to which all geodesics are found
-_AT_ONCE = 1 << 18  # differences taken at a time
+_FAR = 0.5  # fraction of the longest geodesic: points farther apart than this are not neighbors on the manifold
+_AROUND = 4.0  # a shortcut's detour must be at least so many times its length
+_FEWER = 2 / 3  # each graph is compared with one of this fraction of its neighbors
+_LASTING = 1.25  # a shortcut must persist up to this multiple of the neighbors at which it appeared; holes close sooner
+_EXACT = 2000  # points up to which all geodesics are computed
+_AT_ONCE = 1 << 18  # differences computed at a time
 
 
 @dataclass(frozen=True)
 class SweepStep:
-    """A graph of ``n_neighbors`` neighbours, and what its edges did to the geodesic distances."""
+    """The graph of ``n_neighbors`` neighbors, and the effect of its edges on the geodesic distances."""
 
     n_neighbors: int
     n_connected_components: int
@@ -37,9 +37,9 @@ class SweepStep:
     n_edges: int
     mean_geodesic: float  # between points of the same component
     longest_geodesic: float
-    shortening: float  # fraction by which the mean geodesic is shorter than in the step before; NaN in the first
-    residual_variance: float  # of a map; points of different components: the longest geodesic
-    shortcuts: tuple[tuple[int, int], ...]  # edges whose ends were far apart before
+    shortening: float  # fraction by which the mean geodesic is shorter than in the previous step; NaN in the first
+    residual_variance: float  # of an embedding; between components, the longest geodesic counts
+    shortcuts: tuple[tuple[int, int], ...]  # edges between points that are far apart without them
     split: bool  # there is more than one component
     short_circuit: bool  # there are shortcuts
 
@@ -54,13 +54,13 @@ def sweep_neighbors(
     params: dict[str, Any] | None = None,
     search: Search = "auto",
 ) -> tuple[SweepStep, ...]:
-    """Return a step for every number of neighbours, ascending.
+    """Return one step for every number of neighbors, in increasing order.
 
-    An edge is a shortcut if its ends lay far apart in the graph of fewer neighbours, shortcuts left out, and do so in
-    this one without it and its like: by ``_FAR`` of the longest geodesic, and by ``_AROUND`` times its own length. Once
-    shortcuts are sure, all larger graphs, which hold them too, are compared with the last one without: where there are
-    many, they lead around each other. Between the numbers asked for, and below the first, others are looked at.
-    Beyond 2,000 points, geodesics are those from 2,000 of them, and bound distances between others from below.
+    An edge is a shortcut if its two points are far apart both in the graph of fewer neighbors and in this graph
+    without all shortcuts: by ``_FAR`` of the longest geodesic, and by ``_AROUND`` times the length of the edge. Once
+    shortcuts are confirmed, all larger graphs, which contain them too, are compared with the last graph without
+    shortcuts, since many shortcuts form detours for each other. Graphs between the requested numbers, and below the
+    first one, are checked as well. Above 2,000 points, geodesic distances from 2,000 sampled points give lower bounds.
     """
     ks = _checked(counts, X.shape[0])
     graph_of_most = nearest_neighbors(X, ks[-1], run, metric=metric, params=params, search=search)
@@ -79,18 +79,18 @@ def sweep_neighbors(
 
 
 class _ShortcutDetector:
-    """Looks out for shortcuts in graphs of more and more neighbours."""
+    """Detects shortcuts in a sequence of graphs with more and more neighbors."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.before: np.ndarray | None = None  # the geodesics to compare with
-        self.clean: np.ndarray | None = None  # those of the graph in which shortcuts were first seen, without them
-        self.first = 0  # its number of neighbours; 0: none are seen
-        self.quiet = False  # the last graph had nothing that could be one
-        self.sure = False
+        self.clean: np.ndarray | None = None  # those of the graph in which shortcuts first appeared, without them
+        self.first = 0  # its number of neighbors; 0: no shortcuts yet
+        self.quiet = False  # the previous graph had no candidates
+        self.sure = False  # shortcuts are confirmed
 
     def shortcuts(self, k: int, graph: NeighborGraph, D: np.ndarray) -> np.ndarray:
-        """Mark the shortcuts among the edges of a graph with geodesics D, (edges,)."""
+        """Mark the shortcuts among the edges of a graph with geodesic distances D, (edges,)."""
         may_be = _shortcuts(graph, self.before)
         if self.sure:
             return may_be
@@ -109,20 +109,20 @@ class _ShortcutDetector:
         return cut
 
     def _not_led_around(self, graph: NeighborGraph, cut: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Those without which their ends are still far apart, and the geodesics without them."""
+        """The edges without which their points are still far apart, and the geodesics without them."""
         while cut.any():
             after = _geodesics(graph.chosen(~cut), self.run)
             still = cut & _shortcuts(graph, after)
             if (still == cut).all():
                 return cut, after
-            cut = still  # other edges of this graph lead around a hole that fewer had left open
+            cut = still  # other edges of this graph lead around a hole that the smaller graph left open
         return cut, D
 
 
 def _ladder(graph: NeighborGraph, ks: list[int]) -> list[int]:
-    """The numbers asked for, two thirds of each, and so on down to the one before.
+    """The requested numbers, two thirds of each, and so on down to the previous one.
 
-    The first is compared with two thirds of it in any case, and that with fewer, as long as the graph is as whole.
+    Below the first, numbers are added as long as the graph keeps its number of components, and at least one.
     """
     rungs, whole = set(ks), _n_components(graph, ks[0])
     for low, k in zip([0, *ks], ks, strict=False):
@@ -141,18 +141,18 @@ def _checked(counts: int | Iterable[int], n: int) -> list[int]:
     ks = sorted({*counts} if isinstance(counts, Iterable) else {counts})
     whole = all(isinstance(k, Integral) for k in ks)
     if not ks or not whole or ks[0] < 1 or ks[-1] >= n:
-        raise ParameterError(f"{ks} neighbours: the data has {n} rows. Give whole numbers from 1 to {n - 1}.")
+        raise ParameterError(f"n_neighbors={ks}: the data has {n} rows. Pass integers from 1 to {n - 1}.")
     return [int(k) for k in ks]
 
 
 def _geodesics(graph: NeighborGraph, run: Run) -> np.ndarray:
-    """Between all points, (n, n), or from a sample of them, (s, n)."""
+    """Geodesic distances between all points, (n, n), or from sampled points, (s, n)."""
     some = sampled(graph.n, _EXACT)
     return geodesic_distances(graph, run, sources=None if len(some) == graph.n else some)
 
 
 def _shortcuts(graph: NeighborGraph, before: np.ndarray | None) -> np.ndarray:
-    """Mark the edges whose ends lay far apart before, (edges,); what lay in different components is no shortcut."""
+    """Mark the edges whose points were far apart before, (edges,); edges between components are not shortcuts."""
     if before is None:
         return np.zeros(len(graph.to), dtype=bool)
     longest = before[np.isfinite(before)].max()
@@ -161,12 +161,12 @@ def _shortcuts(graph: NeighborGraph, before: np.ndarray | None) -> np.ndarray:
 
 
 def _apart(D: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """The geodesic distance of points i and j, or |d_si - d_sj| <= d_ij of the source that tells most; 0: not known."""
+    """The geodesic distance of points i and j, or its largest lower bound |d_si - d_sj| over sources s; 0: unknown."""
     if D.shape[0] == D.shape[1]:
         d = D[i, j]
         return np.where(np.isfinite(d), d, 0)
     apart, step = np.zeros(len(i)), max(1, _AT_ONCE // len(D))
-    by_point = np.ascontiguousarray(D.T)  # what is picked lies together
+    by_point = np.ascontiguousarray(D.T)  # contiguous per point
     for first in range(0, len(i), step):
         part = slice(first, first + step)
         with np.errstate(invalid="ignore"):
@@ -185,7 +185,7 @@ def _step(
 ) -> SweepStep:
     sizes = np.bincount(component_labels(graph))
     once = cut & (graph.sources < graph.to)
-    of = sampled(graph.n, _EXACT)  # the points that the rows of D belong to
+    of = sampled(graph.n, _EXACT)  # the points of the rows of D
     some = sampled(len(of))
     among = D[np.ix_(some, of[some])]
     replace_infinite(among)

@@ -1,4 +1,4 @@
-"""Nystrom extension: coordinates of new rows from their affinities with the training points."""
+"""Nyström extension: coordinates of new rows from their affinities with the training points."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from lowland.blocks.neighbors.out_of_sample import NearestAmong
 from lowland.errors import DataError
 from lowland.run.run import all_finite
 
-_DUPLICATE = 1e-6  # of the farthest neighbor's distance, within which a row is taken to be a training row
-_FLAT = 1e-14  # of the degree, below which an eigenvalue is rounding, and not divided by
-_FLAT_NEAREST = 1e-3  # the same where only the nearest points are known, which is not exact
+_DUPLICATE = 1e-6  # fraction of the farthest neighbor's distance, within which a row counts as a training row
+_FLAT = 1e-14  # fraction of the degree below which an eigenvalue is rounding error, and not divided by
+_FLAT_NEAREST = 1e-3  # the same if only the nearest points are known, which is approximate
 
 
 @dataclass(frozen=True)
 class HeatTo:
-    """exp(-d²/ε) of a slab's rows with points; an object, so that it can travel to a worker.
+    """exp(-d²/ε) between the rows of a slab and points; an object that can be sent to a worker.
 
-    ``relative`` to the nearest point of each row, which then has 1: for sums that are normalised, however far the row.
+    ``relative``: divided by the value of the nearest point, so that normalized sums work for rows at any distance.
     """
 
     epsilon: float
@@ -34,15 +34,15 @@ class HeatTo:
     relative: bool = False
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab, in its precision."""
+        """Return the kernel values of one slab, in its precision."""
         if is_sparse(X):
             raise DataError(
-                "transform wants the distances of new rows to all fitted rows, and a sparse matrix leaves some out. "
+                "transform needs the distances of the new rows to all training rows, and a sparse matrix lacks some. "
                 "Pass them as a dense array."
             )
         xp = xp_of(X)
         if self.distances is None:
-            _refuse_rows(xp.any(X < 0, axis=1), "has a negative distance. Distances are zero or more.")
+            _refuse_rows(xp.any(X < 0, axis=1), "has a negative distance. Distances must be nonnegative.")
         D = X if self.distances is None else self.distances(X)
         D2 = as_double(D) ** 2
         if self.relative:
@@ -52,27 +52,25 @@ class HeatTo:
 
 @dataclass(frozen=True)
 class FunctionWith:
-    """Affinities with points by a function that makes the matrix of all rows it is given."""
+    """Affinities with points by a function that returns the affinity matrix of the rows it gets."""
 
     affinity: Callable[[Any], Any]
     points: Array
 
     def __call__(self, X: Array) -> Array:
-        """Ask the function for new and fitted rows together, and take the part that is between them."""
+        """Call the function with new and training rows together, and return the block between them."""
         xp, m = xp_of(X), X.shape[0]
         return like(self.affinity(xp.concat([X, like(self.points, X)], axis=0))[:m, m:], X)
 
 
 @dataclass(frozen=True)
 class GivenWith:
-    """Affinities with the fitted points that were given, sparse or not."""
+    """Given affinities with the training points, sparse or dense."""
 
     def __call__(self, X: Any) -> Any:
-        """They are the rows."""
+        """Return the rows, after a check."""
         negative = (X < 0).sum(axis=1) > 0 if is_sparse(X) else xp_of(X).any(X < 0, axis=1)
-        _refuse_rows(
-            negative, "has a negative affinity. An affinity says how strongly points are joined: zero or more."
-        )
+        _refuse_rows(negative, "has a negative affinity. Affinities are similarities and must be nonnegative.")
         return X
 
 
@@ -80,8 +78,8 @@ class GivenWith:
 class Nystrom:
     """Coordinates of new rows from their affinities w with all points: z = Σ w_i z_i / (offset + slope Σ w_i).
 
-    With W z = (1 - λ) D z on the fitted points, offset 0 and slope 1 - λ give it back. Where W leaves out the affinity
-    c of a point with itself and w does not, offset cλ mends it; where L is not normalized, offset -λ and slope 1 do.
+    Since W z = (1 - λ) D z on the training points, offset 0 and slope 1 - λ reproduce them. If w includes the affinity
+    c of a point with itself and W does not, the offset is cλ; if L is not normalized, the offset is -λ and the slope 1.
     """
 
     affinity: KernelWith | HeatTo | FunctionWith | GivenWith
@@ -91,7 +89,7 @@ class Nystrom:
     density: Array | None = None  # (n,) multiplies the affinities
 
     def __call__(self, X: Array) -> Array:
-        """Place a slab."""
+        """Return the coordinates of a slab of rows."""
         W = self.affinity(X)
         if is_sparse(W):
             sums = like(W.sum(axis=1), self.offset)[:, None]
@@ -105,15 +103,15 @@ class Nystrom:
 
 @dataclass(frozen=True)
 class NystromNearest:
-    """Coordinates of new rows from the points they would be joined to; a row that is a fitted one has its place.
+    """Coordinates of new rows from the points they would have edges to; a training row gets its own coordinates.
 
-    As in the graph, these are the row's k nearest points, and those points whose own k nearest it would be among,
-    looked for among the 3k nearest.
+    As in the graph, these are the row's k nearest points, and the points that would have it among their own k nearest,
+    searched for among the 3k nearest.
     """
 
     nearest: NearestAmong  # of 3k points
     k: int
-    reach: Array  # (n,) from each point to its k-th neighbour
+    reach: Array  # (n,) distance from each point to its k-th neighbor
     Z: Array  # (n, c)
     offset: np.ndarray  # (c,)
     slope: np.ndarray  # (c,)
@@ -122,8 +120,8 @@ class NystromNearest:
     density: Array | None = None  # (n,)
 
     def __call__(self, X: Array) -> Array:
-        """Place a slab; the neighbours' side of it on the host."""
-        if not all_finite(X):  # told by who gathers the slabs
+        """Return the coordinates of a slab of rows; computed on the host."""
+        if not all_finite(X):  # the run reports where
             return like(np.full((X.shape[0], self.Z.shape[1]), np.nan), X)
         indices, distances = self.nearest(X)  # (m, 3k) both
         w = self._weights(indices, distances.astype(np.float64))
@@ -143,23 +141,23 @@ class NystromNearest:
         w = (ahead | back).astype(np.float64)
         if self.weights == "heat":
             assert self.epsilon is not None
-            w *= np.exp((D[:, :1] ** 2 - D**2) / self.epsilon)  # the sums are normalised, however far the row
+            w *= np.exp((D[:, :1] ** 2 - D**2) / self.epsilon)  # relative to the nearest: the sums are normalized
         return w if self.density is None else w * to_numpy(self.density)[indices]
 
 
 def _divided(sums: Array, degrees: Array, offset: Array, slope: Array, flat: float = _FLAT) -> Array:
-    """sums / (offset + slope degrees); where an eigenvalue leaves nothing to divide by, the mean of the neighbours."""
+    """sums / (offset + slope degrees); if the divisor is zero up to rounding error, the mean of the neighbors."""
     xp = xp_of(sums)
     _refuse_rows(
         degrees[:, 0] <= _FLAT * float(xp.max(xp.abs(offset))),
-        "has no affinity with any of the fitted points, so it has no place among them. Leave such rows out.",
+        "has no affinity with any training row, so it cannot be embedded. Remove such rows.",
     )
     by = offset[None, :] + slope[None, :] * degrees
     return sums / xp.where(xp.abs(by) > flat * degrees, by, degrees)
 
 
 def _refuse_rows(fault: Array, words: str) -> None:
-    """Refuse the first row of a slab that is at fault, (m,) bool."""
+    """Raise an error for the first marked row of a slab, (m,) bool."""
     if bool(xp_of(fault).any(fault)):
         i = int(np.argmax(to_numpy(fault)))
-        raise DataError(f"Row {i} of the {fault.shape[0]} placed at a time {words}")
+        raise DataError(f"Row {i} of the {fault.shape[0]} rows in this chunk {words}")

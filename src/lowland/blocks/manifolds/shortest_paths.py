@@ -1,4 +1,4 @@
-"""Geodesic distances: lengths of shortest paths along the edges of a graph, between its points and from new rows."""
+"""Geodesic distances: lengths of shortest paths in a neighbor graph, between its points and from new rows."""
 
 from __future__ import annotations
 
@@ -22,42 +22,44 @@ from lowland.run.run import Run
 
 PathMethod = Literal["auto", "FW", "D"]
 
-IN_DOUBLE = 4096  # points up to which paths are summed in float64; beyond, in float32, which halves the memory
-_LANES = 16  # sources carried at once: as many float32 as a cache line holds
-_AT_ONCE = 4  # blocks of sources in one piece of work: Ctrl-C waits for no more
-_FINE = 0.25  # width of a bucket, in mean edges: narrower ones are empty, wider ones pass paths on too early
+IN_DOUBLE = 4096  # points up to which paths are summed in float64; above, in float32, which halves the memory
+_LANES = 16  # sources processed at once: as many float32 as fit in a cache line
+_AT_ONCE = 4  # blocks of sources per task: Ctrl-C waits for one task at most
+_FINE = 0.25  # width of a bucket, in mean edge lengths: narrower ones are empty, wider ones relax edges too early
 _MOST_BUCKETS = 4096
-_DENSE = 1 / 8  # fraction of all pairs that are edges from which Floyd and Warshall's algorithm is the faster
-_DENSE_POINTS = 2048
-_TOGETHER = 512  # rows that are compared with their mirror image in one piece of work
-_SINGLE = 100  # powers of two that float32 holds with room to spare
-_THROUGH = 64  # points that paths are led through at a time, whose rows fit the cache
+_DENSE = 1 / 8  # fraction of all pairs that are edges, above which the Floyd-Warshall algorithm is faster
+_DENSE_POINTS = 2048  # points up to which it is considered
+_TOGETHER = 512  # rows that are symmetrized in one task
+_SINGLE = 100  # powers of two within which float32 is safe from overflow and underflow
+_THROUGH = 64  # intermediate points of Floyd-Warshall processed at a time, whose rows fit in the cache
 
 
 @dataclass(frozen=True)
 class PathGraph:
-    """A graph laid out for the search of paths: points that are near each other are near in memory."""
+    """A graph reordered for the search of paths: neighboring points are close in memory."""
 
     start: np.ndarray  # (n + 1,) int64
     to: np.ndarray  # (edges,) int32
     length: np.ndarray  # (edges,)
-    place: np.ndarray  # (n,) the number that each point has in the graph it was laid out from
+    place: np.ndarray  # (n,) the index of each point in the original graph
 
     @classmethod
     def of(cls, graph: NeighborGraph, dtype: Any) -> PathGraph:
-        """Lay out a graph with edges in both directions: balls of neighbours, along the Cuthill-McKee order."""
+        """Reorder a symmetric graph: balls of neighbors, along the reverse Cuthill-McKee order."""
         along = reverse_cuthill_mckee(graph.matrix(np.ones(len(graph.to), dtype=np.int8)), symmetric_mode=True)
         place, here = np.empty(graph.n, dtype=np.int32), np.empty(graph.n, dtype=np.int32)
         kernels.in_balls(graph.start, graph.to, along.astype(np.int32), _LANES, 64 * _LANES, place)
         here[place] = np.arange(graph.n, dtype=np.int32)
         degree = np.diff(graph.start)[place]
         start = np.concatenate([[0], np.cumsum(degree)])
-        edges = np.repeat(graph.start[place] - start[:-1], degree) + np.arange(start[-1])  # where each edge stood
+        edges = np.repeat(graph.start[place] - start[:-1], degree) + np.arange(
+            start[-1]
+        )  # the original index of each edge
         return cls(start, here[graph.to[edges]], graph.length[edges].astype(dtype), place)
 
     @property
     def width(self) -> float:
-        """The width of a bucket, such that their number stays within bounds however long an edge may be."""
+        """The width of a bucket, chosen so that their number is bounded for any edge lengths."""
         longest = float(self.length.max(initial=0))
         mean = float(self.length.mean(dtype=np.float64)) if len(self.length) else 0.0
         return max(_FINE * mean, longest / _MOST_BUCKETS, longest * len(self.place) / 2**30) or 1.0
@@ -73,27 +75,27 @@ def geodesic_distances(
 ) -> np.ndarray:
     """Return the lengths of the shortest paths between the points of a graph.
 
-    Lengths are summed in units of about their mean, so that sums neither overflow nor vanish; where float32 cannot
-    hold sums of float64 lengths, they are returned in float64.
+    Lengths are scaled by about their mean, so that sums neither overflow nor underflow. If float32 cannot represent
+    the result of float64 lengths, it is returned in float64.
 
     Parameters
     ----------
     graph : NeighborGraph, sparse matrix or array, (n, n)
-        A NeighborGraph with its edges in both directions, or a matrix of edge lengths, of which one direction is
-        enough. In a dense matrix zero and infinity stand for no edge.
+        A NeighborGraph with its edges in both directions, or a matrix of edge lengths, for which one direction is
+        enough. In a dense matrix, zero and infinity mean no edge.
     run : Run, optional
         Threads, progress and memory budget; by default those of this machine.
     sources : (m,) array of int, optional
-        The points from which paths are asked for; by default all.
+        The points at which paths start; by default all.
     method : {"auto", "D", "FW"}
-        Dijkstra's algorithm, by buckets and for many sources at once, or Floyd and Warshall's, for dense graphs. Both
-        give the least sum over all paths, to rounding.
+        Dijkstra's algorithm, with buckets and for many sources at once, or the Floyd-Warshall algorithm, for dense
+        graphs. Both give the same distances up to rounding error.
     dtype : optional
-        float64 or float32; by default that of the lengths up to 4,096 points, float32 beyond.
+        float64 or float32; by default that of the lengths up to 4,096 points, float32 above.
 
     Returns
     -------
-    (n, n) array, symmetric, or (m, n) from ``sources``; infinite where no path leads.
+    (n, n) array, symmetric, or (m, n) from ``sources``; infinite between different connected components.
 
     Examples
     --------
@@ -120,17 +122,17 @@ def geodesic_distances(
 
 
 def _exponent(length: np.ndarray) -> int:
-    """The power of two next to the mean length, by which lengths are divided without losing a digit."""
+    """The exponent of the power of two near the mean length; dividing by it loses no digit."""
     longest = float(length.max(initial=0))
     if not math.isfinite(longest):
         raise DataError(
-            "Links of the graph are infinitely long. Check the distances, or divide the data by a large number."
+            "Edges of the graph are infinitely long. Check the distances, or divide the data by a large number."
         )
     return math.frexp(longest * float((length / longest).mean(dtype=np.float64)))[1] - 1 if longest else 0
 
 
 def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.ndarray:
-    """D times 2^exponent, in place; in the wider of its own and the ``given`` type where its own would not hold it."""
+    """D times 2^exponent, in place; in float64 if float32 would overflow or underflow and ``given`` is float64."""
     if exponent == 0:
         return D
     longest = max(float(row.max(initial=0, where=np.isfinite(row))) for row in D)
@@ -139,7 +141,7 @@ def _in_units(D: np.ndarray, exponent: int, given: np.dtype, run: Run) -> np.nda
         run.require(3 * D.nbytes, "Geodesic distances beyond float32", "Multiply or divide the data by a large number")
         D = D.astype(np.float64)
     if highest > np.finfo(D.dtype).maxexp:
-        raise DataError(f"Geodesic distances are longer than {D.dtype} can hold. Divide the data by a large number.")
+        raise DataError(f"Geodesic distances overflow {D.dtype}. Divide the data by a large number.")
     D *= D.dtype.type(2.0**exponent)
     return D
 
@@ -156,20 +158,20 @@ def _paths(
     D = np.empty((m, n), dtype=dtype)
     if sources is None:
         _search_from(paths, np.arange(n, dtype=np.int32), paths.place, D, run)
-        _mirror(D, run)  # sums taken from one end or from the other may round differently
+        _mirror(D, run)  # sums from one end or from the other may round differently
         return D
     here = np.empty(n, dtype=np.int32)
     here[paths.place] = np.arange(n, dtype=np.int32)
     begin = here[sources]
-    near = np.argsort(begin)  # neighbouring sources are carried together
+    near = np.argsort(begin)  # neighboring sources are processed together
     _search_from(paths, begin[near], near.astype(np.int32), D, run)
     return D
 
 
 def _search_from(paths: PathGraph, begin: np.ndarray, row: np.ndarray, D: np.ndarray, run: Run) -> None:
-    """Write the distances from points ``begin`` into rows ``row`` of D, pieces of the work on threads."""
+    """Write the distances from points ``begin`` into rows ``row`` of D, on the run's threads."""
     m, n = D.shape
-    lanes = _LANES if 4 * m >= n else 1  # sources far from each other have no steps in common
+    lanes = _LANES if 4 * m >= n else 1  # distant sources share no work
     width = paths.length.dtype.type(paths.width)
 
     def piece(block: slice) -> None:
@@ -192,12 +194,12 @@ def _floyd_warshall(graph: NeighborGraph, run: Run, dtype: np.dtype) -> np.ndarr
 
 
 def _mirror(D: np.ndarray, run: Run) -> None:
-    """Take the smaller of the two numbers of each pair."""
-    run.each("mirroring", slices(len(D), _TOGETHER), lambda part: kernels.mirror(D, part.start, part.stop))
+    """Replace both entries of each pair by the smaller one."""
+    run.each("symmetrizing distances", slices(len(D), _TOGETHER), lambda part: kernels.mirror(D, part.start, part.stop))
 
 
 def symmetric_part(D: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """Return the distances among landmarks, (m, m), from those to all, (m, n), and write it there."""
+    """Return the symmetrized distances between landmarks, (m, m), from those to all, (m, n), and update these."""
     S = np.ascontiguousarray(D[:, marks])
     kernels.mirror(S, 0, len(S))
     D[:, marks] = S
@@ -205,7 +207,7 @@ def symmetric_part(D: np.ndarray, marks: np.ndarray) -> np.ndarray:
 
 
 def replace_infinite(D: np.ndarray) -> bool:
-    """Set infinite distances to the largest finite one, in place; return whether there were any."""
+    """Replace infinite distances by the largest finite one, in place; return whether there were any."""
     with np.errstate(invalid="ignore"):
         apart, largest = False, 0.0
         for row in D:
@@ -219,18 +221,17 @@ def replace_infinite(D: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class GeodesicsToNewRows:
-    """Geodesic distances of new rows, through their neighbors among the training points; it can travel to a worker.
+    """Geodesic distances of new rows, through their nearest training points; it can be sent to a worker.
 
-    Neighbors are the ``nearest``, or all within ``radius`` (the nearest
-    one, where there is none).
+    Neighbors are the ``nearest`` points, or all within ``radius`` (the nearest one, if there is none).
     """
 
     D: np.ndarray  # (n, n) between the points, or (m, n) from landmarks
-    nearest: NearestAmong | None  # None: the rows are distances, of which the ``k`` smallest count
+    nearest: NearestAmong | None  # None: the rows are distances, and the ``k`` smallest count
     k: int = 1
     measure: DistancesTo | None = None
     radius: float | None = None
-    kept: np.ndarray | None = None  # the columns of given distances that belong to the points; None: all
+    kept: np.ndarray | None = None  # the columns of given distances that belong to embedded points; None: all
 
     def __call__(self, X: Array) -> Array:
         """Return the distances to all points, or to all landmarks, (rows, m) float64."""
@@ -241,7 +242,7 @@ class GeodesicsToNewRows:
         return out if is_sparse(X) else like(out, X, xp_of(X).float64)
 
     def _edges(self, X: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if is_sparse(X):  # the edges of new points, as a graph is given
+        if is_sparse(X):  # the stored distances are the edges of the new rows
             X = X.tocsr() if self.kept is None else X.tocsr()[:, self.kept]
             return X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(np.float64)
         if self.kept is not None:
@@ -257,7 +258,7 @@ class GeodesicsToNewRows:
 
 
 def landmark_coordinates(D: np.ndarray, scaling: Scaling) -> np.ndarray:
-    """Return where Gower's formula puts all points by their distances to landmarks, D (m, n): (n, k)."""
+    """Return the coordinates of all points, (n, k), from their distances to landmarks, D (m, n), by Gower's formula."""
     W, n = scaling.weights, D.shape[1]
     Z = np.empty((n, W.shape[1]))
     step = max(1, 2**22 // len(D))
@@ -268,6 +269,6 @@ def landmark_coordinates(D: np.ndarray, scaling: Scaling) -> np.ndarray:
 
 
 def k_smallest(D: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places and values of the k smallest numbers in each row, both (rows, k); of equal ones the first."""
+    """Return the indices and values of the k smallest numbers in each row, both (rows, k); ties go to the first."""
     to = np.argsort(D, axis=1, kind="stable")[:, :k]
     return to, np.take_along_axis(D, to, axis=1)

@@ -1,7 +1,7 @@
-"""Strongly connected components: neighbors that are not mutual, and points that a connected graph leaves free.
+"""Strongly connected components: points that a connected but directed neighbor graph does not constrain.
 
-A point is placed by its own neighbours, not by those whose neighbour it is. So a connected graph may still leave
-groups of points to themselves.
+LLE reconstructs a point from its own neighbors, not from points that have it as a neighbor. So groups of points may be
+unconstrained relative to the others although the graph is connected.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def without_self_loops(graph: NeighborGraph) -> NeighborGraph:
 
 
 def sink_components(graph: NeighborGraph) -> tuple[int, np.ndarray]:
-    """Return how many strongly connected components no edge leaves, and which points cannot reach the largest of them.
+    """Return the number of sink components, and which points cannot reach the largest of them.
 
-    Weights among the points of such a sink are satisfied by any constant of its own: with several sinks, each
-    would shrink to a point.
+    A sink is a strongly connected component without outgoing edges. Any constant on a sink satisfies its weights: with
+    several sinks, each would collapse to a point.
     """
     count, label = connected_components(_ones(graph), directed=True, connection="strong")
     if count == 1:
@@ -37,7 +37,7 @@ def sink_components(graph: NeighborGraph) -> tuple[int, np.ndarray]:
     towards = scipy.sparse.csr_array(
         (np.ones(int(leaves.sum()), dtype=np.int8), (label[graph.to[leaves]], label[graph.sources[leaves]])),
         shape=(count, count),
-    )  # backwards along the edges between the groups
+    )  # reversed edges between the components
     reached = scipy.sparse.csgraph.breadth_first_order(
         towards, int(np.argmax(sizes)), directed=True, return_predecessors=False
     )
@@ -47,9 +47,9 @@ def sink_components(graph: NeighborGraph) -> tuple[int, np.ndarray]:
 
 
 def with_reverse_edges(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGraph:
-    """Return a connected graph in which marked points see those between the groups whose neighbour they are, too.
+    """Return the graph with the reverse of every edge that leads to a marked point from another component.
 
-    One sink is left: every edge to a marked point, from another group, is taken in both directions.
+    In a connected graph, one sink component remains.
     """
     _, label = connected_components(_ones(graph), directed=True, connection="strong")
     back = cut_off[graph.to] & (label[graph.sources] != label[graph.to])
@@ -58,10 +58,10 @@ def with_reverse_edges(graph: NeighborGraph, cut_off: np.ndarray) -> NeighborGra
 
 
 def with_reinforced_bridges(graph: NeighborGraph, label: np.ndarray) -> NeighborGraph:
-    """Return the graph with each bridge between components, (n,) ``label``, widened to the neighborhoods at its ends.
+    """Return the graph with each bridge between components, (n,) ``label``, extended to the neighbors of its ends.
 
-    One edge alone leaves constants on each component all but free: it is then a dimension of its own neighborhood. So
-    each end, and the nearer half of its own neighbors, see those of the other end. They take the length of the edge.
+    A single edge hardly constrains the offset between components: in its neighborhood it is a dimension of its own. So
+    each end, and the nearer half of its neighbors, get edges to those of the other end, with the length of the bridge.
     """
     joins = np.flatnonzero((label[graph.sources] != label[graph.to]) & (graph.sources < graph.to))
     ends = [(*(_around(graph, label, int(e)) for e in (graph.sources[a], graph.to[a])), graph.length[a]) for a in joins]
@@ -71,21 +71,21 @@ def with_reinforced_bridges(graph: NeighborGraph, label: np.ndarray) -> Neighbor
 
 
 def _around(graph: NeighborGraph, label: np.ndarray, i: int) -> np.ndarray:
-    """Point i and the nearer half of its neighbours in its own component."""
+    """Point i and the nearer half of its neighbors in its own component."""
     to, length = (each[graph.start[i] : graph.start[i + 1]] for each in (graph.to, graph.length))
     to, length = to[label[to] == label[i]], length[label[to] == label[i]]
     return np.append(to[np.argsort(length, kind="stable")][: (len(to) - 1) // 2], i).astype(np.int64)
 
 
 def points_to_add(graph: NeighborGraph) -> np.ndarray:
-    """Mark the points, (n,), that must be members of their own neighbourhoods so that these hang together.
+    """Mark the points, (n,), that must be members of their own neighborhoods so that these are connected.
 
-    Tangent spaces are aligned where neighbourhoods share points. A point in nobody's neighbourhood, or a group whose
-    neighbourhoods share no point with the others', would float freely.
+    Tangent spaces are aligned through shared points. A point in no neighborhood, or a group whose neighborhoods share
+    no point with the others, would be unconstrained.
     """
     n = graph.n
     both = scipy.sparse.block_array([[None, _ones(graph)], [scipy.sparse.csr_array((n, n), dtype=np.int8), None]])
-    _, label = connected_components(both, directed=False)  # neighbourhoods, then points
+    _, label = connected_components(both, directed=False)  # neighborhoods, then points
     return label[:n] != label[n:]
 
 

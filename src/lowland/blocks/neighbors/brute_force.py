@@ -1,4 +1,4 @@
-"""Exact search by comparing every pair: any metric, and distances that were given."""
+"""Exact nearest-neighbor search by comparing all pairs: any metric, and given distances."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
 _STRETCH = 512  # points compared at a time, so that their columns stay in the cache
-_PAIRS = 1 << 21  # distances that a thread has in hand
+_PAIRS = 1 << 21  # distances that a thread holds at a time
 
 
 @dataclass(frozen=True)
 class BruteForce:
-    """Compares every pair, a block at a time."""
+    """Compares all pairs, block by block."""
 
     X: Array  # (n, d), or (n, n) distances
     metric: Metric
@@ -32,7 +32,7 @@ class BruteForce:
 
     @property
     def name(self) -> str:
-        """How the neighbours were found."""
+        """How the neighbors were found."""
         return "given distances" if self.metric == "precomputed" else "comparisons"
 
     @cached_property
@@ -52,7 +52,7 @@ class BruteForce:
         return powers if self._space is None else self._space.lengths(powers)
 
     def _measured(self, Q: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Distances of rows to stretches of the points: (m, b), and where the stretch begins."""
+        """Distances of rows to blocks of the points: the first index of each block, and (m, b) distances."""
         from lowland.kernels import pair_distances
 
         n = self._points.shape[0]
@@ -73,11 +73,11 @@ class BruteForce:
         return _STRETCH if self._space else max(1, _PAIRS // max(1, self._points.shape[0]))
 
     def _threads(self, run: Run) -> Run:
-        """A user's own function is called on one thread."""
+        """The run; with one thread if the metric is a user's function."""
         return LocalRun(replace(run.settings, threads=1)) if callable(self.metric) else run
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
-        """Return the k nearest points of another label to all points, or to those at ``rows``."""
+        """Return the k nearest points with another label, for all points or for those at ``rows``."""
         rows = np.arange(self._points.shape[0]) if rows is None else rows
         labels = np.arange(self._points.shape[0]) if labels is None else labels.astype(np.int64)
 
@@ -85,10 +85,10 @@ class BruteForce:
             here = rows[block]
             return self._smallest(np.ascontiguousarray(self._points[here]), k, labels[here], labels)
 
-        return stacked(self._threads(run).each("searching neighbours", slices(len(rows), self._step()), look_up), k)
+        return stacked(self._threads(run).each("searching neighbors", slices(len(rows), self._step()), look_up), k)
 
     def nearest_to(self, X: Array, k: int) -> Found:
-        """Return the k nearest points to other rows; with given distances, those of X itself."""
+        """Return the k nearest points of new rows; with given distances, X holds the distances."""
         Q = to_numpy(X) if self._space is None else self._space.points(to_numpy(X))
         n = Q.shape[1] if self.metric == "precomputed" else self._points.shape[0]
         labels = np.arange(n)
@@ -109,7 +109,7 @@ class BruteForce:
         return indices, self._lengths(values)
 
     def within(self, radius: float, run: Run) -> Edges:
-        """Return, for every point, all others no farther than ``radius``, nearest first."""
+        """Return all points within ``radius`` of every point, nearest first."""
         n = self._points.shape[0]
         reach = radius if self._space is None else self._space.reach(radius)
 
@@ -127,6 +127,6 @@ class BruteForce:
     def nearest_in_other_component(
         self, rows: np.ndarray, labels: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return for the points at ``rows`` the nearest of another label and its distance."""
+        """Return the nearest point with another label, and its distance, for the points at ``rows``."""
         indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
         return indices[:, 0].astype(np.int64), lengths[:, 0]

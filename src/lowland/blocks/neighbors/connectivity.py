@@ -1,4 +1,4 @@
-"""Connected components of a graph of neighbors, and the shortest edges that join them."""
+"""Connected components of a neighbor graph, and the shortest edges that connect them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Policy = Literal["connect", "largest", "ignore", "error"]
 
 @dataclass(frozen=True)
 class ShortestBridges:
-    """Finds the shortest edges that join the connected components of a graph."""
+    """Finds the shortest edges that connect the components of a graph."""
 
     X: Array  # (n, d), or the distances of all pairs
     metric: Metric = "euclidean"
@@ -34,21 +34,22 @@ class ShortestBridges:
     def _searcher(self) -> Searcher:
         if is_sparse(self.X):
             raise DataError(
-                "The graph falls into parts, and there are no distances by which to join them: X is itself a graph."
+                "The neighbor graph is disconnected, and there are no other distances to connect its components by: "
+                "X is itself a graph."
             )
         return choose_searcher(self.X, self.metric, self.params, "auto", 1)
 
     def spanning(self, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the ends and lengths of the edges that join all components with the least sum: count - 1 of them.
+        """Return the ends and lengths of the minimum spanning tree of the components: count - 1 edges.
 
-        Each component but the largest takes its shortest edge to another; what is then joined is one (Borůvka 1926).
+        Borůvka 1926: each component but the largest adds its shortest edge to another one; connected ones are merged.
         """
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         while (count := int(labels.max()) + 1) > 1:
             largest = int(np.argmax(np.bincount(labels)))
             i, j, length = self._leaving(np.flatnonzero(labels != largest), labels, run)
             ends = np.sort(np.stack([i, j]), axis=0)
-            _, once = np.unique(ends[0] * np.int64(len(labels)) + ends[1], return_index=True)  # two may take the same
+            _, once = np.unique(ends[0] * np.int64(len(labels)) + ends[1], return_index=True)  # two may add the same
             i, j, length = i[once], j[once], length[once]
             found.append((i, j, length))
             joined = coo_array((np.ones(len(i)), (labels[i], labels[j])), shape=(count, count))
@@ -57,12 +58,12 @@ class ShortestBridges:
         return i, j, length
 
     def _leaving(self, rows: np.ndarray, labels: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The shortest edge that leaves each label found at ``rows``; of equally long ones the one of lowest ends."""
+        """The shortest edge that leaves each label found at ``rows``; ties go to the lowest row numbers."""
         to, length = self._searcher.nearest_in_other_component(rows, labels, run)
         order = np.lexsort((np.maximum(rows, to), np.minimum(rows, to), length, labels[rows]))
         first = order[np.unique(labels[rows][order], return_index=True)[1]]
         if to[first].min() < 0:
-            raise DataError("Parts of the graph are infinitely far from each other. Rescale the columns.")
+            raise DataError("Connected components of the graph are infinitely far apart. Rescale the columns.")
         return rows[first], to[first], length[first]
 
 
@@ -71,28 +72,29 @@ class ConnectedComponents:
     """A graph after the policy was applied, and the connected components it had before."""
 
     graph: NeighborGraph  # edges in both directions, among the points that were kept
-    labels: np.ndarray  # (n,) the component of each point, the largest being 0
+    labels: np.ndarray  # (n,) the component of each point; 0 is the largest
     kept: np.ndarray  # (n,) bool
-    bridges: np.ndarray = field(default_factory=lambda: np.empty(0))  # lengths of the edges added to join components
+    bridges: np.ndarray = field(default_factory=lambda: np.empty(0))  # lengths of the edges added to connect components
 
     @property
     def count(self) -> int:
-        """How many components the graph had."""
+        """The number of components the graph had."""
         return int(self.labels.max()) + 1
 
     @property
     def sizes(self) -> np.ndarray:
-        """Points in each component, the largest first."""
+        """The number of points in each component, the largest first."""
         return np.bincount(self.labels)
 
     @property
     def fact(self) -> str:
-        """What there is to say of several components."""
-        return f"the graph of neighbours falls into {self.count} parts, of {listed_sizes(self.sizes)} points"
+        """The number and sizes of the components, in words."""
+        sizes = listed_sizes(self.sizes)
+        return f"the neighbor graph is disconnected: {self.count} connected components of {sizes} rows"
 
 
 def component_labels(graph: NeighborGraph) -> np.ndarray:
-    """Return the component of each point, (n,), numbered by size, the largest first, of equal ones the first."""
+    """Return the component of each point, (n,), numbered by size, the largest first; ties go to the first point."""
     from lowland.kernels import sparse_graphs
 
     label = np.empty(graph.n, dtype=np.int64)
@@ -106,10 +108,10 @@ def component_labels(graph: NeighborGraph) -> np.ndarray:
 def connected(
     graph: NeighborGraph, policy: Policy, shortest: ShortestBridges, run: Run | None = None, *, symmetric: bool = True
 ) -> ConnectedComponents:
-    """Return the graph with the policy applied to its components: join them, keep the largest, or leave them.
+    """Return the graph after the policy for its components: connect them, keep the largest, or leave them.
 
-    Edges go in both directions, or, if not ``symmetric``, from each point to its own neighbors and along the edges
-    that were added. Whether there were several components is for the caller to report.
+    Edges go in both directions. If not ``symmetric``, they go from each point to its own neighbors, and in both
+    directions where they were added. The caller reports whether there were several components.
     """
     graph = graph.symmetric() if symmetric else graph
     labels = component_labels(graph)

@@ -1,4 +1,4 @@
-"""A graph of neighbors, and one that was given."""
+"""Neighbor graphs: searched for, or given by the user."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from lowland.errors import DataError
 @record
 @dataclass(frozen=True)
 class NeighborGraph:
-    """Edges from each of n points to its neighbours: those of point i stand at ``start[i]:start[i + 1]``.
+    """Edges from each of n points to its neighbors: those of point i are at ``start[i]:start[i + 1]``.
 
-    Not a sparse matrix, which would lose the edges of length zero between points that coincide.
+    Not a sparse matrix, which would lose the edges of length zero between duplicate points.
     """
 
     start: np.ndarray  # (n + 1,) int64
     to: np.ndarray  # (edges,) int32
-    length: np.ndarray  # (edges,) nearest first, where neighbours were searched for
+    length: np.ndarray  # (edges,) shortest first, if neighbors were searched for
     search: str = "given"
     recall: float = 1.0  # fraction of the true neighbors found, measured on a sample where the search is approximate
 
     @classmethod
     def of_table(cls, indices: np.ndarray, distances: np.ndarray, search: str, recall: float = 1.0) -> Self:
-        """The graph of k neighbours for each point, (n, k)."""
+        """The graph of k neighbors per point, from tables (n, k)."""
         n, k = indices.shape
         return cls(np.arange(n + 1) * k, indices.ravel().astype(np.int32), distances.ravel(), search, recall)
 
@@ -45,12 +45,12 @@ class NeighborGraph:
         return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.start))
 
     def table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices and distances as two tables, (n, k), of a graph in which each point has k neighbours."""
+        """Return indices and distances as two tables, (n, k); every point must have k neighbors."""
         k = int(self.start[1])
         return self.to.reshape(self.n, k), self.length.reshape(self.n, k)
 
     def nearest(self, k: int | np.ndarray) -> Self:
-        """Return the k shortest edges of each point, or (n,) numbers of them; its nearest must stand first."""
+        """Return the k shortest edges of each point, k an integer or (n,) integers; edges must be sorted by length."""
         most = np.broadcast_to(k, self.n)[self.sources]
         return self.chosen(np.arange(len(self.to)) - self.start[self.sources] < most)
 
@@ -59,12 +59,12 @@ class NeighborGraph:
         return self.chosen(self.length <= radius)
 
     def chosen(self, edges: np.ndarray) -> Self:
-        """Return the marked edges alone."""
+        """Return the graph of the marked edges only."""
         start = np.concatenate([[0], np.cumsum(np.bincount(self.sources[edges], minlength=self.n))])
         return replace(self, start=start, to=self.to[edges], length=self.length[edges])
 
     def symmetric(self) -> Self:
-        """Return the graph with every edge in both directions, once; of two lengths the shorter."""
+        """Return the graph with every edge in both directions, once each, with the shorter of two lengths."""
         from lowland.kernels import sparse_graphs
 
         start, edges = np.empty(self.n + 1, dtype=np.int64), 2 * len(self.to)
@@ -80,7 +80,7 @@ class NeighborGraph:
         i, j, length = (each[shortest_first] for each in (i, j, length))
         new, first = np.unique(np.stack([i * n + j, j * n + i], axis=1), return_index=True)
         more = np.repeat(length, 2)[first].astype(self.length.dtype)
-        if not np.all(keys[1:] > keys[:-1]):  # one that is symmetric is sorted
+        if not np.all(keys[1:] > keys[:-1]):  # a symmetric graph is sorted already
             sorting = np.argsort(keys, kind="stable")
             return replace(self, to=self.to[sorting], length=self.length[sorting]).with_edges(i, j, length)
         places = np.searchsorted(keys, new)
@@ -93,7 +93,7 @@ class NeighborGraph:
         return replace(self, start=start, to=to, length=np.insert(lengths, places, more))
 
     def among(self, kept: np.ndarray) -> Self:
-        """Return the edges among the marked points, numbered anew."""
+        """Return the edges among the marked points, which are renumbered."""
         number = np.cumsum(kept) - 1
         inner = self.chosen(kept[self.sources] & kept[self.to])
         start = np.append(inner.start[:-1][kept], len(inner.to))  # a point that is left out has no edge
@@ -106,27 +106,27 @@ class NeighborGraph:
 
 
 def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
-    """Return a graph that the user has made, a sparse matrix of lengths; refuse what is none, saying why.
+    """Return the graph of a matrix of edge lengths that the user passed; raise a DataError if it is not valid.
 
-    What is stored is an edge, also a zero, and what is stored twice is added up, as scipy does; in a dense matrix a
-    zero, or infinity, stands for none. The diagonal is left out. An edge stored in one direction counts for both once a
-    method makes it symmetric.
+    Each stored entry of a sparse matrix is an edge, also a zero; duplicate entries are summed, as in scipy. In a dense
+    matrix, zero and infinity mean no edge. The diagonal is ignored. An edge stored in one direction counts for both
+    once a method makes the graph symmetric.
     """
     if not is_sparse(G):
         try:
             G = np.asarray(to_numpy(G))
         except (TypeError, ValueError) as error:  # lists of unequal lengths
             raise DataError(
-                f"The graph is a {type(G).__name__} and no matrix. Give a sparse (n, n) matrix of distances."
+                f"The graph is a {type(G).__name__}, not a matrix. Pass a sparse (n, n) matrix of distances."
             ) from error
         if G.ndim == 2 and G.dtype.kind in "fiub":
             G = scipy.sparse.csr_array(np.where(np.isposinf(G), 0, G) if G.dtype.kind == "f" else G)
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
-        raise DataError(f"The graph has shape {G.shape}. It must be square, with one row and one column a point.")
+        raise DataError(f"The graph has shape {G.shape}. It must be square, with one row and one column per data row.")
     if n is not None and G.shape[0] != n:
-        raise DataError(f"The graph joins {G.shape[0]} points, and there are {n} rows. Give one node for each row.")
+        raise DataError(f"The graph has {G.shape[0]} nodes, but X has {n} rows. Pass a graph with one node per row.")
     if G.dtype.kind not in "fiub":
-        raise DataError(f"The graph holds {G.dtype}. Lengths are distances: real numbers, zero or more.")
+        raise DataError(f"The graph has dtype {G.dtype}. Edge lengths must be nonnegative real numbers.")
     G = scipy.sparse.coo_array(G)
     G.sum_duplicates()  # which makes new arrays; zeros stay
     length = G.data.astype(np.float32 if G.data.dtype == np.float32 else np.float64)
@@ -134,8 +134,8 @@ def given_graph(G: Any, n: int | None = None) -> NeighborGraph:
     if len(bad):
         i, j = int(G.coords[0][bad[0]]), int(G.coords[1][bad[0]])
         raise DataError(
-            f"The graph has a link of {fault_of(length[bad[0]])} at [{i}, {j}]. Lengths are distances, zero or more; "
-            "leave out a link that is not there."
+            f"The graph has an edge of {fault_of(length[bad[0]])} at [{i}, {j}]. Edge lengths must be finite and "
+            "nonnegative. Do not store edges that do not exist."
         )
     return _without_loops(G.coords[0], G.coords[1], length, G.shape[0])
 
@@ -149,6 +149,6 @@ def _without_loops(i: np.ndarray, j: np.ndarray, length: np.ndarray, n: int) -> 
 
 
 def fault_of(value: float) -> str:
-    """Say what is wrong with a length."""
+    """Return in words what is wrong with a length."""
     words = "negative" if value < 0 else "infinite" if np.isinf(value) else "missing (NaN)"
     return f"{words} length: {value:g}"

@@ -1,7 +1,7 @@
-"""Approximate neighbours for tables so large that comparing all pairs would take minutes, by faiss (an extra).
+"""Approximate nearest-neighbor search for large tables, by the HNSW index of faiss (an extra).
 
-A navigable graph of layers (HNSW) is walked greedily. What it finds is measured as exactly as elsewhere; what it misses
-is counted on a sample of the rows.
+HNSW is a hierarchical navigable small world graph, searched greedily. The distances of the neighbors it finds are
+computed exactly, as everywhere; the recall is measured on sampled rows.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from lowland.blocks.neighbors.searcher import Edges, Found
 from lowland.errors import DataWarning, MissingExtra, ParameterError, warn
 from lowland.run.run import Run
 
-# By measurement: with these the recall of 10 neighbours is above 0.98 on 100,000 x 32 normal numbers, which have no
-# structure at all, and above 0.99 on 60,000 x 784 handwritten digits. Cells (IVF) find a third of the former.
+# Measured: with these, the recall of 10 neighbors is above 0.98 on 100,000 x 32 normal numbers, which have no
+# structure, and above 0.99 on 60,000 x 784 handwritten digits. An inverted file (IVF) finds a third of the former.
 _LINKS, _BUILDING, _WALKING = 32, 100, 128
 _SAMPLE = 300  # rows on which the recall is measured
-_LOW = 0.9
-_ROWS = 2048  # rows added or looked up between two looks at the clock
+_LOW = 0.9  # recall below which there is a warning
+_ROWS = 2048  # rows added or searched between two progress updates
 _PAIRS_WORTH_IT = 2.6e13  # n² (d + 110): five minutes of exact search on one core
 
 
 def is_worth_it(n: int, d: int) -> bool:
-    """Whether exact search would take minutes, and the approximate one is installed."""
+    """Whether exact search would take minutes, and faiss is installed."""
     return float(n) * n * (d + 110) > _PAIRS_WORTH_IT and find_spec("faiss") is not None
 
 
 def approximate_search(X: Array, space: MetricSpace | None) -> Approximate:
-    """Return what searches approximately, or say why there is none."""
+    """Return an approximate search; raise an error if the metric or the installation does not allow it."""
     if space is None or space.p != 2:
         name = "this metric" if space is None else f"the metric {space.metric!r}"
         raise ParameterError(
-            f"The approximate search does not know {name}: it takes 'euclidean', 'cosine' and 'correlation'. "
-            "Choose one of them, or an exact search."
+            f"The approximate search does not support {name}. Choose 'euclidean', 'cosine' or 'correlation', or an "
+            "exact search."
         )
     _faiss()
     return Approximate(X, space)
@@ -49,9 +49,9 @@ def approximate_search(X: Array, space: MetricSpace | None) -> Approximate:
 
 @dataclass(frozen=True)
 class Approximate:
-    """Points in a navigable graph."""
+    """Points in an HNSW index."""
 
-    X: Array  # (n, d) as it came
+    X: Array  # (n, d) as passed
     space: MetricSpace
     name: str = "approximate"
 
@@ -60,7 +60,7 @@ class Approximate:
         return Products(self.X, self.space)
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
-        """Return the k nearest points found to all points; a point that was not found at all is searched exactly."""
+        """Return the k nearest points found for all points; where fewer are found, the search is exact."""
         from lowland.kernels import pair_distances
 
         if rows is not None or labels is not None:
@@ -78,13 +78,13 @@ class Approximate:
                     index.add(A[block])
                     stage.advance(block.stop - block.start)
             found = np.empty((n, k + 1), dtype=np.int32)
-            with run.stage("searching neighbours", n) as stage:
+            with run.stage("searching neighbors", n) as stage:
                 for block in slices(n, _ROWS):
                     found[block] = index.search(A[block], k + 1)[1]
                     stage.advance(block.stop - block.start)
         finally:
             faiss.omp_set_num_threads(before)
-        found[found == np.arange(n)[:, None]] = -1  # a point is no neighbour of its own
+        found[found == np.arange(n)[:, None]] = -1  # a point is not its own neighbor
         powers = np.empty((n, k + 1))
 
         def measure(block: slice) -> None:
@@ -98,31 +98,31 @@ class Approximate:
         return indices, lengths
 
     def recall(self, lengths: np.ndarray, run: Run, rng: np.random.Generator) -> float:
-        """Return the fraction of the true neighbors that were found, on a sample; warn where it is low."""
+        """Return the fraction of the true neighbors that were found, on sampled rows; warn if it is low."""
         n, k = lengths.shape
         rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
         _, true = self._exact.nearest(k, run, rows=rows)
-        found = float(np.mean(lengths[rows] <= true[:, -1:]))  # of equally near ones, any will do
+        found = float(np.mean(lengths[rows] <= true[:, -1:]))  # any of several ties counts
         if found < _LOW:
             warn(
-                f"The approximate search found {found:.0%} of the true neighbours of {len(rows)} rows. Search exactly "
-                "for all of them, or reduce the columns first.",
+                f"The approximate search found only {found:.0%} of the true neighbors of {len(rows)} sampled rows. Use "
+                "an exact search, or reduce the number of columns first.",
                 DataWarning,
             )
         return found
 
     def nearest_to(self, X: Array, k: int) -> Found:
-        """Return the k nearest points to other rows, exactly."""
+        """Return the k nearest points of new rows, exactly."""
         return self._exact.nearest_to(to_numpy(X), k)
 
     def within(self, radius: float, run: Run) -> Edges:
-        """Return all within a radius, exactly."""
+        """Return all points within a radius, exactly."""
         return self._exact.within(radius, run)
 
     def nearest_in_other_component(
         self, rows: np.ndarray, labels: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest of another label, exactly."""
+        """Return the nearest point with another label, exactly."""
         return self._exact.nearest_in_other_component(rows, labels, run)
 
 

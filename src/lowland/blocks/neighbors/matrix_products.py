@@ -1,8 +1,8 @@
-"""Nearest neighbours by matrix products: |a|² + |b|² - 2a'b in single precision finds candidates, which are measured.
+"""Exact nearest neighbors by matrix products: |a|² + |b|² - 2a'b in single precision finds candidates.
 
-Products lose digits that the terms share, so they only propose. A row's answer stands where its farthest neighbour, by
-differences in float64, is nearer than anything that was not proposed can be; the others are searched for again in
-double precision, and what even that cannot tell apart is compared pair by pair.
+Products lose digits by cancellation, so they only propose candidates, whose distances are then computed from
+differences in float64. A row is done if its farthest neighbor is nearer than any point that was not proposed can be.
+Other rows are searched again in double precision, and remaining near ties are compared pair by pair.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROWS = 512  # rows measured at a time
 class Products:
     """Points compared by products of blocks: for many columns."""
 
-    X: Array  # (n, d) as it came
+    X: Array  # (n, d) as passed
     space: MetricSpace
     name: str = "products"
 
@@ -40,29 +40,29 @@ class Products:
 
     @cached_property
     def _frame(self) -> tuple[np.ndarray, float, np.ndarray]:
-        """A centre, (d,), a size, and which columns differ, (r,).
+        """A center, (d,), a scale, and the columns that are not constant, (r,).
 
-        About the centre and in units of the size squares neither overflow nor lose what is shared. A column that is
-        the same in all points, as the rim of images, lies at the centre and adds nothing to any product.
+        After centering and scaling, squares do not overflow and lose no digits to a common offset. A constant column,
+        such as the border of images, is zero after centering and adds nothing to any product.
         """
         P = self._points
         lowest, highest = P.min(axis=0), P.max(axis=0)
-        centre = np.where(lowest == highest, lowest, P.mean(axis=0, dtype=np.float64))
-        far = max(float(np.abs(end - centre).max()) for end in (lowest, highest))
+        center = np.where(lowest == highest, lowest, P.mean(axis=0, dtype=np.float64))
+        far = max(float(np.abs(end - center).max()) for end in (lowest, highest))
         differ = np.flatnonzero(lowest != highest)
-        return centre, far or 1.0, differ if len(differ) else np.arange(len(centre))
+        return center, far or 1.0, differ if len(differ) else np.arange(len(center))
 
     def _framed(self, P: np.ndarray, dtype: type) -> tuple[np.ndarray, np.ndarray]:
-        """Points about the centre in units of the size, (m, r), and the squares of their lengths in float64.
+        """Centered and scaled points, (m, r), and their squared norms in float64.
 
-        The squares are those of all columns: other rows may differ where the points do not.
+        The norms are those of all columns: new rows may differ in columns that are constant in the points.
         """
-        centre, size, differ = self._frame
+        center, size, differ = self._frame
         A: np.ndarray = np.empty((len(P), len(differ)), dtype=dtype)
         squares = np.empty(len(P))
-        all_differ = len(differ) == len(centre)
+        all_differ = len(differ) == len(center)
         for block in slices(len(P), _ROWS):
-            near = ((P[block] - centre) / size).astype(dtype, copy=False)
+            near = ((P[block] - center) / size).astype(dtype, copy=False)
             A[block] = near if all_differ else near[:, differ]
             wide = near.astype(np.float64, copy=False)
             squares[block] = np.einsum("ij,ij->i", wide, wide)
@@ -77,7 +77,7 @@ class Products:
         return self._framed(self._points, np.float64)
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
-        """Return the k nearest points of another label to all points, or to those at ``rows``."""
+        """Return the k nearest points with another label, for all points or for those at ``rows``."""
         n = self._points.shape[0]
         labels = np.arange(n) if labels is None else labels.astype(np.int64)
         if rows is None:
@@ -85,20 +85,20 @@ class Products:
         return self._searched(np.ascontiguousarray(self._points[rows]), k, labels[rows], labels, run)
 
     def nearest_to(self, X: Array, k: int) -> Found:
-        """Return the k nearest points to other rows."""
+        """Return the k nearest points of new rows."""
         Q = self.space.points(to_numpy(X))
         return self._searched(Q, k, np.full(len(Q), -1), np.arange(self._points.shape[0]), serial_run())
 
     def _searched(
         self, Q: np.ndarray, k: int, own: np.ndarray, labels: np.ndarray, run: Run, *, own_points: bool = False
     ) -> Found:
-        """In single precision, in double where that is not enough, and by comparing where neither is."""
+        """Search in single precision, then in double precision, then pair by pair, each for the rows not yet done."""
         n = self._points.shape[0]
         indices, powers = np.empty((len(Q), k), dtype=np.int32), np.empty((len(Q), k))
         open_rows = np.arange(len(Q))
         far = _farthest(Q, self._frame[0]) / self._frame[1] if len(Q) and not own_points else 1.0
         for dtype, most in ((np.float32, 1e15), (np.float64, 1e150)):
-            if far > most:  # from all points: its square would be none
+            if far > most:  # its square would overflow
                 continue
             whole = own_points and len(open_rows) == len(Q)
             P, mine = (Q, own) if len(open_rows) == len(Q) else (np.ascontiguousarray(Q[open_rows]), own[open_rows])
@@ -114,7 +114,7 @@ class Products:
             here = open_rows[block]
             return compare._smallest(np.ascontiguousarray(Q[here]), k, own[here], labels)
 
-        parts = run.each("comparing near ties", slices(len(open_rows), compare._step()), look_up)
+        parts = run.each("resolving near ties", slices(len(open_rows), compare._step()), look_up)
         indices[open_rows], powers[open_rows] = stacked(parts, k)
         return indices, self.space.lengths(powers)
 
@@ -129,7 +129,7 @@ class Products:
         run: Run,
         whole: bool,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The k nearest of K candidates of each row, and for which rows nothing nearer can have been missed."""
+        """The k nearest of K candidates of each row, and the rows for which no nearer point can have been missed."""
         B, b2 = self._single if dtype == np.float32 else self._double
         A, a2 = (B, b2) if whole else self._framed(Q, dtype)
         values: np.ndarray = np.full((len(Q), K), np.inf, dtype=dtype)
@@ -143,10 +143,10 @@ class Products:
     def _confirmed(
         self, Q: np.ndarray, k: int, a2: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Measure the candidates that heaps hold; ``a2`` are the squares of the rows that they belong to."""
+        """Compute the distances of the candidates in heaps; ``a2`` are the squared norms of their rows."""
         from lowland.kernels import pair_distances
 
-        farthest = values[:, 0].astype(np.float64) + a2  # a heap has its largest on top: nothing left out is nearer
+        farthest = values[:, 0].astype(np.float64) + a2  # the top of a heap is its largest: no other point is nearer
         powers = np.empty(values.shape)
 
         def measure(block: slice) -> None:
@@ -158,7 +158,7 @@ class Products:
         return indices[:, :k], powers[:, :k], farthest - rounding(a2, kth, len(differ), values.dtype.type) > kth
 
     def within(self, radius: float, run: Run) -> Edges:
-        """Products propose, differences decide."""
+        """Products propose candidates; distances computed from differences decide."""
         from lowland.kernels import pair_distances
 
         B, b2 = self._single
@@ -188,25 +188,25 @@ class Products:
     def nearest_in_other_component(
         self, rows: np.ndarray, labels: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return for the points at ``rows`` the nearest of another label and its distance."""
+        """Return the nearest point with another label, and its distance, for the points at ``rows``."""
         indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
         return indices[:, 0].astype(np.int64), lengths[:, 0]
 
 
 def candidates(k: int, n: int) -> int:
-    """How many of n points products propose where k are asked for."""
+    """The number of candidates, of n points, for k neighbors."""
     return min(n, k + max(8, k // 2))
 
 
-def _farthest(P: np.ndarray, centre: np.ndarray) -> float:
-    """How far any column of any row is from the centre's."""
-    return max(float(np.abs(P.max(axis=0) - centre).max()), float(np.abs(P.min(axis=0) - centre).max()))
+def _farthest(P: np.ndarray, center: np.ndarray) -> float:
+    """The largest absolute deviation of any entry from the center."""
+    return max(float(np.abs(P.max(axis=0) - center).max()), float(np.abs(P.min(axis=0) - center).max()))
 
 
 def rounding(a2: np.ndarray, reach: np.ndarray | float, d: int, dtype: type) -> np.ndarray:
-    """How far |a|² + |b|² - 2a'b may be off, for a point b no farther than ``reach`` from a, squares throughout.
+    """A bound on the rounding error of |a|² + |b|² - 2a'b, for points b within ``reach`` of a (all squared).
 
-    Sums of d products are off by no more than d roundings of |a||b|, and such a point has |b| <= |a| + reach.
+    A sum of d products has an error of at most d roundings of |a||b|, and |b| <= |a| + reach.
     """
     return (d + 8) * float(np.finfo(dtype).eps) * (2 * np.sqrt(a2) + np.sqrt(reach)) ** 2
 
@@ -224,15 +224,15 @@ def _row_blocks(
             V = twice @ B[columns].T
             heaps.keep_smallest(V, b2[columns], columns.start, own[rows], labels[columns], values[rows], indices[rows])
 
-    run.each("searching neighbours", slices(len(A), _TILE), work)
+    run.each("searching neighbors", slices(len(A), _TILE), work)
 
 
 def _pair_blocks(
     B: np.ndarray, b2: np.ndarray, labels: np.ndarray, values: np.ndarray, indices: np.ndarray, run: Run
 ) -> None:
-    """The same for points among themselves: each product serves the rows and the columns of its block.
+    """The same for all pairs of points: each product serves the rows and the columns of its block.
 
-    Which of two blocks a thread finishes first does not matter: the smallest are the smallest.
+    The order in which threads finish blocks does not change the result.
     """
     from lowland.kernels import heaps
 
@@ -254,4 +254,4 @@ def _pair_blocks(
                 )
 
     pairs = list(itertools.combinations_with_replacement(range(len(stretches)), 2))
-    run.each("searching neighbours", pairs, work)
+    run.each("searching neighbors", pairs, work)

@@ -1,4 +1,4 @@
-"""Metrics as spaces of points: what an exact search compares, and how its powers become distances."""
+"""Metrics as Minkowski distances of transformed points, and the conversion from powers to distances."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ _POWERS: dict[str, float] = {
 
 @dataclass(frozen=True)
 class MetricSpace:
-    """Points whose distances of power p are in the same order as the metric: straight lines for most."""
+    """A metric whose order is that of sum |x - y|^p between transformed points; p = 2 for most metrics."""
 
     metric: str
     p: float
 
     @classmethod
     def of(cls, metric: Metric, params: dict[str, Any]) -> MetricSpace | None:
-        """The space of a metric; None for one that only compares pairs."""
+        """The space of a metric; None for a metric that can only compare pairs."""
         if metric == "minkowski" and params.get("w") is None:
             return cls("minkowski", float(params.get("p", 2)))
         return cls(metric, _POWERS[metric]) if isinstance(metric, str) and metric in _POWERS else None
 
     def points(self, X: Array) -> Array:
-        """The rows as points; for angles of length one, with a column in which rows of zeros are square to others."""
+        """The rows as points. For cosine and correlation: unit vectors, with an extra column for rows of zeros.
+
+        The extra column makes rows of zeros orthogonal to all others.
+        """
         if self.metric not in ("cosine", "correlation"):
             return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X
         A = as_double(X)
@@ -49,7 +52,7 @@ class MetricSpace:
         return xp.concat([A, xp.astype(lengths == 0, A.dtype)], axis=1)
 
     def lengths(self, powers: Array) -> Array:
-        """The metric's distances, from those of power p."""
+        """The distances of the metric, from powers."""
         if self.metric in ("cosine", "correlation"):
             return powers / 2  # |a - b|² = 2 - 2a'b
         if self.metric == "sqeuclidean" or self.p in (1, np.inf):
@@ -59,33 +62,33 @@ class MetricSpace:
         return np.sqrt(powers) if isinstance(powers, np.ndarray) else xp_of(powers).sqrt(powers)
 
     def check(self, X: Array) -> None:
-        """Refuse values whose distances would be infinite."""
+        """Raise an error for values whose distances would overflow."""
         if self.metric == "cosine":  # rows are scaled first
             return
         power = 1.0 if self.metric == "correlation" or self.p == np.inf else self.p
         widest, d = largest_of(X), X.shape[1]
         if widest > 0 and power * math.log2(2 * widest) + math.log2(d) >= np.finfo(np.float64).maxexp:
             raise DataError(
-                f"The values of X are too large to be {self._raised(power)}: distances of rows up to {widest:.2g} are "
-                "no numbers any more. Rescale the columns."
+                f"The values of X, up to {widest:.2g}, are too large to be {self._raised(power)}: distances overflow. "
+                "Rescale the columns."
             )
 
     def check_differences(self, X: Array) -> None:
-        """Refuse values that do differ, but so little that their distances are lost."""
+        """Raise an error for values that differ so little that their distances underflow."""
         if self.metric in ("cosine", "correlation") or self.p == np.inf:
             return
         widest = largest_of(X - X[:1, :])
         if widest > 0 and self.p * math.log2(widest) + math.log2(X.shape[1]) < np.finfo(np.float64).minexp:
             raise DataError(
-                f"The values of X are too small to be {self._raised(self.p)}: the differences of rows, of {widest:.2g} "
-                "at most, vanish. Rescale the columns."
+                f"The differences between rows, at most {widest:.2g}, are too small to be {self._raised(self.p)}: "
+                "distances underflow to zero. Rescale the columns."
             )
 
     def _raised(self, power: float) -> str:
         return {1.0: "added", 2.0: "squared"}.get(power, f"raised to the power {power:g}")
 
     def reach(self, radius: float) -> float:
-        """The distance of power p that a radius is."""
+        """The radius as a power."""
         if self.metric in ("cosine", "correlation"):
             return 2 * radius
         if self.metric == "sqeuclidean" or self.p in (1, np.inf):

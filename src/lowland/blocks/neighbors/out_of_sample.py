@@ -1,4 +1,4 @@
-"""Out-of-sample extension through nearest training points: objects that can travel to a worker."""
+"""Out-of-sample extension through nearest training points: objects that can be sent to a worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lowland.blocks.neighbors.searcher import Searcher
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import all_finite
 
-_building = threading.Lock()  # several threads may ask the same object first
+_building = threading.Lock()  # several threads may build the same search at once
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class NearestAmong:
     search: Search = "auto"
 
     def __call__(self, X: Array) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices and distances, both (m, k), nearest first; of equally near ones the lower index."""
+        """Return indices and distances, both (m, k), nearest first; ties go to the lower index."""
         n = X.shape[1] if self.metric == "precomputed" else self.points.shape[0]
         if self.k > n:
-            raise ParameterError(f"{self.k} nearest points: there are {n} points. Choose at most {n}.")
+            raise ParameterError(f"{self.k} nearest points: there are only {n} points. Choose at most {n}.")
         with _building:
             searcher = self._searcher
         space = MetricSpace.of(self.metric, self.params)
@@ -46,7 +46,7 @@ class NearestAmong:
             space.check(X)
         if all_finite(X):
             return all_found(*searcher.nearest_to(X, self.k), n)
-        finite = to_numpy(xp_of(X).all(xp_of(X).isfinite(X), axis=1))  # (m,); other rows are near none
+        finite = to_numpy(xp_of(X).all(xp_of(X).isfinite(X), axis=1))  # (m,); other rows have no neighbors
         indices, distances = np.zeros((len(finite), self.k), dtype=np.int32), np.full((len(finite), self.k), np.nan)
         if finite.any():
             rows = xp_of(X).take(X, like(np.flatnonzero(finite), X, xp_of(X).int64), axis=0)
@@ -60,13 +60,13 @@ class NearestAmong:
 
 @dataclass(frozen=True)
 class ByGivenDistances:
-    """Places new rows by their distances to the training points, which are checked.
+    """Maps new rows by their given distances to the training points, after checks of the distances.
 
-    Of sparse rows, what is stored counts: the k shortest, those within the radius, or all.
+    For sparse rows, stored distances count: the k shortest, those within the radius, or all.
     """
 
     place: Callable[[Array], Array]
-    kept: np.ndarray  # (n,) bool: points that have a place
+    kept: np.ndarray  # (n,) bool: points that have coordinates
     k: int | None = None
     radius: float | None = None
 
@@ -78,8 +78,8 @@ class ByGivenDistances:
         bad = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
         if len(bad):
             raise DataError(
-                f"A new row has a distance of {fault_of(X.data[bad[0]])}, to the fitted point {X.indices[bad[0]]}. "
-                "Distances are zero or more; leave out one that is not known."
+                f"A new row has a distance of {fault_of(X.data[bad[0]])}, to training row {X.indices[bad[0]]}. "
+                "Distances must be finite and nonnegative. Do not store unknown distances."
             )
         rows, here = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), self.kept[X.indices]
         rows, to, length = rows[here], X.indices[here], X.data[here]
@@ -88,8 +88,8 @@ class ByGivenDistances:
         counts = np.bincount(rows, minlength=X.shape[0])
         if not counts.all():
             raise DataError(
-                "A new row has no stored distance to any fitted point that has a place, so it has none itself. Give "
-                "its nearest ones, or leave the row out."
+                "A new row has no stored distance to any embedded training row, so it cannot be embedded. Store its "
+                "nearest distances, or remove the row."
             )
         place = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
         near = place < (len(self.kept) if self.k is None else self.k)

@@ -1,4 +1,4 @@
-"""Ranks of neighbours: how many points are nearer, for chosen pairs or for whole rows, a block of rows at a time."""
+"""Ranks of neighbors: how many points are nearer, for chosen pairs or for whole rows, block by block."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from lowland.blocks.statistics.rescaling import largest_of, power_of_two
 from lowland.run.run import Run
 
 _FEW_COLUMNS = 16  # up to this many, differences cost no more than products
-_ORDINARY = 2.0**60  # the largest number up to which points keep their unit, and one over the smallest
-_TILE = 1008  # rows and columns of a product; a power of two would turn badly in the cache
-_PAIRS = 1 << 21  # distances that a thread has in hand
-_TRIED = 64  # rows on which products in single precision are tried
-_MOST_MEASURED = 0.01  # fraction of the pairs that may be measured again
-_SHUFFLE = 71_539  # the seed by which points are shuffled: any number, but always the same
+_ORDINARY = 2.0**60  # largest value up to which points are not rescaled, and one over the smallest
+_TILE = 1008  # rows and columns of a product; a power of two would cause cache conflicts
+_PAIRS = 1 << 21  # distances that a thread holds at a time
+_TRIED = 64  # rows on which the precision of products is tested
+_MOST_MEASURED = 0.01  # fraction of the pairs that may need an exact distance
+_SHUFFLE = 71_539  # the seed by which points are shuffled: arbitrary, but fixed
 
 
 @dataclass(frozen=True)
 class PointSet:
-    """The points of one side, the rows or their embedding, and how they are compared."""
+    """A set of points, the rows or their embedding, and the metric that compares them."""
 
     X: np.ndarray  # (n, d), or (n, n) distances
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
     unit: float = 1.0  # what X was divided by
-    around: bool = False  # whether ties are broken by who follows sooner on the row, not by the lower index
+    around: bool = False  # whether ties go to the next index after the row, cyclically, not to the lowest index
 
     @classmethod
     def of(cls, X: np.ndarray, metric: Metric = "euclidean") -> PointSet:
-        """The points in a unit in which squares of their distances, and products of such, are numbers.
+        """The points, scaled so that squared distances and their products do not overflow.
 
-        It is a power of two, so that no digit is lost, and 1 for all but astronomic numbers. A user's own function and
-        places on the globe are taken as they are.
+        The scale is a power of two, so that no digit is lost, and 1 except for extreme values. Points for a user's
+        function and for the haversine metric are not scaled.
         """
         size = largest_of(X)
         if callable(metric) or metric == "haversine" or size == 0 or 1 / _ORDINARY <= size <= _ORDINARY:
@@ -54,7 +54,7 @@ class PointSet:
 
     @property
     def length(self) -> float:
-        """What a distance of one is in the unit that X came in; infinite or zero where that is no number."""
+        """A distance of one, in the original unit of X; infinite or zero if it overflows or underflows."""
         if self.metric == "precomputed":
             return self.unit
         power = METRICS[str(self.metric)].power if self.metric in METRICS else None
@@ -67,15 +67,15 @@ class PointSet:
         return len(self.X)
 
     def among(self, kept: np.ndarray) -> PointSet:
-        """The marked or numbered points alone."""
+        """The marked or numbered points only."""
         X = self.X[np.ix_(kept, kept)] if self.metric == "precomputed" else self.X[kept]
         return PointSet(X, self.metric, self.params, self.unit, self.around)
 
     def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return the k nearest points to all points, or to those at ``rows``, nearest first, (m, k); exactly."""
+        """Return the k nearest points of all points, or of those at ``rows``, nearest first, (m, k); exact."""
         if not self.around:
             return self._searched(k, run, rows)[0]
-        near, lengths = self._searched(min(k + 1, self.n - 1), run, rows)  # one more tells whether the last is tied
+        near, lengths = self._searched(min(k + 1, self.n - 1), run, rows)  # one more shows whether the last is tied
         near, tied = near[:, :k], np.flatnonzero((lengths[:, 1:] == lengths[:, :-1]).any(axis=1))
         own = np.arange(self.n) if rows is None else rows
 
@@ -87,7 +87,7 @@ class PointSet:
             kernels.settle_nearest(self._powers(own[here]), own[here], settled)
             near[here] = settled
 
-        self.threads(run).each("comparing near ties", slices(len(tied), self._step), work)
+        self.threads(run).each("resolving near ties", slices(len(tied), self._step), work)
         return near
 
     def _searched(self, k: int, run: Run, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +98,7 @@ class PointSet:
         return np.asarray(self._compare._lengths(self._powers(rows)), dtype=np.float64)
 
     def alone(self, rows: np.ndarray) -> PointSet | None:
-        """The points at ``rows``, at the same distances from each other; None where those depend on all points."""
+        """The points at ``rows``, with the same distances; None if the metric depends on all points."""
         if len(rows) == self.n:
             return self
         return None if self.metric in METRICS and METRICS[str(self.metric)].learn is not None else self.among(rows)
@@ -106,21 +106,21 @@ class PointSet:
     # --- ranks ---
 
     def ranks(self, targets: np.ndarray, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return which neighbour of each point, or of those at ``rows``, its ``targets`` are, (m, k): 1 the nearest."""
+        """Return the ranks of ``targets`` among the neighbors of all points, or of ``rows``, (m, k); 1 is nearest."""
         counting = self._counting(targets, rows)
         return self._by_comparing(targets, run, rows) if counting is None else counting.ranks(run)
 
     def ranks_and_nearest(
         self, targets: np.ndarray, k: int, run: Run, rows: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``ranks`` of the targets, and the k ``nearest``: where products are made, both from the same ones."""
+        """Return ``ranks`` of the targets, and the k ``nearest``, if possible from the same matrix products."""
         counting = self._counting(targets, rows)
         if counting is None or self.around:
             return self.ranks(targets, run, rows), self.nearest(k, run, rows)
         return counting.ranks_and_nearest(k, run)
 
     def _counting(self, targets: np.ndarray, rows: np.ndarray | None) -> _Counting | None:
-        """Products that tell nearly all pairs apart; None: there are none."""
+        """Products precise enough to order almost all pairs; None if there are none."""
         space = MetricSpace.of(self.metric, self.params)
         if space is None or space.p != 2 or self.X.shape[1] <= _FEW_COLUMNS:
             return None
@@ -150,11 +150,11 @@ class PointSet:
                 D = self._powers(own[block])
                 kernels.rank_by_counting(D, own[block], self.around, targets[block], found[block])
 
-        self.threads(run).each("ranking neighbours", slices(len(own), self._step), work)
+        self.threads(run).each("ranking neighbors", slices(len(own), self._step), work)
         return found
 
     def order(self, rows: np.ndarray) -> np.ndarray:
-        """Return all other points in the order of their distances from those at ``rows``, (m, n - 1) int32."""
+        """Return all other points, sorted by distance from each point of ``rows``, (m, n - 1) int32."""
         from lowland.kernels import ranks as kernels
 
         D = self._powers(rows)
@@ -163,7 +163,7 @@ class PointSet:
         return out
 
     def all_ranks(self, rows: np.ndarray) -> np.ndarray:
-        """Return which neighbour of the points at ``rows`` every point is, (m, n) int32: 0 the point itself."""
+        """Return the rank of every point among the neighbors of ``rows``, (m, n) int32; 0 is the point itself."""
         from lowland.kernels import ranks as kernels
 
         out = np.empty((len(rows), self.n), dtype=np.int32)
@@ -171,7 +171,7 @@ class PointSet:
         return out
 
     def threads(self, run: Run) -> Run:
-        """The run, on one thread where a user's own function compares."""
+        """The run; with one thread if the metric is a user's function."""
         return self._compare._threads(run)
 
     @property
@@ -183,7 +183,7 @@ class PointSet:
         return BruteForce(self.X, self.metric, self.params)
 
     def _powers(self, rows: np.ndarray) -> np.ndarray:
-        """Distances in the order of the metric's, equal ones to the last bit, (m, n) float64."""
+        """Powers in the same order as the distances, ties equal to the last bit, (m, n) float64."""
         Q = np.ascontiguousarray(self._compare._points[rows])
         out = np.empty((len(rows), self.n))
         for start, D in self._compare._measured(Q):
@@ -193,38 +193,39 @@ class PointSet:
 
 @dataclass(frozen=True)
 class ShuffledPoints:
-    """A side on which equally near points come in an order that has nothing to do with their indices.
+    """A point set in which ties are ordered independently of the indices.
 
-    Were both sides to go by the index, they would agree wherever both have ties, however unrelated. So one of them is
-    shuffled, always in the same way for the same number of points, and each row prefers those that follow on it there.
+    If ties were broken by index in both spaces, the two orders would agree wherever both have ties, even if unrelated.
+    So one of them is shuffled, always in the same way for the same number of points, and ties go to the next point
+    after the row in the shuffled order.
     """
 
     side: PointSet  # the points, shuffled
-    points: np.ndarray  # (n,) int32 which point stands at each place
-    places: np.ndarray  # (n,) where each point stands
+    points: np.ndarray  # (n,) int32 the point at each position
+    places: np.ndarray  # (n,) the position of each point
 
     @classmethod
     def of(cls, side: PointSet) -> ShuffledPoints:
-        """Shuffle the points of a side."""
+        """Shuffle the points of a set."""
         points = generator(_SHUFFLE).permutation(side.n)
         places = np.empty_like(points)
         places[points] = np.arange(side.n)
         return cls(replace(side.among(points), around=True), points.astype(np.int32), places)
 
     def nearest(self, k: int, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
-        """As of a side."""
+        """As in PointSet."""
         if rows is None:
             return self.points[self.side.nearest(k, run)[self.places]]
         return self.points[self.side.nearest(k, run, self.places[rows])]
 
     def ranks(self, targets: np.ndarray, run: Run, rows: np.ndarray | None = None) -> np.ndarray:
-        """As of a side."""
+        """As in PointSet."""
         if rows is None:
             return self.side.ranks(self.places[targets[self.points]], run)[self.places]
         return self.side.ranks(self.places[targets], run, self.places[rows])
 
     def order(self, rows: np.ndarray) -> np.ndarray:
-        """As of a side."""
+        """As in PointSet."""
         from lowland.kernels import ranks as kernels
 
         order = self.side.order(self.places[rows])
@@ -234,14 +235,14 @@ class ShuffledPoints:
 
 @dataclass(frozen=True)
 class _Counting:
-    """Ranks by products of blocks: what rounding cannot tell apart is measured."""
+    """Ranks by products of blocks; pairs within rounding error get exact distances."""
 
     products: Products
     own: np.ndarray  # (m,)
     targets: np.ndarray  # (m, k)
     dtype: type  # of the products
     around: bool  # how ties are broken
-    whole: bool  # all points are asked about: each product of two blocks of points serves both
+    whole: bool  # ranks of all points: each product of two blocks of points serves both
 
     @property
     def n(self) -> int:
@@ -249,7 +250,7 @@ class _Counting:
         return len(self.products._points)
 
     def is_precise_enough(self) -> bool:
-        """Whether products in this precision leave few pairs to be measured, tried on some rows."""
+        """Whether products in this precision leave few pairs that need exact distances, tested on some rows."""
         tried = np.linspace(0, len(self.own) - 1, min(len(self.own), _TRIED)).astype(np.int64)
         part = _Counting(self.products, self.own[tried], self.targets[tried], self.dtype, self.around, whole=False)
         counts = np.zeros(part.targets.shape, dtype=np.int64)
@@ -264,7 +265,7 @@ class _Counting:
         return self._walk(run, None)
 
     def ranks_and_nearest(self, k: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
-        """Count, and keep the nearest candidates on the way; where these are not sure, search."""
+        """Count, and collect the nearest candidates at the same time; where these are uncertain, search."""
         heaps = _Heaps.of(len(self.own), candidates(k, self.n), self.n, self.dtype)
         ranks = self._walk(run, heaps)
         points, squares = self.products._points, self._limits.b2
@@ -276,12 +277,12 @@ class _Counting:
         return ranks, near
 
     def _walk(self, run: Run, heaps: _Heaps | None) -> np.ndarray:
-        """Go through the products of all blocks: count for the rows, and the columns where these are rows as well."""
+        """Count over the products of all blocks, for the rows and, by symmetry, for the columns."""
         counts = np.zeros(self.targets.shape, dtype=np.int64)
         stretches = slices(self.n, _TILE)
         rows = stretches if self.whole else slices(len(self.own), _TILE)
         locks, space = [threading.Lock() for _ in rows], _Scratch()
-        _ = self._limits  # before threads would each make them
+        _ = self._limits  # computed once, before the threads start
 
         def take(V: np.ndarray, a: int, columns: slice) -> None:
             here = np.zeros_like(counts[rows[a]])
@@ -302,7 +303,7 @@ class _Counting:
 
         upper = itertools.combinations_with_replacement(range(len(stretches)), 2)
         pairs = upper if self.whole else itertools.product(range(len(rows)), range(len(stretches)))
-        run.each("ranking neighbours", list(pairs), work)
+        run.each("ranking neighbors", list(pairs), work)
         return 1 + counts
 
     @cached_property
@@ -345,7 +346,7 @@ class _Heaps:
         return cls(np.full((m, K), np.inf, dtype=dtype), np.full((m, K), n, dtype=np.int32), np.arange(n))
 
     def keep(self, V: np.ndarray, add: np.ndarray, rows: slice, columns: slice, own: np.ndarray) -> None:
-        """Merge a product in."""
+        """Merge a product into the heaps."""
         from lowland.kernels import heaps
 
         heaps.keep_smallest(
@@ -354,10 +355,10 @@ class _Heaps:
 
 
 class _Scratch(threading.local):
-    """Work space that a thread uses again for every product: fresh pages cost more than the counting."""
+    """Workspace that a thread reuses for every product: allocating memory costs more than counting."""
 
     def of(self, name: str, dtype: type) -> np.ndarray:
-        """An array of the size of a tile."""
+        """An array of one tile."""
         if name not in vars(self):
             setattr(self, name, np.empty(_TILE * _TILE, dtype=dtype))
         return vars(self)[name]
@@ -365,10 +366,10 @@ class _Scratch(threading.local):
 
 @dataclass(frozen=True)
 class _Limits:
-    """Between which products a point may be nearer than the target or not."""
+    """The interval of products within which a point may or may not be nearer than the target."""
 
-    B: np.ndarray  # (n, d) about the centre
-    b2: np.ndarray  # (n,) squares of their lengths in float64
+    B: np.ndarray  # (n, d) centered
+    b2: np.ndarray  # (n,) squared norms in float64
     add: np.ndarray  # (n,) the same in the precision of B
     powers: np.ndarray  # (m, k) squared distances of the targets
     scaled: np.ndarray  # (m, k) the same in the unit of B
@@ -376,8 +377,8 @@ class _Limits:
     def between(self, rows: slice, own: np.ndarray, columns: slice) -> tuple[np.ndarray, np.ndarray]:
         """The limits for the products of a block, (b, k) each.
 
-        A sum of d products is off by no more than d roundings u of |a||b|; to round the points and to add squares adds
-        no more than 8u (|a| + |b|)².
+        A sum of d products has an error of at most d roundings u of |a||b|; rounding the points and adding squares
+        adds at most 8u (|a| + |b|)².
         """
         u, kind = float(np.finfo(self.B.dtype).eps) / 2, self.B.dtype.type
         a2 = self.b2[own][:, None]

@@ -1,4 +1,4 @@
-"""Choosing a search, the nearest neighbors of every row, and all neighbors within a radius."""
+"""Nearest-neighbor search: the choice of an algorithm, the k nearest neighbors, and all within a radius."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from lowland.run.run import Run
 
 Search = Literal["auto", "tree", "products", "approximate"]
 
-_FEW_POINTS = 512  # of which all pairs are compared before a tree is built, or its loops are compiled
-_TREE_COLUMNS = 32  # beyond this many a tree is not tried
-_TREE_FRACTION = 0.05  # of all points: where a tree measures more for each row, products are faster
-_TREE_POINTS = 500  # which it may always
-_SMALL = 1e-150  # distances of which none is longer may have lost their digits
+_FEW_POINTS = 512  # up to this many points, all pairs are compared faster than a tree is built
+_TREE_COLUMNS = 32  # above this many columns a tree is not tried
+_TREE_FRACTION = 0.05  # of all points: if a tree computes more distances per row, products are faster
+_TREE_POINTS = 500  # distances per row that a tree may always compute
+_SMALL = 1e-150  # if no distance is longer, squares may have underflowed
 
 
 def choose_searcher(X: Array, metric: Metric, params: dict[str, Any], search: Search, k: int) -> Searcher:
-    """Choose how neighbours are searched for: a tree where it spares enough of the pairs, products, or comparisons."""
+    """Choose a search algorithm: a tree if it skips enough pairs, else matrix products, or comparisons of all pairs."""
     check_metric(metric, params)
     space = MetricSpace.of(metric, params)
     if space is not None:
@@ -67,16 +67,16 @@ def nearest_neighbors(
     search: Search = "auto",
     rng: np.random.Generator | None = None,
 ) -> NeighborGraph:
-    """Return the k nearest neighbors of every row, itself excluded; metric "precomputed": X holds the distances.
+    """Return the k nearest neighbors of every row, without the row itself.
 
-    Ties go to the lower index. No n x n matrix is formed.
+    Ties go to the lower index. No n x n matrix is formed. With metric "precomputed", X is a distance matrix.
     """
     run = run or LocalRun()
     n = X.shape[0]
     if k >= n:
-        raise ParameterError(f"{k} neighbours of each row: the data has {n} rows. Choose at most {n - 1}.")
+        raise ParameterError(f"{k} neighbors per row: the data has {n} rows. Choose at most {n - 1}.")
     X = check_distances(X) if metric == "precomputed" else X
-    run.require(40 * n * k, f"A graph of {k} neighbours for each of {n:,} rows", "Choose fewer neighbours")
+    run.require(40 * n * k, f"A graph of {k} neighbors for each of {n:,} rows", "Choose fewer neighbors")
     searcher = choose_searcher(X, metric, params or {}, search, k)
     if search == "auto" and isinstance(searcher, Products) and is_worth_it(*X.shape):
         searcher = Approximate(X, searcher.space)
@@ -97,7 +97,7 @@ def neighbors_within(
     params: dict[str, Any] | None = None,
     search: Search = "auto",
 ) -> NeighborGraph:
-    """Return, for every row, all others no farther than ``radius``, nearest first; warn of rows that have none."""
+    """Return all rows within ``radius`` of every row, nearest first; warn of rows that have none."""
     run = run or LocalRun()
     X = check_distances(X) if metric == "precomputed" else X
     searcher = choose_searcher(X, metric, params or {}, "auto" if search == "approximate" else search, 10)
@@ -114,19 +114,19 @@ def _report_isolated_rows(searcher: Searcher, isolated: np.ndarray, n: int, radi
     enough = _rounded_up(float(nearest.max()))
     if len(isolated) == n:
         raise DataError(
-            f"A radius of {radius:g} leaves every row without a neighbour; with a radius of {enough:g} every row has "
-            "one. Choose a larger radius, or a number of neighbours."
+            f"With radius={radius:g}, no row has a neighbor. With radius={enough:g}, every row has at least one. "
+            "Choose a larger radius, or a number of neighbors."
         )
-    rows = "1 row" if len(isolated) == 1 else f"{len(isolated)} rows"
+    rows = f"1 of {n} rows has" if len(isolated) == 1 else f"{len(isolated)} of {n} rows have"
     warn(
-        f"A radius of {radius:g} leaves {rows} of {n} without a neighbour; with a radius of {enough:g} every row has "
-        "one. Choose a larger radius, or a number of neighbours.",
+        f"With radius={radius:g}, {rows} no neighbor. With radius={enough:g}, every row has at least one. "
+        "Choose a larger radius, or a number of neighbors.",
         DataWarning,
     )
 
 
 def _rounded_up(x: float) -> float:
-    """A number of three digits that is not smaller."""
+    """Round up to three significant digits."""
     if x == 0:
         return x
     step = 10.0 ** (math.floor(math.log10(x)) - 2)
@@ -134,9 +134,9 @@ def _rounded_up(x: float) -> float:
 
 
 def all_found(indices: np.ndarray, distances: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Refuse an answer in which a neighbour is missing: kernels that walk the graph take every index for a point."""
+    """Raise an error if a neighbor is missing: kernels on the graph use every index without a check."""
     if indices.size and (indices.min() < 0 or indices.max() >= n or not np.isfinite(distances).all()):
-        raise DataError("Some rows are infinitely far from all others. Rescale the columns, or leave such rows out.")
+        raise DataError("Some rows are infinitely far from all others. Rescale the columns, or remove such rows.")
     return indices, distances
 
 
@@ -144,12 +144,14 @@ def _in_precision_of(X: Array, lengths: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         found = lengths.astype(to_numpy(X[:1, :1]).dtype)
     if not np.isfinite(found).all():
-        raise DataError(f"Distances of rows are too large for {found.dtype}. Rescale the columns, or pass float64.")
+        raise DataError(
+            f"Distances between rows are too large for {found.dtype}. Rescale the columns, or pass float64."
+        )
     return found
 
 
 def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict[str, Any]) -> None:
-    """Refuse rows that do not differ at all, or too little to be told apart: there is nothing to draw."""
+    """Raise an error if all rows are equal, or differ so little that distances underflow."""
     if float(lengths.max(initial=0)) > _SMALL:
         return
     space = MetricSpace.of(metric, params)
@@ -158,4 +160,4 @@ def _refuse_if_equal(X: Array, lengths: np.ndarray, metric: Metric, params: dict
     if lengths.max(initial=0) > 0:
         return
     if bool((X == 0).all()) if metric == "precomputed" else bool((X[:1, :] == X).all()):
-        raise DataError("All rows are equal: none is nearer than another. Check the columns that were chosen.")
+        raise DataError("All rows are equal: all distances are zero. Check which columns were chosen.")

@@ -1,4 +1,4 @@
-"""What every search among n points answers, and the edges it returns."""
+"""The interface of all nearest-neighbor searches, and the edges they return."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from lowland.arrays.slices import slices
 from lowland.run.run import Run
 
 Found = tuple[np.ndarray, np.ndarray]  # indices and distances, (m, k), nearest first
-Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # start (m + 1,), and where edges lead and their lengths
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]  # start (m + 1,), targets of the edges, their lengths
 
 
 class Searcher(Protocol):
-    """A way to search among n points."""
+    """A nearest-neighbor search among n points."""
 
     @property
     def name(self) -> str:
-        """How the neighbours were found."""
+        """How the neighbors were found."""
         ...
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
-        """Return the k nearest points of another label to all points, or to those at ``rows``."""
+        """Return the k nearest points with another label, for all points or for those at ``rows``."""
         ...
 
     def nearest_to(self, X: Array, k: int) -> Found:
-        """Return the k nearest points to other rows."""
+        """Return the k nearest points of new rows."""
         ...
 
     def within(self, radius: float, run: Run) -> Edges:
-        """Return, for every point, all others no farther than ``radius``, nearest first."""
+        """Return all points within ``radius`` of every point, nearest first."""
         ...
 
     def nearest_in_other_component(
         self, rows: np.ndarray, labels: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return for the points at ``rows`` the nearest of another label and its distance; infinity where not needed.
+        """Return the nearest point with another label, and its distance, for the points at ``rows``.
 
-        Only the shortest of each label is needed.
+        Only the shortest edge of each label is needed; other distances may be infinite.
         """
         ...
 
 
 def stacked(found: list[Found], k: int) -> Found:
-    """The answers for all blocks."""
+    """The results of all blocks as one."""
     if not found:
         return np.empty((0, k), dtype=np.int32), np.empty((0, k))
     return np.concatenate([i for i, _ in found]), np.concatenate([v for _, v in found])
 
 
 def sorted_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, block: slice) -> Edges:
-    """The edges of a block of rows, each row's nearest first, its own point left out."""
+    """The edges of a block of rows, sorted by length within each row, without the row itself."""
     others = i + block.start != j
     i, j, values = i[others], j[others], values[others]
     order = np.lexsort((j, values, i))
@@ -65,7 +65,7 @@ def sorted_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, block: slice)
 def joined_edges(
     run: Run, n: int, step: int, look_up: Callable[[slice], Edges], lengths: Callable[[np.ndarray], np.ndarray]
 ) -> Edges:
-    """The edges of all rows; memory is asked for as they are found."""
+    """The edges of all rows; the memory budget is checked as they are found."""
     total = 0
     lock = threading.Lock()
 
@@ -77,11 +77,11 @@ def joined_edges(
             require_edges(run, total)
         return edges
 
-    parts = run.each("searching neighbours", slices(n, step), counted)
+    parts = run.each("searching neighbors", slices(n, step), counted)
     counts, to, values = (np.concatenate(each) for each in zip(*parts, strict=True))
     return np.concatenate([[0], np.cumsum(counts)]), to, lengths(values)
 
 
 def require_edges(run: Run, count: int) -> None:
-    """Refuse more edges than the budget holds, made symmetric as methods do."""
-    run.require(5 * 12 * count, f"A graph of {count:,} links within the radius", "Choose a smaller radius")
+    """Raise an error if so many edges, after symmetrizing, exceed the memory budget."""
+    run.require(5 * 12 * count, f"A graph of {count:,} edges within the radius", "Choose a smaller radius")

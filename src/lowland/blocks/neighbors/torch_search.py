@@ -1,4 +1,4 @@
-"""Nearest neighbours where the rows lie: on a torch device, a block of rows against all points at a time."""
+"""Exact nearest-neighbor search on a torch device, a block of rows against all points at a time."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from lowland.blocks.neighbors.searcher import Edges, Found, joined_edges, sorted
 from lowland.run.local import serial_run
 from lowland.run.run import Run
 
-_PAIRS = 1 << 27  # distances in hand: half a GiB in single precision
+_PAIRS = 1 << 27  # distances held at a time: half a GiB in single precision
 _MEASURED = 1 << 25  # numbers in a block of differences
 
 
 @dataclass(frozen=True)
 class TorchSearch:
-    """Points compared on their device: candidates by products and ``topk``, then measured, as on the host."""
+    """Points compared on their device: candidates by products and ``topk``, then exact distances, as on the host."""
 
     X: Array  # (n, d), or (n, n) distances
     metric: Metric = "euclidean"
@@ -46,16 +46,16 @@ class TorchSearch:
 
     @cached_property
     def _frame(self) -> tuple[Array, Array, Array, float]:
-        """Points about their mean in units of their size, in single precision; the squares of their lengths; both."""
+        """Centered and scaled points in single precision, their squared norms, the center and the scale."""
         P = as_double(self._points)
         xp = xp_of(P)
-        centre = xp.mean(P, axis=0)[None, :]
-        size = float(xp.max(xp.abs(P - centre))) or 1.0
-        B = xp.astype((P - centre) / size, xp.float32)
-        return B, xp.sum(as_double(B) ** 2, axis=1), centre, size
+        center = xp.mean(P, axis=0)[None, :]
+        size = float(xp.max(xp.abs(P - center))) or 1.0
+        B = xp.astype((P - center) / size, xp.float32)
+        return B, xp.sum(as_double(B) ** 2, axis=1), center, size
 
     def nearest(self, k: int, run: Run, *, rows: np.ndarray | None = None, labels: np.ndarray | None = None) -> Found:
-        """Return the k nearest points of another label to all points, or to those at ``rows``."""
+        """Return the k nearest points with another label, for all points or for those at ``rows``."""
         n = self._points.shape[0]
         rows = np.arange(n) if rows is None else rows
         labels = np.arange(n) if labels is None else labels
@@ -66,7 +66,7 @@ class TorchSearch:
         return self._searched(Q, k, xp.take(every, taken, axis=0), every, run)
 
     def nearest_to(self, X: Array, k: int) -> Found:
-        """Return the k nearest points to other rows; with given distances, those of X itself."""
+        """Return the k nearest points of new rows; with given distances, X holds the distances."""
         Q = like(X, self._points, X.dtype) if self._space is None else self._space.points(like(X, self.X, X.dtype))
         xp = xp_of(Q)
         n = Q.shape[1] if self.metric == "precomputed" else self._points.shape[0]
@@ -79,7 +79,7 @@ class TorchSearch:
         by_products = self._space is not None and self._space.p == 2
         found = []
         search = self._proposed if by_products else self._compared
-        with run.stage("searching neighbours", Q.shape[0]) as stage:  # a device has its own queue: no threads
+        with run.stage("searching neighbors", Q.shape[0]) as stage:  # a device has its own queue: no threads
             for block in slices(Q.shape[0], step):
                 indices, lengths = search(Q[block, :], k, own[block], labels)
                 found.append((to_numpy(indices).astype(np.int32), to_numpy(lengths)))
@@ -87,11 +87,11 @@ class TorchSearch:
         return stacked(found, k)
 
     def _proposed(self, Q: Array, k: int, own: Array, labels: Array) -> tuple[Array, Array]:
-        """The k nearest of candidates by products; rows in doubt are compared by differences."""
-        B, b2, centre, size = self._frame
+        """The k nearest of candidates by products; uncertain rows are compared by differences."""
+        B, b2, center, size = self._frame
         assert self._space is not None
         xp = xp_of(B)
-        A = xp.astype((as_double(Q) - centre) / size, xp.float32)
+        A = xp.astype((as_double(Q) - center) / size, xp.float32)
         a2 = xp.sum(as_double(A) ** 2, axis=1)
         V = xp.astype(b2, xp.float32)[None, :] - 2 * (A @ B.T)  # (m, n)
         V[own[:, None] == labels[None, :]] = xp.inf
@@ -115,7 +115,7 @@ class TorchSearch:
         return places, self._space.lengths(lengths)
 
     def _measured(self, Q: Array, places: Array) -> Array:
-        """Squared distances of rows to candidates, (m, K), by differences in float64."""
+        """Squared distances of rows to candidates, (m, K), from differences in float64."""
         xp = xp_of(Q)
         K, d = places.shape[1], Q.shape[1]
         parts = []
@@ -126,7 +126,7 @@ class TorchSearch:
         return xp.concat(parts, axis=0)
 
     def _by_differences(self, Q: Array, k: int, own: Array, labels: Array) -> tuple[Array, Array]:
-        """The k nearest of all points by the squares of differences in float64, ties by index."""
+        """The k nearest of all points by squared differences in float64; ties go to the lower index."""
         xp = xp_of(Q)
         D = xp.concat([xp.sum((as_double(self._points) - as_double(q)[None, :]) ** 2, axis=1)[None, :] for q in Q])
         return _smallest(D, k, own, labels)
@@ -137,7 +137,7 @@ class TorchSearch:
         return _smallest(D, k, own, labels)
 
     def within(self, radius: float, run: Run) -> Edges:
-        """Return, for every point, all others no farther than ``radius``, nearest first."""
+        """Return all points within ``radius`` of every point, nearest first."""
         n = self.X.shape[0]
 
         def look_up(block: slice) -> Edges:
@@ -151,7 +151,7 @@ class TorchSearch:
     def nearest_in_other_component(
         self, rows: np.ndarray, labels: np.ndarray, run: Run
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return for the points at ``rows`` the nearest of another label and its distance."""
+        """Return the nearest point with another label, and its distance, for the points at ``rows``."""
         indices, lengths = self.nearest(1, run, rows=rows, labels=labels)
         return indices[:, 0].astype(np.int64), lengths[:, 0]
 

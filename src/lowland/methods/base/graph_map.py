@@ -1,4 +1,4 @@
-"""What methods on a graph of neighbors share: how it is made, its connected components, the neighbors of new rows."""
+"""What methods on a neighbor graph share: how it is built, its connected components, the neighbors of new rows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, is_sparse, like, to_numpy, xp_of
 from lowland.blocks.distances.metrics import check_metric
-from lowland.blocks.neighbors.connectivity import ConnectedComponents, Policy, ShortestBridges, connected
+from lowland.blocks.neighbors.connectivity import (
+    ConnectedComponents,
+    Policy,
+    ShortestBridges,
+    connected,
+    listed_sizes,
+)
 from lowland.blocks.neighbors.graph import NeighborGraph, given_graph
 from lowland.blocks.neighbors.out_of_sample import ByGivenDistances, NearestAmong
 from lowland.blocks.neighbors.search import Search, nearest_neighbors, neighbors_within
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.data.rows import Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
-from lowland.methods.base.estimator import param
+from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.point_map import PointMap
 from lowland.run.run import Run
 
-_LONGEST = 1e150  # whose square, summed over many links, is a number
+_LONGEST = 1e150  # the longest edge whose square, summed over many edges, does not overflow
 _SEARCHES: dict[str, Search] = {
     "auto": "auto",
     "brute": "products",
@@ -28,15 +35,15 @@ _SEARCHES: dict[str, Search] = {
     "ball_tree": "tree",
     "approximate": "approximate",
 }
-# what a graph of several components lacks where X is itself a graph
-_NO_DISTANCES = "Add the missing links to it, say disconnected='largest' or 'ignore', or pass rows with graph=..."
+# the remedy where X is itself a disconnected graph
+_NO_DISTANCES = "Add the missing edges to X, set disconnected='largest' or 'ignore', or pass the rows and graph=..."
 
 
 class GraphMap(PointMap):
-    """A method on a graph of neighbours. It declares ``n_neighbors``, and ``radius``, ``metric`` … where it has them.
+    """A method on a neighbor graph. A subclass declares ``n_neighbors``, and ``radius``, ``metric`` … if it has them.
 
-    ``_solve``, which receives the graph that was passed to ``fit``, or None, asks for ``_graph(X, run, graph)``, works
-    on the points that were kept, and sets ``embedding_`` by ``_with_left_out``.
+    ``_solve`` receives the graph that was passed to ``fit``, or None. It calls ``_graph(X, run, graph)``, embeds the
+    points that the policy keeps, and sets ``embedding_`` by ``_with_left_out``.
     """
 
     if TYPE_CHECKING:
@@ -44,12 +51,35 @@ class GraphMap(PointMap):
 
     disconnected: Policy = param(
         "connect",
-        "Where the graph falls into parts: join them by the shortest links, keep the largest (other rows become NaN), "
-        "ignore it as textbooks do, or stop with an error.",
+        "What to do if the neighbor graph is disconnected: 'connect' adds the shortest edges between its connected "
+        "components, 'largest' embeds only the largest one (other rows are NaN), 'ignore' leaves the graph as it is, "
+        "'error' raises an error.",
     )
 
+    embedding_: Array = attribute(
+        "Coordinates of the training rows; NaN for rows that were left out.", "(n_samples_, n_components)"
+    )
+    points_: Array | None = attribute(
+        "Training rows that have coordinates; new rows are compared with them. None if only distances, affinities or a "
+        "graph are known.",
+        "(n_samples_ - n_excluded_, n_features_in_)",
+    )
+    n_samples_: int = attribute("Number of training rows.")
+    n_connected_components_: int = attribute("Number of connected components of the neighbor graph, as it was found.")
+    component_labels_: Array = attribute(
+        "Connected component of each training row; 0 is the largest component.", "(n_samples_,)"
+    )
+    embedded_mask_: Array = attribute("Whether each training row has coordinates.", "(n_samples_,)")
+    n_excluded_: int = attribute("Number of training rows left out of the embedding, by disconnected='largest'.")
+    n_edges_added_: int = attribute("Number of edges added to connect the components, by disconnected='connect'.")
+    recall_: float = attribute(
+        "Fraction of the true nearest neighbors that were found, measured on 300 sampled rows; 1 for an exact search."
+    )
+    solver_: Outcome = attribute("Eigenvalue solver: which one, why, its iterations and whether it converged.")
+    n_iter_: int = attribute("Number of iterations of the eigenvalue solver.")
+
     def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
-        """Fit to the rows of X. ``graph``: neighbours that you know, a sparse (n, n) matrix of their distances."""
+        """Fit to the rows of X. ``graph``: a neighbor graph of your own, a sparse (n, n) matrix of edge lengths."""
         return self._fit(X, y, graph=graph)
 
     def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
@@ -61,21 +91,21 @@ class GraphMap(PointMap):
         if reset:
             check_metric(*self._measure())
 
-    # --- the graph ---
+    # --- the neighbor graph ---
 
     def _graph(self, X: Array, run: Run, given: Any, *, symmetric: bool = True) -> NeighborGraph:
-        """The graph of neighbors, edges in both directions, with the policy on its components applied and reported.
+        """The neighbor graph with edges in both directions, after the policy for its components; this is reported.
 
-        Not ``symmetric``: the neighbors of each point alone, and the edges added to join components.
+        If not ``symmetric``: the edges from each point to its own neighbors, and those added to connect components.
         """
         return self._joined(self._neighbors(X, run, given), X, run, symmetric=symmetric)
 
     def _joined(self, graph: NeighborGraph, X: Array, run: Run, *, symmetric: bool = True) -> NeighborGraph:
-        """What the policy makes of a graph; several components are reported."""
+        """The graph after the policy for its components; a disconnected graph is reported."""
         if float(graph.length.max(initial=0)) > _LONGEST:
             raise DataError(
-                f"{type(self).__name__}: distances of neighbours, up to {graph.length.max():.2g}, are too large to be "
-                "squared. Rescale the columns, or the distances that were given."
+                f"{type(self).__name__}: distances of neighbors, up to {graph.length.max():.2g}, are too large to be "
+                "squared. Rescale the columns, or the given distances."
             )
         policy, bridges = self._policy(X), ShortestBridges(X, *self._measure())
         with with_remedy(_NO_DISTANCES) if is_sparse(X) else nullcontext():
@@ -87,49 +117,52 @@ class GraphMap(PointMap):
         return found.graph
 
     def _report_components(self, found: ConnectedComponents, policy: Policy, remedy: str) -> None:
-        """Say that there are several components, and what was done; never silently. An error, if that is the policy."""
+        """Warn that the graph is disconnected and say what was done; raise an error if that is the policy."""
         fact = f"{type(self).__name__}: {found.fact}"
         if policy == "error":
-            raise DataError(f"{fact}. {remedy}, or say disconnected='connect', 'largest' or 'ignore'.")
+            raise DataError(f"{fact}. {remedy}, or set disconnected='connect', 'largest' or 'ignore'.")
         if policy == "largest":
             others = len(found.labels) - int(found.sizes[0])
             left = "other row is" if others == 1 else f"other {others} rows are"
-            warn(f"{fact}. The largest was kept; the {left} NaN. {remedy} to keep more.", DataWarning)
+            warn(
+                f"{fact}. Only the largest component is embedded; the {left} NaN. {remedy} to embed more.", DataWarning
+            )
         elif policy == "ignore":
             warn(
-                f"{fact}. They were left as they are, and their places to each other mean nothing. {remedy}, or say "
-                "disconnected='connect'.",
+                f"{fact}. The components stay disconnected, and their positions relative to each other have no "
+                f"meaning. {remedy}, or set disconnected='connect'.",
                 DataWarning,
             )
         else:
             count, longest = len(found.bridges), found.bridges.max()
-            edges = "1 link, the shortest there is" if count == 1 else f"{count} links, the shortest there are"
-            warn(
-                f"{fact}. They were joined by {edges} (up to {longest:.3g} long). {remedy} to do without.", DataWarning
-            )
+            edges = f"1 edge, the shortest (length {longest:.3g})"
+            if count > 1:
+                edges = f"{count} edges, the shortest ones (length up to {longest:.3g})"
+            warn(f"{fact}. They were connected by {edges}. {remedy} to avoid added edges.", DataWarning)
 
     def _keep_by_affinity(self, label: np.ndarray, remedy: str, X: Array) -> np.ndarray:
-        """Apply the policy to components of affinities and report them; return the points that are kept, (n,) bool.
+        """Apply the policy to the components of an affinity matrix; return the points that are kept, (n,) bool.
 
-        There are no distances to join components by: 'connect' leaves them as they are, as textbooks do.
+        There are no distances to connect the components by: 'connect' leaves them as they are. A warning says so.
         """
         kept, count, sizes = np.ones(len(label), dtype=bool), int(label.max()) + 1, np.bincount(label)
         if count > 1:
-            listed = ", ".join(map(str, sizes[:5])) + (", …" if count > 5 else "")
             fact = (
-                f"{type(self).__name__}: no affinity beyond rounding links the {count} parts that the points fall "
-                f"into, of {listed} points"
+                f"{type(self).__name__}: the affinities are disconnected: {count} connected components of "
+                f"{listed_sizes(sizes)} rows, with no affinity between them beyond rounding error"
             )
             if self.disconnected == "error":
-                raise DataError(f"{fact}. {remedy}, or say disconnected='largest' or 'ignore'.")
+                raise DataError(f"{fact}. {remedy}, or set disconnected='largest' or 'ignore'.")
             if self.disconnected == "largest":
-                kept = label == 0
-                warn(f"{fact}. The largest was kept; the other {len(label) - sizes[0]} rows are NaN.", DataWarning)
+                kept, others = label == 0, len(label) - int(sizes[0])
+                left = "other row is" if others == 1 else f"other {others} rows are"
+                warn(f"{fact}. Only the largest component is embedded; the {left} NaN.", DataWarning)
             else:
-                joining = self.disconnected == "connect"
-                why = "Affinities tell no distances to join them by, so they" if joining else "They"
+                connecting = self.disconnected == "connect"
+                why = "Affinities give no distances to connect them by, so they" if connecting else "The components"
                 warn(
-                    f"{fact}. {why} were left as they are: the first coordinates only mark the parts. {remedy}.",
+                    f"{fact}. {why} stay disconnected, and the first coordinates only indicate the component. "
+                    f"{remedy}.",
                     DataWarning,
                 )
         self._keep_components(label, kept, X)
@@ -137,25 +170,23 @@ class GraphMap(PointMap):
         return kept
 
     def _warn_of_weak_coordinates(self, count: int) -> None:
-        """Warn of coordinates that do no more than mark points which hardly anything joins to the others."""
+        """Warn of coordinates that only indicate a group of points with almost no affinity to the others."""
         if count:
-            which = (
-                "The first coordinate has an eigenvalue"
-                if count == 1
-                else f"The first {count} coordinates have eigenvalues"
-            )
+            which, they = "The first coordinate has an eigenvalue", "It only indicates"
+            if count > 1:
+                which, they = f"The first {count} coordinates have eigenvalues", "They only indicate"
             warn(
-                f"{which} hardly to be told from zero: next to nothing links some points with the others, and it only "
-                "marks them. Link them by more neighbours, or by a wider kernel.",
+                f"{type(self).__name__}: the graph is almost disconnected. {which} of zero up to rounding error. "
+                f"{they} groups of rows with almost no affinity to the others. Use more neighbors, or a wider kernel.",
                 DataWarning,
             )
 
     def _policy(self, X: Array) -> Policy:
-        """What is done about several components: as asked for, unless these rows do not allow it."""
+        """What to do about several components: the parameter, unless the data does not allow it."""
         return self.disconnected
 
     def _keep_components(self, label: np.ndarray, kept: np.ndarray, X: Array) -> None:
-        """Set the attributes that describe the components, in the library of the rows."""
+        """Set the attributes that describe the components, as arrays of the library that the rows came in."""
         xp = xp_of(X.data if is_sparse(X) else X)
         self.n_samples_ = len(label)
         self.n_connected_components_, self.component_labels_ = int(label.max()) + 1, like(label, X, xp.int64)
@@ -163,17 +194,17 @@ class GraphMap(PointMap):
 
     @property
     def _kept_mask(self) -> np.ndarray:
-        """The rows that have a place, on the host, (n,) bool."""
+        """The rows that have coordinates, on the host, (n,) bool."""
         return to_numpy(self.embedded_mask_)
 
     def _remedy_for_components(self, graph: NeighborGraph) -> str:
         """What would make the graph connected."""
         if graph.search == "given":
-            return "Add links to the graph"
+            return "Add edges to the graph"
         return "Raise radius" if getattr(self, "radius", None) is not None else "Raise n_neighbors"
 
     def _neighbors(self, X: Array, run: Run, given: Any) -> NeighborGraph:
-        """The neighbors of each row, as searched for or ``given``."""
+        """The neighbors of each row, searched for or ``given``."""
         metric, params = self._measure()
         if given is not None:
             return given_graph(given, X.shape[0])
@@ -190,7 +221,7 @@ class GraphMap(PointMap):
         return nearest_neighbors(X, k, run, metric=metric, params=params, search=self._search(), rng=self._generator())
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
-        """Of the distances that a sparse X holds, those within the radius, the shortest of each row, or all."""
+        """Of the distances stored in a sparse X: those within the radius, the shortest of each row, or all."""
         if radius is not None:
             return graph.within(radius)
         k = self.n_neighbors
@@ -200,20 +231,21 @@ class GraphMap(PointMap):
         if short:
             rows = "1 row" if short == 1 else f"{short} rows"
             warn(
-                f"{type(self).__name__}(n_neighbors={k}): {rows} of the sparse X of {graph.n} hold fewer distances, "
-                "the diagonal not counted; all of these were taken. Store more, or choose fewer neighbours.",
+                f"{type(self).__name__}(n_neighbors={k}): {rows} of {graph.n} in the sparse X store fewer than {k} "
+                "distances (the diagonal does not count); all stored distances of these were used. Store more "
+                "distances, or choose a smaller n_neighbors.",
                 DataWarning,
             )
         return graph.nearest(k)
 
     def _k(self, X: Array) -> int:
-        """How many neighbours each point has, where not all of a radius are taken."""
+        """The number of neighbors of each point, if no radius is set."""
         if self.n_neighbors is None:
-            raise ParameterError(f"{type(self).__name__}(n_neighbors=None): give n_neighbors or radius.")
+            raise ParameterError(f"{type(self).__name__}(n_neighbors=None): set n_neighbors or radius.")
         return self.n_neighbors
 
     def _measure(self) -> tuple[Any, dict[str, Any]]:
-        """The metric and its parameters; a method may have none, and then rows are compared by straight lines."""
+        """The metric and its parameters; Euclidean distances for methods without a metric parameter."""
         metric = getattr(self, "metric", "euclidean")
         params = dict(getattr(self, "metric_params", None) or {})
         if metric == "minkowski" and hasattr(self, "p"):
@@ -230,19 +262,19 @@ class GraphMap(PointMap):
     def _takes(self, rows: Rows) -> bool:
         return super()._takes(rows) or self._measure()[0] == "precomputed"
 
-    # --- points kept and left out, and new ones ---
+    # --- embedded rows, rows left out, new rows ---
 
     def _embedded(self, X: Array) -> Array:
-        """Of what belongs to all rows, that of the rows that have a place in the embedding."""
+        """The rows of X, (n, …), that belong to embedded training rows."""
         kept = self._kept_mask
         return X if kept.all() else xp_of(X).take(X, like(np.flatnonzero(kept), X, xp_of(X).int64), axis=0)
 
     def _own_points(self, X: Array, rows: Rows) -> Array:
-        """The rows that have a place in the embedding, in memory of the model's own."""
+        """The training rows that have coordinates, in memory owned by the model."""
         return self._own(X, rows) if self._kept_mask.all() else self._embedded(X)
 
     def _own(self, X: Any, rows: Rows) -> Any:
-        """X, or a copy where it may be the caller's: what is written to that must not change the model."""
+        """X, or a copy if it may be the caller's array: writing to that must not change the model."""
         return own_array(rows, X)
 
     def _with_left_out(self, Z: Array) -> Array:
@@ -262,16 +294,16 @@ class GraphMap(PointMap):
         return ByGivenDistances(place, self._kept_mask, None if radius else self.n_neighbors, radius)
 
     def _nearest_among(self, points: Array, k: int) -> NearestAmong:
-        """What finds the neighbours of new rows among the points that were kept."""
+        """Finds the nearest training points of new rows."""
         search = self._search()
         return NearestAmong(points, k, *self._measure(), "auto" if search == "approximate" else search)
 
     def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {"parts of the graph": self.n_connected_components_}
+        facts: dict[str, Any] = {"connected components": self.n_connected_components_}
         if self.n_edges_added_:
-            facts["links added to join them"] = self.n_edges_added_
+            facts["edges added to connect them"] = self.n_edges_added_
         if self.n_excluded_:
             facts["rows left out"] = self.n_excluded_
         if self.recall_ < 1:
-            facts["neighbours found by the approximate search"] = self.recall_
+            facts["recall of the approximate search"] = self.recall_
         return facts

@@ -1,4 +1,4 @@
-"""New rows are placed by their distances to, or kernel values with, the fitted points."""
+"""Out-of-sample extension by distances to, or kernel values with, the training points."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lowland.methods.base.parameters import check_saved
 
 
 class PointMap(Reducer):
-    """New rows are placed by their distances to, or kernel values with, rows that were kept.
+    """A method that maps new rows by their distances to, or kernel values with, the training rows it keeps.
 
-    A method gives ``_placing`` and sets ``embedding_``, the coordinates of the rows it was fitted to. Its ``metric`` or
-    ``kernel`` may be "precomputed": then every pair of rows has been compared already.
+    A subclass writes ``_placing`` and sets ``embedding_``, the coordinates of the training rows. Its ``metric`` or
+    ``kernel`` may be "precomputed": X is then a matrix of distances or kernel values.
     """
 
     if TYPE_CHECKING:
@@ -28,19 +28,19 @@ class PointMap(Reducer):
         metric_params: dict[str, Any] | None
 
     def _placing(self) -> Callable[[Array], Array]:
-        """The map from a slab of rows to coordinates; an object that can travel to a worker."""
+        """The map from a slab of rows to coordinates; it can be pickled and sent to a worker."""
         raise NotImplementedError
 
     def _encoding(self) -> Callable[[Array], Array]:
-        """The same, with what is to be checked of a slab before."""
+        """The same, after checks of the slab."""
         return self._placing()
 
     def _kept_points(self) -> int:
-        """How many rows were kept: a slab makes as many numbers for each of its rows."""
+        """How many training rows were kept: the map needs that many numbers per new row."""
         return int(self.embedding_.shape[0])
 
     def _distances_to(self, points: Array | None) -> DistancesTo | None:
-        """What measures rows against the points that were kept; None where their distances are given."""
+        """Distances of new rows to the points that were kept; None if distances are given."""
         if points is None:
             return None
         check_saved(self, "metric")
@@ -54,8 +54,8 @@ class PointMap(Reducer):
         n = getattr(self, "n_features_in_", None)
         if not reset and rows.d != n and getattr(self, "metric", None) == "precomputed":
             raise DataError(
-                f"transform wants the distances of the new points to the {n} fitted points: an (m, {n}) array, a row "
-                f"for each new point. X has {rows.d} columns."
+                f"transform with metric='precomputed' needs the distances of the new rows to the {n} training rows: "
+                f"an (m, {n}) array, one row per new row. X has {rows.d} columns."
             )
         super()._check_rows(rows, reset=reset, least=least)
 
@@ -73,12 +73,15 @@ class PointMap(Reducer):
         return self._present(self.fit(X, y).embedding_, X)
 
     def transform(self, X: Any) -> Any:
-        """Place the rows of X among those the method was fitted to, (n, k); precomputed: their distances to these."""
+        """Return the coordinates of new rows, (n, k): out-of-sample extension.
+
+        With "precomputed" distances or kernel values, X holds those between the new rows and the training rows.
+        """
         rows, run = self._rows_to_map(X)
         rows = in_slabs(rows, self._kept_points())
         return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="placing rows"), X)
 
     def transform_chunks(self, X: Any) -> Iterator[Array]:
-        """Yield the coordinates slab by slab, in order: for results larger than memory."""
+        """Yield the coordinates chunk by chunk, in order: for results larger than memory."""
         rows, run = self._rows_to_map(X)
         return run.map_rows(self._encoding(), in_slabs(rows, self._kept_points()), name="placing rows")

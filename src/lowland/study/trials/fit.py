@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -122,7 +121,7 @@ def in_a_sentence(error: BaseException) -> str:
 def _texts(caught: Sequence[Any]) -> tuple[str, ...]:
     """The warnings, each once. The study passes the graph, so the remedy for users is n_neighbors."""
     texts = (" ".join(str(each.message).split()) for each in caught)
-    return tuple(dict.fromkeys(re.sub("Add (links|edges) to the graph", "Raise n_neighbors", text) for text in texts))
+    return tuple(dict.fromkeys(text.replace("Add edges to the graph", "Raise n_neighbors") for text in texts))
 
 
 def shown_only(trial: Trial, shown: np.ndarray) -> Trial:
