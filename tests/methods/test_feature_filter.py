@@ -314,7 +314,7 @@ BAD = {
     "none at all": ({"n_features_to_select": 0}, 0, ParameterError, "at least 1"),
     "a fraction above one": ({"n_features_to_select": 1.5}, 0, ParameterError, "n_features_to_select=1.5.*at most 1"),
     "an unknown score": ({"statistic": "magic"}, 0, ParameterError, "'distance-correlation'"),
-    "two ways at once": ({"threshold": 1.0, "false_discovery_rate": 0.1}, 0, ParameterError, "threshold and .*only one"),
+    "two rules": ({"threshold": 1.0, "false_discovery_rate": 0.1}, 0, ParameterError, "threshold and .*only one"),
     "a rate without p": ({"statistic": "variance", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
     "a rate of mrmr": ({"statistic": "mrmr", "false_discovery_rate": 0.1}, 0, ParameterError, "no p-value"),
     "a rate of information": (

@@ -42,9 +42,9 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
     """Feature agglomeration: hierarchical clustering of the columns; each cluster becomes one column, its mean.
 
     Problem: starting with one cluster per column, repeatedly merge the two nearest clusters A and B. Ward's linkage
-    merges those with the smallest increase of within-cluster variance, 2|A||B|/(|A| + |B|) · |m_A - m_B|²; average,
-    complete and single linkage use the mean, largest or smallest distance between their columns. The tree is then cut
-    into k clusters.
+    merges those with the smallest increase of the within-cluster sum of squares, |A||B|/(|A| + |B|) · |m_A - m_B|²,
+    where m is the mean column; average, complete and single linkage use the mean, largest or smallest distance between
+    their columns. The tree is then cut into k clusters.
 
     1. Compute the distances of all pairs of columns: Euclidean, cosine and correlation distances from the moments in
        one pass; pairs that would suffer from cancellation are recomputed from their differences in a second pass
