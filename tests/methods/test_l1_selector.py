@@ -194,7 +194,7 @@ def test_stability_tells_frequencies_and_the_bound(table):
     assert two.error_bound_ is None
 
 
-@pytest.mark.filterwarnings("ignore:No column is chosen")
+@pytest.mark.filterwarnings("ignore:.*no column is selected in")
 def test_noise_is_seldom_kept_by_stability():
     """The bound is on the mean over tables: of 30 columns of noise at most 1 is to be expected."""
     kept = []
@@ -248,7 +248,7 @@ def test_where_no_column_helps_the_first_is_kept_and_told():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5))
     for y in (rng.standard_normal(60), np.arange(60) % 3):
-        with pytest.warns(DataWarning, match=r"without any column.*Column 'x\d'"):
+        with pytest.warns(DataWarning, match=r"null model.*[Cc]olumn 'x\d'"):
             selector = L1Selector().fit(X, y)
         assert selector.support_.sum() == 1
         assert selector.support_[np.argmax(selector.entry_alphas_)]
@@ -268,12 +268,12 @@ BAD = {
     "too many": ({"n_features_to_select": 10}, 0, ParameterError, "at most 9"),
     "an unknown rule": ({"rule": "magic"}, 0, ParameterError, "one-standard-error"),
     "a threshold of chance": ({"threshold": 0.5}, 0, ParameterError, "above 0.5"),
-    "penalties below zero": ({"alphas": [1.0, -1.0]}, 0, ParameterError, "above zero"),
+    "penalties below zero": ({"alphas": [1.0, -1.0]}, 0, ParameterError, "penalties must be .*positive"),
     "more folds than rows": ({"cv": 121}, 0, DataError, "fewer folds"),
     "folds that overlap": ({"cv": [(np.arange(120), np.arange(120))]}, 0, ParameterError, "twice"),
     "folds without rows": ({"cv": [(np.arange(120), np.array([], int))]}, 0, ParameterError, "no test rows"),
     "folds of rows that are not there": ({"cv": [([0, 500], [1])]}, 0, ParameterError, "from 0 to 119"),
-    "a text for penalties": ({"alphas": "abc"}, 0, ParameterError, "Give a number of penalties"),
+    "a text for penalties": ({"alphas": "abc"}, 0, ParameterError, "number of penalties.*positive"),
     "texts as numbers": (
         {"estimator": "linear"},
         np.array(["a", "b", "c"] * 40),
@@ -319,7 +319,7 @@ def test_progress_can_stop_it(table, monkeypatch):
     seen = []
     with lowland.config(progress=lambda event: seen.append(event) or len(seen) < 50), pytest.raises(Stopped):
         L1Selector().fit(*table)
-    assert seen[-1].stage == "following paths"
+    assert seen[-1].stage == "computing regularization paths"
     assert seen[-1].total == 600
 
 

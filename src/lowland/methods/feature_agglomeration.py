@@ -24,7 +24,7 @@ from lowland.blocks.selection.column_distances import EUCLIDEAN, METRIC_NAMES, c
 from lowland.blocks.selection.column_pooling import PoolColumns, SpreadGroups, named_groups
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base.estimator import param
+from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.parameters import check_saved
 from lowland.methods.base.row_map import RowMap
 from lowland.run.run import Run
@@ -32,33 +32,44 @@ from lowland.run.run import Run
 
 @runtime_checkable
 class JoblibMemory(Protocol):
-    """What joblib.Memory offers."""
+    """The interface of joblib.Memory."""
 
     def cache(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Keep what a function returns."""
+        """Cache the results of a function."""
 
 
 class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_parameter="n_clusters", min_rows=1):
-    """Feature agglomeration: columns that are alike are joined, two groups at a time, and each group becomes one.
+    """Feature agglomeration: hierarchical clustering of the columns; each cluster becomes one column, its mean.
 
-    Problem: a tree of the columns; at each join the two groups that are nearest, by the variance that joining them
-    adds (Ward) or by the mean, largest or smallest distance of their columns. A cut leaves k groups.
+    Problem: starting with one cluster per column, repeatedly merge the two nearest clusters A and B. Ward's linkage
+    merges those with the smallest increase of the within-cluster sum of squares, |A||B|/(|A| + |B|) · |m_A - m_B|²,
+    where m is the mean column; average, complete and single linkage use the mean, largest or smallest distance between
+    their columns. The tree is then cut into k clusters.
 
-    1. Find the distances of all pairs of columns: straight ones, cosines and correlations from the moments, summed in
-       one pass; pairs so near that digits are lost, from their differences in a second
+    1. Compute the distances of all pairs of columns: Euclidean, cosine and correlation distances from the moments in
+       one pass; pairs that would suffer from cancellation are recomputed from their differences in a second pass
        (``blocks.selection.column_distances``).
-    2. Join groups by the chain of nearest neighbours; along given links by scikit-learn's own trees
-       (``blocks.selection.column_clustering``).
-    3. Cut the tree at a number of groups or at a height.
-    4. Coordinates are the mean of each group's columns; the way back gives every column its group's.
+    2. Merge clusters with the nearest-neighbor chain algorithm; with ``connectivity``, by scikit-learn's constrained
+       trees (``blocks.selection.column_clustering``).
+    3. Cut the tree at a number of clusters or at a height.
+    4. ``transform`` averages the columns of each cluster. The inverse transform assigns every column the value of its
+       cluster.
 
-    Cost: n d² operations and one pass for the distances, d² for the tree; memory d². Prefer ``PCA`` where any sums of
-    columns will do, ``SequentialFeatureSelector`` where columns should be kept as they are.
+    Notes
+    -----
+    The distances cost n d² operations in one pass, the tree d²; memory is of order d².
 
-    Attributes: ``labels_`` (d,) the group of each column, ``n_clusters_``, ``children_`` (d - 1, 2) who joins whom,
-    ``distances_`` (d - 1,) how far apart they are, ``n_leaves_``, ``n_connected_components_``, ``n_samples_``.
+    Standardize columns in different units first, or use metric='correlation'. Prefer ``PCA`` if arbitrary linear
+    combinations of the columns are acceptable: it keeps more variance with as many components. Prefer
+    ``SequentialFeatureSelector`` to keep some columns unchanged.
 
-    Reference: Ward 1963, doi:10.1080/01621459.1963.10500845; Lance and Williams 1967, doi:10.1093/comjnl/9.4.373.
+    References
+    ----------
+    Ward 1963, Hierarchical grouping to optimize an objective function, Journal of the American Statistical Association
+    58, doi:10.1080/01621459.1963.10500845.
+
+    Lance and Williams 1967, A general theory of classificatory sorting strategies: 1. Hierarchical systems, The
+    Computer Journal 9, doi:10.1093/comjnl/9.4.373.
 
     Examples
     --------
@@ -70,39 +81,50 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
     """
 
     n_clusters: int | None = param(
-        2, "Groups to cut the tree into; None with distance_threshold.", at_least=1, positional=True
+        2, "Number of clusters to cut the tree into; None if distance_threshold is set.", at_least=1, positional=True
     )
     metric: str | Callable[..., Any] = param(
         "euclidean",
-        "How columns are apart: euclidean, manhattan, cosine, correlation, absolute-correlation and others, or a "
-        "function that makes distances of all columns; 'precomputed': X holds the distances.",
+        "Distance between columns: euclidean, manhattan, cosine, correlation, absolute-correlation and others, or a "
+        "function that returns all pairwise distances. precomputed: X holds the distances.",
     )
     memory: str | JoblibMemory | None = param(
         None,
-        "Folder or joblib.Memory that keeps the tree for another cut.",
+        "Folder or joblib.Memory that caches the tree, so that another cut needs no new tree.",
         wanted="the path of a folder, an object such as joblib.Memory, or None",
     )
     connectivity: Graph | Collection | Callable[..., Any] | None = param(
         None,
-        "Matrix of the columns that are neighbours, or a function that makes it of them; None: all are.",
-        wanted="a matrix with a row and a column for each column of the data, a function that makes one, or None",
+        "Adjacency matrix of the columns that may merge, or a function that returns it. None: any two may merge.",
+        wanted="a square matrix with one row and column per column of the data, a function that returns one, or None",
     )
     compute_full_tree: Literal["auto"] | bool = param(
-        "auto", "With connectivity: whether to go on joining after n_clusters; auto: where these are few."
+        "auto", "With connectivity: whether to continue merging below n_clusters. auto: if n_clusters is small."
     )
     linkage: Linkage = param(
-        "ward", "What makes groups near: the variance added, or the largest, mean or smallest distance."
+        "ward", "Distance between clusters: increase of variance, or the largest, mean or smallest distance."
     )
     pooling_func: Literal["mean", "median", "max", "min"] | Callable[..., Any] = param(
-        "mean", "What a group's columns become, or a function of them and axis=1."
+        "mean", "Value of a cluster: a name, or a function of its columns and axis=1."
     )
     distance_threshold: float | None = param(
         None, "Cut the tree at this height instead of at n_clusters, which must be None.", at_least=0
     )
-    compute_distances: bool = param(False, "Accepted as in scikit-learn; distances are always kept.")
+    compute_distances: bool = param(False, "For compatibility with scikit-learn; distances are always computed.")
+
+    labels_: np.ndarray = attribute("Cluster of each column.", "(n_features_in_,)")
+    n_clusters_: int = attribute("Number of clusters.")
+    children_: np.ndarray = attribute(
+        "The two nodes of each merge; nodes below n_leaves_ are columns, node n_leaves_ + i is merge i.",
+        "(n_merges, 2)",
+    )
+    distances_: np.ndarray = attribute("Distance between the two clusters of each merge.", "(n_merges,)")
+    n_leaves_: int = attribute("Number of leaves of the tree: the columns.")
+    n_connected_components_: int = attribute("Number of connected components of the connectivity graph.")
+    n_samples_: int = attribute("Number of training rows.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Distances of the columns, a tree, a cut."""
+        """Compute the distances of the columns, build the tree, cut it."""
         self._check(rows.d)
         tree = self._tree(rows, run)
         k = self.n_clusters
@@ -134,18 +156,18 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         return keep(constrained_tree)(links, points, self.linkage, None if self._whole(rows.d) else self.n_clusters)
 
     def _whole(self, d: int) -> bool:
-        """Whether the tree along links goes on to its root."""
+        """Whether a constrained tree is built up to its root."""
         if self.compute_full_tree != "auto":
             return bool(self.compute_full_tree)
         return self.n_clusters is None or self.n_clusters < max(100, 0.02 * d)  # scikit-learn's rule
 
     def _check(self, d: int) -> None:
-        """Refuse what makes no sense before the rows are read."""
+        """Refuse invalid parameters before any row is read."""
         k, metric, owner = self.n_clusters, self.metric, type(self).__name__
         if d < 2:
             raise DataError(
-                f"Found array with {d} feature(s) (n_features={d}) while a minimum of 2 is required by {owner}. One "
-                "column has nothing to be joined to: pass more."
+                f"Found array with {d} feature(s) (n_features={d}) while a minimum of 2 is required by {owner}. Pass "
+                "at least 2 columns."
             )
         if (k is None) == (self.distance_threshold is None):
             raise ParameterError(
@@ -153,21 +175,25 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
                 "distance_threshold has to be set, and the other needs to be None."
             )
         if k is not None and k > d:
-            raise ParameterError(f"{owner}(n_clusters={k}): n_features={d}. Choose at most {d}.")
+            raise ParameterError(
+                f"{owner}(n_clusters={k}): the data has {d} columns (n_features={d}). Choose at most {d}."
+            )
         if self.distance_threshold is not None and not self.compute_full_tree:
             raise ParameterError(f"{owner}: compute_full_tree must be True if distance_threshold is set.")
         if isinstance(metric, str) and metric not in METRIC_NAMES:
-            raise ParameterError(f"{owner}(metric={metric!r}): choose one of {', '.join(METRIC_NAMES)}, or a function.")
+            raise ParameterError(
+                f"{owner}(metric={metric!r}): unknown metric. Choose one of {', '.join(METRIC_NAMES)}, or a function."
+            )
         on_links = self.connectivity is not None
         if self.linkage == "ward" and metric not in (EUCLIDEAN if on_links else (*EUCLIDEAN, "correlation")):
             shown = metric if isinstance(metric, str) else "a function"
             raise ParameterError(
                 f"{owner}: {shown} was provided as metric. Ward can only work with euclidean distances (i.e. "
-                "'euclidean' and 'l2'; without connectivity also 'correlation', as the straight distance of "
-                "standardised columns). Choose linkage='average'."
+                "'euclidean' and 'l2'; without connectivity also 'correlation', as the Euclidean distance of "
+                "standardized columns). Choose linkage='average'."
             )
 
-    # --- rows and groups ---
+    # --- rows and clusters ---
 
     def _encoding(self) -> PoolColumns:
         check_saved(self, "pooling_func")
@@ -181,9 +207,9 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.array_api_support = False  # the tree grows on the host, and what describes it stays there
+        tags.array_api_support = False  # the tree is built on the host, and its attributes stay there
         return tags
 
     def _facts(self) -> dict[str, Any]:
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        return {"groups": named_groups(self.labels_, names), "highest join": float(self.distances_[-1])}
+        return {"clusters": named_groups(self.labels_, names), "height of the last merge": float(self.distances_[-1])}

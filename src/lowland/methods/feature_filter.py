@@ -1,4 +1,4 @@
-"""Feature filters."""
+"""Univariate feature filters and mRMR."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from lowland.blocks.selection.filter_scores import IN_MEMORY, StatisticName, cho
 from lowland.blocks.selection.filters import FilterScores
 from lowland.blocks.selection.function_scores import function_scores
 from lowland.blocks.selection.mutual_information import discrete_columns
-from lowland.blocks.selection.selection_path import numbered
+from lowland.blocks.selection.selection_path import Step, numbered
 from lowland.blocks.statistics.targets import Target
 from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.column_map import ColumnMap
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.run.run import Run
 
-_FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another that is summed in one pass, use fewer rows"
+_FOR_ONE_PASS = "Choose statistic='pearson', 'anova' or another statistic that needs only one pass, use fewer rows"
 
 
 class FeatureFilter(
@@ -38,28 +38,45 @@ class FeatureFilter(
     reads_y=True,
     width_parameter="n_features_to_select",
 ):
-    """Feature filter: every column gets a score by itself, from the rows or from their target, and the best are kept.
+    """Feature filter: selects the columns with the largest univariate score, such as ANOVA F or mutual information.
 
-    Problem: choose the columns j with the largest s(x_j, y), a statistic of one column and the target that costs no
-    model; for mRMR those with the largest s(x_j, y) - mean of s(x_j, x_i) over the columns i chosen before.
+    Problem: select the columns j with the largest s(x_j, y), a statistic of one column and the target. No model is
+    fitted. For mRMR (minimum redundancy, maximum relevance): the columns with the largest s(x_j, y) minus the mean of
+    s(x_j, x_i) over the columns i that are already selected.
 
-    1. Sum the statistic in one pass: variance, Pearson's r, the F of an analysis of variance, chi-square
-       (``blocks.selection.filters``); or score columns in memory: Spearman's ranks, distance correlation, mutual
+    1. Compute the statistic in one pass: variance, Pearson correlation, ANOVA F, chi-square
+       (``blocks.selection.filters``). Or compute it in memory: Spearman correlation, distance correlation, mutual
        information (``blocks.selection.dependence``).
-    2. mRMR: add the column that is relevant and not redundant, one after the other (``blocks.selection.mrmr``).
-    3. Keep the best k, a fraction, those above a threshold, or those that pass a false discovery rate.
-    4. Rows keep the chosen columns.
+    2. For mRMR: add columns one at a time, each relevant and not redundant (``blocks.selection.mrmr``).
+    3. Select the best k columns, a fraction of them, those above a threshold, or those that pass at a given false
+       discovery rate (``blocks.selection.discoveries``).
+    4. ``transform`` returns the selected columns.
 
-    Cost: one pass and n d operations; in memory d n log n; mRMR sums correlations, n d². Prefer
-    ``SequentialFeatureSelector`` where columns matter together and not alone, ``PCA`` where sums of columns will do.
+    Notes
+    -----
+    One pass costs n d operations; statistics in memory cost d n log n; mRMR computes all correlations, n d².
 
-    Attributes: ``support_`` (d,) bool, ``scores_`` (d,), ``pvalues_`` (d,) or None, ``ranking_`` (d,), 1 for the best,
-    ``n_features_to_select_``, ``statistic_`` (its name), ``n_samples_``, ``classes_``; for mRMR ``path_`` (a ``Step``
-    for every column) and ``relevance_``.
+    A filter scores each column alone, so it misses columns that are informative only together. Prefer
+    ``SequentialFeatureSelector`` for those, ``L1Selector`` for a linear model, and ``PCA`` if linear combinations of
+    the columns are acceptable. Fit the filter inside a cross-validated pipeline: selection on all rows has seen the
+    test rows.
 
-    Reference: Guyon and Elisseeff 2003, https://jmlr.org/papers/v3/guyon03a.html; Székely, Rizzo and Bakirov 2007,
-    doi:10.1214/009053607000000505; Kraskov, Stögbauer and Grassberger 2004, doi:10.1103/PhysRevE.69.066138; Peng, Long
-    and Ding 2005, doi:10.1109/TPAMI.2005.159; Benjamini and Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x.
+    References
+    ----------
+    Guyon and Elisseeff 2003, An introduction to variable and feature selection, Journal of Machine Learning Research 3,
+    https://jmlr.org/papers/v3/guyon03a.html.
+
+    Benjamini and Hochberg 1995, Controlling the false discovery rate, Journal of the Royal Statistical Society B 57,
+    doi:10.1111/j.2517-6161.1995.tb02031.x.
+
+    Székely, Rizzo and Bakirov 2007, Measuring and testing dependence by correlation of distances, The Annals of
+    Statistics 35, doi:10.1214/009053607000000505.
+
+    Kraskov, Stögbauer and Grassberger 2004, Estimating mutual information, Physical Review E 69,
+    doi:10.1103/PhysRevE.69.066138.
+
+    Peng, Long and Ding 2005, Feature selection based on mutual information, IEEE Transactions on Pattern Analysis and
+    Machine Intelligence 27, doi:10.1109/TPAMI.2005.159.
 
     Examples
     --------
@@ -73,47 +90,63 @@ class FeatureFilter(
 
     statistic: StatisticName | Callable[..., Any] = param(
         "auto",
-        "The statistic by name, or a function of X and y; auto: anova for classes, pearson for numbers.",
+        "Score of a column: a name, or a function of X and y. auto: anova for classes, pearson for numbers.",
         positional=True,
         wanted="'auto', 'variance', 'pearson', 'spearman', 'distance-correlation', 'mutual-information', 'anova', "
         "'chi2', 'mrmr', or a function of X and y",
     )
     n_features_to_select: int | float | Literal["auto"] = param(
         "auto",
-        "How many columns to keep, or the share of them; auto: half, or those that pass what is given below.",
-        wanted="a whole number of 1 or more, a share above 0 and up to 1, or 'auto'",
+        "Number of columns to select, or a fraction of them. auto: half, or by threshold or false_discovery_rate.",
+        wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
-    threshold: float | None = param(None, "Keep the columns with a score above this, whatever its sign.")
+    threshold: float | None = param(None, "Select the columns whose score exceeds this in absolute value.")
     false_discovery_rate: float | None = param(
-        None, "Keep as many as are expected to hold at most this share of false ones.", above=0, at_most=1
+        None, "Select by p-value, with at most this expected fraction of false discoveries.", above=0, at_most=1
     )
     fdr_method: Literal["benjamini-hochberg", "benjamini-yekutieli"] = param(
-        "benjamini-hochberg", "How the rate is kept; yekutieli: however the columns depend on each other."
+        "benjamini-hochberg", "Control of the false discovery rate; benjamini-yekutieli holds under any dependence."
     )
     target: Literal["auto", "classes", "numbers"] = param(
-        "auto", "What y holds; auto: texts, or whole numbers of few kinds with many rows each, are classes."
+        "auto", "Type of y. auto: strings, or integers with few distinct values and many rows each, are classes."
     )
-    n_neighbors: int = param(3, "Neighbours by which mutual information is estimated.", at_least=1)
+    n_neighbors: int = param(3, "Number of neighbors used to estimate mutual information.", at_least=1)
     discrete_features: Literal["auto"] | bool | Sequence[float] | np.ndarray = param(
         "auto",
-        "Columns that hold classes, for mutual information: all, none, a mask or places; auto: those of sparse rows.",
-        wanted="'auto', True, False, a truth value for each column, or the places of some",
+        "Discrete columns, for mutual information: all, none, a mask or indices. auto: all if the rows are sparse.",
+        wanted="'auto', True, False, a boolean mask over the columns, or column indices",
     )
     n_permutations: int = param(
-        0, "Permutations for p-values, for the scores that need the rows in memory; 999 is usual.", at_least=0
+        0, "Number of permutations for p-values, for statistics that need the rows in memory; 999 is usual.", at_least=0
     )
     mrmr_form: Literal["difference", "quotient"] = param(
-        "difference", "For mrmr: relevance minus redundancy, or divided by it."
+        "difference", "For mrmr: relevance minus redundancy, or relevance divided by redundancy."
     )
     mrmr_redundancy: Literal["correlation", "mutual-information"] = param(
-        "correlation", "For mrmr: what both are measured by; correlation takes one pass."
+        "correlation", "For mrmr: measure of relevance and redundancy; correlation needs one pass."
     )
-    random_state: RandomState = param(None, "Seed of the permutations, and of the noise that sets equal values apart.")
+    random_state: RandomState = param(None, "Seed of the permutations and of the noise that breaks ties.")
+
+    scores_: np.ndarray = attribute(
+        "Score of each column; for mRMR the criterion when it was selected.", "(n_features_in_,)"
+    )
+    pvalues_: np.ndarray | None = attribute(
+        "p-value of each column; None where the statistic has no test.", "(n_features_in_,)"
+    )
+    ranking_: np.ndarray = attribute("Rank of each column; 1 is the best.", "(n_features_in_,)")
+    statistic_: str = attribute("Name of the statistic used.")
+    relevance_: np.ndarray = attribute(
+        "Relevance of each column: its association with y.", "(n_features_in_,)", when="with statistic='mrmr'"
+    )
+    path_: tuple[Step, ...] = attribute(
+        "Steps of the search: number, action, feature, name, score, size and features after the step.",
+        when="with statistic='mrmr'",
+    )
 
     # --- fit ---
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Score the columns, rank them, keep some."""
+        """Score the columns, rank them, select some."""
         self.statistic_, target = choose_statistic(self.statistic, y, self.target, for_numbers="target='numbers'")
         self._check_choices(self.statistic_)
         least = self._count(rows.d)
@@ -122,9 +155,9 @@ class FeatureFilter(
             found, order = self._by_relevance(rows, run, target, least)
         else:
             found = self._scores(rows, run, y, target)
-            order = ranked(np.where(found.constant, -np.inf, found.strength))  # what does not vary comes last
+            order = ranked(np.where(found.constant, -np.inf, found.strength))  # constant columns come last
         if found.constant.all():
-            raise DataError("Every column is constant, so none says anything. Pass columns that vary.")
+            raise DataError("Every column is constant, so no column can be selected. Pass columns that vary.")
         self.scores_, self.pvalues_, self.n_samples_ = found.values, found.pvalues, found.n
         self.ranking_ = np.empty(rows.d, dtype=np.int64)
         self.ranking_[order] = np.arange(1, rows.d + 1)
@@ -133,7 +166,7 @@ class FeatureFilter(
         self._warn_of_support(found, rows)
 
     def _scores(self, rows: Rows, run: Run, y: np.ndarray | None, target: Target | None) -> FilterScores:
-        """The scores of all columns, from one pass or from rows in memory."""
+        """The scores of all columns, in one pass or with the rows in memory."""
         summed = one_pass(self.statistic_, target, lambda: self._names(rows))
         if summed is not None:
             return summed.scores(run.fold(rows, summed.of, *summed.aligned, name=summed.stage))
@@ -145,12 +178,12 @@ class FeatureFilter(
         return column_scores(ColumnReader(X), measure, run, self.n_permutations, self._seed())
 
     def _by_relevance(self, rows: Rows, run: Run, target: Target, k: int) -> tuple[FilterScores, np.ndarray]:
-        """Add columns one after the other, and keep the path."""
+        """Add columns one at a time, and keep the path."""
         if self.mrmr_redundancy == "correlation":
-            remedy = "Choose mrmr_redundancy='mutual-information', or leave columns out first by another statistic"
-            run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} table of correlations", remedy)
+            remedy = "Choose mrmr_redundancy='mutual-information', drop columns first by another statistic"
+            run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} correlation matrix", remedy)
             of = MomentsAndTarget(target.n_classes)
-            relevance = mrmr.by_correlation(run.fold(rows, of, target.values, name="summing correlations"))
+            relevance = mrmr.by_correlation(run.fold(rows, of, target.values, name="computing correlations"))
         else:
             columns = ColumnReader(self._in_memory(rows, run, target.values))
             relevance = mrmr.by_information(columns, target, self._discrete(rows), self.n_neighbors, self._seed(), run)
@@ -160,7 +193,7 @@ class FeatureFilter(
         return FilterScores(search.scores, None, relevance.constant, relevance.n), search.ranking()
 
     def _support(self, found: FilterScores, k: int) -> np.ndarray:
-        """Which columns are kept."""
+        """The mask of the selected columns."""
         if self.false_discovery_rate is not None:
             if found.pvalues is None:
                 raise ParameterError(_no_pvalue(self.statistic_))
@@ -179,8 +212,8 @@ class FeatureFilter(
         if target is None and self._wants_y:
             raise DataError(
                 f"FeatureFilter(statistic={self.statistic!r}) requires y to be passed, but the target y is None. Call "
-                "fit(X, y) with one value a row (lowland fit --label COLUMN), or choose statistic='variance', which "
-                "looks at X alone."
+                "fit(X, y) with one value per row (lowland fit --label COLUMN), or choose statistic='variance', which "
+                "needs no target."
             )
         return rows, target
 
@@ -189,18 +222,20 @@ class FeatureFilter(
         return isinstance(self.statistic, str) and self.statistic != "variance"
 
     def _check_choices(self, name: str) -> None:
-        """Refuse what contradicts itself before anything is read."""
+        """Refuse contradictory parameters before any row is read."""
         ways = ("n_features_to_select", "threshold", "false_discovery_rate")
         given = [way for way in ways if getattr(self, way) not in (None, "auto")]
         if len(given) > 1:
-            raise ParameterError(f"{' and '.join(given)} both say how many columns to keep. Give one of them.")
+            raise ParameterError(
+                f"FeatureFilter: {' and '.join(given)} each determine how many columns are selected. Set only one."
+            )
         if self.threshold is not None and np.isnan(self.threshold):
-            raise ParameterError("FeatureFilter(threshold=nan): no score is above NaN. Give a number.")
+            raise ParameterError("FeatureFilter(threshold=nan): no score exceeds NaN. Pass a number.")
         in_memory = name in IN_MEMORY or callable(self.statistic)
         if self.n_permutations and not in_memory:
             raise ParameterError(
-                f"FeatureFilter(statistic={name!r}, n_permutations={self.n_permutations}): permutations are for scores "
-                f"of rows in memory: {', '.join(IN_MEMORY)}, or a function. Leave n_permutations out."
+                f"FeatureFilter(statistic={name!r}, n_permutations={self.n_permutations}): permutation p-values need a "
+                f"statistic computed in memory: {', '.join(IN_MEMORY)}, or a function. Leave n_permutations out."
             )
         if self.false_discovery_rate is not None:
             permuted = name == "mutual-information" and self.n_permutations > 0
@@ -208,26 +243,28 @@ class FeatureFilter(
                 raise ParameterError(_no_pvalue(name))
         if name == "mrmr" and self.threshold is not None:
             raise ParameterError(
-                "FeatureFilter(statistic='mrmr', threshold=...): its scores depend on what was chosen before. Give "
-                "n_features_to_select."
+                "FeatureFilter(statistic='mrmr', threshold=...): mRMR scores depend on the columns already selected, "
+                "so no threshold applies to all of them. Set n_features_to_select instead."
             )
 
     def _count(self, d: int) -> int:
-        """How many columns to keep, where that is said by a number."""
+        """The number of columns to select, where neither threshold nor rate decides."""
         k = self.n_features_to_select
         if isinstance(k, str):
             return max(1, d // 2)
         return self._check_count(k, d)
 
     def _in_memory(self, rows: Rows, run: Run, y: np.ndarray | None) -> Any:
-        """All rows on the host; sparse ones stay so."""
+        """All rows on the host; sparse rows stay sparse."""
         n = rows.n if y is None else len(y)
         if not rows.in_memory and n is not None:
-            what = f"FeatureFilter(statistic={self.statistic!r}) needs whole columns in memory and"
+            what = f"FeatureFilter(statistic={self.statistic!r}) needs all rows in memory, which"
             run.require(2 * n * rows.d * rows.dtype.itemsize, what, _FOR_ONE_PASS)
         X = run.to_array(rows, f"FeatureFilter(statistic={self.statistic!r})")
         if y is not None and X.shape[0] != len(y):
-            raise DataError(f"There are {X.shape[0]} rows in {rows.source}, and {len(y)} values of y. Give one a row.")
+            raise DataError(
+                f"{rows.source} has {X.shape[0]} rows, and y has {len(y)} values. Pass one value of y per row."
+            )
         return X if is_sparse(X) else to_numpy(X)
 
     def _discrete(self, rows: Rows) -> np.ndarray:
@@ -248,9 +285,9 @@ class FeatureFilter(
     def _warn_of_support(self, found: FilterScores, rows: Rows) -> None:
         by = next((way for way in ("false_discovery_rate", "threshold") if getattr(self, way) is not None), None)
         if not self.support_.any():
-            change = "Raise it" if by == "false_discovery_rate" else "Lower it"
+            change = "Raise" if by == "false_discovery_rate" else "Lower"
             warn(
-                f"No column passes {by}={getattr(self, str(by))}, so none is kept. {change}, or give "
+                f"No column passes {by}={getattr(self, str(by))}, so no column is selected. {change} {by}, or set "
                 "n_features_to_select.",
                 DataWarning,
             )
@@ -258,8 +295,8 @@ class FeatureFilter(
         if len(taken):
             remedy = {"threshold": "Raise threshold", "false_discovery_rate": "Lower false_discovery_rate"}
             warn(
-                f"Only {int((~found.constant).sum())} columns vary, and constant ones were kept as well: "
-                f"{listed(self._names(rows), taken)}. {remedy.get(str(by), 'Ask for fewer columns')}.",
+                f"Only {int((~found.constant).sum())} columns are not constant, and constant columns were selected as "
+                f"well: {listed(self._names(rows), taken)}. {remedy.get(str(by), 'Select fewer columns')}.",
                 DataWarning,
             )
 
@@ -268,15 +305,16 @@ class FeatureFilter(
         best_first = {str(names[i]): float(scores[i]) for i in np.argsort(ranking)}
         facts = {"statistic": self.statistic_, **super()._facts(), "scores": best_first}
         if "path" in facts:
-            facts["score of a step"] = f"relevance {'over' if self.mrmr_form == 'quotient' else 'less'} redundancy"
+            sign = "divided by" if self.mrmr_form == "quotient" else "minus"
+            facts["step score"] = f"relevance {sign} redundancy"
         return facts
 
 
 def _no_pvalue(name: str) -> str:
-    remedy = "Give n_permutations=999, or" if name == "mutual-information" else "Give"
+    remedy = "Set n_permutations=999, or set" if name == "mutual-information" else "Set"
     if name not in ("variance", "mrmr", "mutual-information"):
-        remedy = "Return p-values beside the scores, give n_permutations=999, or give"
+        remedy = "Return scores and p-values, set n_permutations=999, or set"
     return (
-        f"FeatureFilter(statistic={name!r}) has no p-value, and a false discovery rate needs one. {remedy} "
-        "n_features_to_select or threshold instead of false_discovery_rate."
+        f"FeatureFilter(statistic={name!r}) has no p-value, and false_discovery_rate needs p-values. {remedy} "
+        "n_features_to_select or threshold instead."
     )

@@ -1,4 +1,4 @@
-"""Selection by a sparse linear model."""
+"""Feature selection by L1 regularization: the lasso, L1 logistic regression and stability selection."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from lowland.blocks.statistics.targets import Kind, Target
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, warn, with_remedy
 from lowland.methods.base.column_map import ColumnMap
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"linear": "numbers", "logistic": "classes", None: "auto"}
-_FOR_NUMBERS = "estimator='linear'"  # how to say that y holds no classes
+_FOR_NUMBERS = "estimator='linear'"  # what a user sets if y holds numbers, not classes
 
 
 class L1Selector(
@@ -39,34 +39,45 @@ class L1Selector(
     needs_y=True,
     width_parameter="n_features_to_select",
     order_free=False,
-    quick={"n_features_to_select": 2, "alphas": 20},  # of noise the rule would keep one column, and warn
+    quick={"n_features_to_select": 2, "alphas": 20},  # on noise the rule would select one column, and warn
 ):
-    """Selection by a sparse linear model: a penalty on absolute coefficients leaves only columns that are needed.
+    """L1 feature selection: columns with nonzero coefficients in a lasso or L1-penalized logistic regression.
 
-    Problem: minimise loss(β) + α Σ_j |β_j|, with |y - Zβ|²/2n as loss for numbers and the mean of -log p(class) for
-    classes, Z the standardised columns. Where α is large every β_j is zero; as it falls, columns enter.
+    Problem: minimize loss(β) + α Σ_j |β_j|, where Z holds the standardized columns. The loss is |y - Zβ|²/2n for
+    numbers and the mean of -log p(class) for classes. For large α every β_j is zero; as α decreases, columns enter.
 
-    1. Sum the moments of columns and target, fold by fold, in one pass (``blocks.statistics.fold_moments``); classes,
-       and more columns than rows, need the rows in memory (``blocks.selection.lasso_data``).
-    2. Follow the path down a grid of penalties by coordinate descent on the covariances, each penalty from the one
-       before, until the duality gap is closed (``blocks.selection.lasso``, ``blocks.selection.lasso_path``); classes by
-       Newton steps of that kind (``blocks.selection.logistic_lasso``).
-    3. Choose the penalty by cross-validation (``blocks.selection.one_standard_error``); or keep what random halves of
-       the rows choose again and again (``blocks.selection.stability_selection``); or the first k columns to enter.
-    4. Rows keep the chosen columns.
+    1. Compute the moments of columns and target for each fold, in one pass (``blocks.statistics.fold_moments``).
+       Classes, and data with more columns than rows, need the rows in memory (``blocks.selection.lasso_data``).
+    2. Compute the regularization path by coordinate descent on the covariances with warm starts, each penalty to a
+       given duality gap (``blocks.selection.lasso``, ``blocks.selection.lasso_path``). For classes: proximal Newton
+       steps (``blocks.selection.logistic_lasso``).
+    3. Choose the penalty by cross-validation (``blocks.selection.one_standard_error``). Or select the columns that
+       random halves of the rows select repeatedly (``blocks.selection.stability_selection``), or the first k columns
+       to enter the path.
+    4. ``transform`` returns the selected columns.
 
-    Cost: n d² for the moments, whatever the number of folds, then about a² a sweep for a columns that take part. Prefer
-    ``SequentialFeatureSelector`` for the best few columns of a model (exhaustive: the best subset, without the
-    shrinkage of the penalty), ``TreeSelector`` where effects are not linear.
+    Notes
+    -----
+    The moments cost n d² for any number of folds. A sweep over a active columns then costs about a².
 
-    Attributes: ``support_`` (d,) bool, ``alpha_``, ``coef_`` and ``intercept_`` in the columns' own units, ``alphas_``
-    (m,), ``coef_path_`` (m, d) or (m, K, d), ``entry_alphas_`` (d,), ``path_`` (a ``Step`` for every coming and going),
-    ``cv_losses_`` (m, F), ``stability_`` (d,) and ``error_bound_`` (else None), ``dual_gaps_`` (m,), ``n_iter_``,
-    ``converged_``, ``classes_``, ``n_features_to_select_``, ``n_samples_``.
+    Among strongly correlated columns the lasso selects one, and which one may change with the rows; rule='stability'
+    shows how often each is selected. The penalty shrinks the coefficients, so refit the final model on the selected
+    columns. Prefer ``SequentialFeatureSelector`` with direction='exhaustive' for the best subset without shrinkage, and
+    ``TreeSelector`` for nonlinear effects.
 
-    Reference: Tibshirani 1996, doi:10.1111/j.2517-6161.1996.tb02080.x; Friedman, Hastie and Tibshirani 2010,
-    doi:10.18637/jss.v033.i01; Meinshausen and Bühlmann 2010, doi:10.1111/j.1467-9868.2010.00740.x; Shah and Samworth
-    2013, doi:10.1111/j.1467-9868.2011.01034.x.
+    References
+    ----------
+    Tibshirani 1996, Regression shrinkage and selection via the lasso, Journal of the Royal Statistical Society B 58,
+    doi:10.1111/j.2517-6161.1996.tb02080.x.
+
+    Friedman, Hastie and Tibshirani 2010, Regularization paths for generalized linear models via coordinate descent,
+    Journal of Statistical Software 33, doi:10.18637/jss.v033.i01.
+
+    Meinshausen and Bühlmann 2010, Stability selection, Journal of the Royal Statistical Society B 72,
+    doi:10.1111/j.1467-9868.2010.00740.x.
+
+    Shah and Samworth 2013, Variable selection with error control, Journal of the Royal Statistical Society B 75,
+    doi:10.1111/j.1467-9868.2011.01034.x.
 
     Examples
     --------
@@ -79,51 +90,88 @@ class L1Selector(
     """
 
     n_features_to_select: int | None = param(
-        None, "How many columns to keep: the first to enter, or the most stable; None: by the rule.", at_least=1,
+        None, "Number of columns to select: the first to enter, or the most stable. None: rule decides.", at_least=1,
         positional=True,
     )  # fmt: skip
     rule: Literal["one-standard-error", "min", "stability"] = param(
-        "one-standard-error", "The largest penalty within a standard error of the least loss, that, or stability."
+        "one-standard-error",
+        "Choice of the penalty: the largest within one standard error of the minimum cross-validated loss, the "
+        "minimum, or stability selection.",
     )
     estimator: Literal["linear", "logistic"] | None = param(
-        None, "Least squares for numbers; logistic for classes, with all rows in memory; None: as y looks."
+        None, "linear: least squares. logistic: classes, all rows in memory. None: decided by the values of y."
     )
     alphas: int | Sequence[float] | None = param(
         None,
-        "Number of penalties, or the penalties themselves; None: 100, for classes 50.",
+        "Number of penalties, or the penalties themselves. None: 100; 50 for classes.",
         at_least=1,
-        wanted="a whole number of 1 or more, a list of numbers, or None",
+        wanted="an integer of at least 1, a list of numbers, or None",
     )
     eps: float | None = param(
         None,
-        "Least penalty of the grid as a share of the largest; None: 0.001, for classes 0.01.",
+        "Smallest penalty of the grid as a fraction of the largest. None: 0.001; 0.01 for classes.",
         above=0.0,
         at_most=1.0,
     )
-    standardize: bool = param(True, "Give all columns the same deviation, so that units do not choose.")
+    standardize: bool = param(True, "Scale columns to standard deviation 1, so that units do not affect selection.")
     cv: int | Splitter | Iterable[Any] | None = param(
-        5, "Number of folds, a splitter, or pairs of training and test rows; classes are spread evenly over folds.",
-        at_least=2, wanted="a number of folds of 2 or more, a splitter, or pairs of row numbers",
+        5, "Number of folds, a splitter, or pairs of training and test rows. Folds are stratified for classes.",
+        at_least=2, wanted="a number of folds of at least 2, a splitter, or pairs of row index arrays",
     )  # fmt: skip
     threshold: float = param(
-        0.75, "With stability: share of the halves that must choose a column.", above=0.5, at_most=1.0
+        0.75, "For stability: fraction of the halves that must select a column.", above=0.5, at_most=1.0
     )
     expected_false_positives: float = param(
-        1.0, "With stability: wrong columns that may be kept on average.", above=0.0
+        1.0, "For stability: bound on the expected number of false positives.", above=0.0
     )
-    n_subsamples: int = param(100, "With stability: halves of the rows, drawn in pairs.", at_least=2)
-    tol: float = param(1e-9, "Duality gap at which a penalty is solved, as a share of the loss at none.", above=0.0)
-    max_iter: int = param(100_000, "Sweeps over the columns, or Newton steps for classes, at each penalty.", at_least=1)
-    random_state: RandomState = param(None, "Seed of the halves.")
+    n_subsamples: int = param(
+        100, "For stability: number of random halves, sampled in complementary pairs.", at_least=2
+    )
+    tol: float = param(
+        1e-9, "Duality gap at which a penalty counts as solved, as a fraction of the null model's loss.", above=0.0
+    )
+    max_iter: int = param(
+        100_000, "Largest number of sweeps over the columns, or of Newton steps for classes, per penalty.", at_least=1
+    )
+    random_state: RandomState = param(None, "Seed of the random halves.")
+
+    alpha_: float = attribute("Selected penalty.")
+    coef_: np.ndarray = attribute(
+        "Coefficients at alpha_ in the original units of the columns; 2-D, one row per logit, for classes.",
+        "(n_features_in_,) or (K, n_features_in_)",
+    )
+    intercept_: Any = attribute("Intercept at alpha_; one per logit for classes.", "() or (K,)")
+    alphas_: np.ndarray = attribute("Penalties of the path, in decreasing order.", "(m,)")
+    coef_path_: np.ndarray = attribute(
+        "Coefficients at each penalty in the original units; 3-D for more than two classes.",
+        "(m, n_features_in_) or (m, K, n_features_in_)",
+    )
+    entry_alphas_: np.ndarray = attribute(
+        "Largest penalty at which the coefficients of a column are nonzero; 0 if it never enters.",
+        "(n_features_in_,)",
+    )
+    cv_losses_: np.ndarray | None = attribute(
+        "Loss of each penalty on the held-out rows of each fold; None without cross-validation.", "(m, n_folds)"
+    )
+    stability_: np.ndarray | None = attribute(
+        "Fraction of the random halves that select each column; None without stability selection.",
+        "(n_features_in_,)",
+    )
+    error_bound_: float | None = attribute(
+        "Bound on the expected number of false positives; None unless stability selection decided their number."
+    )
+    dual_gaps_: np.ndarray = attribute("Duality gap at each penalty, as a fraction of the null model's loss.", "(m,)")
+    n_iter_: int = attribute("Number of sweeps or Newton steps over the whole path.")
+    converged_: bool = attribute("Whether the duality gap reached tol at every penalty.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Sum moments or take the rows, follow the path, choose a penalty."""
+        """Compute moments or take the rows, follow the path, choose a penalty."""
         assert y is not None
         if self.n_features_to_select is not None:
             self._check_count(self.n_features_to_select, rows.d)
-        self.cv_losses_: np.ndarray | None = None
-        self.stability_: np.ndarray | None = None
-        self.error_bound_: float | None = None
+        self.cv_losses_ = None
+        self.stability_ = None
+        self.error_bound_ = None
         target = Target.of(y, _KINDS[self.estimator], for_numbers=_FOR_NUMBERS).standardized()
         names, layout_of = self._names(rows), partial(self._layout, target)
         sample = lasso_data.sample_of(rows, run, target, layout_of, standardize=self.standardize)
@@ -132,7 +180,7 @@ class L1Selector(
         alphas = self._grid(problem.alpha_max, target)
         F = len(sample.layout.splits)
         total = len(alphas) + (2 * F if self.rule == "stability" else F * len(alphas))
-        with run.stage("following paths", total) as stage, blas_on_one_thread():
+        with run.stage("computing regularization paths", total) as stage, blas_on_one_thread():
             path = lasso_path.path_of(problem, alphas, self.tol, self.max_iter, stage.advance)
             self._keep_path(path, sample, target, names)
             if self.rule == "stability":
@@ -144,7 +192,7 @@ class L1Selector(
         self._keep(chosen, sample, target)
 
     def _layout(self, target: Target, parts: int) -> Layout:
-        """Which rows go together: folds, halves, or all of them where nothing is drawn."""
+        """The split of the rows: folds, random halves, or all rows where neither is needed."""
         n, classes = len(target.values), target.classes is not None
         if self.rule == "stability":
             return Layout.of_halves(n, -(-self.n_subsamples // 2), parts, self._generator())
@@ -152,22 +200,22 @@ class L1Selector(
             return Layout(np.zeros(n, dtype=np.int64), 1, [])
         folds = folds_of(self.cv, np.empty((n, 0)), target.values, classifier=classes, for_numbers=_FOR_NUMBERS)
         layout = Layout.of_folds(folds, n)
-        with with_remedy(f"If y holds quantities and no classes, say so with {_FOR_NUMBERS}."):
+        with with_remedy(f"If y holds numbers rather than classes, set {_FOR_NUMBERS}."):
             lasso_data.check_classes_of_folds(target, layout)
         return layout
 
     def _grid(self, alpha_max: float, target: Target) -> np.ndarray:
-        """The penalties; classes have a shorter grid, at whose end they are fitted far better than is of use."""
+        """The penalties; the grid for classes is shorter, since its smallest penalties would only overfit."""
         count, eps = (100, 1e-3) if target.classes is None else (50, 1e-2)
         alphas = count if self.alphas is None else self.alphas
         return lasso_path.grid_of(alphas, alpha_max, self.eps or eps, unit=target.scale)
 
-    # --- three ways to choose ---
+    # --- three selection rules ---
 
     def _validated(
         self, path: LassoPath, sample: LassoData, target: Target, names: Sequence[str], tick: Callable[[], None]
     ) -> tuple[np.ndarray, Solution]:
-        """The columns that take part at the penalty that cross-validation chooses."""
+        """The columns with nonzero coefficients at the penalty that cross-validation chooses."""
         losses = lasso_path.cross_validated_losses(sample, path.alphas, self.tol, self.max_iter, tick)
         self.cv_losses_ = losses * target.scale**2
         best = path.solutions[ValidationCurve.of(losses).chosen(self.rule)]
@@ -176,15 +224,15 @@ class L1Selector(
             first = int(np.argmax(self.entry_alphas_))
             support = np.arange(len(support)) == first
             warn(
-                f"Cross-validation (rule={self.rule!r}) chooses the model without any column: as far as these rows "
-                f"tell, none helps to predict y. Column {names[first]!r}, the first to enter, is kept alone. Give "
-                "n_features_to_select for the first few, or rule='min'.",
+                f"L1Selector(rule={self.rule!r}): cross-validation selects the null model, so no column improves the "
+                f"prediction of y on held-out rows. Only column {names[first]!r}, the first to enter, is selected. Set "
+                "n_features_to_select for the first few columns, or rule='min'.",
                 DataWarning,
             )
         return support, best
 
     def _first(self, problem: LassoProblem, alphas: np.ndarray) -> tuple[np.ndarray, Solution]:
-        """The first k columns to enter, and the last model on the path that has no others."""
+        """The first k columns to enter, and the last model on the path that uses no other column."""
         k = int(self.n_features_to_select or 1)
         order, best = lasso_path.first_to_enter(problem, alphas, k, self.tol, self.max_iter, linger=True)
         return self._filled(order, np.abs(best.gradient).max(axis=0), k), best
@@ -197,7 +245,7 @@ class L1Selector(
         names: Sequence[str],
         tick: Callable[[], None],
     ) -> tuple[np.ndarray, Solution]:
-        """The columns that most halves of the rows choose; the model is that of all rows with as many columns."""
+        """The columns that most halves select; the model is the one of all rows with as many columns."""
         d, k = int((sample.scale > 0).sum()), self.n_features_to_select
         stable = StableColumns.of(
             sample, alphas / alphas[0], threshold=self.threshold, at_least=k or 0,
@@ -212,35 +260,36 @@ class L1Selector(
         support = stable.frequencies >= self.threshold - 1e-12
         if self.error_bound_ > self.expected_false_positives * (1 + 1e-9):
             warn(
-                f"L1Selector(expected_false_positives={self.expected_false_positives:g}): each half must choose a "
-                f"column, and with {d} that vary up to {self.error_bound_:.3g} wrong ones are then expected. Give "
-                f"expected_false_positives={self.error_bound_:.3g} or more, or a threshold nearer to one.",
+                f"L1Selector(expected_false_positives={self.expected_false_positives:g}): each half selects at least "
+                f"one of {d} columns, so the bound on false positives cannot be below {self.error_bound_:.3g}. Set "
+                f"expected_false_positives={self.error_bound_:.3g} or more, or a threshold closer to 1.",
                 DataWarning,
             )
         if not support.any():
             most = int(np.argmax(stable.frequencies))
             support = np.arange(len(support)) == most
             warn(
-                f"No column is chosen by {self.threshold:.0%} of the halves. Column {names[most]!r}, which comes "
-                f"nearest with {stable.frequencies[most]:.0%}, is kept alone. Lower the threshold, or raise "
-                f"expected_false_positives, which lets each half choose more than {stable.q}.",
+                f"L1Selector(threshold={self.threshold:g}): no column is selected in {self.threshold:.0%} of the "
+                f"halves. Only column {names[most]!r}, the most frequent with {stable.frequencies[most]:.0%}, is "
+                "selected. Lower threshold, or raise expected_false_positives, which lets each half select more than "
+                f"{stable.q}.",
                 DataWarning,
             )
         return support, best
 
     def _filled(self, order: Sequence[int], sizes: np.ndarray, k: int) -> np.ndarray:
-        """Mark the first k columns; where fewer entered, those nearest to it fill up."""
+        """Mark the first k columns; where fewer entered, add those with the largest ``sizes``."""
         support, missing = lasso_path.fill_support(order, sizes, k)
         if missing:
             warn(
-                f"L1Selector(n_features_to_select={k}): only {k - missing} columns enter however small the penalty, "
-                f"the others repeat them or do not vary. {missing} of these are kept with them. Choose at most "
-                f"{k - missing}.",
+                f"L1Selector(n_features_to_select={k}): only {k - missing} columns enter the path, even at the "
+                f"smallest penalty. The others are constant or linear combinations of them; {missing} of these were "
+                f"added. Choose at most {k - missing}.",
                 DataWarning,
             )
         return support
 
-    # --- what is kept ---
+    # --- fitted attributes ---
 
     def _keep_path(self, path: LassoPath, sample: LassoData, target: Target, names: Sequence[str]) -> None:
         self.alphas_ = path.alphas * target.scale
@@ -255,9 +304,9 @@ class L1Selector(
         if not self.converged_:
             short = int((self.dual_gaps_ > self.tol).sum())
             warn(
-                f"L1Selector: at {short} of {len(self.alphas_)} penalties the duality gap stayed above "
-                f"tol={self.tol:g} (at most {self.dual_gaps_.max():.1e}) after {self.max_iter} iterations. Raise "
-                "max_iter or tol, or raise eps, which leaves the smallest penalties out.",
+                f"L1Selector did not converge at {short} of {len(self.alphas_)} penalties: the duality gap is still "
+                f"above tol={self.tol:g} (largest gap {self.dual_gaps_.max():.1e}) after {self.max_iter} iterations. "
+                "Raise max_iter or tol, or raise eps to drop the smallest penalties.",
                 ConvergenceWarning,
             )
 
@@ -266,7 +315,7 @@ class L1Selector(
         self.alpha_ = best.alpha * target.scale
         coef, intercept = in_own_units(best, sample, target)
         self.coef_ = coef[0] if target.classes is None else coef
-        self.intercept_: Any = float(intercept[0]) if target.classes is None else intercept
+        self.intercept_ = float(intercept[0]) if target.classes is None else intercept
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -274,5 +323,5 @@ class L1Selector(
         return tags
 
     def _facts(self) -> dict[str, Any]:
-        facts = {"penalty": self.alpha_, "wrong columns expected at most": self.error_bound_}
-        return {**facts, **super()._facts(), "score of a step": "the share of the loss that is explained after it"}
+        facts = {"penalty": self.alpha_, "bound on expected false positives": self.error_bound_}
+        return {**facts, **super()._facts(), "step score": "fraction of the null model's loss explained after the step"}

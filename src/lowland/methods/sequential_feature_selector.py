@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import Tags, get_tags
 
 from lowland.arrays.namespace import is_sparse, to_numpy
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.selection.column_updates import of_order_one
 from lowland.blocks.selection.scorers import (
     Estimator,
@@ -31,15 +32,15 @@ from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, Stopped, warn
 from lowland.methods.base.column_map import ColumnMap
-from lowland.methods.base.estimator import param
+from lowland.methods.base.estimator import attribute, param
 from lowland.run.run import Run
 
-_FOR_NUMBERS = "estimator='linear'"  # how to say that y holds no classes
+_FOR_NUMBERS = "estimator='linear'"  # what a user sets if y holds numbers, not classes
 
 
 @dataclass
 class SearchState:
-    """What a search has found so far, which an interruption leaves as the result."""
+    """What a search has found so far; an interrupted search keeps it as the result."""
 
     n_samples: int = 0
     classes: np.ndarray | None = None
@@ -54,29 +55,39 @@ class SequentialFeatureSelector(
     width_parameter="n_features_to_select",
     order_free=False,
 ):
-    """Sequential feature selection: columns are added or removed one at a time by how well a model does with them.
+    """Sequential feature selection: forward, backward, floating or exhaustive search by cross-validated model score.
 
-    Problem: choose S of k columns to maximise J(S), the cross-validated score of a model fitted to the columns of S
-    alone. There are d!/(k!(d - k)!) such S, so the search walks from one to the next by one column.
+    Problem: find the subset S of k columns that maximizes J(S), the cross-validated score of a model fitted to the
+    columns of S alone. There are d!/(k!(d - k)!) such subsets, so a greedy search changes one column at a time.
 
-    1. Find the model's score of a subset: in closed form for least squares and discriminants, where the folds' moments
-       are summed once (``blocks.selection.least_squares_scores``, ``blocks.selection.discriminant_scores``), else by
-       fitting it to every fold (``blocks.selection.refit_scores``).
-    2. Add the column that raises J most (forward), or remove the one whose loss lowers it least (backward).
-    3. Floating: after each step go back as long as that beats the best subset of that size so far
-       (``blocks.selection.subset_search``). Exhaustive: look at all, with bounds where J cannot fall when a column is
-       added.
-    4. Rows keep the chosen columns.
+    1. Score a subset: in closed form for least squares and linear discriminant analysis, from the moments of the folds
+       (``blocks.selection.least_squares_scores``, ``blocks.selection.discriminant_scores``); otherwise by fitting the
+       model to every fold (``blocks.selection.refit_scores``).
+    2. Forward: add the column that increases J most. Backward: remove the column whose removal decreases J least.
+    3. Floating: after each step, reverse steps as long as that improves on the best subset of the same size
+       (``blocks.selection.greedy_search``). Exhaustive: score all subsets; branch and bound where J cannot decrease
+       when a column is added (``blocks.selection.exhaustive_search``).
+    4. ``transform`` returns the selected columns.
 
-    Cost: k d scores of a subset, each F fits; in closed form F n d² once and about F k² d a step. Prefer a filter
-    where columns are very many, ``PCA`` where a few sums of columns will do as well as a few columns.
+    Notes
+    -----
+    A forward search scores about k d subsets with F fits each, for F folds. In closed form the moments cost F n d² once
+    and each step about F k² d.
 
-    Attributes: ``support_`` (d,) bool, ``n_features_to_select_``, ``path_`` (a ``Step`` for every move: number, action,
-    feature, name, score, size, features), ``score_`` of the chosen columns, ``n_subsets_`` that were scored,
-    ``solver_`` (the route), ``interrupted_``, ``n_samples_``, ``classes_`` (None for numbers).
+    The score of the selected columns is optimistic, because they were selected by it: estimate performance with the
+    selector inside a cross-validated pipeline. Prefer ``FeatureFilter`` for very many columns, ``L1Selector`` for a
+    fast linear search, and ``PCA`` if linear combinations of the columns are acceptable.
 
-    Reference: Whitney 1971, doi:10.1109/T-C.1971.223410; Pudil, Novovičová and Kittler 1994,
-    doi:10.1016/0167-8655(94)90127-9; Narendra and Fukunaga 1977, doi:10.1109/TC.1977.1674939.
+    References
+    ----------
+    Whitney 1971, A direct method of nonparametric measurement selection, IEEE Transactions on Computers C-20,
+    doi:10.1109/T-C.1971.223410.
+
+    Pudil, Novovičová and Kittler 1994, Floating search methods in feature selection, Pattern Recognition Letters 15,
+    doi:10.1016/0167-8655(94)90127-9.
+
+    Narendra and Fukunaga 1977, A branch and bound algorithm for feature subset selection, IEEE Transactions on
+    Computers C-26, doi:10.1109/TC.1977.1674939.
 
     Examples
     --------
@@ -90,48 +101,57 @@ class SequentialFeatureSelector(
 
     estimator: Literal["linear", "discriminant", "logistic", "tree", "neighbors"] | Estimator | None = param(
         None,
-        "The model that scores: a name or an estimator; None: discriminant for classes, linear for numbers.",
+        "Model that scores a subset: a name or an estimator. None: discriminant for classes, linear for numbers.",
         positional=True,
         wanted="None, 'linear', 'discriminant', 'logistic', 'tree', 'neighbors', or an estimator",
     )
     n_features_to_select: int | float | Literal["auto"] = param(
         "auto",
-        "How many columns to keep, or the share of them; auto: as long as each gains tol, or half of them.",
-        wanted="a whole number of 1 or more, a share above 0 and up to 1, or 'auto'",
+        "Number of columns to select, or a fraction of them. auto: as many as gain tol each; half without tol.",
+        wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
-    tol: float | None = param(None, "With auto: stop when a step gains less than this; below 0 only where removing.")
+    tol: float | None = param(
+        None, "For auto: stop when a step improves the score by less than this. Negative only for backward searches."
+    )
     direction: Literal["forward", "backward", "floating-forward", "floating-backward", "exhaustive"] = param(
-        "forward", "Add columns, remove them, either with steps back, or look at all subsets."
+        "forward", "Search: add columns, remove columns, either with floating steps, or score all subsets."
     )
     scoring: str | Callable[..., Any] | None = param(
         None,
-        "Name of a scorer, or a function of estimator and X and y; None: the estimator's own; wilks: of all rows.",
+        "Name of a scorer, or a function of estimator, X and y. None: the estimator's own. wilks: 1 - Wilks' lambda.",
         wanted="the name of a scorer, a function, or None",
     )
     cv: int | Splitter | Iterable[Any] | None = param(
         5,
-        "Number of folds, a splitter, or pairs of training and test rows; classes are spread evenly over folds.",
+        "Number of folds, a splitter, or pairs of training and test rows. Folds are stratified for classes.",
         at_least=2,
-        wanted="a number of folds of 2 or more, a splitter, or pairs of row numbers",
+        wanted="a number of folds of at least 2, a splitter, or pairs of row index arrays",
     )
     n_jobs: int | None = param(
-        None, "Subsets that are fitted at a time, where the model is fitted; -1: all processors."
+        None, "Number of subsets fitted in parallel, where the model is refitted. -1: all processors."
     )
-    closed_form: bool = param(True, "Update least squares and discriminants by a column; False: fit them each time.")
+    closed_form: bool = param(
+        True, "Score least squares and linear discriminants in closed form. False: refit the model every time."
+    )
+
+    score_: float = attribute("Score of the selected columns; NaN where no step was needed.")
+    n_subsets_: int = attribute("Number of subsets scored.", when="where the search was not interrupted")
+    solver_: Outcome = attribute("How subsets were scored: in closed form or by refitting, and why.")
+    interrupted_: bool = attribute("Whether the search was interrupted; the best columns found so far are selected.")
 
     # --- fit ---
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the columns of X by y: one value a row, or the name of a column of the frame or file.
+        """Select columns of X that predict y: one value per row, or the name of a column of the frame or file.
 
-        Ctrl-C stops the search at once and keeps the path so far, with the best columns on it.
+        Ctrl-C stops the search and keeps the path so far, with the best subset on it.
         """
         return self._fit(X, y)
 
     def _solve(
         self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, found: SearchState | None = None
     ) -> None:
-        """Score subsets, walk from one to the next, keep the path."""
+        """Score subsets, search, keep the path."""
         found = found or SearchState()
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
@@ -139,7 +159,7 @@ class SequentialFeatureSelector(
         names = self._names(rows)
         warn_of_constants(X, names)
         if self.estimator in (None, "linear", "discriminant") and not rows.is_sparse:
-            X, _ = of_order_one(X)  # which changes nothing for these models, in whatever units columns come
+            X, _ = of_order_one(X)  # these models do not depend on the units of the columns
         found.classes = classes_of(y)[0] if y is not None and is_classifier(model) else None
         found.n_samples = int(X.shape[0])
         total = None if self.n_features_to_select == "auto" and self.tol else n_scores(rows.d, k, self.direction)
@@ -155,7 +175,11 @@ class SequentialFeatureSelector(
                 found.path.append(Step.of(len(found.path) + 1, in_own_unit, names))
         self.n_subsets_ = tally.n
         if tally.failures:
-            warn(f"{len(tally.failures)} of {tally.n} subsets were passed over. {tally.failures[0]}", DataWarning)
+            warn(
+                f"{len(tally.failures)} of {tally.n} subsets were skipped because the model could not be fitted. "
+                f"{tally.failures[0]}",
+                DataWarning,
+            )
         self._keep(found, rows.d, interrupted=False)
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
@@ -163,18 +187,18 @@ class SequentialFeatureSelector(
         try:
             return super()._fit(X, y, weights, found=found, **given)
         except (KeyboardInterrupt, Stopped) as stop:
-            if found.path:  # what is found so far is a whole answer to a smaller question
+            if found.path:  # the search so far is a valid, shorter search
                 self._keep_interrupted(found, y, stop)
             raise
 
     def _keep_interrupted(self, found: SearchState, y: Any, stop: BaseException) -> None:
-        """Make the path so far the result, and say so with the interruption, which goes on."""
+        """Make the path so far the result, and add a note to the interruption, which is raised again."""
         self._record_label_name(y)
         self._keep(found, self.n_features_in_, interrupted=True)
         self._solved = True
         words = (
-            f"SequentialFeatureSelector was stopped after {len(found.path)} steps. What it found so far is kept: "
-            "path_, and in support_ the best columns on it."
+            f"SequentialFeatureSelector was stopped after {len(found.path)} steps. The result so far is available: "
+            "path_ holds the steps, support_ the best subset among them."
         )
         if isinstance(stop, Stopped):
             stop.args = (words,)
@@ -182,7 +206,7 @@ class SequentialFeatureSelector(
             stop.add_note(words)
 
     def _keep(self, found: SearchState, d: int, *, interrupted: bool) -> None:
-        """Set the fitted attributes: the best subset of the size that the search came to."""
+        """Set the fitted attributes: the best subset of the final size."""
         self.path_ = tuple(found.path)
         self.n_samples_, self.classes_ = found.n_samples, found.classes
         self.support_ = np.ones(d, dtype=bool)
@@ -200,9 +224,9 @@ class SequentialFeatureSelector(
             if not is_instance(self.estimator):
                 raise ParameterError(
                     f"SequentialFeatureSelector(estimator={self.estimator!r}): the parameter 'estimator' must be an "
-                    "estimator such as LinearRegression(), an object with get_params, and no class."
+                    "instance with get_params, such as LinearRegression(), not a class."
                 )
-            if y is None and not self._tags_of_model().target_tags.required:  # it looks at X alone
+            if y is None and not self._tags_of_model().target_tags.required:  # the model needs no target
                 return open_rows(X), None
         return super()._open(X, y)
 
@@ -216,9 +240,9 @@ class SequentialFeatureSelector(
         return self._tags_of_model().input_tags.sparse
 
     def _table(self, rows: Rows, run: Run) -> Any:
-        """All rows on the host, where models are fitted; sparse ones by columns."""
+        """All rows on the host, where models are fitted; sparse rows in column format."""
         X = run.to_array(rows, "SequentialFeatureSelector")
-        if not rows.is_sparse:  # the folds' parts, and two scatters for each
+        if not rows.is_sparse:  # the rows of the folds, and two scatter matrices for each
             n_folds = int(self.cv) if isinstance(self.cv, numbers.Integral) else 5
             numbers_held = 3 * X.shape[0] * rows.d + 2 * n_folds * rows.d**2
             run.require(8 * numbers_held, "Sequential feature selection", "Use fewer rows or columns")
@@ -227,21 +251,23 @@ class SequentialFeatureSelector(
     def _check_wilks(self, model: Any, X: Any, y: np.ndarray | None) -> None:
         if self.scoring == "wilks" and not has_wilks(model, X, y):
             raise ParameterError(
-                "scoring='wilks' is a criterion of least squares and discriminants over dense rows. Choose "
-                f"estimator='linear' or 'discriminant', or another scoring for {type(model).__name__}."
+                "SequentialFeatureSelector(scoring='wilks'): Wilks' lambda is available for least squares and linear "
+                "discriminant analysis on dense rows. Choose estimator='linear' or 'discriminant', or another scoring "
+                f"for {type(model).__name__}."
             )
 
     def _count(self, d: int) -> int:
-        """How many columns to come to, at least one."""
+        """The number of columns at which the search ends, at least one."""
         k, removes = self.n_features_to_select, removes_columns(self.direction)
         if self.tol is not None and not math.isfinite(self.tol):
             raise ParameterError(
-                f"SequentialFeatureSelector(tol={self.tol}): tol must be a finite number. Give the least gain, or None."
+                f"SequentialFeatureSelector(tol={self.tol}): tol must be a finite number, the smallest gain that "
+                "continues the search, or None."
             )
         if self.tol is not None and self.tol < 0 and not removes:
             raise ParameterError(
                 f"SequentialFeatureSelector(tol={self.tol}): tol must be strictly positive when doing forward "
-                "selection. Below zero it bounds what a removal may cost."
+                "selection. Negative values are for backward searches: they bound the loss per removed column."
             )
         if isinstance(k, str):
             half = d - d // 2 if removes else max(1, d // 2)  # scikit-learn takes half of the steps
@@ -255,14 +281,14 @@ class SequentialFeatureSelector(
         return tags
 
     def _tags_of_model(self) -> Tags:
-        """What the estimator says of itself; of a name, or one that a file does not keep, what every method says."""
+        """The tags of the estimator; for a name, or an estimator that a model file does not keep, the defaults."""
         return get_tags(self.estimator) if hasattr(self.estimator, "__sklearn_tags__") else super().__sklearn_tags__()
 
     # --- out ---
 
     def _facts(self) -> dict[str, Any]:
-        own = "the model's own (accuracy of classes, R² of numbers)"
+        own = "score of the model (accuracy for classes, R² for numbers)"
         words = own if self.scoring is None else getattr(self.scoring, "__name__", str(self.scoring))
-        words = "1 less Wilks' lambda, of all rows" if words == "wilks" else f"{words}, on rows held out"
+        words = "1 - Wilks' lambda on all rows" if words == "wilks" else f"{words}, on held-out rows"
         facts = {"score": self.score_, "subsets scored": vars(self).get("n_subsets_")}
-        return {**facts, **super()._facts(), "score of a step": words}
+        return {**facts, **super()._facts(), "step score": words}

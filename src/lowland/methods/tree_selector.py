@@ -1,4 +1,4 @@
-"""Selection by a decision tree."""
+"""Feature selection by a pruned decision tree."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from lowland.blocks.statistics.targets import Kind, Target
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.column_map import ColumnMap
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.run.run import Run
 
 _KINDS: dict[str | None, Kind] = {"regressor": "numbers", "classifier": "classes", None: "auto"}
-_FOR_NUMBERS = "estimator='regressor'"  # how to say that y holds no classes
+_FOR_NUMBERS = "estimator='regressor'"  # what a user sets if y holds numbers, not classes
 
 
 class TreeSelector(
@@ -42,31 +42,34 @@ class TreeSelector(
     needs_y=True,
     width_parameter="n_features_to_select",
     order_free=False,
-    quick={"n_features_to_select": 2, "n_repeats": 2},  # of noise the rule would keep one column, and warn
+    quick={"n_features_to_select": 2, "n_repeats": 2},  # on noise the rule would select one column, and warn
 ):
-    """Selection by a decision tree: the columns in which a tree still splits after it was grown and pruned.
+    """Decision tree selection: the columns used by a CART tree after cost-complexity pruning.
 
-    Problem: minimise R(T) + α |leaves of T| over the trees T that pruning leaves of a grown one, R the impurity of the
-    leaves; α by cross-validation. The columns are those of the splits of T.
+    Problem: minimize R(T) + α |leaves of T| over the subtrees T of a fully grown tree, where R is the impurity of the
+    leaves and α is chosen by cross-validation. The selected columns are those in the splits of T.
 
-    1. Grow a tree to the end on the ranks of the values, with scikit-learn's ``DecisionTreeClassifier`` or
+    1. Grow a full tree on the ranks of the values, with scikit-learn's ``DecisionTreeClassifier`` or
        ``DecisionTreeRegressor``.
-    2. Find the complexity α at which every split goes, the weakest first (``blocks.selection.tree_pruning``).
-    3. Grow one tree for each fold, prune it through all α, and choose α by the losses on the rows held out
+    2. Compute the complexity α at which each split is pruned, weakest link first (``blocks.selection.tree_pruning``).
+    3. Grow one tree per fold, prune it at every α, and choose α by the loss on the held-out rows
        (``blocks.selection.tree_importance``, ``blocks.selection.one_standard_error``).
-    4. Shuffle one column at a time of the rows held out: what the score loses is the column's importance.
-    5. Rows keep the columns of the pruned tree, or the k most important.
+    4. Permute each column in the held-out rows: the decrease of the score is its permutation importance.
+    5. ``transform`` returns the columns of the pruned tree, or the k most important ones.
 
-    Cost: F + 1 trees of about n d log²n each, and n times the columns met times ``n_repeats`` for the importances.
-    Prefer ``L1Selector`` where effects are linear: it needs fewer rows, and reads files once.
+    Notes
+    -----
+    F + 1 trees cost about n d log²n each, for F folds; the importances cost n times the number of columns used times
+    ``n_repeats``.
 
-    Attributes: ``support_`` (d,) bool, ``features_grown_``, ``features_pruned_``, ``removal_alphas_`` (d,) complexity
-    at which each column is pruned, ``path_`` (a ``Step`` for each that leaves), ``alpha_``, ``alphas_`` (m,),
-    ``n_leaves_`` (m,), ``cv_losses_`` (m, F), ``permutation_importances_`` and ``permutation_importances_std_`` (d,),
-    ``impurity_importances_`` (d,), ``rules_``, ``score_``, ``classes_``, ``n_features_to_select_``, ``n_samples_``.
+    A single tree has high variance: other rows may give other splits, and of two correlated columns it often uses only
+    one. Prefer ``L1Selector`` if effects are linear: it needs fewer rows and reads files in one pass.
 
-    Reference: Breiman, Friedman, Olshen and Stone 1984, doi:10.1201/9781315139470; Breiman 2001,
-    doi:10.1023/A:1010933404324.
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone 1984, Classification and Regression Trees, doi:10.1201/9781315139470.
+
+    Breiman 2001, Random forests, Machine Learning 45, doi:10.1023/A:1010933404324.
 
     Examples
     --------
@@ -79,30 +82,56 @@ class TreeSelector(
     """
 
     n_features_to_select: int | None = param(
-        None, "How many columns to keep, by permutation; None: those in which the pruned tree splits.", at_least=1,
+        None, "Number of columns to select by permutation importance. None: those of the pruned tree.", at_least=1,
         positional=True,
     )  # fmt: skip
     rule: Literal["one-standard-error", "min"] = param(
-        "one-standard-error", "The smallest tree within a standard error of the least loss, or that of the least."
+        "one-standard-error",
+        "Choice of the tree: the smallest within one standard error of the minimum cross-validated loss, or the "
+        "minimum.",
     )
     estimator: Literal["classifier", "regressor"] | None = param(
-        None, "What the tree predicts: classes or numbers; None: as y looks."
+        None, "Type of tree: for classes or for numbers. None: decided by the values of y."
     )
-    max_depth: int | None = param(None, "Levels to which the tree is grown; None: to the end.", at_least=1)
-    min_samples_leaf: int = param(1, "Rows that a leaf must hold.", at_least=1)
+    max_depth: int | None = param(None, "Largest depth of the tree. None: unlimited.", at_least=1)
+    min_samples_leaf: int = param(1, "Smallest number of rows in a leaf.", at_least=1)
     scoring: str | Callable[..., Any] | None = param(
-        None, "Name of the scorer of the importances, or a function of estimator and X and y; None: accuracy or R².",
+        None, "Scorer of the importances: a name, or a function of estimator, X and y. None: accuracy or R².",
         wanted="the name of a scorer, a function, or None",
     )  # fmt: skip
     cv: int | Splitter | Iterable[Any] | None = param(
-        5, "Number of folds, a splitter, or pairs of training and test rows; classes are spread evenly over folds.",
-        at_least=2, wanted="a number of folds of 2 or more, a splitter, or pairs of row numbers",
+        5, "Number of folds, a splitter, or pairs of training and test rows. Folds are stratified for classes.",
+        at_least=2, wanted="a number of folds of at least 2, a splitter, or pairs of row index arrays",
     )  # fmt: skip
-    n_repeats: int = param(5, "How often a column is shuffled in each fold.", at_least=1)
-    random_state: RandomState = param(None, "Seed of the shuffles, and of the order in which splits are tried.")
+    n_repeats: int = param(5, "Number of permutations of each column per fold.", at_least=1)
+    random_state: RandomState = param(None, "Seed of the permutations and of the order in which splits are tried.")
+
+    features_grown_: np.ndarray = attribute("Indices of the columns used by the full tree.", "(n_grown,)")
+    features_pruned_: np.ndarray = attribute("Indices of the columns used by the pruned tree.", "(n_pruned,)")
+    removal_alphas_: np.ndarray = attribute(
+        "Complexity at which the last split in each column is pruned; 0 for a column that is never used.",
+        "(n_features_in_,)",
+    )
+    alpha_: float = attribute("Selected complexity parameter.")
+    alphas_: np.ndarray = attribute("Complexity parameters of the nested subtrees, in decreasing order.", "(m,)")
+    n_leaves_: np.ndarray = attribute("Number of leaves at each complexity.", "(m,)")
+    cv_losses_: np.ndarray = attribute(
+        "Error rate or squared error of each complexity on the held-out rows of each fold.", "(m, n_folds)"
+    )
+    score_: float = attribute("Cross-validated accuracy or R² of the pruned tree.")
+    permutation_importances_: np.ndarray = attribute(
+        "Mean decrease of the score on held-out rows when a column is permuted.", "(n_features_in_,)"
+    )
+    permutation_importances_std_: np.ndarray = attribute(
+        "Standard deviation of that decrease over folds and repeats.", "(n_features_in_,)"
+    )
+    impurity_importances_: np.ndarray = attribute(
+        "Normalized decrease of impurity due to each column on the training rows.", "(n_features_in_,)"
+    )
+    rules_: str = attribute("The pruned tree as nested conditions, in the units of the columns.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Grow, prune, validate, shuffle; keep what is met in the pruned tree or matters most."""
+        """Grow, prune, cross-validate, permute; select the columns of the pruned tree or the most important."""
         assert y is not None
         if self.n_features_to_select is not None:
             self._check_count(self.n_features_to_select, rows.d)
@@ -137,11 +166,11 @@ class TreeSelector(
 
     def _columns(self, rows: Rows, run: Run, n: int, names: list[str]) -> np.ndarray:
         """All rows on the host."""
-        why = "TreeSelector: a tree needs all rows in memory; that"
+        why = "TreeSelector needs all rows in memory, which"
         run.require(3 * 8 * n * rows.d, why, "Use fewer rows or columns")
         X = rows_in_memory(rows, run, n, "TreeSelector")
         if (X.min(axis=0) == X.max(axis=0)).all():
-            raise DataError("Every column is constant, so a tree has nothing to split. Pass columns that vary.")
+            raise DataError("Every column is constant, so the tree cannot split. Pass columns that vary.")
         warn_of_constants(X, names)
         return X
 
@@ -160,7 +189,7 @@ class TreeSelector(
         best: int,
         names: list[str],
     ) -> None:
-        """Set what growing and pruning tell; numbers in their own units again."""
+        """Set the attributes of the full tree and of its pruning, in the original units of y."""
         curve = ValidationCurve.of(losses)
         unit = target.scale**2
         self.features_grown_ = features_of(grown.tree_)
@@ -168,14 +197,14 @@ class TreeSelector(
         self.alphas_, self.n_leaves_ = pruning.alphas * unit, pruning.n_leaves
         self.alpha_ = float(self.alphas_[best])
         self.cv_losses_ = losses * unit
-        scores = 1 - curve.mean  # accuracy, or R² since numbers have unit variance here
+        scores = 1 - curve.mean  # accuracy, or R², since y has unit variance here
         self.score_ = float(scores[best])
         moves = removals(self.removal_alphas_ / unit, self.features_grown_, pruning.alphas, scores)
         self.path_ = tuple(numbered(moves, names))
         self.classes_, self.n_samples_ = target.classes, len(target.values)
 
     def _chosen(self, root: int, names: list[str]) -> np.ndarray:
-        """The columns of the pruned tree, or the k most important; ties by when they leave, and by impurity."""
+        """The columns of the pruned tree, or the k most important; ties are broken by removal alpha, then impurity."""
         d, k = self.n_features_in_, self.n_features_to_select
         if k is not None:
             ranks = np.lexsort((-self.impurity_importances_, -self.removal_alphas_, -self.permutation_importances_))
@@ -183,9 +212,9 @@ class TreeSelector(
         if self.features_pruned_.size:
             return np.isin(np.arange(d), self.features_pruned_)
         warn(
-            f"Pruning (rule={self.rule!r}) leaves the bare root: as far as these rows tell, no split helps to predict "
-            f"y. Column {names[root]!r}, in which the grown tree splits first, is kept alone. Give "
-            "n_features_to_select for the best few, or rule='min'.",
+            f"TreeSelector(rule={self.rule!r}): the pruned tree has no split, so no column improves the prediction of "
+            f"y on held-out rows. Only column {names[root]!r}, the first split of the full tree, is selected. Set "
+            "n_features_to_select for the best few columns, or rule='min'.",
             DataWarning,
         )
         return np.arange(d) == root
@@ -195,8 +224,8 @@ class TreeSelector(
     def _check_split(self, grown: Any, n: int) -> None:
         if grown.tree_.node_count == 1:
             raise ParameterError(
-                f"TreeSelector(min_samples_leaf={self.min_samples_leaf}): no split of the {n} rows leaves so many on "
-                "both sides, so the tree has one leaf and no column. Lower min_samples_leaf."
+                f"TreeSelector(min_samples_leaf={self.min_samples_leaf}): no split of the {n} rows leaves "
+                f"{self.min_samples_leaf} on both sides, so the tree uses no column. Lower min_samples_leaf."
             )
 
     def __sklearn_tags__(self) -> Tags:
@@ -207,10 +236,10 @@ class TreeSelector(
     # --- out ---
 
     def rules(self) -> str:
-        """Return the pruned tree as a text of conditions, in the units of the columns."""
+        """Return the pruned tree as nested conditions, in the units of the columns."""
         return self.rules_
 
     def _facts(self) -> dict[str, Any]:
-        words = f"{'R²' if self.classes_ is None else 'accuracy'} on rows held out, of the tree after it"
-        facts = {"score": self.score_, "complexity": self.alpha_, **super()._facts()}
-        return {**facts, "score of a step": words, "rules": self.rules_}
+        words = f"{'R²' if self.classes_ is None else 'accuracy'} of the pruned tree after the step, on held-out rows"
+        facts = {"score": self.score_, "complexity parameter": self.alpha_, **super()._facts()}
+        return {**facts, "step score": words, "rules": self.rules_}

@@ -33,5 +33,5 @@ def test_groups_are_spread_over_their_columns():
 def test_nan_marks_its_row_and_a_wrong_function_is_refused():
     spoiled = np.where(X == 5, np.nan, X)
     assert np.isnan(PoolColumns(LABELS, "max")(spoiled)).all(axis=1).tolist() == [True, False]
-    with pytest.raises(ParameterError, match="one number a row"):
+    with pytest.raises(ParameterError, match="one number per row"):
         PoolColumns(LABELS, lambda columns, axis: columns.sum())(X)

@@ -37,7 +37,7 @@ def test_the_statistic_follows_from_the_target():
     assert choose_statistic("auto", classes, "numbers", for_numbers="")[0] == "pearson"
     assert choose_statistic("auto", numbers, "auto", for_numbers="")[0] == "pearson"
     assert choose_statistic(np.var, numbers, "auto", for_numbers="") == ("var()", None)
-    with pytest.raises(DataError, match=r"3 classes.*say it"):
+    with pytest.raises(DataError, match=r"3 classes.*set it"):
         choose_statistic("pearson", classes, "auto", for_numbers="it")
     with pytest.raises(ParameterError, match="compares classes"):
         choose_statistic("anova", classes, "numbers", for_numbers="")

@@ -53,15 +53,15 @@ def test_penalties_make_sense():
     np.testing.assert_allclose(grid_of(3, 4.0, 0.25), [4.0, 2.0, 1.0])
     np.testing.assert_allclose(grid_of([1.0, 3.0], 4.0, 0.25), [3.0, 1.0])
     for bad in ([], [0.0], [np.nan], [[1.0]]):
-        with pytest.raises(ParameterError, match="above zero"):
+        with pytest.raises(ParameterError, match=r"must be .*positive"):
             grid_of(bad, 4.0, 0.25)
-    with pytest.raises(DataError, match="covariance is zero"):
+    with pytest.raises(DataError, match=r"covariance .* is zero"):
         grid_of(3, 0.0, 0.25)
 
 
 def test_penalties_given_in_another_unit():
     np.testing.assert_allclose(grid_of([2.0, 6.0], 4.0, 0.25, unit=2.0), [3.0, 1.0])
-    with pytest.raises(ParameterError, match="Give a number of penalties"):
+    with pytest.raises(ParameterError, match=r"number of penalties.*positive"):
         grid_of("abc", 4.0, 0.25)
 
 

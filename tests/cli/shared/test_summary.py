@@ -11,12 +11,12 @@ from lowland.data.write import write_chunks
 
 SELECTIONS = [
     ("select-filter", ("-k", 4), None),
-    ("select-filter", ("-k", 4, "--statistic", "mrmr"), "relevance less redundancy"),
-    ("select-l1", ("-k", 4), "the share of the loss that is explained after it"),
-    ("select-tree", (), "accuracy on rows held out, of the tree after it"),
-    ("select-sequential", ("-k", 9, "--direction", "backward"), "on rows held out"),
-    ("select-sequential", ("-k", 9, "--scoring", "wilks"), "1 less Wilks' lambda, of all rows"),
-    ("select-sequential", ("-k", 2, "--direction", "exhaustive", "--scoring", "wilks"), "1 less Wilks' lambda"),
+    ("select-filter", ("-k", 4, "--statistic", "mrmr"), "relevance minus redundancy"),
+    ("select-l1", ("-k", 4), "fraction of the null model's loss"),
+    ("select-tree", (), "accuracy of the pruned tree after the step, on held-out rows"),
+    ("select-sequential", ("-k", 9, "--direction", "backward"), "on held-out rows"),
+    ("select-sequential", ("-k", 9, "--scoring", "wilks"), "1 - Wilks' lambda on all rows"),
+    ("select-sequential", ("-k", 2, "--direction", "exhaustive", "--scoring", "wilks"), "1 - Wilks' lambda"),
 ]  # fmt: skip
 
 
@@ -126,15 +126,15 @@ def test_what_an_autoencoder_keeps(lowland, table, X):
 def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, said):
     facts, text = told(lowland, "fit", verb, wines, "--label", "label", *more)
     facts, model = facts["facts"], ll.load("m")
-    assert facts["kept"] == list(model.get_feature_names_out())
-    assert f" {', '.join(facts['kept'])}\n" in text
+    assert facts["selected columns"] == list(model.get_feature_names_out())
+    assert f" {', '.join(facts['selected columns'])}\n" in text
     assert ("path" in facts) == hasattr(model, "path_")
     if said is None:
         assert facts["scores"] == dict(zip(model.get_feature_names_out(), model.scores_[model.support_], strict=True))
         assert list(facts["scores"].values()) == sorted(facts["scores"].values(), reverse=True)
         return
-    assert said in facts["score of a step"]
-    assert facts["score of a step"] in text
+    assert said in facts["step score"]
+    assert facts["step score"] in text
     assert [step["score"] for step in facts["path"]] == [step.score for step in model.path_]
     assert [step["size"] for step in facts["path"]] == [step.size for step in model.path_]
     step, sign = model.path_[0], {"add": "+ ", "remove": "− ", "find": "found at once "}[model.path_[0].action]
@@ -155,7 +155,7 @@ def test_the_rules_of_a_tree_stand_line_by_line(lowland, wines):
 def test_groups_of_columns_are_whole_in_json(lowland, wine):
     facts, text = told(lowland, "fit", "agglomerate", wine, "-k", 2, "--metric", "correlation", "--linkage", "average")
     names, labels = np.array(load_dataset("wine").names), ll.load("m").labels_
-    assert facts["facts"]["groups"] == {str(group): names[labels == group].tolist() for group in (0, 1)}
+    assert facts["facts"]["clusters"] == {str(group): names[labels == group].tolist() for group in (0, 1)}
     for group in (0, 1):
         assert f" {group}: {', '.join(names[labels == group])}\n" in text
 

@@ -23,41 +23,41 @@ class Graph(Protocol):
     """A sparse matrix of scipy."""
 
     def tocsr(self) -> Any:
-        """By rows."""
+        """Return the matrix in compressed sparse row format."""
 
 
 @dataclass(frozen=True)
 class ClusterTree:
-    """The merges of a hierarchical clustering: merge i joins two nodes to node d + i; nodes below d are columns."""
+    """The merges of a hierarchical clustering: merge i makes node d + i of two nodes; nodes below d are columns."""
 
     children: np.ndarray  # (t, 2); t = d - 1, unless it ends early
-    heights: np.ndarray  # (t,) the distance of the two
-    n_leaves: int  # columns, d
-    n_connected_components: int = 1  # of the graph along which columns may join
+    heights: np.ndarray  # (t,) the distance between the two clusters of a merge
+    n_leaves: int  # the number of columns, d
+    n_connected_components: int = 1  # of the graph along which columns may merge
     parents: np.ndarray | None = None  # of every node; only where the tree ends early
 
     def n_clusters_at(self, height: float) -> int:
-        """Return how many groups a cut at this height leaves."""
+        """Return the number of clusters after a cut at this height."""
         return int(np.count_nonzero(self.heights >= height)) + 1
 
 
 def cluster_tree(D: np.ndarray, linkage: Linkage = "average", *, spanning_tree: bool = False) -> ClusterTree:
-    """Join the two nearest groups until one is left, by the nearest-neighbor chain (Müllner 2011).
+    """Merge the two nearest clusters until one is left, by the nearest-neighbor chain (Müllner 2011).
 
     Parameters
     ----------
     D : ndarray of shape (d, d)
-        Distances of columns, or of anything else that is to be clustered; Euclidean ones for Ward's linkage.
+        Distances between columns, or any other points to cluster; Euclidean distances for Ward's linkage.
     linkage : {"ward", "complete", "average", "single"}
-        What makes groups near: the variance added, or the largest, mean or smallest distance.
+        Distance between clusters: increase of variance, or the largest, mean or smallest distance.
     spanning_tree : bool
-        For single linkage: the two groups of a merge in the order of a minimum spanning tree, by which scikit-learn
-        numbers its groups for most metrics.
+        For single linkage: the two clusters of a merge in the order of a minimum spanning tree, by which scikit-learn
+        numbers its clusters for most metrics.
 
     Returns
     -------
     ClusterTree
-        ``children`` (d - 1, 2) and ``heights`` (d - 1,); ``cut_tree(tree, k)`` gives the groups.
+        ``children`` (d - 1, 2) and ``heights`` (d - 1,); ``cut_tree(tree, k)`` returns the clusters.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _spanning_tree(D: np.ndarray) -> ClusterTree:
         closer = D[new] < nearest
         nearest[closer], source[closer] = D[new, closer], new
     order = np.argsort(lengths, kind="stable")
-    above = np.arange(2 * d - 1)  # a node that each one lies in, in the end the largest so far
+    above = np.arange(2 * d - 1)  # a node that contains each node, finally the largest so far
     children = np.empty_like(links)
     for join, ends in enumerate(links[order]):
         for side, end in enumerate(ends):
@@ -105,10 +105,10 @@ def _spanning_tree(D: np.ndarray) -> ClusterTree:
 
 
 def constrained_tree(links: Any, points: np.ndarray, linkage: Linkage, n_clusters: int | None) -> ClusterTree:
-    """The same where only groups that are linked may join, by scikit-learn's own trees.
+    """Return the tree in which only adjacent clusters may merge, built by scikit-learn.
 
-    ``points`` are the columns, (d, n), for Ward's linkage, and for the others their distances, (d, d). The tree ends
-    at ``n_clusters``, unless None. Connected components of the graph are linked where they are nearest.
+    ``points`` are the columns, (d, n), for Ward's linkage, and their distances, (d, d), for the others. The tree ends
+    at ``n_clusters``, unless None. Connected components of the graph are connected at their nearest points.
     """
     from scipy.sparse.csgraph import connected_components
     from sklearn.cluster import linkage_tree, ward_tree
@@ -117,14 +117,14 @@ def constrained_tree(links: Any, points: np.ndarray, linkage: Linkage, n_cluster
     components = int(connected_components(A, directed=False)[0])
     if components > 1:
         warn(
-            f"The connectivity falls into {components} parts: they are linked where they are nearest, so that the tree "
-            "can be completed.",
+            f"The connectivity graph has {components} connected components. Edges were added between their nearest "
+            "columns to complete the tree. Pass a connected graph to avoid this.",
             DataWarning,
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the components, as above, and of slow ways to complete them
+        warnings.simplefilter("ignore")  # about the components, as above, and about slow ways to connect them
         if linkage == "ward":
-            unit = float(power_of_two(np.abs(points).max()))  # squares of the numbers must not vanish
+            unit = float(power_of_two(np.abs(points).max()))  # squares must not underflow
             children, _, _, parents, heights = ward_tree(
                 points / unit, connectivity=links, n_clusters=n_clusters, return_distance=True
             )
@@ -143,7 +143,7 @@ def constrained_tree(links: Any, points: np.ndarray, linkage: Linkage, n_cluster
 
 
 def connectivity_graph(connectivity: Any, d: int, columns: Callable[[], np.ndarray]) -> Any:
-    """Return the links along which columns may join, (d, d) sparse; a function is given the columns, (d, n)."""
+    """Return the edges along which columns may merge, (d, d) sparse; a function is given the columns, (d, n)."""
     import scipy.sparse
 
     given = connectivity(columns()) if callable(connectivity) else connectivity
@@ -152,30 +152,30 @@ def connectivity_graph(connectivity: Any, d: int, columns: Callable[[], np.ndarr
         links = links.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "The connectivity is no matrix of numbers. Give one with a row and a column for each column of the data, a "
-            "function that makes one, or None."
+            f"The connectivity is not a matrix of numbers. Pass a matrix of shape ({d}, {d}), a function that returns "
+            "one, or None."
         ) from error
     if not np.isfinite(links.data).all():
         raise ParameterError(
-            "The connectivity matrix holds NaN or infinity. Put a 1 where two columns are neighbours, and 0 elsewhere."
+            "The connectivity matrix contains NaN or infinity. Use 1 for columns that are adjacent, and 0 elsewhere."
         )
     if links.shape != (d, d):
         raise ParameterError(
-            f"The connectivity matrix has shape {links.shape}, and there are {d} columns. Wrong shape for connectivity "
-            f"matrix: it must be ({d}, {d}), with a number other than 0 where two columns are neighbours."
+            f"Wrong shape for connectivity matrix: it has shape {links.shape}, and the data has {d} columns. Pass a "
+            f"matrix of shape ({d}, {d}), nonzero where two columns are adjacent."
         )
     return links
 
 
 def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:
-    """Return the group of each column, (d,), after the last k - 1 merges are undone.
+    """Return the cluster of each column, (d,), after the last k - 1 merges are undone.
 
-    Groups are numbered as scikit-learn numbers them, by their places in a heap of nodes.
+    Clusters are numbered as in scikit-learn, by their positions in a heap of nodes.
     """
     d = tree.n_leaves
     if tree.parents is not None:
         return _labels_of_roots(tree.parents, d)
-    groups = [2 - 2 * d]  # negative, so that the node made last is the first of the heap
+    groups = [2 - 2 * d]  # negative, so that the last node is the first of the heap
     for _ in range(k - 1):
         left, right = (int(node) for node in tree.children[-groups[0] - d])
         heapq.heappush(groups, -left)
@@ -192,7 +192,7 @@ def cut_tree(tree: ClusterTree, k: int) -> np.ndarray:
 
 
 def _labels_of_roots(parents: np.ndarray, d: int) -> np.ndarray:
-    """The groups of a tree that ended with them."""
+    """The clusters of a tree that ended early."""
     heads = parents.copy()
     for node in range(len(heads) - 1, -1, -1):
         heads[node] = heads[heads[node]]
@@ -200,5 +200,5 @@ def _labels_of_roots(parents: np.ndarray, d: int) -> np.ndarray:
 
 
 def uses_spanning_tree(metric: Any) -> bool:
-    """Whether scikit-learn finds single linkage by a spanning tree, with this metric."""
+    """Whether scikit-learn computes single linkage with this metric by a spanning tree."""
     return isinstance(metric, str) and metric not in _BY_SCIPY

@@ -1,9 +1,9 @@
 """Distances between the columns of rows.
 
-They follow from the moments of the rows, |x_i - x_j|² = S_ii + S_jj - 2 S_ij + n (μ_i - μ_j)², which are summed in one
-pass; cosines and correlations likewise. Where columns are so near to each other that the difference loses digits, a
-second pass sums the squared differences of these pairs as they are, 1 - r = |u - v|²/2 of standardized columns u and v.
-Columns too small to be squared are summed again, multiplied by a power of two.
+They follow from the moments of the rows, |x_i - x_j|² = S_ii + S_jj - 2 S_ij + n (μ_i - μ_j)², which one pass computes;
+cosines and correlations likewise. Where columns are so close that this difference suffers from cancellation, a second
+pass sums the squared differences of these pairs directly; 1 - r = |u - v|²/2 for standardized columns u and v. Columns
+whose squares underflow are multiplied by a power of two and summed again.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _MANHATTAN = ("manhattan", "l1", "cityblock")
 _CORRELATIONS = ("correlation", "absolute-correlation")
 METRIC_NAMES = (*METRICS, "absolute-correlation", "precomputed")
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
-_SAME = (4 * _ROUNDING) ** 2  # squared distance of two directions that are one
-_LOST = 1e-9  # relative error of a squared distance above which it is summed again from differences
-_BLOCK = 1 << 18  # differences held at a time
-_TINY, _RAISED = 1e-200, 2.0**700  # sum of squares that may have underflowed, and what makes its column large enough
+_SAME = (4 * _ROUNDING) ** 2  # squared distance of two directions that differ by rounding only
+_LOST = 1e-9  # relative error of a squared distance above which it is recomputed from differences
+_BLOCK = 1 << 18  # differences in memory at a time
+_TINY, _RAISED = 1e-200, 2.0**700  # sum of squares that may have underflowed, and the factor that prevents it
 
 
 @dataclass(frozen=True)
 class MomentsInDouble:
-    """What is folded: the moments of a slab, its products in float64: distances are differences of them."""
+    """The moments of a chunk, computed in float64 throughout, because distances are differences of them."""
 
     times: np.ndarray | None = None  # (d,) powers of two
 
     def __call__(self, X: Array) -> Moments:
-        """Of one slab."""
+        """Return the moments of one chunk."""
         Y = as_double(X)
         return Moments.of(Y if self.times is None else Y * like(self.times, Y)[None, :])
 
 
 @dataclass(frozen=True)
 class SquaresOfPairs:
-    """What is folded: the squared differences of some pairs of columns, (x - shift) times a number, summed, (p,)."""
+    """The summed squared differences of some pairs of columns, each column shifted and scaled, (p,)."""
 
     first: np.ndarray  # (p,)
     second: np.ndarray  # (p,)
@@ -58,7 +58,7 @@ class SquaresOfPairs:
     times: np.ndarray | None = None  # (d,)
 
     def __call__(self, X: Array) -> Total:
-        """Of one slab."""
+        """Return the sums of one chunk."""
         Y = as_double(X).T  # (d, m)
         xp = xp_of(Y)
         if self.shift is not None:
@@ -66,7 +66,7 @@ class SquaresOfPairs:
         if self.times is not None:
             Y = Y * like(self.times, Y)[:, None]
         if isinstance(Y, np.ndarray):
-            Y = np.ascontiguousarray(Y)  # once: numpy would copy all of it whenever some columns are taken
+            Y = np.ascontiguousarray(Y)  # once: numpy would copy all of it whenever columns are taken
         step, parts = max(1, _BLOCK // max(1, X.shape[0])), []
         for start in range(0, len(self.first), step):
             i, j = (like(part[start : start + step], Y, xp.int64) for part in (self.first, self.second))
@@ -80,7 +80,7 @@ class SquaresOfPairs:
 
 @dataclass(frozen=True)
 class CountedTotal(Total):
-    """A sum over rows, and how many these are."""
+    """A sum over rows, and the number of rows."""
 
     rows: int = 0
 
@@ -91,22 +91,22 @@ class CountedTotal(Total):
 
 @dataclass(frozen=True)
 class AbsoluteDifferences:
-    """What is folded: the absolute differences of all pairs of columns, summed, (d, d)."""
+    """The summed absolute differences of all pairs of columns, (d, d)."""
 
     def __call__(self, X: Array) -> CountedTotal:
-        """Of one slab."""
+        """Return the sums of one chunk."""
         Y = as_double(X).T
         return CountedTotal(METRICS["manhattan"].of(Y, Y), X.shape[0])
 
 
 def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = False) -> tuple[np.ndarray, int]:
-    """Return the distances of all pairs of columns, (d, d) float64, on the host, and how many rows there are.
+    """Return the distances of all pairs of columns, (d, d) float64, on the host, and the number of rows.
 
-    ``as_euclidean``: for correlations, the Euclidean distance √(2 - 2r) of the standardised columns, which Ward's
-    linkage can do with, instead of 1 - r.
+    ``as_euclidean``: for correlations, the Euclidean distance √(2 - 2r) of the standardized columns instead of 1 - r,
+    as Ward's linkage needs it.
     """
     d = rows.d
-    run.require(32 * d * d, f"Keeping the distances of all pairs of {d} columns", "Use fewer columns")
+    run.require(32 * d * d, f"The distance matrix of all pairs of {d} columns", "Use fewer columns")
     if metric in EUCLIDEAN:
         return euclidean_distances(rows, run)
     if metric in (*_CORRELATIONS, "cosine"):
@@ -115,7 +115,7 @@ def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = 
     if metric in _MANHATTAN:
         found: CountedTotal = run.fold(rows, AbsoluteDifferences(), name="comparing columns")
         return np.array(to_numpy(found.value)), found.rows
-    why = "A matrix of distances" if metric == "precomputed" else f"The metric {metric!r} between columns"
+    why = "A precomputed distance matrix" if metric == "precomputed" else f"The metric {metric!r} between columns"
     X = np.asarray(to_numpy(run.to_array(rows, why)), dtype=np.float64)
     if metric == "precomputed":
         return np.array(check_distances(X)), len(X)
@@ -125,7 +125,7 @@ def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = 
 
 
 def euclidean_distances(rows: Rows, run: Run) -> tuple[np.ndarray, int]:
-    """Return the Euclidean distances of all pairs of columns, (d, d), and how many rows there are."""
+    """Return the Euclidean distances of all pairs of columns, (d, d), and the number of rows."""
     moments, times = _moments(rows, run, alike=True)
     S, mean = to_numpy(moments.scatter), to_numpy(moments.mean)
     squares, d = S.diagonal().copy(), rows.d
@@ -133,7 +133,7 @@ def euclidean_distances(rows: Rows, run: Run) -> tuple[np.ndarray, int]:
     D += squares[:, None]
     D += squares[None, :]
     first, second, step = [], [], max(1, _BLOCK // d)
-    for start in range(0, d, step):  # by a few rows: the steps between would need several such matrices
+    for start in range(0, d, step):  # a few rows at a time: temporaries would need several such matrices
         some = slice(start, start + step)
         apart = np.abs(mean[some, None] - mean)
         D[some] += moments.n * apart**2
@@ -152,15 +152,15 @@ def euclidean_distances(rows: Rows, run: Run) -> tuple[np.ndarray, int]:
 
 
 def _moments(rows: Rows, run: Run, *, alike: bool) -> tuple[Moments, np.ndarray | None]:
-    """The moments, and what the columns were multiplied by, (d,), where some are too small to be squared.
+    """The moments, and the factors of the columns, (d,), where the squares of some would underflow; otherwise None.
 
-    ``alike``: all or none.
+    ``alike``: the same factor for all columns.
     """
     moments: Moments = run.fold(rows, MomentsInDouble(), name="summing moments")
     mean, squares = to_numpy(moments.mean), to_numpy(moments.scatter).diagonal()
-    with np.errstate(over="ignore"):  # what is large is not small
+    with np.errstate(over="ignore"):  # an overflow is not tiny
         lengths = squares + moments.n * mean**2
-    tiny = (lengths < _TINY) & ((mean != 0) | (lengths > 0))  # a column of zeros is only that
+    tiny = (lengths < _TINY) & ((mean != 0) | (lengths > 0))  # a column of zeros needs no factor
     if alike:
         tiny[:] = tiny.any() and lengths.max() < _TINY
     if not tiny.any():
@@ -170,7 +170,7 @@ def _moments(rows: Rows, run: Run, *, alike: bool) -> tuple[Moments, np.ndarray 
 
 
 def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, int]:
-    """1 less the cosines of all pairs of columns, or of centered ones: their correlations; and how many rows."""
+    """1 minus the cosines of all pairs of columns, or their correlations (centered columns); and the number of rows."""
     moments, times = _moments(rows, run, alike=False)
     mean, names = to_numpy(moments.mean), [rows.column_name(j) for j in range(rows.d)]
     if metric == "cosine":
@@ -178,14 +178,15 @@ def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, in
         zero = G.diagonal() == 0
         if zero.any():
             raise DataError(
-                f"Column {_listed(names, zero)} is zero in every row, and has no direction: the metric 'cosine' cannot "
-                "place it (cosine affinity cannot be used with zero vectors). Leave it out, or take another metric."
+                f"Column {_listed(names, zero)} is zero in every row, so its cosine is undefined (cosine affinity "
+                "cannot be used with zero vectors). Drop it, or choose another metric."
             )
     else:
         G, zero = to_numpy(moments.scatter), to_numpy(moments.variances) == 0
         if zero.any():
             warn(
-                f"Column {_listed(names, zero)} is constant: its correlation with the others is taken to be 0.",
+                f"Column {_listed(names, zero)} is constant, so its correlation is undefined; it is set to 0. Drop "
+                "constant columns.",
                 DataWarning,
             )
     lengths = np.sqrt(np.where(zero, 1.0, G.diagonal()))
@@ -199,7 +200,7 @@ def _cosine_distances(rows: Rows, run: Run, metric: str) -> tuple[np.ndarray, in
         shift = None if metric == "cosine" else mean / by
         pairs = SquaresOfPairs(i, j, np.sign(R[i, j]), shift, by / lengths)
         found = np.array(to_numpy(run.fold(rows, pairs, name="comparing near columns").value))
-        off = 1 + moments.n * (mean / lengths) ** 2  # rounding of the mean is felt where it is far from 0
+        off = 1 + moments.n * (mean / lengths) ** 2  # rounding of the mean matters where it is far from 0
         found[found <= _SAME * (off[i] + off[j])] = 0
         D[i, j] = D[j, i] = found / 2
     np.fill_diagonal(D, 0)
@@ -212,11 +213,11 @@ def _listed(names: list[str], which: np.ndarray) -> str:
 
 
 def _by_function(metric: Callable[..., Any], columns: np.ndarray) -> np.ndarray:
-    """A function of all columns, (d, n), as scikit-learn calls it."""
+    """The distances returned by a function of all columns, (d, n), called as in scikit-learn."""
     D = np.asarray(metric(columns), dtype=np.float64)
     if D.shape != (len(columns), len(columns)):
         raise ParameterError(
-            f"The function that measures distances returned an array of shape {D.shape}. It is given all columns, "
-            f"{columns.shape}, and must return their distances, ({len(columns)}, {len(columns)})."
+            f"The metric function returned an array of shape {D.shape}. It receives all columns, an array of shape "
+            f"{columns.shape}, and must return their distances, of shape ({len(columns)}, {len(columns)})."
         )
-    return np.array(check_distances(D, source="What the metric returned"))
+    return np.array(check_distances(D, source="The matrix returned by the metric function"))

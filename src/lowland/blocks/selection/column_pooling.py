@@ -1,4 +1,4 @@
-"""Rows by groups of columns: one number for each group, and back."""
+"""Pooling of columns by cluster: one number per cluster, and the inverse."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _AT_ONCE: dict[str, Any] = {"mean": np.add, "max": np.maximum, "min": np.minimum
 
 @dataclass(frozen=True)
 class PoolColumns:
-    """One number for each group of columns, (m, k); an object, so that it can travel to a worker."""
+    """One number per cluster of columns, (m, k); an object, so that it can be sent to a worker."""
 
     labels: np.ndarray  # (d,)
     pooling: Any  # 'mean', 'median', 'max', 'min', or a function of columns (m, g) and axis=1
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab; NaN or infinity marks its row, whatever the function makes of it."""
+        """Return the pooled values of one chunk; a row with NaN or infinity is NaN, whatever the function returns."""
         Z = self._on_host(X) if isinstance(X, np.ndarray) else self._elsewhere(X)
         return Z if all_finite(X) else Z + xp_of(X).sum(X * 0, axis=1)[:, None]
 
     @property
     def name(self) -> Any:
-        """The name of a function that has one here, else the function."""
+        """The name of a known function, otherwise the function."""
         return next((name for name, function in _FUNCTIONS.items() if self.pooling is function), self.pooling)
 
     def _on_host(self, X: np.ndarray) -> np.ndarray:
@@ -48,8 +48,8 @@ class PoolColumns:
             pooled = np.asarray(function(X[:, self.labels == group], axis=1))
             if pooled.shape != (len(X),):
                 raise ParameterError(
-                    f"The pooling function made {pooled.shape} of {len(X)} rows. It is given the columns of a group "
-                    "and axis=1, and must return one number a row."
+                    f"The pooling function returned shape {pooled.shape} for {len(X)} rows. It receives the columns of "
+                    "a cluster and axis=1, and must return one number per row."
                 )
             Z[:, group] = pooled
         return Z
@@ -67,17 +67,17 @@ class PoolColumns:
 
 @dataclass(frozen=True)
 class SpreadGroups:
-    """The number of its group in every column, (m, d)."""
+    """The value of its cluster in every column, (m, d)."""
 
     labels: np.ndarray  # (d,)
 
     def __call__(self, Z: Array) -> Array:
-        """Of one slab."""
+        """Return the full-width rows of one chunk."""
         return xp_of(Z).take(Z, like(self.labels, Z, xp_of(Z).int64), axis=1)
 
 
 def named_groups(labels: np.ndarray, names: Collection[str]) -> dict[int, list[str]]:
-    """Return which columns lie in which group."""
+    """Return the names of the columns in each cluster."""
     groups: dict[int, list[str]] = {group: [] for group in range(int(labels.max()) + 1)}
     for group, name in zip(labels.tolist(), names, strict=True):
         groups[group].append(str(name))

@@ -1,6 +1,6 @@
-"""Statistics of single columns beside a target that one pass over the rows gives.
+"""Statistics of single columns and a target, computed in one pass over the rows.
 
-They merge as ``Moments`` do: each slab is seen from a point near its mean, and summed in float64.
+They merge as ``Moments`` do: each chunk is shifted by a point near its mean, and summed in float64.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.statistics.class_moments import membership
 from lowland.blocks.statistics.moments import ColumnMoments, Moments, shift_of
 
-_RUN_BYTES = 2**20  # of rows summed at a time: they stay in the cache between one sum and the next
-_LARGE, _ROWS = 1_000_000, 4096  # numbers from which on loops are compiled, and rows summed at a time there
+_RUN_BYTES = 2**20  # bytes of rows summed at a time: they stay in the cache between one sum and the next
+_LARGE, _ROWS = 1_000_000, 4096  # size from which compiled loops are used, and rows summed at a time there
 _DIGITS = 1e-3  # fraction of the squares within classes below which a difference would lose more than three digits
 
 
 @dataclass(frozen=True)
 class TargetColumns:
-    """Columns beside a target y: means, sums of squares, and sums of products with y, all centered."""
+    """Columns and a target y: means, sums of squares, and sums of products with y, all centered."""
 
     n: int
     mean: Array  # (d,) float64
@@ -36,7 +36,7 @@ class TargetColumns:
 
     @classmethod
     def of(cls, X: Array, y: np.ndarray) -> Self:
-        """Return the sums of one slab."""
+        """Return the sums of one chunk."""
         n, y_mean = X.shape[0], float(y.mean()) if len(y) else 0.0
         z = y - y_mean
         if is_sparse(X):
@@ -46,7 +46,7 @@ class TargetColumns:
         shift = _shift(X)
         sums, squares, products = _sums_with_target(
             X, shift, z
-        )  # z adds up to zero, so the shift leaves nothing in the products
+        )  # z sums to zero, so the shift does not change the products
         offset = sums / max(n, 1)
         mean = offset if shift is None else as_double(shift) + offset
         rounding = (8 * eps_of(X)) ** 2
@@ -98,33 +98,33 @@ class ClassColumns:
     def between(self) -> Array:
         """The squares of the class means about the mean of all rows, (d,)."""
         weights = like(self.n, self.mean)
-        centre = weights @ self.mean / float(self.n.sum())
-        return weights @ (self.mean - centre[None, :]) ** 2
+        center = weights @ self.mean / float(self.n.sum())
+        return weights @ (self.mean - center[None, :]) ** 2
 
 
 @dataclass(frozen=True)
 class ColumnsByClass:
-    """Makes ClassColumns of a slab and the classes of its rows; an object, so that it can travel to a worker."""
+    """Computes ClassColumns of a chunk and the classes of its rows; an object, so that it can be sent to a worker."""
 
     classes: int
 
     def __call__(self, X: Array, y: np.ndarray) -> ClassColumns:
-        """Return the sums of one slab; y holds the number of each row's class."""
+        """Return the sums of one chunk; y holds the class index of each row."""
         n = np.bincount(y, minlength=self.classes).astype(np.float64)
         if is_sparse(X):
             return self._of_sparse(X, y, n)
         shift = _shift(X)
         sums, squares = _by_class(X, shift, y, self.classes)
-        seen = sums / like(np.maximum(n, 1), sums)[:, None]  # the class means, from the shift
+        seen = sums / like(np.maximum(n, 1), sums)[:, None]  # the class means, relative to the shift
         within = squares - like(n, seen) @ seen**2
         xp = xp_of(seen)
-        if bool(xp.any(within < _DIGITS * squares)):  # classes far apart beside their spread
+        if bool(xp.any(within < _DIGITS * squares)):  # class means far apart relative to the spread within classes
             within = self._about(seen, X, y, shift)
         mean = seen if shift is None else (seen + as_double(shift)[None, :]) * like(n > 0, seen)[:, None]
         return ClassColumns(n, mean, within, (8 * eps_of(X)) ** 2)
 
     def _about(self, seen: Array, X: Array, y: np.ndarray, shift: Array | None) -> Array:
-        """The squares about the class means, from a second look at the slab."""
+        """The squares about the class means, from a second pass over the chunk."""
         xp = xp_of(seen)
         within = _zeros(seen, X.shape[1])
         for part, run in _runs(X, shift):
@@ -133,7 +133,7 @@ class ColumnsByClass:
         return within
 
     def _of_sparse(self, X: Any, y: np.ndarray, n: np.ndarray) -> ClassColumns:
-        """Squared distances of the stored values from their class's mean, and of the zeros, each as it is."""
+        """Squared distances from the class mean: of the stored values, and of the implicit zeros."""
         wide, rounding = X.astype(np.float64), (8 * float(np.finfo(np.float64).eps)) ** 2
         mean = sums_by_class(wide, y, self.classes) / np.maximum(n, 1)[:, None]
         filled = wide.copy()
@@ -146,7 +146,7 @@ class ColumnsByClass:
 
 @dataclass(frozen=True)
 class ClassSums:
-    """Sums of the columns over the rows of each class, and the least and the largest value of each column."""
+    """Sums of the columns over the rows of each class, and the smallest and largest value of each column."""
 
     n: np.ndarray  # (C,)
     sums: Array  # (C, d) float64
@@ -166,12 +166,12 @@ class ClassSums:
 
 @dataclass(frozen=True)
 class SumsByClass:
-    """Makes ClassSums of a slab and the classes of its rows."""
+    """Computes ClassSums of a chunk and the classes of its rows."""
 
     classes: int
 
     def __call__(self, X: Array, y: np.ndarray) -> ClassSums:
-        """Return the sums of one slab."""
+        """Return the sums of one chunk."""
         n = np.bincount(y, minlength=self.classes).astype(np.float64)
         if X.shape[0] == 0:
             d = X.shape[1]
@@ -185,7 +185,7 @@ class SumsByClass:
 
 @dataclass(frozen=True)
 class ColumnsAndMoments:
-    """The moments of the columns and their sums beside a target, from one reading of the rows."""
+    """The moments of the columns and their sums with a target, from one pass over the rows."""
 
     moments: Moments
     columns: TargetColumns | ClassColumns
@@ -201,21 +201,21 @@ class ColumnsAndMoments:
 
 @dataclass(frozen=True)
 class MomentsAndTarget:
-    """Makes ColumnsAndMoments of a slab and its target."""
+    """Computes ColumnsAndMoments of a chunk and its target."""
 
     classes: int | None  # None: the target is a number
 
     def __call__(self, X: Array, y: np.ndarray) -> ColumnsAndMoments:
-        """Return the statistics of one slab."""
+        """Return the statistics of one chunk."""
         of = TargetColumns.of if self.classes is None else ColumnsByClass(self.classes)
         return ColumnsAndMoments(Moments.of(X), of(X, y))
 
 
-# --- sums of one slab ---
+# --- sums of one chunk ---
 
 
 def sums_by_class(X: Any, y: np.ndarray, classes: int) -> Array:
-    """Return the sums of the rows of each class, (C, d) float64; y holds the number of each row's class."""
+    """Return the sums of the rows of each class, (C, d) float64; y holds the class index of each row."""
     if is_sparse(X):
         return (membership(y, classes).T @ X).toarray()
     if isinstance(X, np.ndarray):
@@ -231,7 +231,7 @@ def _sums_with_target(X: Array, shift: Array | None, z: np.ndarray) -> tuple[Arr
         from lowland.kernels.column_sums import add_products
 
         for part in _parts(X):
-            own = np.zeros((3, d))  # short sums, which are then added: long ones would lose digits
+            own = np.zeros((3, d))  # short sums that are then added: long ones would lose digits
             add_products(X[part], _as_shift(X, shift), z[part], *own)
             sums, squares, products = sums + own[0], squares + own[1], products + own[2]
         return sums, squares, products
@@ -260,7 +260,7 @@ def _by_class(X: Array, shift: Array | None, y: np.ndarray, classes: int) -> tup
 
 
 def _is_large(X: Array) -> bool:
-    """Whether compiled loops over the rows are worth loading, and can go along them."""
+    """Whether compiled loops over the rows are worth loading, and the rows are contiguous."""
     return isinstance(X, np.ndarray) and X.flags.c_contiguous and X.size >= _LARGE
 
 
@@ -273,7 +273,7 @@ def _as_shift(X: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
 
 
 def _runs(X: Array, shift: Array | None) -> Iterator[tuple[slice, Array]]:
-    """Short runs of rows in float64, seen from the shift; of tensors all at once, a device being no cache."""
+    """Short runs of rows in float64, minus the shift; tensors all at once, since a device gains nothing from runs."""
     n, d = X.shape
     step = max(1, min(n, _RUN_BYTES // (8 * d))) if isinstance(X, np.ndarray) else max(1, n)
     for start in range(0, n, step):

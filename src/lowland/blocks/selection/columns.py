@@ -1,4 +1,4 @@
-"""Columns of a table in memory, one at a time, and the sums that measures of dependence share."""
+"""Columns of a table in memory, one at a time, and helpers that the dependence measures share."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class ColumnReader:
         return np.ascontiguousarray(self.X[:, j], dtype=np.float64)
 
     def constant(self) -> np.ndarray:
-        """Which do not vary, (d,) bool."""
+        """Which columns are constant, (d,) bool."""
         return np.array([x.min() == x.max() for x in (self[j] for j in range(self.d))])
 
 
 def rows_in_memory(rows: Rows, run: Run, n: int, why: str) -> np.ndarray:
-    """Return all rows on the host, where the target has n values; ``why`` says what needs them."""
+    """Return all rows on the host, for a target of n values; ``why`` names what needs them."""
     X = to_numpy(run.to_array(rows, why))
     if len(X) != n:
-        raise DataError(f"X has {len(X)} rows and y has {n} values. Give one value for each row.")
+        raise DataError(f"X has {len(X)} rows and y has {n} values. Pass one value per row.")
     return X
 
 
@@ -44,12 +44,12 @@ def listed(names: Sequence[str], which: np.ndarray) -> str:
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the inner product in one order of summing, whatever threads BLAS may use."""
+    """Return the inner product with a fixed order of summation, independent of BLAS threads."""
     return float((a * b).sum())
 
 
 def standardized(x: np.ndarray) -> np.ndarray:
     """Return a column centered and divided by its standard deviation."""
-    x = np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))  # near one, so that no square is lost
+    x = np.ldexp(x, -int(np.frexp(np.abs(x).max())[1]))  # near one, so that no square overflows or underflows
     z = x - x.mean()
     return z / z.std()

@@ -1,4 +1,4 @@
-"""Coordinate descent on β'Gβ/2 - q'β + α|β|₁, with steps that solve for the active set outright."""
+"""Coordinate descent on β'Gβ/2 - q'β + α|β|₁, with direct solves on the active set in between."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowland.kernels.coordinate_descent import descend
 
-SWEEPS = 10  # made at a time, before the equations of the columns that take part are solved outright
-_SINGULAR = 1e-9  # fraction of the largest eigenvalue below which a direction is none
-_DUPLICATE = 1e-10  # correlations that differ from one by less are one
+SWEEPS = 10  # sweeps before each direct solve on the active set
+_SINGULAR = 1e-9  # fraction of the largest eigenvalue below which an eigenvalue counts as zero
+_DUPLICATE = 1e-10  # correlations within this of one count as one
 
 
 def minimize(
     G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float, slack: float, power: float,
     wanted: float, most: int,
 ) -> tuple[int, float]:  # fmt: skip
-    """Minimize β'Gβ/2 - q'β + α|β|₁ in place: sweeps and exact solves in turns; return the sweeps and the gap."""
+    """Minimize β'Gβ/2 - q'β + α|β|₁ in place, alternating sweeps and direct solves; return the sweeps and the gap."""
     steps = 0
     while True:
         made, gap = descend(G, q, g, beta, alpha, slack, power, wanted, min(SWEEPS, most - steps))
@@ -29,7 +29,7 @@ def minimize(
 
 
 def _merge_duplicates(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray) -> None:
-    """Of columns that are multiples of each other, the largest takes all; of equal ones the first."""
+    """Move the coefficients of collinear columns, multiples of each other, to the largest; of equal ones, the first."""
     A = np.flatnonzero(beta)
     size = np.sqrt(G[A, A])
     duplicates = np.argwhere(np.triu(np.abs(G[np.ix_(A, A)]) >= (1 - _DUPLICATE) * np.outer(size, size), 1))
@@ -42,10 +42,10 @@ def _merge_duplicates(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndar
 
 
 def _solve_active_set(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float) -> bool:
-    """Solve for the minimum at these columns and signs, or go up to the first coefficient that would change sign.
+    """Solve for the minimum at these columns and signs, or step to the first coefficient that would change sign.
 
-    Sweeps find soon which columns take part, and take long to find the values where these are correlated. False: the
-    equations are too close to singular to be solved.
+    Sweeps find the active set quickly, but converge slowly to the values where columns are correlated. Return False
+    where the equations are too close to singular.
     """
     A = np.flatnonzero(beta)
     if not A.size:
@@ -53,7 +53,7 @@ def _solve_active_set(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndar
     before, signs = beta[A], np.sign(beta[A])
     try:
         goal = cho_solve(cho_factor(G[np.ix_(A, A)], check_finite=False), q[A] - alpha * signs, check_finite=False)
-    except np.linalg.LinAlgError:  # columns that others make up
+    except np.linalg.LinAlgError:  # linearly dependent columns
         return _drop_dependent(G, g, beta, alpha)
     flips = np.flatnonzero(goal * signs <= 0)
     if flips.size:
@@ -63,23 +63,23 @@ def _solve_active_set(G: np.ndarray, q: np.ndarray, g: np.ndarray, beta: np.ndar
         goal[first] = 0.0
     change = goal - before
     after = g - change @ G[A]
-    if change @ (alpha * signs - (g[A] + after[A]) / 2) > 0:  # the objective would rise
+    if change @ (alpha * signs - (g[A] + after[A]) / 2) > 0:  # the objective would increase
         return _drop_dependent(G, g, beta, alpha)
     beta[A], g[:] = goal, after
     return True
 
 
 def _drop_dependent(G: np.ndarray, g: np.ndarray, beta: np.ndarray, alpha: float) -> bool:
-    """Take a column out that the others make up: along a direction that changes no fit, until a coefficient is zero.
+    """Drop a linearly dependent column: move along a null direction of G until a coefficient is zero.
 
-    With as many columns as rows the sweeps would take very long to find that one is too many.
+    With as many columns as rows, sweeps alone would need very long for this.
     """
     A = np.flatnonzero(beta)
     values, vectors = np.linalg.eigh(G[np.ix_(A, A)])
     if values[0] > _SINGULAR * values[-1]:
         return False
     v = vectors[:, 0]
-    v = -v if v @ (alpha * np.sign(beta[A]) - g[A]) > 0 else v  # the way the objective falls
+    v = -v if v @ (alpha * np.sign(beta[A]) - g[A]) > 0 else v  # the direction of descent
     t = np.where(beta[A] * v < 0, -beta[A] / np.where(v == 0, 1.0, v), np.inf)
     first = int(np.argmin(t))
     if not np.isfinite(t[first]):

@@ -1,6 +1,6 @@
-"""How strongly the columns of a table in memory depend on a target, measured one column after the other.
+"""Dependence of the columns of a table in memory on a target, one column at a time.
 
-A measure is an object that holds what it needs of the target: Spearman's ranks, distance correlation, mutual
+A measure is an object that stores what it needs of the target: Spearman correlation, distance correlation, mutual
 information. None needs more than a few numbers per row.
 """
 
@@ -19,20 +19,20 @@ from lowland.blocks.statistics.targets import Target
 from lowland.run.run import Run
 
 _PERMUTATIONS = 999
-_SMALL = 50_000  # numbers; fewer are not worth threads
+_SMALL = 50_000  # numbers; smaller tables are not worth threads
 
 
 class DependenceMeasure(Protocol):
-    """How strongly a column depends on the target."""
+    """A measure of the dependence of a column on the target."""
 
-    least_rows: ClassVar[int]  # with fewer its p-value is none, and permutations say it
+    least_rows: ClassVar[int]  # with fewer rows its p-value is not valid, and permutations replace it
     signed: ClassVar[bool]  # whether the sign of the score is a direction
 
     def prepare(self, x: np.ndarray, j: int) -> np.ndarray:
-        """Return column j as the measure wants it, whatever the order of its rows."""
+        """Return column j as the measure needs it; this must not depend on the order of the rows."""
 
     def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
-        """Return the score of a prepared column, and its p-value; NaN: it has none."""
+        """Return the score of a prepared column, and its p-value; NaN where it has none."""
 
 
 def column_scores(
@@ -42,9 +42,9 @@ def column_scores(
     n_permutations: int = 0,
     seed: int = 0,
 ) -> FilterScores:
-    """Return the score of every column; p-values by permutations where some are asked for, or rows are too few.
+    """Return the score of every column; permutation p-values where asked for, or where there are too few rows.
 
-    All columns see the same permutations.
+    All columns use the same permutations.
     """
     if not n_permutations and columns.n < measure.least_rows:
         n_permutations, seed = _PERMUTATIONS, 0
@@ -69,7 +69,7 @@ def column_scores(
 
 
 def measure_for(statistic: str, target: Target, discrete: np.ndarray, k: int, seed: int) -> DependenceMeasure:
-    """Return the measure of a name; the last three are for mutual information."""
+    """Return the measure with this name; the last three arguments are for mutual information."""
     if statistic == "spearman":
         return Spearman.to(target.values)
     if statistic == "distance-correlation":

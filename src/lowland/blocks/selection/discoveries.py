@@ -1,14 +1,14 @@
-"""Which columns to keep by their scores or p-values."""
+"""Selection of columns by their scores, or by p-values at a false discovery rate."""
 
 from __future__ import annotations
 
 import numpy as np
 
-_TIE = 1e-10  # scores that differ by less than this fraction are equal, and the first column comes first
+_TIE = 1e-10  # relative difference below which scores are tied; the first column comes first
 
 
 def ranked(strength: np.ndarray) -> np.ndarray:
-    """Return the columns from the best to the worst, (d,); of equal ones the first comes first, NaN last."""
+    """Return the columns from the best to the worst, (d,); ties in the order of the columns, NaN last."""
     largest = float(np.finfo(np.float64).max) / 2
     key = np.nan_to_num(strength, nan=-largest, posinf=largest, neginf=-largest)
     order = np.argsort(-key, kind="stable")
@@ -19,9 +19,9 @@ def ranked(strength: np.ndarray) -> np.ndarray:
 
 
 def discoveries(pvalues: np.ndarray, rate: float, *, any_dependence: bool = False) -> np.ndarray:
-    """Return which columns, (d,) bool, are found at a false discovery rate of at most ``rate``.
+    """Return which columns, (d,) bool, are significant at a false discovery rate of at most ``rate``.
 
-    Benjamini and Hochberg 1995; with any dependence between the columns Benjamini and Yekutieli 2001.
+    Benjamini and Hochberg 1995; valid under any dependence between the columns: Benjamini and Yekutieli 2001.
     """
     d = len(pvalues)
     ranks = np.arange(1, d + 1)

@@ -14,17 +14,17 @@ from lowland.blocks.statistics.fold_moments import Folds
 
 @dataclass(frozen=True)
 class FoldOfClasses:
-    """A fold: what the training rows say of the classes, and the test rows, seen from the mean of the former."""
+    """A fold: the class statistics of the training rows, and the test rows centered at the training mean."""
 
     W: np.ndarray  # (d, d) covariance within the classes
     means: np.ndarray  # (C, d)
-    logs: np.ndarray  # (C,) of the priors
+    logs: np.ndarray  # (C,) log priors
     X: np.ndarray  # (m, d) test rows
-    y: np.ndarray  # (m,) the number of their class
+    y: np.ndarray  # (m,) their class indices
 
     @classmethod
     def of(cls, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, C: int) -> FoldOfClasses:
-        """Sum the classes of the training rows."""
+        """Compute the class statistics of the training rows."""
         R, codes = X[train], y[train]
         n = np.bincount(codes, minlength=C)
         mean = R.mean(axis=0)
@@ -38,10 +38,10 @@ class FoldOfClasses:
 
 @dataclass(frozen=True)
 class DiscriminantScores:
-    """Cross-validated accuracy of linear discriminant analysis: each row's scores are updated for every candidate."""
+    """Cross-validated accuracy of linear discriminant analysis; the scores of rows are updated for every candidate."""
 
     folds: tuple[FoldOfClasses, ...]
-    least: float  # fraction of a column's variance within classes that must be its own
+    least: float  # smallest residual fraction of a column's variance within classes
     refit: Refit
     tally: Tally
     tie: float = 0.0  # fractions of rows are exact
@@ -51,7 +51,7 @@ class DiscriminantScores:
     def of(
         cls, X: np.ndarray, y: np.ndarray, folds: Folds, classes: int, *, tol: float, refit: Refit, tally: Tally
     ) -> DiscriminantScores:
-        """Sum the classes of each fold; ``tol`` is the deviation that the model's own solver takes for none."""
+        """Compute the class statistics of each fold; ``tol`` is the tolerance of the model's own solver."""
         X, _ = of_order_one(X)
         scale = X.std(axis=0)
         scale[scale == 0] = 1.0
@@ -105,7 +105,7 @@ class DiscriminantScores:
         return self._amended(accuracies, refit, subsets)
 
     def _independent(self, S: Any) -> np.ndarray | None:
-        """The columns of S less those that are constant; None where only refitting tells the score."""
+        """The columns of S without constant ones; None where the score needs a refit."""
         S = np.asarray(S, dtype=int)
         varies = np.array([np.diagonal(fold.W)[S] > 0 for fold in self.folds])  # (F, k)
         if (varies.any(axis=0) != varies.all(axis=0)).any():
@@ -125,7 +125,7 @@ class DiscriminantScores:
 def _accuracy(
     fold: FoldOfClasses, S: np.ndarray | None, U: np.ndarray, M: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """The fraction of test rows whose class is found, (m,), after each update of the scores by U M' times a weight."""
+    """The fraction of test rows classified correctly, (m,), after each update of the scores by U M' times a weight."""
     Y = np.linalg.solve(fold.W[S[:, None], S], fold.means[:, S].T)  # type: ignore[index]  # (k, C)
     base = fold.X[:, S] @ Y - np.sum(fold.means[:, S].T * Y, axis=0) / 2 + fold.logs  # (rows, C)
     step = max(1, MOST_NUMBERS // len(base))

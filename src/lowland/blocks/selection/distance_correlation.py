@@ -1,4 +1,4 @@
-"""Distance correlation of a column with a target, in n log n steps."""
+"""Distance correlation of a column with a target, in O(n log n)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from lowland.blocks.statistics.targets import Target
 
 @dataclass(frozen=True)
 class DistanceCorrelation:
-    """The correlation of distances between rows, zero only where column and target are independent.
+    """The correlation of distances between rows, zero only if column and target are independent.
 
-    Székely, Rizzo and Bakirov 2007; in n log n steps, as Huo and Székely 2016. Classes lie at distance one from each
-    other. The p-value is the chi-square bound of Shen, Panda and Vogelstein 2022 on the correlation without bias: at
-    most the significance level below 0.09, so that a small one may be relied on, from about 20 rows.
+    Székely, Rizzo and Bakirov 2007; the O(n log n) algorithm is that of Huo and Székely 2016. Two classes are at
+    distance one. The p-value is the chi-square bound of Shen, Panda and Vogelstein 2022 on the unbiased correlation: it
+    is conservative for significance levels below 0.09, from about 20 rows on.
     """
 
     target: Target
-    sums: np.ndarray  # (n,) of each row's distances to all, in the target
-    squares: float  # of all distances
+    sums: np.ndarray  # (n,) sum of the distances of each row to all others, in the target
+    squares: float  # sum of all squared distances
     least_rows: ClassVar[int] = 20
     signed: ClassVar[bool] = False
 
     @classmethod
     def to(cls, target: Target) -> DistanceCorrelation:
-        """To numbers or classes."""
+        """Return the measure for a target of numbers or classes."""
         y = target.values
         if target.n_classes is None:
             y = standardized(y)
@@ -38,7 +38,7 @@ class DistanceCorrelation:
         return cls(target, (len(y) - counts[y]).astype(np.float64), float(len(y) ** 2 - (counts**2).sum()))
 
     def prepare(self, x: np.ndarray, j: int) -> np.ndarray:
-        """Return the column centered and divided by its deviation: neither changes the correlation."""
+        """Return the standardized column, which has the same correlation."""
         return standardized(x)
 
     def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
@@ -67,7 +67,7 @@ class DistanceCorrelation:
         if self.target.n_classes is None:
             agreeing = concordant_products(x[order], y[order])
             return 2 * (2 * agreeing - n * dot(x, y))
-        by_class = order[np.argsort(y[order], kind="stable")]  # each class in order
+        by_class = order[np.argsort(y[order], kind="stable")]  # sorted within each class
         counts = np.bincount(y, minlength=self.target.n_classes)
         local = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
         within = 2 * dot(2.0 * local - np.repeat(counts, counts) + 1, x[by_class])
@@ -75,7 +75,7 @@ class DistanceCorrelation:
 
 
 def distance_sums(x: np.ndarray) -> np.ndarray:
-    """Return for each value the sum of its distances to all, (n,)."""
+    """Return for each value the sum of its distances to all others, (n,)."""
     order = np.argsort(x, kind="stable")
     v, n = x[order], len(x)
     below = np.cumsum(v) - v
@@ -90,13 +90,13 @@ def _distance_squares(x: np.ndarray) -> float:
 
 
 def _covariance(products: float, a: np.ndarray, b: np.ndarray) -> float:
-    """The mean product of doubly centered distances, from sums over rows and over all pairs."""
+    """The squared distance covariance: the mean product of doubly centered distances, from sums."""
     n = len(a)
     return products / n**2 + (a.sum() / n**2) * (b.sum() / n**2) - 2 * dot(a, b) / n**3
 
 
 def _unbiased_covariance(products: float, a: np.ndarray, b: np.ndarray) -> float:
-    """The same without bias (Székely and Rizzo 2014)."""
+    """The unbiased squared distance covariance (Székely and Rizzo 2014)."""
     n = len(a)
     centered = products - 2 / (n - 2) * dot(a, b) + a.sum() * b.sum() / ((n - 1) * (n - 2))
     return centered / (n * (n - 3))

@@ -1,4 +1,4 @@
-"""Exhaustive searches over subsets of columns: all of a size, or with branch and bound where a criterion allows it."""
+"""Exhaustive search over subsets of columns: all subsets of a size, or branch and bound for a monotone criterion."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from lowland.blocks.selection.wilks import Wilks
 from lowland.errors import ParameterError
 
 _BATCH = 2048  # subsets scored at a time
-_MOST_SUBSETS, _MOST_REFITTED = 2_000_000, 20_000  # of an exhaustive search without bounds
-_NEAR = 1e-12  # a criterion nearer than this to another is the same: rounding must not choose
+_MOST_SUBSETS, _MOST_REFITTED = 2_000_000, 20_000  # subsets scored without bounds, in closed form and by refitting
+_NEAR = 1e-12  # criteria closer than this are tied: rounding must not decide
 
 
 def best_subset(G: np.ndarray, q: np.ndarray, k: int, *, y_squares: float = 1.0) -> Move:
-    """Return the k columns of the largest R², found by branch and bound from covariances alone.
+    """Return the k columns with the largest R² (best subset regression), by branch and bound on the covariances.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ def best_subset(G: np.ndarray, q: np.ndarray, k: int, *, y_squares: float = 1.0)
     q : ndarray of shape (d,)
         Covariances, or correlations, of the columns with the target.
     k : int
-        How many columns to choose.
+        Number of columns to select.
     y_squares : float
         Variance of the target; 1 for correlations.
 
     Returns
     -------
     Move
-        ``features``, the columns in order, and ``score``, their R².
+        ``features``, the selected columns in order, and ``score``, their R².
 
     Examples
     --------
@@ -52,9 +52,9 @@ def best_subset(G: np.ndarray, q: np.ndarray, k: int, *, y_squares: float = 1.0)
 
 
 def exhaustive(scores: SubsetScores, k: int, least_gain: float | None = None) -> Iterator[Move]:
-    """Find the best of all subsets of k columns; every better one that is met is a move.
+    """Find the best of all subsets of k columns; every improvement found on the way is a move.
 
-    With ``least_gain`` sizes are tried from 1 on, until the best of a size gains less over that of the size before.
+    With ``least_gain`` sizes are tried from 1 on, until the best subset gains less over the best of the previous size.
     """
     best_of_size: Callable[[Any, int], Iterator[Move]] = every_subset
     if isinstance(scores, Wilks) and scores.is_regular:
@@ -74,20 +74,20 @@ def exhaustive(scores: SubsetScores, k: int, least_gain: float | None = None) ->
 
 
 def check_exhaustible(scores: SubsetScores, k: int) -> None:
-    """Refuse a search that would not end."""
+    """Refuse a search over too many subsets."""
     if isinstance(scores, Wilks) and scores.is_regular:
         return
     most, n = (_MOST_REFITTED if isinstance(scores, Refitted) else _MOST_SUBSETS), math.comb(scores.d, k)
     if n > most:
         raise ParameterError(
-            f"There are {n:,} subsets of {k} of the {scores.d} columns, and an exhaustive search looks at no more than "
-            f"{most:,} one by one. Ask for fewer columns, score by Wilks' lambda ('wilks'), whose bounds leave most of "
-            "them out, or search 'floating-forward'."
+            f"There are {n:,} subsets of {k} of the {scores.d} columns, and an exhaustive search scores at most "
+            f"{most:,}. Select fewer columns, use Wilks' lambda ('wilks'), for which branch and bound skips most "
+            "subsets, or use the search 'floating-forward'."
         )
 
 
 def every_subset(scores: SubsetScores, k: int) -> Iterator[Move]:
-    """Score all subsets of k columns, for scores that may fall when a column is added."""
+    """Score all subsets of k columns, for scores that may decrease when a column is added."""
     best = -math.inf
     for batch in _batches(itertools.combinations(range(scores.d), k)):
         subsets = np.array(batch)
@@ -99,27 +99,27 @@ def every_subset(scores: SubsetScores, k: int) -> Iterator[Move]:
 
 
 def branch_and_bound(criterion: Wilks, k: int) -> Iterator[Move]:
-    """The best k columns by a criterion that never rises when a column leaves (Narendra and Fukunaga 1977).
+    """The best k columns by a criterion that never increases when a column is removed (Narendra and Fukunaga 1977).
 
-    Columns are removed one by one. A branch whose columns together score no better than a subset already met cannot
-    hold a better one. Columns that are missed most are tried first at the root of the widest branches, which are cut.
+    Columns are removed one at a time. A branch whose columns together score no better than the best subset so far
+    cannot contain a better one. The most important columns root the widest branches, which are pruned early.
     """
     start = max((list(search(criterion, k))[-1:] for search in (forward, backward)), key=_last_score)
     known = start[0].features if start else tuple(range(criterion.d))
     yield Move("find", None, criterion.value(known), known)
     if k == criterion.d:
         return
-    best = criterion.ratio(known)  # Wilks' Λ, the less the better
+    best = criterion.ratio(known)  # Wilks' Λ; smaller is better
 
     def visit(ratio: float, KW: np.ndarray, KT: np.ndarray, kept: list[int], free: np.ndarray) -> Iterator[Move]:
-        """Try the subsets that keep all of ``kept`` but some of ``free``."""
+        """Try the subsets of ``kept`` that lack some columns of ``free``."""
         nonlocal best
         criterion.tally(1)
         ratios = ratio * (KW[free, free] / KT[free, free])  # det W'/det T' without each
         order = np.argsort(-ratios, kind="stable")
         free, ratios = free[order], ratios[order]
         out = len(kept) - k
-        for i in range(len(free) - out, -1, -1):  # from the child that is missed least, with the fewest below it
+        for i in range(len(free) - out, -1, -1):  # from the least important column, whose branch is the smallest
             if ratios[i] >= best * (1 - _NEAR):
                 return
             j = int(free[i])
@@ -145,7 +145,7 @@ def _last_score(moves: list[Move]) -> float:
 
 
 def _without(K: np.ndarray, j: int) -> np.ndarray:
-    """The inverse of a matrix less its row and column j, from the inverse; that row and column become zero."""
+    """The inverse of a matrix without row and column j, from its inverse; that row and column become zero."""
     return K - np.outer(K[:, j], K[j] / K[j, j])
 
 

@@ -1,4 +1,4 @@
-"""Scores of columns by name: which statistic suits a target, what one pass sums, and what needs rows in memory."""
+"""Scores of columns by name: which statistic fits a target, what one pass computes, and what needs rows in memory."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ StatisticName = Literal[
     "auto", "variance", "pearson", "spearman", "distance-correlation", "mutual-information", "anova", "chi2", "mrmr"
 ]
 IN_MEMORY = ("spearman", "distance-correlation", "mutual-information")
-_NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # what these compare with; the others take both
+_NUMBERS, _CLASSES = ("pearson", "spearman"), ("anova", "chi2")  # targets they need; the others accept both
 
 
 @dataclass(frozen=True)
 class OnePass:
-    """A statistic that one pass over the rows gives: what is summed of a slab, and the scores of the sum."""
+    """A statistic computed in one pass over the rows: what is summed per chunk, and the scores from the total."""
 
-    of: Callable[..., Any]  # of a slab of the rows, and of the target where there is one
+    of: Callable[..., Any]  # of a chunk of the rows, and of the target where there is one
     scores: Callable[[Any], FilterScores]
     aligned: tuple[np.ndarray, ...] = ()  # (n,) the target, where there is one
     stage: str = "summing columns"
 
 
 def one_pass(statistic: str, target: Target | None, names: Callable[[], Sequence[str]]) -> OnePass | None:
-    """Return the statistic of a name; None for one that needs the rows in memory. ``names`` gives those of columns."""
+    """Return the statistic with this name; None if it needs the rows in memory. ``names`` returns the column names."""
     if statistic == "variance":
         return OnePass(ColumnMoments.of, filters.variance_scores)
     if target is None or statistic not in ("pearson", *_CLASSES):
@@ -54,9 +54,9 @@ def one_pass(statistic: str, target: Target | None, names: Callable[[], Sequence
 def choose_statistic(
     statistic: Any, y: np.ndarray | None, kind: Kind, *, for_numbers: str
 ) -> tuple[str, Target | None]:
-    """Return the name of a statistic, "auto" resolved, and y as it compares with; ``kind`` says what y holds.
+    """Return the name of a statistic, with "auto" resolved, and the target; ``kind`` is the type of y.
 
-    ``for_numbers`` is how to say that y holds numbers.
+    ``for_numbers`` is what a user sets if y holds numbers.
     """
     if not isinstance(statistic, str):
         return f"{getattr(statistic, '__name__', type(statistic).__name__)}()", None
@@ -69,21 +69,21 @@ def choose_statistic(
         return {"auto": "pearson" if target.n_classes is None else "anova"}.get(statistic, statistic), target
     if kind == "numbers":
         raise ParameterError(
-            f"{statistic!r} compares classes, and y is said to hold numbers. Choose 'pearson', 'spearman', "
+            f"{statistic!r} compares classes, but y is declared to hold numbers. Choose 'pearson', 'spearman', "
             "'distance-correlation' or 'mutual-information' for numbers."
         )
     return statistic, Target.of_classes(y)
 
 
 def _numbers_for(statistic: str, y: np.ndarray, kind: Kind, for_numbers: str) -> Target:
-    """The target of a correlation; more than two classes have no order to follow."""
+    """The target of a correlation; more than two classes have no order."""
     if kind == "numbers" or (kind == "auto" and not seems_classes(y)):
         return Target.of_numbers(y)
     target = Target.of_classes(y)
     if target.n_classes != 2:
         raise DataError(
-            f"{statistic!r}: y holds {target.n_classes} classes, and a correlation follows numbers or two classes. "
-            f"Choose 'anova' for classes; if y holds quantities, say {for_numbers}."
+            f"{statistic!r}: y holds {target.n_classes} classes, and a correlation needs numbers or two classes. "
+            f"Choose 'anova' for classes. If y holds numbers, set {for_numbers}."
         )
     return Target(target.values.astype(np.float64))
 
@@ -92,27 +92,27 @@ def filter_scores(
     X: Any, y: np.ndarray | None = None, statistic: str = "auto", *, kind: Kind = "auto", n_neighbors: int = 3,
     discrete: Any = "auto", n_permutations: int = 0, seed: int = 0,
 ) -> FilterScores:  # fmt: skip
-    """Score every column of a table by itself.
+    """Return a univariate score for every column of a table.
 
     Parameters
     ----------
     X : ndarray or CSR array of shape (n, d)
         The table.
     y : ndarray of shape (n,), optional
-        The target; only the variance does without.
+        The target; not needed for the variance.
     statistic : str
         "variance", "pearson", "spearman", "distance-correlation", "mutual-information", "anova", "chi2", or "auto":
         anova for classes, pearson for numbers.
     kind : {"auto", "classes", "numbers"}
-        What y holds.
+        Type of y.
     n_neighbors : int
-        Neighbors by which mutual information is estimated.
+        Number of neighbors used to estimate mutual information.
     discrete : "auto", bool, or sequence
-        Columns that hold classes, for mutual information.
+        Discrete columns, for mutual information.
     n_permutations : int
-        Permutations for p-values, for the statistics that need the rows in memory.
+        Number of permutations for p-values, for the statistics that need the rows in memory.
     seed : int
-        Seed of the permutations, and of the noise that separates equal values.
+        Seed of the permutations and of the noise that breaks ties.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def filter_scores(
     if one is not None:
         return one.scores(one.of(X, *one.aligned))
     if target is None:
-        raise DataError(f"{name!r} compares columns with a target, and y is None. Pass y, or choose 'variance'.")
+        raise DataError(f"{name!r} needs a target, but y is None. Pass y, or choose 'variance'.")
     columns = ColumnReader(X)
     measure = measure_for(name, target, discrete_columns(discrete, d, hasattr(X, "tocsc")), n_neighbors, seed)
     return column_scores(columns, measure, LocalRun(), n_permutations, seed)

@@ -1,6 +1,6 @@
-"""Greedy searches over subsets of columns, one column at a time: forward, backward, and floating both ways.
+"""Greedy search over subsets of columns, one column at a time: forward, backward, and floating in both directions.
 
-Each search is a generator of moves. Whoever reads it has the path so far in hand, also when it is stopped in between.
+Each search is a generator of moves, so the caller has the path so far even if the search is interrupted.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from lowland.errors import DataError
 
 
 def forward(scores: SubsetScores, k: int, least_gain: float | None = None) -> Iterator[Move]:
-    """Add the best column until there are k, or until the best gains less than ``least_gain``."""
+    """Add the best column until there are k, or until the gain is less than ``least_gain``."""
     return _greedy(scores, (), best_addition, k, least_gain)
 
 
 def backward(scores: SubsetScores, k: int, least_gain: float | None = None) -> Iterator[Move]:
-    """Remove the column that is missed least until k are left, or until that gains less than ``least_gain``."""
+    """Remove the least important column until k are left, or until the gain is less than ``least_gain``."""
     return _greedy(scores, tuple(range(scores.d)), best_removal, k, least_gain)
 
 
 def floating_forward(scores: SubsetScores, k: int, least_gain: float | None = None) -> Iterator[Move]:
-    """Add as ``forward``; after each addition remove again as long as that beats the best subset of that size so far.
+    """Add as in ``forward``; after each addition remove columns as long as that improves on the best of that size.
 
-    Sequential floating forward selection of Pudil, Novovičová and Kittler (1994).
+    Sequential floating forward selection (SFFS) of Pudil, Novovičová and Kittler (1994).
     """
     return _floating(scores, (), 1, k, least_gain)
 
 
 def floating_backward(scores: SubsetScores, k: int, least_gain: float | None = None) -> Iterator[Move]:
-    """Remove as ``backward``; after each removal add again as long as that beats the best of that size so far."""
+    """Remove as in ``backward``; after each removal add columns as long as that improves on the best of that size."""
     return _floating(scores, tuple(range(scores.d)), -1, k, least_gain)
 
 
 def best_addition(scores: SubsetScores, S: tuple[int, ...]) -> Move:
-    """The column outside S that scores best with it."""
+    """Return the addition to S with the best score."""
     J = np.setdiff1d(np.arange(scores.d), S)
     values = scores.with_each(S, J)
     i = first_best(values, scores.tie)
@@ -47,20 +47,20 @@ def best_addition(scores: SubsetScores, S: tuple[int, ...]) -> Move:
 
 
 def best_removal(scores: SubsetScores, S: tuple[int, ...]) -> Move:
-    """The column of S without which the others score best."""
+    """Return the removal from S with the best score."""
     values = scores.without_each(S)
     i = first_best(values, scores.tie)
     return Move("remove", S[i], float(values[i]), S[:i] + S[i + 1 :])
 
 
 def first_best(values: np.ndarray, tie: float) -> int:
-    """The first of the highest scores; NaN is none."""
+    """Return the index of the first of the highest scores, ignoring NaN."""
     known = np.where(np.isnan(values), -np.inf, values)
     top = known.max()
     if top == -np.inf:
         raise DataError(
-            "No subset has a score: the scorer returns NaN or minus infinity for each. Try it on one fitted model; R² "
-            "wants two rows or more in every test part, which fewer folds give."
+            "No subset has a score: the scorer returns NaN or minus infinity for every subset. R² needs at least two "
+            "rows in every test fold: use fewer folds, or check the scorer on a single fitted model."
         )
     return int(np.argmax(known >= top - tie * max(1.0, abs(top))))
 

@@ -1,8 +1,8 @@
-"""The lasso: a squared loss of the rows plus α times the sum of the absolute coefficients, solved at one α.
+"""The lasso: squared loss plus α times the sum of the absolute coefficients, solved at one α.
 
-Only the columns that may take part are worked on (strong rule of Tibshirani and others 2012, doi:
-10.1111/j.1467-9868.2011.01004.x); then the gradient of all is looked at, and what was left out wrongly is taken in.
-Coefficients are those of standardized columns. Every solution comes with its duality gap.
+The strong rule (Tibshirani and others 2012, doi:10.1111/j.1467-9868.2011.01004.x) restricts the problem to columns that
+may become active. The gradient of all columns is then checked, and columns that violate the optimality conditions are
+added. Coefficients are those of standardized columns. Every solution has its duality gap.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ ROUNDING = 64 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Solution:
-    """The model at one penalty; K = 1 for numbers and for two classes, else the number of classes."""
+    """The model at one penalty; K = 1 for numbers and for two classes, otherwise the number of classes."""
 
     alpha: float
-    coef: np.ndarray  # (K, d), of standardised columns
+    coef: np.ndarray  # (K, d), of standardized columns
     intercept: np.ndarray  # (K,), at the mean of the columns
-    gradient: np.ndarray  # (K, d), of the loss, with its sign changed
+    gradient: np.ndarray  # (K, d), negative gradient of the loss
     loss: float
-    gap: float  # as a fraction of the loss without any column
+    gap: float  # duality gap as a fraction of the null model's loss
     steps: int
 
     @property
     def support(self) -> np.ndarray:
-        """Which columns take part, (d,) bool."""
+        """Which columns have a nonzero coefficient, (d,) bool."""
         return (self.coef != 0).any(axis=0)
 
 
 class LassoProblem(Protocol):
-    """A loss of rows that can be solved at one penalty after the other."""
+    """An L1-penalized loss that can be solved at a sequence of penalties."""
 
     @property
     def alpha_max(self) -> float:
-        """The least penalty at which no column takes part."""
+        """The smallest penalty at which all coefficients are zero."""
 
     def start(self) -> Solution:
-        """Return the model without any column."""
+        """Return the null model, without any column."""
 
     def at(self, alpha: float, before: Solution, tol: float, max_iter: int) -> Solution:
-        """Return the model at a penalty, from that at a larger one."""
+        """Return the model at a penalty, warm-started from the model at a larger one."""
 
 
 class SquaredLoss:
-    """|y - Zβ|²/2n + α|β|₁ for centered Z and y. A subclass knows Z'Z/n, or makes it as far as it is needed."""
+    """|y - Zβ|²/2n + α|β|₁ for centered Z and y. A subclass stores Z'Z/n, or computes the blocks it needs."""
 
     q: np.ndarray  # (d,) Z'y/n
     power: float  # y'y/n
@@ -61,21 +61,21 @@ class SquaredLoss:
         raise NotImplementedError
 
     def gradient(self, A: np.ndarray, beta: np.ndarray) -> np.ndarray:
-        """Return Z'(y - Zβ)/n, (d,), where β is zero but for A."""
+        """Return Z'(y - Zβ)/n, (d,), where β is zero outside A."""
         raise NotImplementedError
 
     @property
     def alpha_max(self) -> float:
-        """The least penalty at which no column takes part."""
+        """The smallest penalty at which all coefficients are zero."""
         return float(np.abs(self.q).max())
 
     def start(self) -> Solution:
-        """Return the model without any column."""
+        """Return the null model, without any column."""
         zeros = np.zeros((1, self.q.size))
         return Solution(self.alpha_max, zeros, np.zeros(1), self.q[None, :], self.power / 2, 0.0, 0)
 
     def at(self, alpha: float, before: Solution, tol: float, max_iter: int) -> Solution:
-        """Coordinate descent on the columns that may take part, until the gap is at most tol times y'y/2n."""
+        """Coordinate descent on the working set, until the duality gap is at most tol times y'y/2n."""
         slack = ROUNDING * self.alpha_max
         coef, steps, gap = before.coef[0].copy(), 0, 0.0
         working = strong_set(before, alpha)[0]
@@ -100,7 +100,7 @@ class SquaredLoss:
 
 @dataclass(frozen=True)
 class SquaresOfMoments(SquaredLoss):
-    """Least squares of which the moments are known: nothing is left of the rows but d x d numbers."""
+    """Least squares from moments: d x d numbers stand for the rows."""
 
     G: np.ndarray  # (d, d)
     q: np.ndarray
@@ -108,7 +108,7 @@ class SquaresOfMoments(SquaredLoss):
 
     @classmethod
     def of(cls, moments: Moments, scale: np.ndarray) -> SquaresOfMoments:
-        """Of the moments of columns and target; ``scale`` is zero for a column to be left out."""
+        """Return the problem of the moments of columns and target; ``scale`` is zero for a column to be left out."""
         over = inverse_scale(scale)
         S = moments.scatter / moments.n
         return cls(S[:-1, :-1] * over[:, None] * over[None, :], S[:-1, -1] * over, float(S[-1, -1]))
@@ -124,7 +124,7 @@ class SquaresOfMoments(SquaredLoss):
 
 @dataclass(frozen=True)
 class SquaresOfRows(SquaredLoss):
-    """Least squares of rows in memory: for more columns than rows, whose d x d numbers would be too many."""
+    """Least squares from rows in memory: for more columns than rows, whose d x d moments would be larger."""
 
     Z: np.ndarray  # (n, d), centered
     y: np.ndarray  # (n,), centered
@@ -133,7 +133,7 @@ class SquaresOfRows(SquaredLoss):
 
     @classmethod
     def of(cls, Z: np.ndarray, y: np.ndarray) -> SquaresOfRows:
-        """Of rows and target, which are centered here."""
+        """Return the problem of rows and target, which are centered here."""
         Z, y = Z - Z.mean(axis=0), y - y.mean()
         return cls(Z, y, y @ Z / len(y), float(y @ y) / len(y))
 
@@ -148,18 +148,18 @@ class SquaresOfRows(SquaredLoss):
 
 
 def strong_set(before: Solution, alpha: float) -> np.ndarray:
-    """Return which coefficients may take part at a penalty, (K, d) bool.
+    """Return which coefficients may be nonzero at a penalty, (K, d) bool: the strong rule.
 
-    Those in the model, and those whose gradient could grow to α if it grew as fast as the penalty falls.
+    Those that are nonzero now, and those whose gradient could reach α if it changed as fast as the penalty.
     """
     return (before.coef != 0) | (np.abs(before.gradient) >= 2 * alpha - before.alpha)
 
 
 def relative_gap(gap: float, null: float) -> float:
-    """Return a duality gap as a fraction of the loss without any column."""
+    """Return a duality gap as a fraction of the null model's loss."""
     return max(gap, 0.0) / null if null > 0 else 0.0
 
 
 def inverse_scale(scale: np.ndarray) -> np.ndarray:
-    """Return one over the scale, zero where that is zero."""
+    """Return one over the scale, zero where the scale is zero."""
     return np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""Rows and a target as sparse models see them: as moments of parts, or as rows in memory. Either gives problems."""
+"""Data of the lasso: moments of the folds, or rows in memory. Both give the problem of all rows and of every split."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, warn
 from lowland.run.run import Run
 
-_PARTS = 16  # into which rows are cut to draw halves, where their moments are all that is kept
+_PARTS = 16  # parts into which rows are divided to sample halves, where only moments are stored
 
 
 class LassoData:
-    """What gives the problem of all rows, and those of the two sets of every split."""
+    """The problem of all rows, and the problems of both sets of every split."""
 
     layout: Layout
     mean: np.ndarray  # (d,)
@@ -38,13 +38,13 @@ class LassoData:
         raise NotImplementedError
 
     def losses(self, split: int, found: Sequence[Solution]) -> np.ndarray:
-        """Return the loss on the second set of a split of models found on the first."""
+        """Return the losses on the second set of a split, of models fitted to the first."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class MomentsSample(LassoData):
-    """Numbers to predict from rows of which the moments are known, part by part."""
+    """A target of numbers and the moments of each part of the rows."""
 
     moments: PartMoments
     layout: Layout
@@ -53,7 +53,7 @@ class MomentsSample(LassoData):
 
     @classmethod
     def of(cls, moments: PartMoments, layout: Layout, *, standardize: bool) -> MomentsSample:
-        """Scales are those of all rows, in every split: so all splits pay the same penalty for a column."""
+        """Compute the scales from all rows, so that a column has the same penalty in every split."""
         total = moments.of(np.arange(layout.parts))
         check_squares(total.n, total.mean[:-1], np.diagonal(total.scatter)[:-1], total.rounding)
         deviations = np.sqrt(total.variances[:-1] * ((total.n - 1) / total.n))
@@ -68,11 +68,11 @@ class MomentsSample(LassoData):
         return SquaresOfMoments.of(self.moments.of(self.layout.splits[split][side]), self.scale)
 
     def losses(self, split: int, found: Sequence[Solution]) -> np.ndarray:
-        """Mean squared errors on the second set, which its moments tell: (δ'Sδ)/n + (mean error)²."""
+        """Return the mean squared errors on the second set from its moments: (δ'Sδ)/n + (mean error)²."""
         train, test = (self.moments.of(parts) for parts in self.layout.splits[split])
         B = np.concatenate([each.coef for each in found]) * inverse_scale(
             self.scale
-        )  # (m, d), of columns in their own units
+        )  # (m, d), in the original units of the columns
         V = np.column_stack([-B, np.ones(len(B))])
         spread = ((V @ test.scatter) * V).sum(axis=1) / test.n
         return spread + (V @ (test.mean - train.mean)) ** 2
@@ -80,7 +80,7 @@ class MomentsSample(LassoData):
 
 @dataclass(frozen=True)
 class RowsSample(LassoData):
-    """Numbers or classes to predict from rows in memory."""
+    """A target of numbers or classes and the rows in memory."""
 
     Z: np.ndarray  # (n, d) float64, centered and scaled
     target: Target
@@ -93,11 +93,11 @@ class RowsSample(LassoData):
         """Center and scale all rows together."""
         mean = X.mean(axis=0, dtype=np.float64)
         Z = X - mean
-        Z -= Z.mean(axis=0)  # what the first mean has lost to rounding
+        Z -= Z.mean(axis=0)  # the rounding error of the first mean
         with np.errstate(over="ignore"):
             deviations = np.sqrt((Z**2).mean(axis=0))
         if not np.isfinite(deviations).all():
-            raise DataError("The columns are too large for float64: their squares overflow. Rescale the columns.")
+            raise DataError("The columns are too large: their squares overflow float64. Rescale the columns.")
         rounding = 8 * np.finfo(X.dtype).eps
         check_squares(len(X), mean, len(X) * deviations**2, rounding**2, double=True)
         deviations[deviations <= rounding * np.abs(mean)] = 0.0
@@ -125,7 +125,7 @@ class RowsSample(LassoData):
         )
 
     def losses(self, split: int, found: Sequence[Solution]) -> np.ndarray:
-        """Mean squared errors, or the mean of -log p of the true class."""
+        """Return mean squared errors, or means of -log p of the true class."""
         train, test = (self.layout.rows(parts) for parts in self.layout.splits[split])
         Z, y = self.Z[test], self.target.values[test]
         if self.target.classes is None:
@@ -140,9 +140,9 @@ class RowsSample(LassoData):
 def sample_of(
     rows: Rows, run: Run, target: Target, layout_of: Callable[[int], Layout], *, standardize: bool
 ) -> LassoData:
-    """Return the moments of the parts of the rows where these tell all and are fewer, else the rows themselves.
+    """Return the moments of the parts where these are sufficient and smaller, otherwise the rows.
 
-    ``layout_of`` cuts the rows into parts; it is given the most that are of use.
+    ``layout_of`` divides the rows into parts; its argument is the largest useful number of parts.
     """
     n, d = len(target.values), rows.d
     in_memory = target.classes is not None or d > n
@@ -153,41 +153,41 @@ def sample_of(
         moments = run.fold(rows, by_part, target.values, layout.part, name="summing moments")
         return MomentsSample.of(moments, layout, standardize=standardize)
     why = (
-        f"Classes, more columns than rows, or folds that cut the rows into more than {MOST_PARTS} parts, need all rows "
-        "in memory; that"
+        "All rows must be in memory, because y holds classes, there are more columns than rows, or the folds divide "
+        f"the rows into more than {MOST_PARTS} parts; this"
     )
-    run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or numbers as y, whose moments are enough")
+    run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or a numeric y, which needs only moments")
     return RowsSample.of(rows_in_memory(rows, run, n, "The L1 penalty"), target, layout, standardize=standardize)
 
 
 def check_classes_of_folds(target: Target, layout: Layout) -> None:
-    """Refuse folds that leave a class without rows to learn from."""
+    """Refuse folds without training rows of some class."""
     if target.classes is None:
         return
     for train, _ in layout.splits:
         counts = np.bincount(target.values[layout.rows(train)], minlength=len(target.classes))
         if not counts.all():
             raise DataError(
-                f"A fold leaves no row of class {shown(target.classes[int(np.argmin(counts))])} to learn from. Choose "
-                "fewer folds (cv), or leave classes of so few rows out."
+                f"A fold has no row of class {shown(target.classes[int(np.argmin(counts))])} in its training rows. "
+                "Choose fewer folds (cv), or drop classes with so few rows."
             )
 
 
 def check_columns(sample: LassoData, names: Sequence[str]) -> None:
-    """Warn of constant columns, which never enter; refuse rows where there are no others."""
+    """Warn of constant columns, which never enter; refuse data where every column is constant."""
     constant = np.flatnonzero(sample.scale == 0)
     if len(constant) == len(names):
-        raise DataError("Every column is constant, so none says anything of y. Pass columns that vary.")
+        raise DataError("Every column is constant, so no column can predict y. Pass columns that vary.")
     if len(constant):
         many = len(constant) > 1
         warn(
             f"{'Columns' if many else 'Column'} {listed(names, constant)} {'are' if many else 'is'} constant and never "
-            f"{'enter' if many else 'enters'}. Leave constant columns out.",
+            f"{'enter' if many else 'enters'} the path. Drop constant columns.",
             DataWarning,
         )
 
 
 def in_own_units(found: Solution, sample: LassoData, target: Target) -> tuple[Any, Any]:
-    """Return coefficients and intercepts of the columns as they came, (K, d) and (K,)."""
+    """Return coefficients and intercepts in the original units of the columns, (K, d) and (K,)."""
     coef = found.coef * inverse_scale(sample.scale) * target.scale
     return coef, found.intercept * target.scale + target.center - coef @ sample.mean

@@ -1,4 +1,4 @@
-"""Paths of sparse models: from the penalty that keeps every column out, down a grid; who enters, and when to stop."""
+"""Regularization paths: the models at decreasing penalties, the order in which columns enter, and cross-validation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lowland.blocks.selection.selection_path import Move
 from lowland.errors import DataError, ParameterError
 
 _HALVINGS = 40
-_LOWEST = 1e-6  # of the largest penalty: below the grid it is followed so far, where columns are still wanted
+_LOWEST = 1e-6  # fraction of the largest penalty down to which the path is extended where columns are missing
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class LassoPath:
     """The models at the penalties of a grid, from the largest to the smallest."""
 
     solutions: tuple[Solution, ...]
-    null_loss: float  # of the model without any column
+    null_loss: float  # of the null model, without any column
 
     @property
     def alphas(self) -> np.ndarray:
-        """The penalties, (m,)."""
+        """The penalties, (m,), in decreasing order."""
         return np.array([each.alpha for each in self.solutions])
 
     @property
@@ -39,17 +39,17 @@ class LassoPath:
 
     @property
     def dual_gaps(self) -> np.ndarray:
-        """The duality gaps as fractions of the loss without any column, (m,)."""
+        """The duality gaps as fractions of the null model's loss, (m,)."""
         return np.array([each.gap for each in self.solutions])
 
     @property
     def entry_alphas(self) -> np.ndarray:
-        """The largest penalty at which each column takes part, (d,); zero for one that never does."""
+        """The largest penalty at which each column is active, (d,); zero for a column that never is."""
         took_part = np.stack([each.support for each in self.solutions])  # (m, d)
         return np.where(took_part.any(axis=0), self.alphas[np.argmax(took_part, axis=0)], 0.0)
 
     def moves(self) -> Iterator[Move]:
-        """Yield every entry and removal of a column; the score is the fraction of the loss that is explained there."""
+        """Yield every entry and removal of a column; the score is the fraction of the null loss explained there."""
         inside: tuple[int, ...] = ()
         for each in self.solutions:
             now, score = each.support, 1 - each.loss / self.null_loss
@@ -60,7 +60,7 @@ class LassoPath:
                     yield Move(action, j, float(score), inside)
 
     def outcome(self, tol: float) -> Outcome:
-        """Return how the solver went, with ``tol`` as the gap at which a penalty is solved."""
+        """Return the outcome of the solver; ``tol`` is the duality gap at which a penalty counts as solved."""
         gaps = self.dual_gaps
         return Outcome(
             "coordinate descent",
@@ -80,29 +80,29 @@ def lasso_path(
     tol: float = 1e-9,
     max_iter: int = 100_000,
 ) -> LassoPath:
-    """Minimize β'Gβ/2 - q'β + α Σ_j |β_j| for penalties α down a grid, each from the one before.
+    """Minimize β'Gβ/2 - q'β + α Σ_j |β_j| on a grid of decreasing penalties α, with warm starts.
 
     Parameters
     ----------
     G : ndarray of shape (d, d)
-        Z'Z/n of centered columns: their correlations, where they are standardized.
+        Z'Z/n of centered columns: their correlations, if standardized.
     q : ndarray of shape (d,)
-        Z'y/n: their correlations with the target, where that is standardized too.
+        Z'y/n: their correlations with the target, if it is standardized too.
     alphas : int or sequence of float
         Number of penalties, or the penalties themselves.
     y_squares : float
-        y'y/n, 1 for a standardized target; the duality gap is measured by it.
+        y'y/n, 1 for a standardized target; the duality gap is relative to it.
     eps : float
-        Least penalty of the grid as a fraction of the largest.
+        Smallest penalty of the grid as a fraction of the largest.
     tol : float
-        Duality gap at which a penalty is solved, as a fraction of y'y/2n.
+        Duality gap at which a penalty counts as solved, as a fraction of y'y/2n.
     max_iter : int
-        Sweeps over the columns at each penalty.
+        Largest number of sweeps over the columns at each penalty.
 
     Returns
     -------
     LassoPath
-        ``alphas`` (m,) falling, ``coef`` (m, 1, d), ``entry_alphas`` (d,), ``dual_gaps`` (m,).
+        ``alphas`` (m,) in decreasing order, ``coef`` (m, 1, d), ``entry_alphas`` (d,), ``dual_gaps`` (m,).
 
     Examples
     --------
@@ -120,21 +120,21 @@ def path_of(
 ) -> LassoPath:
     """Return the path of a problem; ``tick`` is called after each penalty."""
     found = [problem.start()]
-    for alpha in alphas:  # each from the one before
+    for alpha in alphas:  # with warm starts
         found.append(problem.at(float(alpha), found[-1], tol, max_iter))
         tick()
     return LassoPath(tuple(found[1:]), found[0].loss)
 
 
 def grid_of(alphas: Any, alpha_max: float, eps: float, *, unit: float = 1.0) -> np.ndarray:
-    """Return penalties in falling order: as many as said, evenly by their logarithms, or those given.
+    """Return penalties in decreasing order: a geometric grid of the given number, or the given penalties.
 
-    ``unit`` is what given penalties are divided by.
+    Given penalties are divided by ``unit``.
     """
     if not alpha_max > 0:
         raise DataError(
-            "No column varies together with y: every covariance is zero, so no penalty lets one in. Pass columns that "
-            "say something of y."
+            "Every covariance of a column with y is zero, so no column enters at any penalty. Pass columns that are "
+            "correlated with y."
         )
     if isinstance(alphas, numbers.Integral):
         m = int(alphas)
@@ -143,20 +143,21 @@ def grid_of(alphas: Any, alpha_max: float, eps: float, *, unit: float = 1.0) -> 
         given = np.asarray(alphas, dtype=np.float64) / unit
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"The penalties {alphas!r}: {error}. Give a number of penalties, or a list of numbers above zero."
+            f"The penalties {alphas!r}: {error}. Pass the number of penalties, or a list of positive numbers."
         ) from error
     if given.ndim != 1 or given.size == 0 or not np.isfinite(given).all() or (given <= 0).any():
-        raise ParameterError("The penalties must be numbers above zero, one or more. Give a list of such.")
+        raise ParameterError("The penalties must be finite and positive. Pass a list of at least one such number.")
     return np.sort(given)[::-1]
 
 
 def first_to_enter(
     problem: LassoProblem, alphas: np.ndarray, k: int, tol: float, max_iter: int, *, linger: bool = False
 ) -> tuple[list[int], Solution]:
-    """Return the first k columns to enter, in order, and the last model before there were more (or as soon as k).
+    """Return the first k columns to enter, in order, and the last model that uses no others.
 
-    Where several enter between two penalties of the grid, that stretch is halved until they come one by one. Where
-    fewer than k have entered at its end, smaller penalties are tried.
+    Without ``linger`` the model is the first with k columns. Where several columns enter between two penalties of the
+    grid, the interval is bisected until they enter one at a time. Where fewer than k have entered at the end of the
+    grid, smaller penalties are tried.
     """
     order: list[int] = []
     found = problem.start()
@@ -172,7 +173,7 @@ def first_to_enter(
 
 
 def _extended_grid(alphas: np.ndarray, alpha_max: float) -> Iterator[float]:
-    """The penalties of a grid, and then smaller ones, from where columns enter."""
+    """The penalties of a grid, followed by smaller ones."""
     yield from alphas.tolist()
     top = min(float(alphas[0]), alpha_max)
     alpha = min(float(alphas[-1]) / 2, alpha_max)
@@ -184,7 +185,7 @@ def _extended_grid(alphas: np.ndarray, alpha_max: float) -> Iterator[float]:
 def _bisect(
     problem: LassoProblem, before: Solution, after: Solution, order: list[int], k: int, tol: float, max_iter: int
 ) -> tuple[list[int], Solution]:
-    """Halve the stretch between two penalties until exactly k columns have entered."""
+    """Bisect the interval between two penalties until exactly k columns have entered."""
     for _ in range(_HALVINGS):
         if len(order) == k:
             break
@@ -198,7 +199,7 @@ def _bisect(
 
 
 def _entering(found: Solution, order: list[int]) -> list[int]:
-    """Columns that take part for the first time, the largest coefficient first."""
+    """Columns that are active for the first time, the largest coefficient first."""
     sizes = np.abs(found.coef).max(axis=0)
     sizes[order] = 0.0
     new = np.flatnonzero(sizes)
@@ -206,9 +207,9 @@ def _entering(found: Solution, order: list[int]) -> list[int]:
 
 
 def fill_support(order: Sequence[int], sizes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
-    """Mark the first k columns, (d,) bool; where fewer entered, those of the largest ``sizes`` fill up.
+    """Mark the first k columns, (d,) bool; where fewer entered, add those with the largest ``sizes``.
 
-    Also return how many had to.
+    Also return how many were added.
     """
     support = np.isin(np.arange(len(sizes)), order[:k])
     missing = k - int(support.sum())
@@ -221,7 +222,7 @@ def fill_support(order: Sequence[int], sizes: np.ndarray, k: int) -> tuple[np.nd
 def cross_validated_losses(
     sample: LassoData, alphas: np.ndarray, tol: float, max_iter: int, tick: Callable[[], Any]
 ) -> np.ndarray:
-    """Return the loss of each penalty on the rows that each fold has held out, (m, F)."""
+    """Return the loss of each penalty on the held-out rows of each fold, (m, F)."""
     losses = np.empty((len(alphas), len(sample.layout.splits)))
     for fold in range(losses.shape[1]):
         problem = sample.part(fold, 0)

@@ -11,21 +11,21 @@ from lowland.blocks.selection.column_updates import LEAST_OWN, MOST_NUMBERS, is_
 from lowland.blocks.selection.subset_scores import TIE, Refit, Tally
 from lowland.blocks.statistics.fold_moments import Folds
 
-_NONE = 1e-15  # fraction of the squares below which what is left is rounding
+_NONE = 1e-15  # fraction of the squares below which a residual is rounding error
 
 
 @dataclass(frozen=True)
 class LeastSquaresScores:
-    """Cross-validated scores of least squares, with a ridge or without, from the moments of the folds alone."""
+    """Cross-validated scores of least squares, with or without a ridge penalty, from the moments of the folds."""
 
-    A: np.ndarray  # (F, d, d) scatter of the training rows, the ridge on its diagonal
+    A: np.ndarray  # (F, d, d) scatter of the training rows, with the ridge penalty on its diagonal
     b: np.ndarray  # (F, d) their products with y
-    T: np.ndarray  # (F, d, d) squares and products of the test rows, seen from the training means
+    T: np.ndarray  # (F, d, d) squares and products of the test rows, centered at the training means
     t: np.ndarray  # (F, d)
-    squares: np.ndarray  # (F,) of y in the test rows, seen from the training mean
-    total: np.ndarray  # (F,) of y in the test rows, seen from their own mean
-    rows: np.ndarray  # (F,) test rows
-    scale: np.ndarray  # (d,) what the columns were divided by, as a fraction of the largest
+    squares: np.ndarray  # (F,) of y in the test rows, centered at the training mean
+    total: np.ndarray  # (F,) of y in the test rows, centered at their own mean
+    rows: np.ndarray  # (F,) number of test rows
+    scale: np.ndarray  # (d,) divisors of the columns, as fractions of the largest
     cutoff: float  # fraction of the largest singular value below which the model's own solver drops a direction
     metric: str
     ridge: bool
@@ -49,7 +49,7 @@ class LeastSquaresScores:
         tally: Tally,
         unit: float = 1.0,
     ) -> LeastSquaresScores:
-        """Sum the moments of each fold; columns are divided by their deviations, which changes no fit."""
+        """Compute the moments of each fold; columns are scaled to unit standard deviation, which changes no fit."""
         X, size = of_order_one(X)
         scale = np.sqrt(np.mean((X - X.mean(axis=0) * intercept) ** 2, axis=0))
         scale[scale == 0] = 1.0
@@ -60,7 +60,7 @@ class LeastSquaresScores:
         for f, (first, second) in enumerate(folds):
             C, D = Z[first], Z[second]
             if intercept:
-                constant = np.ptp(C, axis=0) == 0  # its weight is zero, whatever it does in the test rows
+                constant = np.ptp(C, axis=0) == 0  # its coefficient is zero, whatever its test values
                 mean = C.mean(axis=0)
                 C, D = C - mean, D - mean
                 C[:, constant[:-1].nonzero()[0]] = D[:, constant[:-1].nonzero()[0]] = 0.0
@@ -88,7 +88,7 @@ class LeastSquaresScores:
         B, own = residual_scatter(self.A, kept, J)  # (F, k, m), (F, m)
         T_S = self.T[:, kept[:, None], kept]
         T_J = self.T[:, kept[:, None], J]
-        left = self.t[:, kept] - _dot(T_S, w)  # what the residuals have in common with the columns of S
+        left = self.t[:, kept] - _dot(T_S, w)  # products of the residuals with the columns of S
         e = self.t[:, J] - _dot(T_J.mT, w) - _dot(B.mT, left)  # and with u_j
         uu = self.T[:, J, J] + np.sum(B * (T_S @ B - 2 * T_J), axis=1)
         thin = own <= LEAST_OWN * self.A[:, J, J]
@@ -147,11 +147,11 @@ class LeastSquaresScores:
         return np.linalg.inv(self.A[:, S[:, None], S])
 
     def _sizes(self, K: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """The sums over the inverse's diagonal, of columns in their own units."""
+        """The traces of the inverses, in the original units of the columns."""
         return np.sum(np.diagonal(K, axis1=-2, axis2=-1) / self.scale[S] ** 2, axis=-1)
 
     def _is_cut(self, inverse: np.ndarray, subsets: np.ndarray) -> Any:
-        """Whether a direction may be too small for the model's own solver, (F, m).
+        """Whether the model's own solver may drop a direction, (F, m).
 
         The squares of the smallest and the largest singular value are at least 1/tr A⁻¹ and at most tr A.
         """
@@ -159,17 +159,17 @@ class LeastSquaresScores:
         return (4 * self.cutoff) ** 2 * inverse * size >= 1
 
     def _fit(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The weights, (F, k), and the squared residuals of the test rows, (F,)."""
+        """The coefficients, (F, k), and the squared residuals of the test rows, (F,)."""
         w = np.linalg.solve(self.A[:, S[:, None], S], self.b[:, S, None])[..., 0]
         T = self.T[:, S[:, None], S]
         return w, self.squares + np.sum(w * (_dot(T, w) - 2 * self.t[:, S]), axis=1)
 
     def _is_nothing(self, uu: np.ndarray, J: np.ndarray) -> np.ndarray:
-        """Whether columns without anything of their own in training have none in the test rows either."""
+        """Whether columns without residual variance in the training rows have none in the test rows either."""
         return (uu <= _NONE * self.T[:, J, J]) & (not self.ridge)
 
     def _independent(self, S: Any) -> np.ndarray | None:
-        """The columns of S less those that add nothing; None where only refitting tells the score."""
+        """The columns of S without those that add nothing; None where the score needs a refit."""
         S = np.asarray(S, dtype=int)
         if is_regular(self.A[:, None, S[:, None], S])[0]:
             return S
@@ -193,11 +193,11 @@ class LeastSquaresScores:
             mean = squares / self.rows[:, None]
             return -np.sqrt(mean) if self.metric == "neg_root_mean_squared_error" else -mean
         total = np.where(self.rows < 2, np.nan, self.total)[:, None]
-        flat = np.where(squares > 0, 0.0, 1.0)  # what scikit-learn's R² is where y does not vary
+        flat = np.where(squares > 0, 0.0, 1.0)  # scikit-learn's R² where y is constant
         return np.where(total == 0, flat, 1 - squares / np.where(total == 0, 1.0, total))
 
     def _amended(self, values: np.ndarray, refit: np.ndarray, subsets: Any) -> np.ndarray:
-        """The means over the folds, those that are marked from refitting."""
+        """The means over the folds; marked subsets are refitted."""
         means = _mean(values)
         if refit.any():
             means[refit] = self.refit.many([sorted(subsets[i]) for i in np.flatnonzero(refit)])

@@ -1,7 +1,7 @@
-"""Logistic regression with an L1 penalty, solved at one penalty by Newton steps.
+"""Logistic regression with an L1 penalty, solved at one penalty by proximal Newton steps.
 
-Each step minimizes a quadratic with the same penalty by coordinate descent. Coefficients are those of standardized
-columns. Every solution comes with its duality gap.
+Each step minimizes the penalized quadratic approximation by coordinate descent. Coefficients are those of standardized
+columns. Every solution has its duality gap.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ import numpy as np
 from lowland.blocks.selection.coordinate_descent import SWEEPS, minimize
 from lowland.blocks.selection.lasso import ROUNDING, Solution, relative_gap, strong_set
 
-_LEAST_WEIGHT = 1e-12  # curvature that is always there, also where all classes are certain
-_FAST = 0.1  # a gap that falls by this factor a step needs no new curvature
+_LEAST_WEIGHT = 1e-12  # smallest curvature, also where all predicted probabilities are 0 or 1
+_FAST = 0.1  # if a step reduces the gap by this factor, the Hessian is reused
 _MOST_HALVINGS = 30
-_ROUNDED_LOSS = 1e-13  # fraction of the loss below which a rise is rounding
+_ROUNDED_LOSS = 1e-13  # fraction of the loss below which an increase is rounding error
 
 
 @dataclass(frozen=True)
 class LogLoss:
-    """-log p(class)/n + α|β|₁, with a logit for the second of two classes or one for each of more."""
+    """-log p(class)/n + α|β|₁, with one logit for two classes, otherwise one per class (multinomial)."""
 
-    Z: np.ndarray  # (n, d), about centered
+    Z: np.ndarray  # (n, d), approximately centered
     Y: np.ndarray  # (n, K) 0 or 1
 
     @classmethod
     def of(cls, Z: np.ndarray, codes: np.ndarray) -> LogLoss:
-        """Of rows and the numbers of their classes, each of which should be met."""
+        """Return the problem of rows and their class indices; every class must occur."""
         C = int(codes.max()) + 1
         return cls(np.asfortranarray(Z), (codes[:, None] == (np.arange(C) if C > 2 else [1])).astype(np.float64))
 
     @property
     def fractions(self) -> np.ndarray:
-        """The fraction of the rows in the class of each logit, (K,)."""
+        """The fraction of rows in the class of each logit, (K,)."""
         return self.Y.mean(axis=0)
 
     @property
     def null(self) -> float:
-        """The loss without any column."""
+        """The loss of the null model, without any column."""
         p = self.fractions
         return float(-(p @ np.log(p)) if len(p) > 1 else -(p @ np.log(p) + (1 - p) @ np.log(1 - p)))
 
     @property
     def alpha_max(self) -> float:
-        """The least penalty at which no column takes part."""
+        """The smallest penalty at which all coefficients are zero."""
         return float(np.abs((self.Y - self.fractions).T @ self.Z).max()) / len(self.Y)
 
     def start(self) -> Solution:
-        """Return the model without any column."""
+        """Return the null model, without any column."""
         p, n = self.fractions, len(self.Y)
         b = np.log(p) - np.log(p).mean() if len(p) > 1 else np.log(p / (1 - p))
         gradient = (self.Y - p).T @ self.Z / n
@@ -58,7 +58,7 @@ class LogLoss:
         return Solution(alpha_max, np.zeros_like(gradient), b, gradient, self.null, 0.0, 0)
 
     def at(self, alpha: float, before: Solution, tol: float, max_iter: int) -> Solution:
-        """Newton steps on the coefficients that may take part, each a penalised quadratic, until the gap is closed."""
+        """Proximal Newton steps on the working set, until the duality gap is at most tol times the null loss."""
         null, n = self.null, len(self.Y)
         slack = ROUNDING * null
         coef, b, steps, gap = before.coef.copy(), before.intercept, 0, 0.0
@@ -94,13 +94,13 @@ class _NewtonIteration:
         self.found_gap = np.inf
 
     def step(self, slack: float) -> float:
-        """Minimise the quadratic and go there; return the gap. A curvature serves as long as the gap falls fast."""
+        """Minimize the quadratic and step there; return the gap. The Hessian is reused while the gap decreases fast."""
         if self.H is None:
             self._update_hessian()
         assert self.H is not None
         g, old = self._gradient(), self.coef[self.pairs]
         new = old.copy()
-        # The gap of a quadratic says little of the whole: a fixed amount of work, with exact solves within.
+        # The gap of the quadratic is not the gap of the problem: a fixed number of sweeps, with direct solves.
         minimize(self.H, g + self.H @ old, g, new, self.alpha, slack, 0.0, -np.inf, 2 * SWEEPS)
         self._line_search(new - old, -self.response @ (new - old))
         self._fit_intercepts()
@@ -111,7 +111,7 @@ class _NewtonIteration:
         return gap
 
     def _update_hessian(self) -> None:
-        """The second derivatives, with the intercepts eliminated: they follow every change by -``response``."""
+        """The Hessian with the intercepts eliminated: they respond to every change by -``response``."""
         (n, K), logit = self.Y.shape, self.pairs[0]
         U = self.Z[:, self.place]  # (n, M)
         V = U * self.P[:, logit]
@@ -138,7 +138,7 @@ class _NewtonIteration:
         return self.Z @ spread.T
 
     def _line_search(self, change: np.ndarray, shift: np.ndarray) -> None:
-        """Go along a direction as far as the penalised loss does not rise."""
+        """Backtrack along a direction until the penalized loss does not increase."""
         along, before = self._logits_of(change) + shift, self.loss + self.alpha * float(np.abs(self.coef).sum())
         t = 1.0
         for _ in range(_MOST_HALVINGS):
@@ -152,7 +152,7 @@ class _NewtonIteration:
         self.H = None
 
     def _fit_intercepts(self) -> None:
-        """Bring the intercepts to their best for these coefficients: only then is the gap one."""
+        """Optimize the intercepts for these coefficients: the duality gap is valid only then."""
         n, K = self.Y.shape
         for _ in range(_MOST_HALVINGS):
             r = (self.Y - self.P).sum(axis=0) / n  # (K,)
@@ -170,15 +170,15 @@ class _NewtonIteration:
         """The duality gap among these coefficients."""
         largest = np.abs(self._gradient()).max(initial=0.0)
         scale = 1.0 if largest <= self.alpha else self.alpha / largest
-        dual = _entropy(self.Y - scale * (self.Y - self.P))  # between truth and model, feasible for the dual
+        dual = _entropy(self.Y - scale * (self.Y - self.P))  # scaled residuals are feasible for the dual
         return self.loss + self.alpha * float(np.abs(self.coef).sum()) - dual
 
 
 def without_shift(coef: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of the models that differ by a shift of all logits, and cost the same, the one with most zeros.
+    """Among models that differ by a common shift of all logits and have the same loss, return the sparsest.
 
-    Intercepts then add up to zero. The coefficients of a column may be shifted between their two middle values, which
-    differ only where the number of classes is even: the one that more of them share becomes zero, else the lower.
+    Intercepts then sum to zero. The coefficients of a column may be shifted between their two middle values, which
+    differ only for an even number of classes: the more frequent of the two becomes zero, otherwise the lower.
     """
     K = len(b)
     if K == 1:
@@ -190,7 +190,7 @@ def without_shift(coef: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _loss_and_probabilities(logits: np.ndarray, Y: np.ndarray) -> tuple[float, np.ndarray]:
-    """The mean of -log p of the true class, and p of each logit's class, (n, K)."""
+    """The mean of -log p of the true class, and the probabilities, (n, K)."""
     if logits.shape[1] == 1:
         s = logits[:, 0]
         loss = np.logaddexp(0.0, s) - Y[:, 0] * s
@@ -207,7 +207,7 @@ def log_loss(logits: np.ndarray, Y: np.ndarray) -> float:
 
 
 def _entropy(U: np.ndarray) -> float:
-    """The mean entropy of probabilities, (n, K); of a single logit those of its class."""
+    """The mean entropy of probabilities, (n, K); a single logit stands for two classes."""
     parts = U if U.shape[1] > 1 else np.concatenate([U, 1 - U], axis=1)
     parts = np.clip(parts, 0.0, 1.0)
     return float(-(parts * np.log(np.where(parts > 0, parts, 1.0))).sum(axis=1).mean())

@@ -1,4 +1,4 @@
-"""Columns that tell much of the target and little of each other: minimum redundancy, maximum relevance.
+"""Minimum redundancy, maximum relevance (mRMR): columns associated with the target and not with each other.
 
 Ding and Peng 2005; Peng, Long and Ding 2005.
 """
@@ -22,15 +22,15 @@ from lowland.blocks.statistics.targets import Target
 from lowland.errors import DataError
 from lowland.run.run import Run
 
-_LEAST = 1e-3  # redundancy below this counts as this, or the quotient would follow noise
-_TIE = 1e-10  # criteria nearer than this are equal, and the first column wins
+_LEAST = 1e-3  # smallest redundancy in a quotient, which would otherwise amplify noise
+_TIE = 1e-10  # criteria closer than this are tied, and the first column is selected
 
 Redundancy = Callable[[int], np.ndarray]  # of each column with column j, (d,)
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """How relevant each column is for the target, and how redundant any two are."""
+    """The relevance of each column for the target, and the redundancy of any two columns."""
 
     values: np.ndarray  # (d,)
     redundancy: Redundancy
@@ -39,17 +39,17 @@ class Relevance:
 
 
 class GreedyChoice:
-    """The state of the search: what was chosen, and what each column would bring."""
+    """The state of the search: the selected columns, and the current criterion of each column."""
 
     def __init__(self, relevance: Relevance, *, quotient: bool) -> None:
         self.relevance, self.redundancy, self.constant = relevance.values, relevance.redundancy, relevance.constant
         self.quotient = quotient
         self.chosen: list[int] = []
-        self.scores = relevance.values.copy()  # of a chosen column, as it was when it was chosen
-        self._redundancies = np.zeros(len(self.scores))  # with the chosen, summed
+        self.scores = relevance.values.copy()  # of a selected column: the criterion when it was selected
+        self._redundancies = np.zeros(len(self.scores))  # summed over the selected columns
 
     def moves(self, k: int) -> Iterator[Move]:
-        """Add the column whose relevance most exceeds its mean redundancy with the chosen, until there are k."""
+        """Add the column with the best relevance relative to its mean redundancy, until there are k."""
         d = len(self.relevance)
         while len(self.chosen) < k:
             left = np.setdiff1d(np.arange(d), self.chosen)
@@ -67,22 +67,22 @@ class GreedyChoice:
             self.scores[left] = relevance / np.maximum(mean, _LEAST) if self.quotient else relevance - mean
 
     def ranking(self) -> np.ndarray:
-        """Return the columns from the first chosen to the worst of the rest, constant ones last."""
+        """Return the columns in the order of selection, then the rest by criterion, constant ones last."""
         left = np.setdiff1d(np.arange(len(self.scores)), self.chosen)
         rest = left[np.lexsort((left, -self.scores[left], self.constant[left]))]
         return np.concatenate([np.array(self.chosen, dtype=int), rest])
 
 
 def by_correlation(found: ColumnsAndMoments) -> Relevance:
-    """Return relevance and redundancy from sums of one pass.
+    """Return relevance and redundancy from the moments of one pass.
 
-    Relevance is the size of the correlation with numbers, or the correlation ratio with classes, which is the same if
-    there are two; redundancy the size of the correlation of two columns.
+    Relevance is the absolute correlation with numbers, or the correlation ratio with classes, which is the same for
+    two classes. Redundancy is the absolute correlation of two columns.
     """
     if found.moments.lost_digits:
         raise DataError(
-            "The sparse rows lie too far from the origin for their correlations to be trusted. Pass X.toarray(), or "
-            "measure redundancy by mutual information."
+            "The means of the sparse columns are too large relative to their standard deviations: the correlations "
+            "lose too many digits. Pass X.toarray(), or measure redundancy by mutual information."
         )
     m = found.moments
     check_squares(m.n, to_numpy(m.mean), np.diagonal(to_numpy(m.scatter)), m.rounding)
@@ -96,7 +96,7 @@ def by_correlation(found: ColumnsAndMoments) -> Relevance:
 
 
 def correlations(moments: Moments) -> np.ndarray:
-    """Return the correlations of the columns, (d, d), zero for those that do not vary."""
+    """Return the correlations of the columns, (d, d), zero for constant columns."""
     S = to_numpy(moments.scatter).astype(np.float64)
     deviations = np.sqrt(np.where(to_numpy(moments.variances) > 0, np.diagonal(S), np.inf))
     return S / deviations[:, None] / deviations[None, :]
@@ -105,7 +105,7 @@ def correlations(moments: Moments) -> np.ndarray:
 def by_information(
     columns: ColumnReader, target: Target, discrete: np.ndarray, k: int, seed: int, run: Run
 ) -> Relevance:
-    """Return the same from mutual information, in nats, of rows in memory; columns are compared when one is chosen."""
+    """Return relevance and redundancy as mutual information in nats, from rows in memory; redundancy when needed."""
     constant = columns.constant()
 
     def informations(to: Target) -> np.ndarray:

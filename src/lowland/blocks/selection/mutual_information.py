@@ -17,35 +17,35 @@ _JITTER = 1e-10  # of a standard deviation: separates equal values without movin
 
 @dataclass(frozen=True)
 class MutualInformation:
-    """The information that column and target have in common, in nats, estimated from nearest neighbours.
+    """The mutual information of column and target in nats, estimated from nearest neighbors.
 
-    Numbers beside numbers by Kraskov, Stögbauer and Grassberger 2004, beside classes by Ross 2014, classes beside
-    classes from their counts. Equal numbers are separated by a little noise.
+    Two continuous variables: Kraskov, Stögbauer and Grassberger 2004. A continuous and a discrete variable: Ross 2014.
+    Two discrete variables: from the counts. Ties among continuous values are broken by a little noise.
     """
 
-    y: np.ndarray  # (n,) standard numbers, or the number of each row's class
+    y: np.ndarray  # (n,) standardized numbers, or the class index of each row
     discrete_target: bool
-    discrete: np.ndarray  # (d,) bool, which columns hold classes
-    k: int  # neighbours
+    discrete: np.ndarray  # (d,) bool, which columns are discrete
+    k: int  # number of neighbors
     seed: int
     least_rows: ClassVar[int] = 0
     signed: ClassVar[bool] = False
 
     @classmethod
     def to(cls, target: Target, discrete: np.ndarray, k: int, seed: int) -> MutualInformation:
-        """To numbers or classes."""
+        """Return the measure for a target of numbers or classes."""
         classes = target.n_classes is not None
         y = target.values if classes else _with_jitter(standardized(target.values), seed, len(discrete))
         return cls(y, classes, discrete, k, seed)
 
     def prepare(self, x: np.ndarray, j: int) -> np.ndarray:
-        """Return the numbers of the classes, or standard numbers no two of which are equal."""
+        """Return class indices, or standardized numbers without ties."""
         if self.discrete[j]:
             return np.unique(x, return_inverse=True)[1].astype(np.int64)
         return _with_jitter(standardized(x), self.seed, j)
 
     def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
-        """Return the information; it has no p-value of its own."""
+        """Return the mutual information; it has no p-value."""
         match bool(self.discrete[j]), self.discrete_target:
             case True, True:
                 found = information_of_classes(x, self.y)
@@ -59,7 +59,7 @@ class MutualInformation:
 
 
 def information_of_classes(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the mutual information of two classifications of the rows, from the counts."""
+    """Return the mutual information of two discrete variables, from the counts."""
     B = int(b.max()) + 1
     cells, counts = np.unique(a * B + b, return_counts=True)
     n_a, n_b = np.bincount(a)[cells // B], np.bincount(b)[cells % B]
@@ -68,7 +68,7 @@ def information_of_classes(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def information_about_classes(x: np.ndarray, y: np.ndarray, k: int) -> float:
-    """Return the information of numbers about classes; a class of one row has no neighbours and is left out."""
+    """Return the mutual information of numbers and classes; a class of one row has no neighbors and is left out."""
     from lowland.kernels.dependence import count_nearer, nearest_radii
 
     counts = np.bincount(y)
@@ -83,14 +83,14 @@ def information_about_classes(x: np.ndarray, y: np.ndarray, k: int) -> float:
     starts = np.concatenate([[0], np.cumsum(counts)])
     v = x[by_class]
     radii = nearest_radii(v, starts, k)
-    near = count_nearer(x[order], v, radii)  # of all classes, itself among them
+    near = count_nearer(x[order], v, radii)  # over all classes, including the row itself
     fraction = counts[counts > 0] / len(x)
     own = fraction @ (digamma(np.minimum(k, counts[counts > 0] - 1)) - digamma(counts[counts > 0]))
     return float(digamma(len(x)) + own - digamma(np.maximum(near, 1)).mean())
 
 
 def information_of_numbers(x: np.ndarray, y: np.ndarray, k: int) -> float:
-    """Return the mutual information of two columns of numbers."""
+    """Return the mutual information of two continuous variables."""
     from scipy.spatial import cKDTree
 
     from lowland.kernels.dependence import count_nearer
@@ -105,7 +105,7 @@ def information_of_numbers(x: np.ndarray, y: np.ndarray, k: int) -> float:
 
 
 def _with_jitter(x: np.ndarray, seed: int, j: int) -> np.ndarray:
-    """Standardized values; where some are equal, all get a little noise, as Kraskov advises."""
+    """Standardized values; where some are tied, a little noise is added to all, as Kraskov advises."""
     x = np.ascontiguousarray(x)
     v = np.sort(x)
     if (v[1:] > v[:-1]).all():
@@ -114,7 +114,7 @@ def _with_jitter(x: np.ndarray, seed: int, j: int) -> np.ndarray:
 
 
 def discrete_columns(given: Any, d: int, sparse: bool) -> np.ndarray:
-    """Return which columns hold classes, (d,) bool, as said by True, False, a mask, places, or "auto"."""
+    """Return which columns are discrete, (d,) bool, given True, False, a mask, indices, or "auto"."""
     if isinstance(given, str) and given == "auto":
         return np.full(d, sparse)
     if isinstance(given, bool | np.bool_):
@@ -124,8 +124,8 @@ def discrete_columns(given: Any, d: int, sparse: bool) -> np.ndarray:
         return places.copy()
     if places.dtype.kind not in "iu" or places.ndim != 1 or not ((places >= 0) & (places < d)).all():
         raise ParameterError(
-            f"{given!r} does not say which columns hold classes: give True, False, 'auto', a truth value for each of "
-            f"the {d} columns, or the places of some, from 0 to {d - 1}."
+            f"{given!r} does not specify the discrete columns. Pass True, False, 'auto', a boolean mask of length {d}, "
+            f"or column indices from 0 to {d - 1}."
         )
     mask = np.zeros(d, dtype=bool)
     mask[places] = True

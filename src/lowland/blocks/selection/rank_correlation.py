@@ -12,7 +12,7 @@ import numpy as np
 from lowland.blocks.selection.columns import dot
 from lowland.blocks.selection.filters import correlation_pvalues
 
-_FEW = 10  # rows up to which all orders of ranks are counted
+_FEW = 10  # largest number of rows for the exact permutation distribution
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class Spearman:
 
     @classmethod
     def to(cls, y: np.ndarray) -> Spearman:
-        """To numbers."""
+        """Return the measure for a target of numbers."""
         return cls(ranks(y) - (len(y) + 1) / 2)
 
     def prepare(self, x: np.ndarray, j: int) -> np.ndarray:
-        """Return the ranks, centered."""
+        """Return the centered ranks."""
         return ranks(x) - (len(x) + 1) / 2
 
     def __call__(self, x: np.ndarray, j: int) -> tuple[float, float]:
-        """Return the correlation and its p-value: exact for few rows, else by the t test and no less than 2/n!."""
+        """Return the correlation and its p-value: exact for few rows, otherwise by the t test, but at least 2/n!."""
         r = min(max(dot(x, self.z) / np.sqrt(dot(x, x) * dot(self.z, self.z)), -1.0), 1.0)
         n = len(x)
         if n <= _FEW:
@@ -42,13 +42,13 @@ class Spearman:
 
 
 def ranks(x: np.ndarray) -> np.ndarray:
-    """Return the rank of each value, from 1; equal ones share the mean of theirs."""
+    """Return the rank of each value, from 1; ties get their mean rank."""
     _, places, counts = np.unique(x, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
 
 def rank_pvalue(x: np.ndarray, z: np.ndarray) -> float:
-    """Return the fraction of all orders of few rows whose ranks correlate as strongly; ties as they are."""
+    """Return the exact p-value: the fraction of all permutations whose rank correlation is at least as strong."""
     a, b = (np.rint(2 * (ranked - ranked.min())).astype(int) for ranked in (x, z))  # mean ranks are halves
     counts = _orders_by_product(tuple(np.sort(a).tolist()), tuple(np.sort(b).tolist()))
     expected = a.sum() * b.sum() / len(a)
@@ -58,7 +58,7 @@ def rank_pvalue(x: np.ndarray, z: np.ndarray) -> float:
 
 @lru_cache(maxsize=1024)
 def _orders_by_product(a: tuple[int, ...], b: tuple[int, ...]) -> np.ndarray:
-    """How many of the n! orders of b, rising as a, have each sum of products with a: set by set of what is placed."""
+    """The number of the n! orders of b that have each sum of products with a, by dynamic programming over subsets."""
     n, most = len(a), int(np.dot(a, b))
     counts = np.zeros((2**n, most + 1))
     counts[0, 0] = 1

@@ -1,4 +1,4 @@
-"""Scores of subsets of columns the long way: any scikit-learn estimator and scorer, fitted to every fold."""
+"""Cross-validated scores of subsets by refitting: any scikit-learn estimator and scorer, fitted to every fold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lowland.errors import DataError, ParameterError
 
 @dataclass(frozen=True)
 class Refitted:
-    """The mean score over the folds of a model that is fitted to the columns of a subset."""
+    """The mean score over the folds of a model fitted to the columns of a subset."""
 
     estimator: Any
     scorer: Any
@@ -66,7 +66,7 @@ class Refitted:
 def mean_score(
     estimator: Any, scorer: Any, X: Any, y: np.ndarray | None, folds: Folds, S: Sequence[int]
 ) -> float | str:
-    """Return the mean score of the model over the folds, fitted to the columns S, or why it could not be fitted."""
+    """Return the mean score over the folds of the model fitted to the columns S, or why it could not be fitted."""
     columns = X[:, np.asarray(S)]
     columns = columns.tocsr() if hasattr(columns, "tocsr") else columns
     scores = []
@@ -76,26 +76,26 @@ def mean_score(
         except Exception as error:
             return (
                 f"{type(estimator).__name__} could not be fitted to {len(train)} rows and {columns.shape[1]} of the "
-                f"columns: {_said(error)} Try it on its own, or choose another estimator or fewer folds."
+                f"columns: {_said(error)} Fit it alone to find the cause, or choose another estimator or fewer folds."
             )
         scores.append(score_of(fitted, scorer, columns[test], None if y is None else y[test]))
     return float(np.mean(scores))
 
 
 def score_of(fitted: Any, scorer: Any, X: Any, y: np.ndarray | None) -> float:
-    """Return the score of a fitted model, a number."""
+    """Return the score of a fitted model as a float."""
     name = type(fitted).__name__
     try:
         value = scorer(fitted, X, *(() if y is None else (y,)))
     except Exception as error:
         raise ParameterError(
-            f"The scorer failed on a fitted {name} and {X.shape[0]} rows: {_said(error)} Choose a scoring that "
-            "suits the estimator and y, such as 'r2' for numbers or 'accuracy' for classes."
+            f"The scorer failed for a fitted {name} and {X.shape[0]} rows: {_said(error)} Choose a scoring that fits "
+            "the estimator and y, such as 'r2' for numbers or 'accuracy' for classes."
         ) from error
     if not isinstance(value, numbers.Real):
         raise ParameterError(
-            f"The scorer returned {value!r} for a fitted {name}, which is not a number. Give a function of the "
-            "estimator, X and y that returns one."
+            f"The scorer returned {value!r} for a fitted {name}, which is not a number. Pass a function of the "
+            "estimator, X and y that returns a number."
         )
     return float(value)
 

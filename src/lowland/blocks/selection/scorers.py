@@ -1,4 +1,4 @@
-"""What scores the subsets for a model: its closed form where there is one, else fitting it again."""
+"""The scorer of subsets for a model: in closed form where there is one, otherwise by refitting."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.suggestions import closest
 
 SQUARES = {None: "r2", "r2": "r2"} | {n: n for n in ("neg_mean_squared_error", "neg_root_mean_squared_error")}
-_DIRECT = ("auto", "svd", "cholesky")  # solvers of Ridge that do not stop short of the answer
-_FAR = 1e3  # squares of y over its variance, beyond which sums of squares from zero lose too many digits
+_DIRECT = ("auto", "svd", "cholesky")  # direct, not iterative, solvers of Ridge
+_FAR = 1e3  # mean square of y over its variance, above which uncentered sums lose too many digits
 
 
 @runtime_checkable
 class Estimator(Protocol):
-    """What scikit-learn's estimators offer."""
+    """The interface of scikit-learn's estimators."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Fit to rows."""
+        """Fit the model to rows."""
 
 
 @runtime_checkable
 class Splitter(Protocol):
-    """What scikit-learn's cross-validators offer."""
+    """The interface of scikit-learn's cross-validation splitters."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Yield training and test rows."""
 
 
 def model_of(name: Any, y: np.ndarray | None, *, for_numbers: str) -> Any:
-    """Return the estimator behind a name; an estimator is returned as it is.
+    """Return the estimator with this name; an estimator is returned unchanged.
 
-    ``for_numbers`` is how to say that y holds no classes.
+    ``for_numbers`` is what a user sets if y holds numbers, not classes.
     """
     if name is not None and not isinstance(name, str):
         return name
     if y is None:
-        raise DataError("The target y is None: pass y, or an estimator that does without.")
+        raise DataError("The target y is None. Pass y, or an estimator that needs no target.")
     classes = name not in ("linear", "discriminant", "logistic") and seems_classes(y)
     if classes:
         warn_of_many_classes(y, for_numbers)
@@ -75,7 +75,7 @@ def model_of(name: Any, y: np.ndarray | None, *, for_numbers: str) -> Any:
 
 
 def _least_squares(cls: Any) -> Any:
-    """Least squares that drops no direction because its columns come in small units: since 1.9 ``tol`` decides that."""
+    """Least squares that drops no direction because of small units; since scikit-learn 1.9 ``tol`` decides that."""
     return cls(tol=1e-13) if "tol" in inspect.signature(cls).parameters else cls()
 
 
@@ -91,18 +91,18 @@ def scores_for(
     tally: Tally,
     for_numbers: str,
 ) -> tuple[SubsetScores, Outcome]:
-    """Return what scores subsets, and which route that is; ``for_numbers`` as in ``folds_of``."""
+    """Return the scorer of subsets, and how it works; ``for_numbers`` as in ``folds_of``."""
     y, codes = _target(model, y)
     X = X if is_sparse(X) else X.astype(np.float64, copy=False)
     least_squares, discriminant = _is(model, "LinearRegression", "Ridge"), _is(model, "LinearDiscriminantAnalysis")
     if scoring == "wilks":
         assert y is not None  # see ``has_wilks``
         target, classes = (Target.of_numbers(y).values, None) if codes is None else (codes, int(codes.max()) + 1)
-        return Wilks.of(X, target, classes, tally), Outcome("closed form", "Wilks' lambda of all rows")
+        return Wilks.of(X, target, classes, tally), Outcome("closed form", "Wilks' lambda on all rows")
     scorer = scorer_of(model, scoring)
     folds = folds_of(cv, X, y, classifier=is_classifier(model), for_numbers=for_numbers)
     tie, unit = 0.0, 1.0
-    if least_squares and _is_named(scoring, SQUARES) and y is not None:  # the same columns win by either route
+    if least_squares and _is_named(scoring, SQUARES) and y is not None:  # both routes select the same columns
         tie, (y, unit) = TIE, _in_its_deviation(y, SQUARES[scoring])
     refit = Refitted(model, scorer, X, y, folds, n_jobs, tally, tie, unit)
     if closed and y is not None and not is_sparse(X):
@@ -112,18 +112,18 @@ def scores_for(
                 X, y, folds, intercept=model.fit_intercept, alpha=float(getattr(model, "alpha", 0)),
                 cutoff=0.0 if _is(model, "Ridge") else getattr(model, "tol", 0.0), metric=SQUARES[scoring],
                 refit=refit, tally=tally, unit=unit,
-            ), Outcome("closed form", "least squares, updated by one column")  # fmt: skip
+            ), Outcome("closed form", "least squares, updated one column at a time")  # fmt: skip
         if discriminant and codes is not None and _is_named(scoring, (None, "accuracy")) and _is_plain(model):
             C = int(codes.max()) + 1
             if all(len(np.unique(codes[train])) == C < len(train) for train, _ in folds):
                 return DiscriminantScores.of(
                     X, codes, folds, C, tol=model.tol, refit=refit, tally=tally
-                ), Outcome("closed form", "discriminants, updated by one column")  # fmt: skip
+                ), Outcome("closed form", "linear discriminants, updated one column at a time")  # fmt: skip
     return refit, Outcome("refitting", f"{type(model).__name__} is fitted to every subset and fold")
 
 
 def has_wilks(model: Any, X: Any, y: np.ndarray | None) -> bool:
-    """Whether Wilks' lambda is a criterion of a model and these rows."""
+    """Whether Wilks' lambda is available for a model and these rows."""
     known = _is(model, "LinearRegression", "Ridge", "LinearDiscriminantAnalysis")
     return known and y is not None and not is_sparse(X)
 
@@ -141,21 +141,21 @@ def scorer_of(model: Any, scoring: Any) -> Any:
         return check_scoring(model, scoring=scoring)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"The scorer {scoring!r} does not suit {type(model).__name__}: {str(error).splitlines()[0]} Name one of "
-            "sklearn.metrics.get_scorer_names(), or give a function of the estimator, X and y."
+            f"The scorer {scoring!r} does not fit {type(model).__name__}: {str(error).splitlines()[0]} Choose one of "
+            "sklearn.metrics.get_scorer_names(), or pass a function of the estimator, X and y."
         ) from error
 
 
 def _in_its_deviation(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
-    """y divided by a power of two near its deviation, and what the metric is divided by then."""
+    """y divided by a power of two near its standard deviation, and the resulting divisor of the metric."""
     step = float(power_of_two(Target.of_numbers(y).standardized().scale))
     power = {"r2": 0, "neg_root_mean_squared_error": 1, "neg_mean_squared_error": 2}[metric]
     with np.errstate(over="ignore", under="ignore"):
         unit = float(np.float64(step) ** power)
     if not np.finfo(np.float64).tiny <= unit < np.inf:
         raise DataError(
-            f"The squares of y, which deviates by about {step:.0e}, are too large or too small for floating point. "
-            "Score by R² ('r2'), or give y in another unit."
+            f"y has a standard deviation of about {step:.0e}, so its squares overflow or underflow float64. Use the "
+            "scoring 'r2', or rescale y."
         )
     return y / step, unit
 
@@ -163,7 +163,7 @@ def _in_its_deviation(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
 def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_numbers: str) -> Folds:
     """Return the training and test rows of each fold, by scikit-learn's rules; they are the same for all subsets.
 
-    ``for_numbers`` is how to say that y holds no classes.
+    ``for_numbers`` is what a user sets if y holds numbers, not classes.
     """
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -171,57 +171,57 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_num
             folds = list(check_cv(cv, y, classifier=classifier).split(X, y))
     except Exception as error:
         raise DataError(
-            f"Cross-validation by {cv!r} cannot split the {X.shape[0]} rows: "
-            f"{str(error).splitlines()[0].rstrip('.')}. Choose fewer folds, or pass more rows; if y holds "
-            f"numbers and no classes, say so with {for_numbers}."
+            f"cv={cv!r} cannot split the {X.shape[0]} rows: "
+            f"{str(error).splitlines()[0].rstrip('.')}. Choose fewer folds, or pass more rows. If y holds numbers "
+            f"rather than classes, set {for_numbers}."
         ) from error
     for each in caught:
         warn(
-            f"{str(each.message).rstrip('.')}. Choose fewer folds (cv), or leave rare classes out; if y holds numbers "
-            f"and no classes, say so with {for_numbers}.",
+            f"{str(each.message).rstrip('.')}. Choose fewer folds (cv), or drop rare classes. If y holds numbers "
+            f"rather than classes, set {for_numbers}.",
             DataWarning,
         )
     if not folds:
         raise ParameterError(
-            f"Cross-validation by {cv!r} gives no folds. Give a number of folds, a splitter, or pairs of row numbers."
+            f"cv={cv!r} returns no folds. Pass a number of folds, a splitter, or pairs of row index arrays."
         )
     rows = np.arange(X.shape[0])
     try:
         found = [(rows[train], rows[test]) for train, test in folds]
     except (IndexError, TypeError, ValueError) as error:
         raise ParameterError(
-            f"cv: a fold is no pair of training and test rows of the {len(rows)} there are: {error}. Give pairs of row "
-            f"numbers from 0 to {len(rows) - 1}."
+            f"cv: a fold is not a pair of training and test rows: {error}. Pass pairs of row index arrays, with "
+            f"indices from 0 to {len(rows) - 1}."
         ) from error
     if not all(len(train) and len(test) for train, test in found):
-        raise ParameterError("cv: a fold has no training rows or no test rows. Give both in every fold.")
+        raise ParameterError("cv: a fold has no training rows or no test rows. Every fold needs both.")
     return found
 
 
 def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """y as the model wants it, and the number of each row's class where it is a classifier."""
+    """y as the model needs it, and the class index of each row if the model is a classifier."""
     if y is None:
         return None, None
     if is_classifier(model):
         return y, classes_of(y)[1]
     if is_regressor(model) and y.dtype.kind in "iuf" and y.min() == y.max():
-        raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
+        raise DataError("y is constant, so no column can predict it. Pass a y that varies.")
     if not _is(model, "LinearRegression", "Ridge"):
         return y, None
     try:
         values = y.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"y holds {y.dtype} and {type(model).__name__} wants numbers: {error}. For classes choose "
-            "'discriminant', or another classifier."
+            f"y has dtype {y.dtype}, but {type(model).__name__} needs numbers: {error}. For classes choose "
+            "'discriminant' or another classifier."
         ) from error
     if not np.isfinite(values).all():
-        raise DataError("Input y contains NaN or infinity. Give every row a value, or leave those rows out.")
+        raise DataError("Input y contains NaN or infinity. Fill in these values, or drop the rows.")
     return values, None
 
 
 def _is(model: Any, *names: str) -> bool:
-    """Whether a model is of one of these classes itself, scikit-learn's or ours; a subclass may do anything."""
+    """Whether a model is exactly one of these classes, scikit-learn's or ours; a subclass may behave differently."""
     return type(model).__name__ in names and type(model).__module__.partition(".")[0] in ("sklearn", "lowland")
 
 
@@ -244,24 +244,23 @@ def _is_plain(model: Any) -> bool:
 
 
 def is_instance(model: Any) -> bool:
-    """Whether a model is an object that can be cloned, not a class."""
+    """Whether a model is an instance that can be cloned, not a class."""
     return not inspect.isclass(model) and hasattr(model, "get_params")
 
 
 def warn_of_constants(X: Any, names: list[str]) -> None:
-    """Warn of columns that say nothing; refuse where none says anything."""
+    """Warn of constant columns; refuse data where every column is constant."""
     if is_sparse(X):
         constant = (X.max(axis=0).toarray() == X.min(axis=0).toarray()).ravel()
     else:
         constant = X.max(axis=0) == X.min(axis=0)
     if constant.all():
-        raise DataError("Every column is constant, so there is nothing to choose by. Pass columns that vary.")
+        raise DataError("Every column is constant, so no column can be selected. Pass columns that vary.")
     if constant.any():
         which = np.flatnonzero(constant)
         many = len(which) > 1
         warn(
-            f"{'Columns' if many else 'Column'} {listed(names, which)} {'are' if many else 'is'} constant: no model "
-            f"learns from {'them' if many else 'it'}, and {'they are' if many else 'it is'} chosen only where all "
-            "others do harm. Leave constant columns out.",
+            f"{'Columns' if many else 'Column'} {listed(names, which)} {'are' if many else 'is'} constant and cannot "
+            "predict y. Drop constant columns.",
             DataWarning,
         )

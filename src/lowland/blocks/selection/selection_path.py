@@ -1,4 +1,4 @@
-"""The path of a selection: which column came or went at each step, and the score after it."""
+"""The path of a selection: the column added or removed at each step, and the score after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lowland.arrays.records import record
 
 
 class Move(NamedTuple):
-    """A move of a search: what was done, and the columns and their score after it."""
+    """A move of a search: the action, and the columns and their score after it."""
 
     action: str  # "add", "remove", or "find": a whole subset at once
     feature: int | None
@@ -21,7 +21,7 @@ class Move(NamedTuple):
 @record
 @dataclass(frozen=True)
 class Step:
-    """A move as it stands in a path: numbered from 1, with the name of the column."""
+    """A step of a path: a move, numbered from 1, with the name of the column."""
 
     number: int
     action: str  # "add", "remove", or "find": a whole subset at once
@@ -33,7 +33,7 @@ class Step:
 
     @classmethod
     def of(cls, number: int, move: Move, names: Sequence[str]) -> Step:
-        """Number a move and name its columns."""
+        """Return a move with its number and the names of its columns."""
         name = ", ".join(names[j] for j in move.features) if move.feature is None else names[move.feature]
         return cls(number, move.action, move.feature, name, move.score, len(move.features), move.features)
 
@@ -45,7 +45,7 @@ def numbered(moves: Iterable[Move], names: Sequence[str]) -> Iterator[Step]:
 
 
 def path_table(path: Iterable[Step]) -> str:
-    """Return a path as a text: step, what was added or removed, score, number of columns after it."""
+    """Return a path as a text table: step, action, column, score, number of columns after the step."""
     rows = [("step", "action", "feature", "score", "columns")]
     rows += [(str(s.number), s.action, s.name, f"{s.score:.6g}", str(s.size)) for s in path]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -1,4 +1,4 @@
-"""Stability selection: which columns the lasso chooses again and again on random halves of the rows."""
+"""Stability selection: columns that the lasso selects repeatedly on random halves of the rows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lowland.blocks.selection.lasso_path import first_to_enter
 
 @dataclass(frozen=True)
 class StableColumns:
-    """How often each column is chosen, and what that is worth."""
+    """The selection frequency of each column, and the bound on false positives."""
 
-    frequencies: np.ndarray  # (d,) fraction of the halves that choose a column
-    q: int  # columns that each half may choose
-    error_bound: float  # on how many false positives are kept on average
+    frequencies: np.ndarray  # (d,) fraction of the halves that select a column
+    q: int  # number of columns that each half may select
+    error_bound: float  # on the expected number of false positives
 
     @classmethod
     def of(
@@ -34,14 +34,14 @@ class StableColumns:
         max_iter: int,
         tick: Callable[[], Any],
     ) -> StableColumns:
-        """Follow the path of every half; ``at_least`` is how many columns each may choose in any case."""
-        d = int((sample.scale > 0).sum())  # columns that vary
+        """Compute the path of every half; each half may select ``at_least`` this many columns in any case."""
+        d = int((sample.scale > 0).sum())  # columns that are not constant
         q = max(entrants_allowed(d, threshold, expected_false_positives), at_least)
         frequencies = selection_frequencies(sample, min(q, d), fractions, tol, max_iter, tick)
         return cls(frequencies, q, error_bound(d, threshold, q))
 
     def ranked(self, sizes: np.ndarray) -> list[int]:
-        """Return the columns that some half chooses, the most stable first, then by ``sizes``."""
+        """Return the columns that some half selects, the most stable first, then by ``sizes``."""
         order = np.lexsort((-sizes, -self.frequencies)).tolist()
         return [j for j in order if self.frequencies[j] > 0]
 
@@ -49,7 +49,7 @@ class StableColumns:
 def selection_frequencies(
     sample: LassoData, q: int, fractions: np.ndarray, tol: float, max_iter: int, tick: Callable[[], Any]
 ) -> np.ndarray:
-    """Return how often each column is among the first q to enter, over both halves of all pairs, (d,) fractions.
+    """Return the fraction of the halves in which each column is among the first q to enter, (d,).
 
     ``fractions`` are the penalties of a grid, as fractions of the largest of each half.
     """
@@ -64,14 +64,14 @@ def selection_frequencies(
 
 
 def entrants_allowed(d: int, threshold: float, expected_false_positives: float) -> int:
-    """Return how many columns each half may choose, so that no more false positives than these are expected."""
+    """Return how many columns each half may select, so that the bound on false positives holds."""
     return max(1, min(d, math.floor(math.sqrt(expected_false_positives * (2 * threshold - 1) * d) + 1e-9)))
 
 
 def error_bound(d: int, threshold: float, q: int) -> float:
-    """Return the bound on how many false positives are kept on average, q²/((2π - 1)d).
+    """Return the bound on the expected number of false positives, q²/((2π - 1)d).
 
-    Meinshausen and Bühlmann (2010) for noise columns that are as good as each other. Shah and Samworth (2013), with
-    both halves of a split: without that, for columns that a half chooses less often than at random.
+    Meinshausen and Bühlmann (2010) for exchangeable noise columns. Shah and Samworth (2013), with complementary pairs
+    of halves, without that condition: for columns that a half selects less often than at random.
     """
     return q**2 / ((2 * threshold - 1) * d)

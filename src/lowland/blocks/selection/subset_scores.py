@@ -1,4 +1,4 @@
-"""What scores subsets of columns: the interface that searches use, and the count of what was scored."""
+"""The interface of scorers of subsets, which the searches use, and the count of scored subsets."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-TIE = 1e-10  # scores of least squares nearer than this are one: rounding must not choose
+TIE = 1e-10  # scores of least squares closer than this are tied: rounding must not decide
 
 
 class SubsetScores(Protocol):
-    """What scores subsets of columns; higher is better."""
+    """A scorer of subsets of columns; higher is better."""
 
     @property
     def d(self) -> int:
@@ -20,11 +20,11 @@ class SubsetScores(Protocol):
 
     @property
     def tie(self) -> float:
-        """Scores nearer than this are equal, and the first column wins."""
+        """Scores closer than this are tied, and the first column is selected."""
 
     @property
     def unit(self) -> float:
-        """What scores are divided by, so that they are of the order of one whatever the unit of y."""
+        """The divisor of the scores, so that they are of order one whatever the unit of y."""
 
     def with_each(self, S: tuple[int, ...], J: np.ndarray) -> np.ndarray:
         """Return the scores of S with each column of J."""
@@ -37,7 +37,7 @@ class SubsetScores(Protocol):
 
 
 class Refit(Protocol):
-    """The long way: fits the model to each subset."""
+    """A scorer that fits the model to each subset."""
 
     def many(self, subsets: Any) -> np.ndarray:
         """Return the scores of subsets."""
@@ -45,11 +45,11 @@ class Refit(Protocol):
 
 @dataclass
 class Tally:
-    """Counts the subsets that were scored, and shows progress."""
+    """Counts the scored subsets, and reports progress."""
 
     advance: Callable[[float], Any] = field(default=lambda _: None)
     n: int = 0
-    failures: list[str] = field(default_factory=list)  # what was said by models that could not be fitted
+    failures: list[str] = field(default_factory=list)  # messages of models that could not be fitted
 
     def __call__(self, n: int) -> None:
         """Count n more."""

@@ -1,4 +1,4 @@
-"""Searches over subsets of columns by name, on anything that scores subsets (see ``subset_scores``)."""
+"""Search over subsets of columns by name, with any scorer of subsets (see ``subset_scores``)."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def search(scores: SubsetScores, k: int, direction: str = "forward", least_gain:
     Parameters
     ----------
     scores : SubsetScores
-        What scores subsets: an object with ``d``, ``tie``, ``with_each``, ``without_each`` and ``many``.
+        Scorer of subsets: an object with ``d``, ``tie``, ``with_each``, ``without_each`` and ``many``.
     k : int
-        How many columns to come to.
+        Number of columns at which the search ends.
     direction : {"forward", "backward", "floating-forward", "floating-backward", "exhaustive"}
-        Add columns, remove them, either with steps back, or look at all subsets.
+        Add columns, remove columns, either with floating steps, or score all subsets.
     least_gain : float, optional
-        Stop before k where a step gains less than this.
+        Stop before k when a step improves the score by less than this.
 
     Yields
     ------
     Move
-        What was done, with the columns and their score after it.
+        The action, with the columns and their score after it.
 
     Examples
     --------
@@ -54,13 +54,13 @@ def removes_columns(direction: str) -> bool:
 
 
 def n_scores(d: int, k: int, direction: str) -> float | None:
-    """Return how many subsets a search scores on its way to k of d columns, where that is known."""
+    """Return the number of subsets that a search for k of d columns scores; None where it is not known in advance."""
     if direction == "forward":
         return float(sum(range(d - k + 1, d + 1)))
     return float(sum(range(k + 1, d + 1))) if direction == "backward" else None
 
 
 def final_step(path: Sequence[Step], direction: str) -> Step:
-    """Return the best step of the size that a search came to."""
+    """Return the best step of the final size of a search."""
     size = (min if removes_columns(direction) else max)(step.size for step in path)
     return max((step for step in path if step.size == size), key=lambda step: step.score)

@@ -1,4 +1,4 @@
-"""Trees over folds: their losses when pruned, and how much worse they do when a column is shuffled."""
+"""Cross-validation of decision trees: losses of the pruned trees, and permutation importance."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from lowland.errors import DataError
 
 @dataclass(frozen=True)
 class NodeErrors:
-    """The loss of rows answered by nodes: whether the class is another, or the squared difference."""
+    """The loss of rows predicted by nodes: 0-1 loss for classes, squared error for numbers."""
 
-    values: np.ndarray  # (n,) numbers, or the number of each row's class
-    answers: np.ndarray  # (nodes,)
+    values: np.ndarray  # (n,) numbers, or the class index of each row
+    answers: np.ndarray  # (nodes,) predictions
     classes: bool
 
     @classmethod
     def of(cls, tree: Any, values: np.ndarray, classes: np.ndarray | None) -> NodeErrors:
-        """Of a grown tree; ``classes`` are the numbers of the classes that it knows."""
+        """Return the losses of a tree; ``classes`` are the indices of the classes in its training rows."""
         if classes is None:
             return cls(values, tree.value[:, 0, 0], False)
         return cls(values, classes[np.argmax(tree.value[:, 0], axis=1)], True)
 
     def __call__(self, rows: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-        """Of pairs of a row and a node."""
+        """Return the loss of each pair of a row and a node."""
         apart = self.values[rows] - self.answers[nodes]
         return (apart != 0).astype(np.float64) if self.classes else apart**2
 
 
 def ranks_of(X: np.ndarray) -> np.ndarray:
-    """Return the columns as ranks from 0, equal values the same, (n, d) float32.
+    """Return the columns as ranks from 0, ties equal, (n, d) float32.
 
-    A tree asks only which values are larger. scikit-learn's are grown in float32, which would make one of values that
-    lie close together beside a far one, or far from zero.
+    A tree depends only on the order of the values. scikit-learn's trees convert to float32, which would merge values
+    that are close together relative to their distance from zero or to an outlier.
     """
     Z = np.empty(X.shape, dtype=np.float32)
     for j in range(X.shape[1]):
@@ -55,7 +55,7 @@ def ranks_of(X: np.ndarray) -> np.ndarray:
 def cross_validated_losses(
     model: Any, Z: np.ndarray, y: np.ndarray, folds: Folds, alphas: np.ndarray, tick: Callable[[], None]
 ) -> np.ndarray:
-    """Return the loss of each complexity on the rows that each fold has held out, (m, F): one tree per fold."""
+    """Return the loss of each complexity on the held-out rows of each fold, (m, F): one tree per fold."""
     losses = np.empty((len(alphas), len(folds)))
     for f, (train, test) in enumerate(folds):
         grown = clone(model).fit(Z[train], y[train])
@@ -75,9 +75,9 @@ def shuffled_losses(
     random: np.random.Generator,
     tick: Callable[[], None],
 ) -> np.ndarray:
-    """Return by how much the score on held-out rows falls when a column is shuffled, (d, folds x repeats).
+    """Return the decrease of the score on held-out rows when a column is permuted, (d, folds x repeats).
 
-    A column in which the tree of a fold never splits costs nothing, and is not tried (Breiman 2001).
+    It is zero for a column that the tree of a fold does not use, which is not permuted (Breiman 2001).
     """
     drops = np.zeros((Z.shape[1], len(folds), repeats))
     for f, (train, test) in enumerate(folds):
@@ -88,8 +88,8 @@ def shuffled_losses(
             whole = score_of(fitted, scorer, held, truth)
         if not np.isfinite(whole):
             raise DataError(
-                f"The score of {len(test)} held-out rows is {whole}, so nothing can be lost of it. R² wants two rows "
-                "or more in every fold: choose fewer folds (cv), or another scoring."
+                f"The score of {len(test)} held-out rows is {whole}, so permutation importance is undefined. R² needs "
+                "at least two rows in every fold: choose fewer folds (cv), or another scoring."
             )
         for j in features_of(fitted.tree_):
             shuffled = held.copy()
@@ -101,7 +101,7 @@ def shuffled_losses(
 
 
 def in_own_units(fitted: Any, target: Target) -> Any:
-    """Let a tree that was grown on numbers near zero, or on numbers of classes, answer as y came."""
+    """Make a tree that was fitted to standardized numbers, or to class indices, predict in the units of y."""
     if target.classes is None:
         fitted.tree_.value[...] = fitted.tree_.value * target.scale + target.center
     else:
@@ -110,12 +110,12 @@ def in_own_units(fitted: Any, target: Target) -> Any:
 
 
 def features_of(tree: Any) -> np.ndarray:
-    """Return the columns in which a tree splits."""
+    """Return the indices of the columns used in the splits of a tree."""
     return np.unique(tree.feature[tree.children_left >= 0])
 
 
 def removal_alphas(tree: Any, node_alphas: np.ndarray, d: int) -> np.ndarray:
-    """Return the complexity at which the last split in each column is pruned, (d,); zero for one never met."""
+    """Return the complexity at which the last split in each column is pruned, (d,); zero for an unused column."""
     last = np.zeros(d)
     splits = tree.children_left >= 0
     np.maximum.at(last, tree.feature[splits], node_alphas[splits])
@@ -123,7 +123,7 @@ def removal_alphas(tree: Any, node_alphas: np.ndarray, d: int) -> np.ndarray:
 
 
 def removals(last: np.ndarray, grown: np.ndarray, alphas: np.ndarray, scores: np.ndarray) -> Iterator[Move]:
-    """Yield the columns in the order in which pruning takes them out, with the validated score of what is left."""
+    """Yield the columns in the order in which pruning removes them, with the cross-validated score after it."""
     inside = tuple(int(j) for j in grown)
     for j in sorted(inside, key=lambda j: (last[j], -j)):
         inside = tuple(i for i in inside if i != j)

@@ -1,4 +1,4 @@
-"""Pruning of a decision tree: at which cost of a leaf every split goes, and what the trees in between predict."""
+"""Cost-complexity pruning of a decision tree: the complexity at which each split is pruned, and losses of subtrees."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-_DEEPEST = 12  # levels written down
+_DEEPEST = 12  # levels written as rules
 _NO_CHILD = -1
-_NO_GAIN = 1e-14  # impurity, of which a tree has about one, below which a gain is rounding
+_NO_GAIN = 1e-14  # decrease of impurity (which is of order one) below which it is rounding error
 
 
 def weakest_links(tree: Any) -> np.ndarray:
-    """Return the complexity at which each node stops being a split, (nodes,); zero for those that never were one.
+    """Return the complexity at which each split is pruned, (nodes,); zero for leaves.
 
-    Minimal cost-complexity pruning (Breiman, Friedman, Olshen and Stone 1984): of R(T) + α |leaves of T| the least, for
-    all α. The node t with the least g(t) = (R(t) - R(leaves below t)) / (leaves below t - 1) goes first.
-    ``tree`` is scikit-learn's ``tree_``; R is its impurity, weighted by the fraction of the rows. A split that gains
-    nothing goes at zero.
+    Minimal cost-complexity pruning (Breiman, Friedman, Olshen and Stone 1984) minimizes R(T) + α |leaves of T| for all
+    α. The node t with the smallest g(t) = (R(t) - R(leaves below t)) / (leaves below t - 1) is pruned first. ``tree``
+    is scikit-learn's ``tree_``; R is its impurity, weighted by the fraction of rows. A split without gain is pruned at
+    zero.
     """
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     n = len(left)
@@ -62,18 +62,18 @@ def weakest_links(tree: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pruning:
-    """The trees that pruning goes through, from the bare root to the whole tree."""
+    """The nested subtrees of pruning, from the root alone to the full tree."""
 
-    alphas: np.ndarray  # (m,) falling: one complexity for each tree, between those at which splits go
+    alphas: np.ndarray  # (m,) decreasing: one complexity per subtree, between those at which splits are pruned
     n_leaves: np.ndarray  # (m,)
 
     @classmethod
     def of(cls, node_alphas: np.ndarray) -> Pruning:
-        """Between two complexities at which splits go, their geometric mean stands for all.
+        """Represent each interval between two pruning complexities by their geometric mean.
 
-        None is zero, at which scikit-learn prunes nothing, also not what gains nothing.
+        No complexity is zero, because scikit-learn prunes nothing at zero, not even splits without gain.
         """
-        ends = np.unique(node_alphas[node_alphas > 0])  # rising
+        ends = np.unique(node_alphas[node_alphas > 0])  # increasing
         inner = np.sqrt(ends[:-1] * ends[1:])
         alphas = np.concatenate([ends[-1:] * 2, inner[::-1], ends[:1] / 2]) if ends.size else np.array([_NO_GAIN])
         splits_left = len(node_alphas) - np.searchsorted(np.sort(node_alphas), alphas, side="right")
@@ -87,10 +87,10 @@ def losses_by_complexity(
     Z: np.ndarray,
     errors: Callable[[np.ndarray, np.ndarray], Any],
 ) -> np.ndarray:
-    """Return the mean loss on some rows of the tree pruned at each complexity, (m,), from the one tree.
+    """Return the mean loss on some rows of the tree pruned at each complexity, (m,), from the full tree alone.
 
-    A node answers for the rows that pass it from the complexity at which it stops to be a split up to the one at which
-    its parent does. ``errors(rows, nodes)`` is the loss of rows answered by nodes.
+    A node predicts the rows that reach it from the complexity at which its own split is pruned up to the complexity at
+    which its parent's is. ``errors(rows, nodes)`` is the loss of rows predicted by nodes.
     """
     tree = model.tree_
     parent_goes = np.full(len(node_alphas), np.inf)
@@ -106,7 +106,7 @@ def losses_by_complexity(
 
 
 def rules_of(model: Any, names: Sequence[str], X: np.ndarray, classes: np.ndarray | None) -> str:
-    """Return a tree that was grown on the ranks of X, from 0, as a text of conditions in the units of its columns."""
+    """Return a tree that was fitted to the ranks of X, from 0, as nested conditions in the units of the columns."""
     tree, lines = model.tree_, []
 
     def answer(t: int) -> str:
@@ -132,7 +132,7 @@ def rules_of(model: Any, names: Sequence[str], X: np.ndarray, classes: np.ndarra
 
 
 def border_of(x: np.ndarray, rank: float) -> str:
-    """Return a number between the values of two neighbouring ranks, with as many digits as tell them apart."""
+    """Return a number between the values of two adjacent ranks, with as few digits as separate them."""
     kinds, i = np.unique(x), math.floor(rank)
     low, high = float(kinds[i]), float(kinds[i + 1])
     middle = low / 2 + high / 2

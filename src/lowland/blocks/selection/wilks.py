@@ -1,4 +1,4 @@
-"""Wilks' lambda of subsets of columns, a criterion that never falls when a column is added."""
+"""Wilks' lambda of subsets of columns: 1 - Λ never decreases when a column is added."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import numpy as np
 from lowland.blocks.selection.column_updates import LEAST_OWN, is_regular, of_order_one, residual_scatter
 from lowland.blocks.selection.subset_scores import TIE, Tally
 
-_FLAT = 1e-13  # fraction of the largest singular value below which a direction does not vary
+_FLAT = 1e-13  # fraction of the largest singular value below which a direction has no variance
 
 
 @dataclass(frozen=True)
 class Wilks:
-    """1 - Wilks' Λ = 1 - det W/det T of all rows: for least squares their R², for classes how far the means lie apart.
+    """1 - Wilks' Λ = 1 - det W/det T on all rows: R² for least squares, the separation of the means for classes.
 
-    It never falls when a column is added, which branch and bound lives on.
+    It never decreases when a column is added, which makes branch and bound possible.
     """
 
-    W: np.ndarray  # (d, d) scatter that is left: of the residuals, or within the classes
-    T: np.ndarray  # (d, d) scatter in total; both divided by the deviations of the columns
-    R: np.ndarray  # (r, d) the columns as they lie in an orthonormal basis
-    G: np.ndarray  # (c, r) what y or the classes span, in the same basis
+    W: np.ndarray  # (d, d) residual scatter, or scatter within classes
+    T: np.ndarray  # (d, d) total scatter; both for columns of unit standard deviation
+    R: np.ndarray  # (r, d) the columns in an orthonormal basis
+    G: np.ndarray  # (c, r) the span of y or of the classes, in the same basis
     tally: Tally = field(default_factory=Tally)
     tie: float = TIE
     unit: float = 1.0
 
     @classmethod
     def of(cls, X: np.ndarray, y: np.ndarray, classes: int | None, tally: Tally) -> Wilks:
-        """Sum the scatters; ``classes`` is how many there are, None where y holds numbers."""
+        """Compute the scatter matrices; ``classes`` is the number of classes, None where y holds numbers."""
         X, _ = of_order_one(X)
         C = X - X.mean(axis=0)
         C[:, np.ptp(X, axis=0) == 0] = 0.0
@@ -43,7 +43,7 @@ class Wilks:
 
     @classmethod
     def of_covariances(cls, G: np.ndarray, q: np.ndarray, y_squares: float = 1.0) -> Wilks:
-        """Of the covariances of the columns, (d, d), those with y, (d,), and the variance of y; or of correlations."""
+        """Return the criterion from the covariances of the columns, (d, d), with y, (d,), and the variance of y."""
         size = np.sqrt(np.diagonal(G))
         T, r = G / size[:, None] / size[None, :], q / size / np.sqrt(y_squares)
         values, V = np.linalg.eigh(T)
@@ -95,7 +95,7 @@ class Wilks:
         return 1 - self.ratio(S)
 
     def ratio(self, S: Sequence[int]) -> float:
-        """Return Λ of a subset, on the directions that vary: Π (1 - ρ²) over its correlations ρ with what y spans."""
+        """Return Λ of a subset: Π (1 - ρ²) over its canonical correlations ρ with y or the classes."""
         kept = np.asarray(S, dtype=int)
         if not len(kept):
             return 1.0
