@@ -526,7 +526,7 @@ def _known_dimensions(ax: Any) -> None:
 def _dimension_over_scales(ax: Any) -> None:
     sets = {
         "moved digits": (load_dataset("moved_digits", size=50, shift=8).X, STRONG),
-        "noisy swiss roll": (load_dataset("swiss_roll", n=2000, noise=0.3).X, MARK),
+        "noisy Swiss roll": (load_dataset("swiss_roll", n=2000, noise=0.3).X, MARK),
     }
     for name, (X, color) in sets.items():
         found = lowland.quality.intrinsic_dimension(X)

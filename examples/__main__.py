@@ -39,7 +39,7 @@ CHAPTERS = {
         "eigenfaces",
         "randu",
     ),
-    "Classes and discriminants": (
+    "Classes": (
         "scatter_of_classes",
         "fisher_against_pca",
         "iris_six_ways",

@@ -50,7 +50,7 @@ ax.set(xlabel="component 3", ylabel="rows")
 quiet(ax)
 title(axes[0, 0], f"PCA: accuracy {by_line:.0%}, best direction")
 title(axes[0, 1], "Kernel PCA: components 1 and 2")
-title(ax, f"Kernel PCA, component 3: accuracy {by_kernel:.0%}")
+title(ax, f"Component 3: accuracy {by_kernel:.0%}")
 figure.legend(
     *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, markerscale=1.6
 )

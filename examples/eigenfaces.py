@@ -1,4 +1,4 @@
-"""Eigenfaces: sixty principal components identify 40 persons as accurately as all 4,096 pixels.
+"""Eigenfaces: sixty principal components identify 40 persons about as accurately as all 4,096 pixels.
 
 PCA of 200 photographs, five of each of 40 persons. New photographs, five more of each person, are represented by their
 first k coordinates and classified by the nearest training photograph.

@@ -53,7 +53,7 @@ circle = np.stack([np.cos(turn), np.sin(turn)])
 shown = (
     (symmetric, vectors, {3: (2.45, 2.45), 1: (-1.7, 1.7)}, 2.9, "[2 1; 1 2]: orthogonal eigenvectors"),
     (askew, unit, {3: (6.6, -0.9), -2: (-5.4, 5.4)}, 9.2, f"[5 7; −2 −4]: eigenvectors at {angle:.0f}°"),
-    (turning, circle[:, ::25], {}, 1.25, "[0 −1; 1 0]: rotation, no real ones"),
+    (turning, circle[:, ::25], {}, 1.25, "[0 −1; 1 0]: a rotation"),
 )
 box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
 for ax, (A, V, labels, reach, words) in zip(axes[0], shown, strict=True):
