@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: run the jobs, print the table, keep the results."""
+"""``python -m benchmarks``: run the jobs, print the table, store the results."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from benchmarks.registry import Job, Plan, all_jobs
 
 
 def main() -> int:
-    """Return 0 if every answer was right and every bar met."""
+    """Return 0 if all results are correct and all requirements met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Lowland side by side with its peers.")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works; bars are not judged")
-    parser.add_argument("--only", metavar="JOB[,JOB]", help="run these jobs alone")
+    parser.add_argument("--quick", action="store_true", help="small sizes, as a smoke test; requirements are ignored")
+    parser.add_argument("--only", metavar="JOB[,JOB]", help="run only these jobs")
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds of each comparison (5; with --quick 2)")
-    parser.add_argument("--list", action="store_true", help="name the jobs and stop")
-    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md from the last results and stop")
+    parser.add_argument("--list", action="store_true", help="list the jobs and exit")
+    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md from the last results and exit")
     asked = parser.parse_args()
     jobs = all_jobs()
     if asked.list:
@@ -29,7 +29,7 @@ def main() -> int:
         return 0
     names = asked.only.split(",") if asked.only else list(jobs)
     if unknown := [name for name in names if name not in jobs]:
-        parser.error(f"there is no job {', '.join(unknown)}. The jobs: {', '.join(jobs)}.")
+        parser.error(f"unknown job: {', '.join(unknown)}. Choose from: {', '.join(jobs)}.")
     plan = Plan(asked.quick, asked.repeat or (2 if asked.quick else 5))
     return _run([jobs[name] for name in names], plan)
 
@@ -51,7 +51,7 @@ def _run(jobs: list[Job], plan: Plan) -> int:
 def _outcome(each: Job, plan: Plan) -> report.Outcome:
     try:
         return report.Outcome(each.title, report.today(), tuple(each.run(plan)))
-    except Exception as error:  # one job's failure must not take the others along
+    except Exception as error:  # the other jobs continue
         return report.Outcome(each.title, report.today(), (), f"{type(error).__name__}: {error}")
 
 

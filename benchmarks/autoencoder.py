@@ -1,4 +1,4 @@
-"""The linear autoencoder: how long its descent takes to reach the loss that PCA solves for."""
+"""Linear autoencoder: time to reach the reconstruction error of PCA."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from benchmarks.lines import Line
 from benchmarks.measure import agree, alternate
 from benchmarks.registry import Plan, job
 
-_WITHIN = 1e-6  # of PCA's distortion
+_WITHIN = 1e-6  # relative to the error of PCA
 
 
-@job("LinearAutoencoder of the digits, 1,797 × 64, k = 5: down to PCA's distortion")
+@job("LinearAutoencoder of the digits, 1,797 × 64, k = 5: time to reach the error of PCA")
 def autoencoder(plan: Plan) -> Iterator[Line]:
     from sklearn.datasets import load_digits
     from sklearn.decomposition import PCA
@@ -30,13 +30,16 @@ def autoencoder(plan: Plan) -> Iterator[Line]:
     for name in ("tied", "untied", "least_squares", "batches"):
         model = times.answers[name]
         agree(f"the loss, {name}", np.array([model.loss_]), np.array([lost]), within=_WITHIN)
-        what = f"{model.n_iter_} epochs of 64 rows a batch" if name == "batches" else f"{model.n_iter_} steps"
+        what = (
+            f"{model.n_iter_} epochs, mini-batches of 64 rows" if name == "batches" else f"{model.n_iter_} iterations"
+        )
         yield times.line(f"{name}, against PCA by svd", name, "pca", remark=what)
     network = times.answers["peer"]
     loss = float(np.mean(np.sum((X - X.mean(0) - network.predict(X - X.mean(0))) ** 2, axis=1)))
     yield times.line(
         "untied, against scikit-learn's MLPRegressor(identity) by L-BFGS", "untied", "peer",
-        remark=f"the peer's loss ends {loss / lost - 1:.0e} above PCA's, after {network.n_iter_} steps",
+        remark=f"the final loss of the peer exceeds that of PCA by {loss / lost - 1:.0e}, "
+        f"after {network.n_iter_} iterations",
     )  # fmt: skip
 
 
@@ -50,8 +53,8 @@ def autoencoder_batches(plan: Plan) -> Iterator[Line]:
     lost = _distortion(X, 10)
     for name, model in times.answers.items():
         agree(f"the loss, {name}", np.array([model.loss_]), np.array([lost]), within=_WITHIN)
-    remark = f"{times.answers['batches'].n_iter_} epochs against {times.answers['whole'].n_iter_} steps"
-    yield times.line("against all rows at once", "batches", "whole", remark=remark)
+    remark = f"{times.answers['batches'].n_iter_} epochs against {times.answers['whole'].n_iter_} iterations"
+    yield times.line("against all rows per step", "batches", "whole", remark=remark)
 
 
 def _fit(X: np.ndarray, k: int, encoder: str, batch_size: int | None) -> Any:
@@ -61,7 +64,7 @@ def _fit(X: np.ndarray, k: int, encoder: str, batch_size: int | None) -> Any:
 
 
 def _network(X: np.ndarray, k: int) -> Any:
-    """The peer: a network of one hidden layer without a bend, trained to give back its input."""
+    """The peer: a linear network with one hidden layer, trained to reconstruct its input."""
     import warnings
 
     from sklearn.neural_network import MLPRegressor
@@ -76,5 +79,5 @@ def _network(X: np.ndarray, k: int) -> Any:
 
 
 def _distortion(X: np.ndarray, k: int) -> float:
-    """What PCA loses, in float64: the discarded eigenvalues of the covariance, divisor n."""
+    """Reconstruction error of PCA in float64: the discarded eigenvalues of the covariance, divisor n."""
     return float(np.linalg.eigvalsh(np.cov(X.T.astype(np.float64), bias=True))[:-k].sum())

@@ -1,4 +1,4 @@
-"""Code books beside scikit-learn's k-means, trees of columns beside its feature agglomeration."""
+"""Vector quantization and feature agglomeration compared with scikit-learn's k-means and FeatureAgglomeration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.registry import Plan, job
 ITERATIONS = 20
 
 
-@job("VectorQuantizer, 200,000 × 50, 64 codes, 20 iterations from the same start, against KMeans")
+@job("VectorQuantizer, 200,000 × 50, 64 code vectors, 20 iterations from the same initialization, against KMeans")
 def code_book(plan: Plan) -> Iterator[Line]:
     n, d, k = plan.size(200_000, 5_000), plan.size(50, 10), plan.size(64, 8)
     for dtype in (np.float64, np.float32):
@@ -28,14 +28,14 @@ def code_book(plan: Plan) -> Iterator[Line]:
         inertia = agree("inertia", ours.inertia_, peer.inertia_, within=1e-9 if dtype is np.float64 else 1e-4)
         off = float(np.abs(ours.cluster_centers_ - peer.cluster_centers_).max())
         if off > (1e-6 if dtype is np.float64 else 1e-2) or ours.n_iter_ != peer.n_iter_:
-            raise WrongAnswer(f"codes off by {off:.1e}; {ours.n_iter_} iterations, the peer {peer.n_iter_}")
+            raise WrongAnswer(f"error of code vectors {off:.1e}; {ours.n_iter_} iterations, the peer {peer.n_iter_}")
         yield times.line(
             f"against scikit-learn, {np.dtype(dtype).name}", "ours", "peer",
-            remark=f"{ours.n_iter_} iterations; inertia agrees to {inertia:.0e}, codes to {off:.0e}",
+            remark=f"{ours.n_iter_} iterations; inertia agrees to {inertia:.0e}, code vectors to {off:.0e}",
         )  # fmt: skip
 
 
-@job("VectorQuantizer, 200,000 × 50, 64 codes, start and all, against KMeans")
+@job("VectorQuantizer, 200,000 × 50, 64 code vectors, with initialization, against KMeans")
 def code_book_whole(plan: Plan) -> Iterator[Line]:
     from sklearn.cluster import KMeans
 
@@ -61,7 +61,7 @@ def code_book_whole(plan: Plan) -> Iterator[Line]:
 
 
 def heaps(n: int, d: int, k: int) -> np.ndarray:
-    """Rows in overlapping heaps, away from the origin, (n, d)."""
+    """Overlapping clusters away from the origin, (n, d)."""
     rng = np.random.default_rng(0)
     return 2 * rng.standard_normal((k, d))[rng.integers(0, k, n)] + 1.5 * rng.standard_normal((n, d)) + 5
 
@@ -70,7 +70,7 @@ def _ours(X: np.ndarray, start: np.ndarray) -> Any:
     from lowland import VectorQuantizer
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so many iterations are what is compared
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of iterations is compared
         return VectorQuantizer(len(start), init=start, max_iter=ITERATIONS, tol=0.0).fit(X)
 
 
@@ -80,7 +80,7 @@ def _peer(X: np.ndarray, start: np.ndarray) -> Any:
     return KMeans(len(start), init=start, n_init=1, max_iter=ITERATIONS, tol=0.0, algorithm="lloyd").fit(X)
 
 
-@job("FeatureAgglomeration, 2,000 × 3,000, 100 groups, against scikit-learn")
+@job("FeatureAgglomeration, 2,000 × 3,000, 100 clusters, against scikit-learn")
 def tree_of_columns(plan: Plan) -> Iterator[Line]:
     n, d, k = plan.size(2_000, 200), plan.size(3_000, 150), plan.size(100, 10)
     rng = np.random.default_rng(0)
@@ -91,12 +91,12 @@ def tree_of_columns(plan: Plan) -> Iterator[Line]:
         )
         ours, peer = times.answers["ours"], times.answers["peer"]
         if not np.array_equal(ours.labels_, peer.labels_):
-            raise WrongAnswer(f"{linkage}: other groups than the peer's")
+            raise WrongAnswer(f"{linkage}: clusters differ from the peer's")
         heights = agree("heights", ours.distances_, peer.distances_, within=1e-8)
         pooled = float(np.abs(ours.transform(X) - peer.transform(X)).max())
         yield times.line(
             f"{linkage}, against scikit-learn", "ours", "peer",
-            remark=f"the same groups, by number; heights agree to {heights:.0e}, pooled columns to {pooled:.0e}",
+            remark=f"identical clusters; heights agree to {heights:.0e}, pooled columns to {pooled:.0e}",
         )  # fmt: skip
 
 

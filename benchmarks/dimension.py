@@ -1,4 +1,4 @@
-"""Intrinsic dimension: what the estimators find where it is known, and how long it takes."""
+"""Intrinsic dimension: estimates where it is known, and their time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.lines import Bar, Line
 from benchmarks.measure import WrongAnswer, agree, alternate, stopwatch
 from benchmarks.registry import Plan, job
 
-ALLOWED = 0.1  # share by which the default may be off
+ALLOWED = 0.1  # maximum relative error of the default
 OTHERS = ("mle", "twonn", "correlation", "pca", "global_pca")
 
 
@@ -30,7 +30,7 @@ def dimension_known(plan: Plan) -> Iterator[Line]:
         )  # fmt: skip
 
 
-@job("Intrinsic dimension of a 10-ball, beside the plain likelihood on scikit-learn's neighbours")
+@job("Intrinsic dimension of a 10-ball, compared with maximum likelihood on scikit-learn's neighbors")
 def dimension_time(plan: Plan) -> Iterator[Line]:
     from lowland.quality import intrinsic_dimension
 
@@ -43,13 +43,13 @@ def dimension_time(plan: Plan) -> Iterator[Line]:
     if not abs(found.value / 10 - 1) <= ALLOWED:
         raise WrongAnswer(f"the dimension of a 10-ball: {found.value:.2f}")
     yield times.line(
-        f"{n:,} rows, all asked", "ours", "peer", required=(Bar("ours", 10.0),),
+        f"{n:,} rows, all used", "ours", "peer", required=(Bar("ours", 10.0),),
         remark=f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f}), the likelihood {times.answers['peer']:.2f}",
     )  # fmt: skip
 
 
 def ball(n: int, d: int) -> np.ndarray:
-    """Points spread evenly in the unit ball, (n, d)."""
+    """Uniform points in the unit ball, (n, d)."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d))
     return X / np.linalg.norm(X, axis=1)[:, None] * rng.random((n, 1)) ** (1 / d)

@@ -1,4 +1,4 @@
-"""Linear discriminant analysis beside scikit-learn's solvers."""
+"""Linear discriminant analysis compared with scikit-learn's solvers."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def discriminants(plan: Plan) -> Iterator[Line]:
         ours, peer = times.answers["ours"], times.answers["peer"]
         agree("proportions of trace", ours.explained_variance_ratio_, peer.explained_variance_ratio_, within=1e-8)
         right = {whose: float(np.mean(model.predict(X) == y)) for whose, model in times.answers.items()}
-        agree("shares of rows classified right", right["ours"], right["peer"], within=1e-4)
+        agree("accuracies", right["ours"], right["peer"], within=1e-4)
         off = {whose: _residual(X, y, model) for whose, model in times.answers.items()}
         yield times.line(
             f"against scikit-learn's {solver}", "ours", "peer", required=(Bar("speed", bar),),
-            remark=f"classified right {right['ours']:.4f}, the peer {right['peer']:.4f}; "
-            f"off unit variance within classes by {off['ours']:.0e}, the peer {off['peer']:.0e}",
+            remark=f"accuracy {right['ours']:.4f}, the peer {right['peer']:.4f}; "
+            f"error of the unit within-class variance {off['ours']:.0e}, the peer {off['peer']:.0e}",
         )  # fmt: skip
     times = alternate({"ours": partial(_fit, Ours, "svd", X, y), "bare": lambda: X.T @ X}, plan.repeat)
-    yield times.line("against the bare product X'X", "ours", "bare", remark="for comparison")
+    yield times.line("against the bare product X'X", "ours", "bare", remark="for reference")
 
 
 def _fit(cls: Any, solver: str, X: np.ndarray, y: np.ndarray) -> Any:
@@ -46,7 +46,7 @@ def _fit(cls: Any, solver: str, X: np.ndarray, y: np.ndarray) -> Any:
 
 
 def _residual(X: np.ndarray, y: np.ndarray, model: Any) -> float:
-    """How far the coordinates are from unit variance within the classes."""
+    """Deviation of the coordinates from unit variance within the classes."""
     Z = model.transform(X)
     counts = np.bincount(y)
     means = np.stack([np.bincount(y, column) for column in Z.T], axis=1) / counts[:, None]

@@ -1,4 +1,4 @@
-"""Factor analysis against scikit-learn's."""
+"""Factor analysis compared with scikit-learn's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.registry import Plan, job
 
 
 def factor_rows(n: int, d: int, k: int) -> np.ndarray:
-    """Rows of a factor model whose noise differs from column to column, (n, d)."""
+    """Rows of a factor model with a different noise variance per column, (n, d)."""
     rng = np.random.default_rng(0)
     W, noise = rng.standard_normal((d, k)), np.sqrt(rng.uniform(0.5, 3.0, d))
     return rng.standard_normal((n, k)) @ W.T + noise * rng.standard_normal((n, d)) + rng.standard_normal(d)
@@ -33,7 +33,7 @@ def factors(plan: Plan) -> Iterator[Line]:
     times = alternate(work, plan.repeat, at_most=120)
     likelihood = {whose: float(model.score(X)) for whose, model in times.answers.items()}
     if not likelihood["ours"] >= likelihood["peer"]:
-        raise WrongAnswer(f"log-likelihood {likelihood['ours']:.9f} a row, the peer's {likelihood['peer']:.9f}")
+        raise WrongAnswer(f"log-likelihood {likelihood['ours']:.9f} per row, the peer's {likelihood['peer']:.9f}")
     remark = (
         f"mean log-likelihood {likelihood['ours']:.7f}, the peer's {likelihood['peer']:.7f}; "
         f"iterations {times.answers['ours'].n_iter_}, the peer's {times.answers['peer'].n_iter_}"

@@ -1,4 +1,4 @@
-"""Feature filters beside scikit-learn's scores, and distance correlation beside its definition."""
+"""Feature filters compared with scikit-learn's scores, and distance correlation with its definition."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def _beside(plan: Plan, what: str, score: str, peer: Any, X: np.ndarray, y: np.n
         scores = ours.scores_**2 / (1 - ours.scores_**2) * (len(X) - 2) if score == "pearson" else ours.scores_
         off = agree("scores", scores, theirs.scores_, within=1e-6)
         if not np.array_equal(ours.support_, theirs.get_support()):
-            raise WrongAnswer(f"{score}: other columns than the peer's")
+            raise WrongAnswer(f"{score}: columns differ from the peer's")
     memory = peak_beyond(partial(_fit, score, X, y, 10))
-    remark = f"scores off by {off:.0e}" + ("" if score == "variance" else "; the same 10 columns")
+    remark = f"relative error of scores {off:.0e}" + ("" if score == "variance" else "; the same 10 columns")
     return times.line(what, "ours", "peer", required=required, memory=memory, remark=remark)
 
 
@@ -63,12 +63,12 @@ def filters_information(plan: Plan) -> Iterator[Line]:
         }
         times = alternate(work, min(plan.repeat, 3))
         off = float(np.abs(times.answers["ours"].scores_ - times.answers["peer"]).max())
-        if not off <= 1e-4:  # theirs adds noise, which moves a neighbour now and then
+        if not off <= 1e-4:  # the peer adds noise, which changes some neighbors
             raise WrongAnswer(f"mutual information: off by {off:.1e} nats")
-        yield times.line(words, "ours", "peer", remark=f"off by {off:.0e} nats; one core there, threads here")
+        yield times.line(words, "ours", "peer", remark=f"error {off:.0e} nats; the peer uses one core, Lowland threads")
 
 
-@job("FeatureFilter('distance-correlation'): 1,000,000 rows, whose definition would take 8 TB")
+@job("FeatureFilter('distance-correlation'): 1,000,000 rows, for which the n × n definition needs 8 TB")
 def filters_distances(plan: Plan) -> Iterator[Line]:
     rng = np.random.default_rng(0)
     few = plan.size(8_000, 800)
@@ -80,7 +80,7 @@ def filters_distances(plan: Plan) -> Iterator[Line]:
     longer, truth = stopwatch(partial(_by_definition, x, y))
     off = agree("distance correlation", ours.scores_, truth, within=1e-9)
     times = Times({"ours": [taken], "peer": [longer]})
-    yield times.line(f"{few:,} rows against the n × n definition", "ours", "peer", remark=f"off by {off:.0e}")
+    yield times.line(f"{few:,} rows against the n × n definition", "ours", "peer", remark=f"relative error {off:.0e}")
     for many in (plan.size(100_000, 2_000), plan.size(1_000_000, 4_000)):
         x, y = rng.standard_normal((2, many))
         y += x**2

@@ -1,4 +1,4 @@
-"""A function in a fresh process: nothing imported, nothing cached, memory counted from the start."""
+"""Run a function in a new process, without imports, caches and memory of this one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 
 def fresh(function: Callable[..., Any], *args: Any, **environment: str) -> Any:
-    """Return what a module's function returns in a new interpreter; arguments and answer travel as JSON."""
+    """Run a function of a module in a new interpreter; arguments and result are passed as JSON."""
     call = [sys.executable, "-m", "benchmarks.fresh", function.__module__, function.__name__, json.dumps(args)]
     done = subprocess.run(call, env={**os.environ, **environment}, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"{function.__name__} failed in a fresh process:\n{done.stderr[-2000:]}")
+        raise RuntimeError(f"{function.__name__} failed in a new process:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout)
 
 

@@ -71,7 +71,7 @@ def main():
 
 
 def check(D, model):
-    """The stress that is told is that of the coordinates, in float64, and has fallen all the way."""
+    """Check that the reported stress is that of the coordinates in float64, and that it decreased throughout."""
     Z = model.embedding_.double()
     truth = 0.0
     for start in range(0, N, 2000):

@@ -1,4 +1,4 @@
-"""Time and memory of the manifold methods against the number of points, from 1,000 to 1,000,000."""
+"""Time and memory of the manifold methods by the number of points, from 1,000 to 1,000,000."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CURVES: dict[str, tuple[str, dict[str, Any], int]] = {
 }
 
 
-@job("Time and memory against the number of points, swiss rolls, 12 neighbours")
+@job("Time and memory by the number of points, Swiss rolls, 12 neighbors")
 def growth(plan: Plan) -> Iterator[Line]:
     sizes = [n for n in SIZES if n <= plan.size(SIZES[-1], 3_000)]
     curves: dict[str, list[list[float]]] = {}
@@ -48,13 +48,13 @@ def growth(plan: Plan) -> Iterator[Line]:
 
 
 def one_fit(method: str, params: dict[str, Any], n: int) -> tuple[float, int | None]:
-    """Return seconds and peak memory of one fit to n points of a swiss roll, after one that compiled the kernels."""
+    """Return seconds and peak memory of one fit to n points of a Swiss roll, after one that compiled the kernels."""
     import warnings
 
     from lowland.data import swiss_roll
     from lowland.methods.registry import load_method
 
-    warnings.simplefilter("ignore")  # a split graph is told; here only its cost counts
+    warnings.simplefilter("ignore")  # disconnected graphs: only the cost matters here
     cls = load_method(method)
     cls(2, **{**params, **({"n_landmarks": 50} if "n_landmarks" in params else {})}).fit(swiss_roll(400, seed=1).X)
     X = swiss_roll(n, seed=0).X

@@ -1,4 +1,4 @@
-"""Independent component analysis, side by side with scikit-learn and python-picard."""
+"""Independent component analysis, compared with scikit-learn and python-picard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.registry import Plan, job
 
 
 def mixed_sources(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Peaked, flat and lopsided sources of unit variance, mixed: the rows, (n, k) float64, and the mixing, (k, k)."""
+    """Leptokurtic, platykurtic and skewed sources, mixed: rows (n, k) float64 and the mixing matrix (k, k)."""
     rng = np.random.default_rng(0)
     kinds = (rng.laplace(size=(n, k)), rng.uniform(-1, 1, (n, k)), rng.exponential(size=(n, k)))
     S = np.stack([kinds[j % 3][:, j] for j in range(k)], axis=1)
@@ -60,7 +60,7 @@ def independent(plan: Plan) -> Iterator[Line]:
         f"{steps['ours']} iterations, the peer's {steps['peer']}"
     )
     yield times.line("against scikit-learn", "ours", "peer", required=(Bar("speed", 1.5),), remark=remark)
-    remark = f"the peer's faster whitening; its Amari distance {distances['peer, eigh']:.5f}"
+    remark = f"the peer with faster whitening; its Amari distance {distances['peer, eigh']:.5f}"
     yield times.line("against scikit-learn, whiten_solver='eigh'", "ours", "peer, eigh", remark=remark)
 
 
@@ -86,7 +86,7 @@ def quasi_newton(plan: Plan) -> Iterator[Line]:
     gradients = {name: gradient_norm(X, unmixing) for name, unmixing in times.answers.items()}
     _as_exact("Amari distance", distances["ours"], distances["peer"])
     if gradients["ours"] > 1.01 * tol:
-        raise WrongAnswer(f"the gradient is {gradients['ours']:.1e}, wanted {tol:.0e}")
+        raise WrongAnswer(f"the gradient is {gradients['ours']:.1e}, tolerance {tol:.0e}")
     remark = (
         f"gradient {gradients['ours']:.0e}, the peer's {gradients['peer']:.0e}; "
         f"Amari distance {distances['ours']:.5f}, the peer's {distances['peer']:.5f}"
@@ -95,6 +95,6 @@ def quasi_newton(plan: Plan) -> Iterator[Line]:
 
 
 def _as_exact(what: str, ours: float, peer: float) -> None:
-    """Ours may be worse than the peer's by what their tolerances allow, a hundredth, and no more."""
+    """Fail if ours is worse than the peer by more than one percent, which the tolerances allow."""
     if ours > 1.01 * peer:
         raise WrongAnswer(f"{what}: ours {ours:.5f}, the peer's {peer:.5f}")

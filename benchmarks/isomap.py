@@ -1,4 +1,4 @@
-"""Isomap beside scikit-learn's on swiss rolls, and landmark Isomap of a million rows."""
+"""Isomap compared with scikit-learn's on Swiss rolls, and landmark Isomap of a million rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MINUTES = 60.0
 
 
 def fit_alone(which: str, n: int, landmarks: int, path: str) -> dict[str, Any]:
-    """In a fresh process, after a small fit that compiles: seconds, peak memory beyond the data, R² with the sheet."""
+    """In a new process, after a small fit that compiles: seconds, peak memory beyond the data, R²."""
     from lowland.data import swiss_roll
 
     fit = {"lowland": _ours, "sklearn": _theirs, "tapkee": _tapkee}[which]
@@ -49,18 +49,18 @@ def _tapkee(X: np.ndarray, landmarks: int) -> np.ndarray:
     import tapkee
 
     points = np.asfortranarray(X.T)  # its points are columns
-    share = landmarks / len(X)
-    Z = np.asarray(tapkee.embed(points, method="l-isomap", num_neighbors=12, target_dimension=2, landmark_ratio=share))
+    ratio = landmarks / len(X)
+    Z = np.asarray(tapkee.embed(points, method="l-isomap", num_neighbors=12, target_dimension=2, landmark_ratio=ratio))
     return Z if len(Z) == len(X) else Z.T
 
 
 def likeness(Z: np.ndarray, T: np.ndarray) -> float:
-    """R² of the best turned and scaled Z with T (Procrustes)."""
+    """R² of Z with T after a Procrustes transformation."""
     Z, T = Z - Z.mean(axis=0), T - T.mean(axis=0)
     return float(np.linalg.svd(Z.T @ T, compute_uv=False).sum() ** 2 / ((Z**2).sum() * (T**2).sum()))
 
 
-@job("Isomap of a swiss roll, 10,000 points, 12 neighbours")
+@job("Isomap of a Swiss roll, 10,000 points, 12 neighbors")
 def isomap_roll(plan: Plan) -> Iterator[Line]:
     n = plan.size(10_000, 800)
     with tempfile.TemporaryDirectory() as folder:
@@ -73,18 +73,18 @@ def isomap_roll(plan: Plan) -> Iterator[Line]:
     yield Line(
         "against scikit-learn", ours["seconds"], peer["seconds"], ratio=ours["seconds"] / peer["seconds"],
         required=() if plan.quick else (Bar("speed", 5.0), Bar("memory", peer["memory"] / 2)), memory=ours["memory"],
-        remark=f"coordinates agree to {off:.0e}, R² with the sheet {ours['r2']:.5f}, the peer {peer['r2']:.5f}; "
-        f"its peak {peer['memory'] / 1e6:.0f} MB",
+        remark=f"coordinates agree to {off:.0e}, R² of the true coordinates {ours['r2']:.5f}, "
+        f"the peer {peer['r2']:.5f}; its peak {peer['memory'] / 1e6:.0f} MB",
     )  # fmt: skip
 
 
-@job("Landmark Isomap of a swiss roll, 1,000,000 points, 12 neighbours, 500 landmarks, two threads")
+@job("Landmark Isomap of a Swiss roll, 1,000,000 points, 12 neighbors, 500 landmarks, two threads")
 def landmark_isomap(plan: Plan) -> Iterator[Line]:
     ours = fresh(fit_alone, "lowland", plan.size(1_000_000, 3_000), plan.size(500, 50), "")
     _check(ours)
     yield Line(
         "fit", ours["seconds"], memory=ours["memory"], required=(Bar("ours", 15 * MINUTES), Bar("memory", 8e9)),
-        remark=f"R² with the sheet {ours['r2']:.5f}",
+        remark=f"R² of the true coordinates {ours['r2']:.5f}",
     )  # fmt: skip
     try:
         import tapkee  # noqa: F401
@@ -95,10 +95,10 @@ def landmark_isomap(plan: Plan) -> Iterator[Line]:
     yield Line(
         f"against Tapkee, {n:,} points", ours["seconds"], peer["seconds"], ratio=ours["seconds"] / peer["seconds"],
         required=() if plan.quick else (Bar("speed", 2.0),), memory=ours["memory"],
-        remark=f"R² with the sheet {ours['r2']:.5f}, the peer {peer['r2']:.5f}",
+        remark=f"R² of the true coordinates {ours['r2']:.5f}, the peer {peer['r2']:.5f}",
     )  # fmt: skip
 
 
 def _check(found: dict[str, Any]) -> None:
     if not found["r2"] > 0.99:
-        raise WrongAnswer(f"R² with the true sheet is {found['r2']:.4f}, and should be above 0.99")
+        raise WrongAnswer(f"R² of the true coordinates is {found['r2']:.4f}, and should be above 0.99")

@@ -64,20 +64,20 @@ def tall(plan: Plan) -> Iterator[Line]:
         remark=f"eigenvalues within {error:.0e} of float64; the peer's memory {_megabytes(peer_peak)}",
     )  # fmt: skip
     yield times.line("against the bare product X'X", "ours", "bare", required=(Bar("time", 1.1),))
-    yield times.line("scikit-learn against the bare product X'X", "peer", "bare", remark="for comparison")
+    yield times.line("scikit-learn against the bare product X'X", "peer", "bare", remark="for reference")
 
     X += 1e4 * X.std(axis=0)
     values, _ = samples.exact_axes(X, k)
     yield Line(
-        "eigenvalues where mean = 10⁴ deviations",
+        "eigenvalues where mean = 10⁴ standard deviations",
         agree("eigenvalues far from the origin", _fit("lowland", X, k).explained_variance_, values, within=1e-4),
         largest_error(_fit("sklearn.decomposition", X, k).explained_variance_, values),
-        unit="relative error", required=(Bar("ours", 1e-4),), remark="against float64 sums over the same float32 rows",
+        unit="relative error", required=(Bar("ours", 1e-4),), remark="compared with float64 sums of the same rows",
     )  # fmt: skip
 
 
 def memory_of_tall_fit(library: str, n: int, d: int, k: int) -> int | None:
-    """In a fresh process: the peak of one fit beyond the table, once the library is loaded."""
+    """In a new process: the peak of one fit beyond the table, once the library is loaded."""
     X = samples.tall_table(n, d)
     _fit(library, X[:10_000], k)
     return peak_beyond(partial(_fit, library, X, k))
@@ -107,7 +107,7 @@ def chunks(plan: Plan) -> Iterator[Line]:
     yield Line(
         "against scikit-learn's IncrementalPCA", times.median("ours"), peer_seconds,
         ratio=times.median("ours") / peer_seconds, required=(Bar("speed", 20),),
-        remark=f"the peer ran once, not warmed up; eigenvalues within {error:.0e}, the peer's {peer_error:.0e}",
+        remark=f"the peer ran once, without warm-up; eigenvalues within {error:.0e}, the peer's {peer_error:.0e}",
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def wide(plan: Plan) -> Iterator[Line]:
     yield times.line("against scikit-learn", "ours", "peer", required=(Bar("speed", 1.5),), remark=solver)
     yield Line(
         "eigenvalues", errors["ours"], errors["peer"], unit="relative error", required=(Bar("ours", 1e-6),),
-        remark="against all eigenvalues of the Gram matrix in float64",
+        remark="compared with float64 eigenvalues of the Gram matrix",
     )  # fmt: skip
 
 
@@ -152,12 +152,12 @@ def progress(plan: Plan) -> Iterator[Line]:
         with lowland.config(progress=shown):
             return _fit("lowland", X, 10).explained_variance_
 
-    work = {"told": partial(fit, events.append), "silent": partial(fit, False)}
+    work = {"callback": partial(fit, events.append), "silent": partial(fit, False)}
     times = alternate(work, 40 * plan.repeat, at_most=plan.size(120, 3))
-    agree("eigenvalues", times.answers["told"], times.answers["silent"], within=0)
+    agree("eigenvalues", times.answers["callback"], times.answers["silent"], within=0)
     assert events, "the callback was never called"
-    remark = f"{len(times.seconds['told'])} pairs of runs"
-    yield times.line("against progress=False", "told", "silent", required=(Bar("time", 1.01),), remark=remark)
+    remark = f"{len(times.seconds['callback'])} pairs of runs"
+    yield times.line("against progress=False", "callback", "silent", required=(Bar("time", 1.01),), remark=remark)
 
 
 # --- from a file ------------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def progress(plan: Plan) -> Iterator[Line]:
 def parquet(plan: Plan) -> Iterator[Line]:
     n, d, group = plan.size(5_200_000, 400_000), plan.size(200, 50), 80_000
     with samples.large_file(n, d, group) as (path, size):
-        # one warm-up for both: it brings the file into the system's cache
+        # one warm-up for both loads the file into the cache of the operating system
         fresh(gram_of_file, path)
         runs = [(fresh(fit_file, path), fresh(gram_of_file, path)) for _ in range(min(plan.repeat, 3))]
     ours, bare = zip(*runs, strict=True)
@@ -176,12 +176,12 @@ def parquet(plan: Plan) -> Iterator[Line]:
     yield times.line(
         "against reading and multiplying alone", "ours", "bare",
         required=(Bar("time", 2.0), Bar("memory", 1e9)), memory=max(run["peak"] for run in ours),
-        remark=f"{size / 1e9:.2f} GB, cached by the system for both; memory: the whole process",
+        remark=f"{size / 1e9:.2f} GB, cached by the operating system for both; memory of the whole process",
     )  # fmt: skip
 
 
 def fit_file(path: str) -> dict[str, Any]:
-    """In a fresh process: fit from the path within the budget; the peak counts the whole process."""
+    """In a new process: fit from the path within the budget; peak memory of the whole process."""
     import lowland
 
     fit = lowland.PCA(n_components=10).fit  # imported here: the file is timed, not the imports
@@ -191,11 +191,11 @@ def fit_file(path: str) -> dict[str, Any]:
 
 
 def gram_of_file(path: str) -> dict[str, Any]:
-    """In a fresh process: the least that can be done, batches into slabs and the plain product of each."""
+    """In a new process: the minimum, batches to slabs and a plain product of each."""
     import pyarrow.parquet as pq
 
     start = time.perf_counter()
-    with pq.ParquetFile(path, pre_buffer=False) as file:  # its faster setting here; the default also keeps the file
+    with pq.ParquetFile(path, pre_buffer=False) as file:  # the faster setting here; the default also keeps the file
         n, d = file.metadata.num_rows, file.metadata.num_columns
         G = np.zeros((d, d))
         for batch in file.iter_batches(batch_size=file.metadata.row_group(0).num_rows):
@@ -203,14 +203,14 @@ def gram_of_file(path: str) -> dict[str, Any]:
             for j, column in enumerate(batch.columns):
                 slab[j] = column.to_numpy()
             G += slab @ slab.T
-    values = np.linalg.eigvalsh(G / (n - 1))[::-1][:10]  # the rows lie about the origin
+    values = np.linalg.eigvalsh(G / (n - 1))[::-1][:10]  # the rows have mean about zero
     return {"seconds": time.perf_counter() - start, "values": values.tolist()}
 
 
 # --- before the first answer ------------------------------------------------------------------------------------------
 
 
-@job("import lowland in a fresh interpreter")
+@job("import lowland in a new interpreter")
 def importing(plan: Plan) -> Iterator[Line]:
     def start(statement: str) -> None:
         subprocess.run([sys.executable, "-c", statement], check=True)
@@ -232,12 +232,12 @@ def compiling(plan: Plan) -> Iterator[Line]:
         with tempfile.TemporaryDirectory(prefix="lowland-benchmark-") as folder:
             for seconds in times.seconds.values():
                 seconds.append(fresh(first_sparse_fit, NUMBA_CACHE_DIR=folder))
-    remark = "a fresh process each; importing lowland, scikit-learn and numba counts"
+    remark = "a new process each; imports included"
     yield times.line("cold cache against warm", "cold", "warm", required=(Bar("ours", 5.0),), remark=remark)
 
 
 def first_sparse_fit() -> float:
-    """In a fresh process: seconds from ``import lowland`` to a fitted model of sparse rows."""
+    """In a new process: seconds from ``import lowland`` to a fitted model of sparse rows."""
     import scipy.sparse
 
     X = scipy.sparse.random(2000, 100, density=0.05, format="csr", rng=np.random.default_rng(0))
@@ -251,7 +251,7 @@ def first_sparse_fit() -> float:
 
 @job("PCA fit and transform of 1,000,000 × 784 float32 on a GPU, k = 50")
 def gpu(plan: Plan) -> Iterator[Line]:
-    """The last result of benchmarks/gpu.py, which runs where the GPU is."""
+    """The last result of benchmarks/gpu.py, which runs on a machine with a GPU."""
     if not GPU_RESULT.exists():
         return
     result = json.loads(GPU_RESULT.read_text())

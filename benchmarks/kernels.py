@@ -1,4 +1,4 @@
-"""Kernel PCA beside scikit-learn's solvers, and from landmarks alone."""
+"""Kernel PCA compared with scikit-learn's solvers, and with landmarks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def kernel_pca(plan: Plan) -> Iterator[Line]:
         yield times.line(
             f"against scikit-learn's {solver}", "ours", "peer", required=(Bar("speed", bar),),
             remark=f"eigenvalues {ours[0]:.6f} … {ours[-1]:.6f}, the peer {peer[0]:.6f} … {peer[-1]:.6f}; "
-            f"off the exact ones by {error:.0e}, the peer {theirs:.0e}",
+            f"relative error {error:.0e}, the peer {theirs:.0e}",
         )  # fmt: skip
 
 
@@ -57,17 +57,17 @@ def kernel_pca_landmarks(plan: Plan) -> Iterator[Line]:
     result = fresh(fit_landmarks, n, m)
     if not result["off"] <= 1e-8:
         raise WrongAnswer(f"coordinates: their squares are off the eigenvalues by {result['off']:.1e}, allowed 1e-8")
-    share = ", ".join(f"{value:.3f}" for value in result["shares"])
+    ratio = ", ".join(f"{value:.3f}" for value in result["ratios"])
     yield Line(
         "fit and transform", result["seconds"], required=(Bar("ours", 900.0), Bar("memory", 4e9)),
         memory=result["peak"],
-        remark=f"memory: the whole process, rows and coordinates too; eigenvalues over those of an exact fit to "
-        f"{result['checked']:,} of the rows, both per row: {share}",
+        remark=f"memory of the whole process, rows and coordinates included; ratios of the "
+        f"eigenvalues per row to an exact fit of {result['checked']:,} rows: {ratio}",
     )  # fmt: skip
 
 
 def fit_landmarks(n: int, m: int) -> dict[str, Any]:
-    """In a fresh process: fit and transform; the first eigenvalues beside an exact fit to a part of the rows."""
+    """In a new process: fit and transform; ratios of the first eigenvalues to an exact fit of some rows."""
     from lowland import KernelPCA
 
     X = _cloud(n, 50)
@@ -78,5 +78,5 @@ def fit_landmarks(n: int, m: int) -> dict[str, Any]:
     off = float(np.abs(np.sum(Z**2, axis=0) / kpca.eigenvalues_ - 1).max())
     part = X[:: max(1, n // 4000)]
     exact = KernelPCA(3, kernel="rbf", gamma=kpca.gamma_).fit(part).eigenvalues_ / len(part)
-    shares = (kpca.eigenvalues_[:3] / n / exact).tolist()
-    return {"seconds": seconds, "peak": peak, "off": off, "shares": shares, "checked": len(part)}
+    ratios = (kpca.eigenvalues_[:3] / n / exact).tolist()
+    return {"seconds": seconds, "peak": peak, "off": off, "ratios": ratios, "checked": len(part)}

@@ -1,4 +1,4 @@
-"""Spectral embedding beside scikit-learn's."""
+"""Spectral embedding compared with scikit-learn's."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _LONGEST = 120.0  # seconds after which no further round begins
 _NEIGHBORS = 12
 
 
-@job("SpectralEmbedding of a swiss roll, 20,000 and 50,000 points, 12 neighbours, k = 2")
+@job("SpectralEmbedding of a Swiss roll, 20,000 and 50,000 points, 12 neighbors, k = 2")
 def spectral_embedding(plan: Plan) -> Iterator[Line]:
     from lowland.data import swiss_roll
 
     for n in (plan.size(20_000, 1_000), plan.size(50_000, 2_000)):
-        yield _beside(f"swiss roll, {n:,}", swiss_roll(n, seed=0).X, _NEIGHBORS, plan)
+        yield _beside(f"Swiss roll, {n:,}", swiss_roll(n, seed=0).X, _NEIGHBORS, plan)
 
 
-@job("SpectralEmbedding of MNIST, 10,000 digits, 15 neighbours, k = 2")
+@job("SpectralEmbedding of MNIST, 10,000 digits, 15 neighbors, k = 2")
 def spectral_embedding_mnist(plan: Plan) -> Iterator[Line]:
     if not os.environ.get("LOWLAND_DATA"):
         return
@@ -35,14 +35,14 @@ def spectral_embedding_mnist(plan: Plan) -> Iterator[Line]:
     from lowland.errors import DataWarning
 
     X = np.asarray(load_dataset("mnist").X[: plan.size(10_000, 1_000)], dtype=np.float64)
-    with warnings.catch_warnings():  # scikit-learn leaves parts as they are: the largest is what both can embed alike
+    with warnings.catch_warnings():  # compare on the largest connected component, which both embed alike
         warnings.simplefilter("ignore", DataWarning)
         X = X[SpectralEmbedding(2, n_neighbors=15, disconnected="largest").fit(X).embedded_mask_]
     yield _beside(f"MNIST, {len(X):,}", X, 15, plan)
 
 
 def _beside(what: str, X: np.ndarray, n_neighbors: int, plan: Plan) -> Line:
-    """Ours and the peer's in the same run, with the angle between their planes and the quotients of both."""
+    """Compare time, the angle between the subspaces, and Rayleigh quotients."""
     work = {whose: partial(_fit, whose, X, n_neighbors) for whose in ("lowland", "sklearn.manifold")}
     times: Times = alternate(work, plan.repeat, at_most=_LONGEST)
     ours, peer = times.answers["lowland"], times.answers["sklearn.manifold"]
@@ -50,10 +50,10 @@ def _beside(what: str, X: np.ndarray, n_neighbors: int, plan: Plan) -> Line:
     values = [quotients(peer.affinity_matrix_, model.embedding_) for model in (ours, peer)]
     off = float(np.max(np.abs(values[0] / ours.eigenvalues_ - 1)))
     if not (angle <= 1e-4 and off <= 1e-6):
-        raise WrongAnswer(f"{what}: the planes are {angle:.1e} apart, eigenvalues off by {off:.1e}")
+        raise WrongAnswer(f"{what}: angle between subspaces {angle:.1e}, error of eigenvalues {off:.1e}")
     return times.line(
         what, "lowland", "sklearn.manifold",
-        remark=f"planes {angle:.0e} apart; eigenvalues {_listed(values[0])}, the peer {_listed(values[1])}; "
+        remark=f"angle between subspaces {angle:.0e}; eigenvalues {_listed(values[0])}, the peer {_listed(values[1])}; "
         f"{ours.solver_.name}",
     )  # fmt: skip
 
@@ -66,7 +66,7 @@ def _fit(package: str, X: np.ndarray, n_neighbors: int) -> Any:
 
 
 def plane_angle(A: np.ndarray, B: np.ndarray, W: Any) -> float:
-    """The largest angle between the spans of the columns, as vectors weighed by the roots of the degrees."""
+    """The largest angle between the spans of the columns, weighted by the square roots of the degrees."""
     from scipy.linalg import subspace_angles
 
     root = np.sqrt(np.asarray(W.sum(axis=1)).ravel() - W.diagonal())[:, None]
@@ -74,7 +74,7 @@ def plane_angle(A: np.ndarray, B: np.ndarray, W: Any) -> float:
 
 
 def quotients(W: Any, Z: np.ndarray) -> np.ndarray:
-    """Rayleigh's quotients z'Lz / z'Dz: the eigenvalues that coordinates stand for."""
+    """Rayleigh's quotients z'Lz / z'Dz: the eigenvalues of the coordinates."""
     degree = np.asarray(W.sum(axis=1)).ravel()
     own = W.diagonal()
     return np.array([1 - (z @ (W @ z) - z @ (own * z)) / (z @ ((degree - own) * z)) for z in Z.T])

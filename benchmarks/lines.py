@@ -1,4 +1,4 @@
-"""What a job yields: lines of the table, each with ours beside the peer's and the bars it must meet."""
+"""Lines of the result table: ours, the peer, and the requirements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Quantity = Literal["speed", "time", "ours", "memory"]
 
 @dataclass(frozen=True)
 class Bar:
-    """A limit: on the speed (at least so many times the peer's), or at most so much of time, ours or memory."""
+    """A requirement: a minimum speed relative to the peer, or a maximum of time, value or memory."""
 
     of: Quantity
     limit: float
@@ -24,7 +24,7 @@ class Bar:
 class Line:
     """One comparison.
 
-    ``ratio`` is our time over the peer's, ``doubt`` the share by which it may be off; ``memory`` is the peak beyond the
+    ``ratio`` is our time over the peer's, ``doubt`` its relative standard error; ``memory`` is the peak beyond the
     data, in bytes.
     """
 
@@ -51,12 +51,12 @@ class Line:
 
     @property
     def missed(self) -> tuple[Bar, ...]:
-        """The bars that were measured and not met."""
+        """The requirements that were measured and missed."""
         values = [(bar, self.value(bar.of)) for bar in self.required]
         return tuple(bar for bar, value in values if value is not None and not bar.met_by(value))
 
     def cells(self) -> list[str]:
-        """Ours, peer, ratio, required, memory, remark: as they stand in a table."""
+        """Cells of the table: ours, peer, ratio, required, memory, remark."""
         show = {"seconds": in_seconds, "relative error": in_digits}[self.unit]
         bars = ", ".join(self._bar_in_words(bar, show) for bar in self.required) or "–"
         return [

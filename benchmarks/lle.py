@@ -1,4 +1,4 @@
-"""Locally linear embedding beside scikit-learn's on swiss rolls, of many points, and how it grows with them."""
+"""Locally linear embedding compared with scikit-learn's on Swiss rolls, and of many points."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def apart(Z: np.ndarray, Y: np.ndarray) -> float:
     return float(np.linalg.norm(B - A @ (A.T @ B), 2))
 
 
-@job("LocallyLinearEmbedding of a swiss roll, 50,000 points, 12 neighbours, k = 2")
+@job("LocallyLinearEmbedding of a Swiss roll, 50,000 points, 12 neighbors, k = 2")
 def lle(plan: Plan) -> Iterator[Line]:
     X = roll(plan.size(50_000, 2_000))
     for method, bar in _BARS.items():
@@ -48,29 +48,29 @@ def lle(plan: Plan) -> Iterator[Line]:
         taken, peer = stopwatch(partial(_fit, "sklearn", method, X))  # minutes: too long to repeat
         angle = apart(ours.embedding_, peer.embedding_)
         if not angle <= _NEAR:
-            raise WrongAnswer(f"{method}: the embeddings lie {angle:.1e} apart, allowed {_NEAR:.0e}")
+            raise WrongAnswer(f"{method}: the angle between the embeddings is {angle:.1e}, allowed {_NEAR:.0e}")
         times = Times({"ours": [float(np.median(seconds))], "peer": [taken]})
         yield times.line(
             f"{method}, against scikit-learn", "ours", "peer", required=(Bar("speed", bar),),
-            remark=f"embeddings {angle:.1e} apart; error {ours.reconstruction_error_:.4e}, the peer "
+            remark=f"angle between embeddings {angle:.1e}; error {ours.reconstruction_error_:.4e}, the peer "
             f"{peer.reconstruction_error_:.4e}; solver {ours.solver_.name}",
         )  # fmt: skip
 
 
-@job("LocallyLinearEmbedding of a swiss roll, 500,000 points, 12 neighbours, k = 2")
+@job("LocallyLinearEmbedding of a Swiss roll, 500,000 points, 12 neighbors, k = 2")
 def lle_many(plan: Plan) -> Iterator[Line]:
     result = fresh(fit_once, plan.size(500_000, 5_000), "standard")
     if not result["off"] <= _NEAR:
         raise WrongAnswer(f"the eigenvectors' residual is {result['off']:.1e} of λ, allowed {_NEAR:.0e}")
     yield Line(
         "fit", result["seconds"], memory=result["peak"], required=(Bar("ours", 900.0), Bar("memory", 12e9)),
-        remark=f"memory: the whole process; residual |Mz - λz| / λ {result['off']:.0e}; the sheet's coordinates "
-        f"explained to {result['explained']:.4f}",
+        remark=f"memory of the whole process; residual |Mz - λz| / λ {result['off']:.0e}; R² of the true coordinates "
+        f"{result['explained']:.4f}",
     )  # fmt: skip
 
 
 def fit_once(n: int, method: str) -> dict[str, Any]:
-    """In a fresh process, after a small fit that compiles: seconds, peak memory, how well the answer holds."""
+    """In a new process, after a small fit that compiles: seconds, peak memory, accuracy of the result."""
     from lowland.data import load_dataset
 
     _fit("lowland", method, roll(1_000))
@@ -88,7 +88,7 @@ def fit_once(n: int, method: str) -> dict[str, Any]:
 
 
 def _residual(X: np.ndarray, Z: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """|Mz - λz| over the largest λ, with weights found anew."""
+    """|Mz - λz| over the largest λ, with recomputed weights."""
     from lowland.blocks.manifolds.lle_weights import weight_matrix
     from lowland.blocks.neighbors.search import nearest_neighbors
     from lowland.run.local import LocalRun

@@ -1,4 +1,4 @@
-"""The machine in words: what a ratio was measured on. No names of hosts, people or folders."""
+"""Description of the machine, without names of hosts, people or folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How time and memory are measured, and how answers are compared."""
+"""Measurement of time and memory, and comparison of results."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import numpy as np
 
 from benchmarks.lines import Line
 
-_PAUSE = 0.05  # seconds between runs: BLAS threads spin for a while after a product and would slow the next one
+_PAUSE = 0.05  # seconds between runs: BLAS threads keep spinning after a product and would slow down the next run
 
 
 class WrongAnswer(Exception):
-    """Ours is not what it should be: its speed means nothing."""
+    """The result is wrong, so its time is meaningless."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """The seconds of every run, by name, and what each one last returned."""
+    """Seconds of every run by name, and the last results."""
 
     seconds: dict[str, list[float]]
     answers: dict[str, Any] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class Times:
         return statistics.median(self.seconds[name])
 
     def ratio(self, name: str, other: str) -> float:
-        """The median of the ratios of neighboring runs: what slows the machine for a while slows both."""
+        """Median of the ratios of consecutive runs, which cancels temporary load of the machine."""
         return statistics.median(self._ratios(name, other))
 
     def _doubt(self, name: str, other: str) -> float:
-        """How far that median may be off: its standard error, from the quartiles as if the ratios were normal."""
+        """Standard error of that median, estimated from the quartiles under normality."""
         ratios = self._ratios(name, other)
         low, high = np.quantile(ratios, [0.25, 0.75])
         return 1.25 * float(high - low) / 1.35 / math.sqrt(len(ratios))
@@ -54,9 +54,9 @@ class Times:
 def alternate(
     work: Mapping[str, Callable[[], Any]], rounds: int, *, calls: int = 1, at_most: float = math.inf
 ) -> Times:
-    """Time the works in turn, after one warm-up each; every other round runs in reverse order.
+    """Time the functions alternately after one warm-up each; every other round runs in reverse order.
 
-    A run is ``calls`` calls in a row, for work too short for the clock. No round begins after ``at_most`` seconds.
+    A run is ``calls`` consecutive calls, for work too short for the clock. No round begins after ``at_most`` seconds.
     """
     answers = {name: call() for name, call in work.items()}
     seconds: dict[str, list[float]] = {name: [] for name in work}
@@ -72,7 +72,7 @@ def alternate(
 
 
 def stopwatch(call: Callable[[], Any], calls: int = 1) -> tuple[float, Any]:
-    """Return the seconds one call takes, on average, and its answer."""
+    """Return the mean time of a call in seconds, and its result."""
     start = time.perf_counter()
     for _ in range(calls):
         answer = call()
@@ -80,10 +80,10 @@ def stopwatch(call: Callable[[], Any], calls: int = 1) -> tuple[float, Any]:
 
 
 def peak_beyond(call: Callable[[], Any]) -> int | None:
-    """Return by how many bytes the resident memory peaked over its present size; None where the system cannot tell."""
+    """Return the peak of resident memory above its present size in bytes; None if the system does not report it."""
     gc.collect()
     try:
-        Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     except OSError:
         return None
     before = resident("VmRSS")
@@ -104,15 +104,15 @@ def largest_error(values: Any, truth: Any) -> float:
 
 
 def agree(what: str, values: Any, truth: Any, within: float) -> float:
-    """Return the largest relative error, or fail if it is above the tolerance (or not a number)."""
+    """Return the largest relative error, or fail if it is above the tolerance or NaN."""
     error = largest_error(values, truth)
     if not error <= within:
-        raise WrongAnswer(f"{what}: off by {error:.1e}, allowed {within:.0e}")
+        raise WrongAnswer(f"{what}: relative error {error:.1e}, allowed {within:.0e}")
     return error
 
 
 def same_axes(what: str, axes: Any, truth: Any, within: float) -> None:
-    """Fail unless the rows of both point along the same lines: 1 - |cosine| within the tolerance."""
+    """Fail unless the rows of both are parallel: 1 - |cosine| within the tolerance."""
     cosines = np.abs(np.sum(np.asarray(axes, dtype=np.float64) * np.asarray(truth, dtype=np.float64), axis=1))
     if not 1 - cosines.min() <= within:
-        raise WrongAnswer(f"{what}: an axis is off by 1 - |cos| = {1 - cosines.min():.1e}, allowed {within:.0e}")
+        raise WrongAnswer(f"{what}: for an axis 1 - |cos| = {1 - cosines.min():.1e}, allowed {within:.0e}")

@@ -1,4 +1,4 @@
-"""One job for every method, the day it appears: the digits, beside scikit-learn's class of the same name."""
+"""One job per method: the digits, compared with scikit-learn's class of the same name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.registry import Job, Plan
 _PLACES = ("decomposition", "manifold", "discriminant_analysis", "random_projection", "feature_selection", "neighbors",
            "cluster")  # fmt: skip
 _LONGEST = 20.0  # seconds after which no further round begins
-_WORSE = 0.1  # by how much less trustworthy than the peer's an embedding may be
+_WORSE = 0.1  # allowed difference in trustworthiness from the peer
 
 
 def method_jobs() -> list[Job]:

@@ -1,4 +1,4 @@
-"""Neighbours beside scikit-learn's, in few columns and in many, approximate ones, and parts that are joined."""
+"""Neighbor search compared with scikit-learn's, approximate search, and connecting components."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _theirs(X: np.ndarray, k: int, algorithm: str) -> Any:
     return NearestNeighbors(n_neighbors=k, algorithm=algorithm, n_jobs=-1).fit(X).kneighbors()
 
 
-@job("12 neighbours of each of 1,000,000 × 3, by a tree")
+@job("12 neighbors of each of 1,000,000 × 3, by a k-d tree")
 def neighbors_tree(plan: Plan) -> Iterator[Line]:
     X = np.random.default_rng(0).standard_normal((plan.size(1_000_000, 5_000), 3))
     yield _side_by_side(plan, X, 12, "tree", "kd_tree", Bar("ours", 30.0))
 
 
-@job("10 neighbours of each of 20,000 × 784 float32, by products")
+@job("10 neighbors of each of 20,000 × 784 float32, by matrix products")
 def neighbors_products(plan: Plan) -> Iterator[Line]:
     n, d = plan.size(20_000, 1_000), plan.size(784, 60)
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
@@ -49,12 +49,12 @@ def _side_by_side(plan: Plan, X: np.ndarray, k: int, search: str, algorithm: str
     same = float(np.mean(indices == places))
     return times.line(
         "against scikit-learn", "ours", "peer", required=(bar,),
-        remark=f"the same neighbours at the same place: {same:.5f}",
+        remark=f"fraction of identical neighbors: {same:.5f}",
     )  # fmt: skip
 
 
-@job("500 small parts joined to 1,000,000 × 3 by the shortest links")
-def joined_parts(plan: Plan) -> Iterator[Line]:
+@job("500 small components connected to 1,000,000 × 3 by the shortest edges")
+def connected_components(plan: Plan) -> Iterator[Line]:
     from lowland.blocks.neighbors.connectivity import ShortestBridges, component_labels, connected
     from lowland.run.local import LocalRun
 
@@ -67,14 +67,14 @@ def joined_parts(plan: Plan) -> Iterator[Line]:
         warnings.simplefilter("ignore")
         seconds, parts = stopwatch(partial(connected, graph, "connect", ShortestBridges(X), LocalRun()))
     if len(parts.bridges) != parts.count - 1 or component_labels(parts.graph).max() > 0:
-        raise WrongAnswer(f"{parts.count} parts, {len(parts.bridges)} links, and the graph is not connected")
+        raise WrongAnswer(f"{parts.count} components, {len(parts.bridges)} edges, and the graph is disconnected")
     yield Line(
-        "find the parts and join them", seconds, required=(Bar("ours", 30.0),),
-        remark=f"{parts.count} parts, {len(parts.bridges)} links",
+        "find the components and connect them", seconds, required=(Bar("ours", 30.0),),
+        remark=f"{parts.count} components, {len(parts.bridges)} edges",
     )  # fmt: skip
 
 
-@job("10 neighbours of each of 100,000 × 32 normal numbers, approximately")
+@job("10 neighbors of each of 100,000 × 32 normal numbers, approximately")
 def neighbors_approximate(plan: Plan) -> Iterator[Line]:
     X = np.random.default_rng(0).standard_normal((plan.size(100_000, 3_000), 32), dtype=np.float32)
     seconds, graph = stopwatch(partial(_ours, X, 10, "approximate"))

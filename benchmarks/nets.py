@@ -1,4 +1,4 @@
-"""Autoencoders: MNIST beside PCA, an epoch beside a plain loop of torch, and a file larger than the budget."""
+"""Autoencoders: MNIST compared with PCA, an epoch compared with a torch loop, and a file larger than the budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOTTLENECK = 32
 MNIST = {"hidden_layer_sizes": (512,), "max_iter": 30, "learning_rate": 4e-3, "batch_size": 256, "random_state": 0}
 
 
-@job("Autoencoder of MNIST, 60,000 digits, four layers, a bottleneck of 32: the error of the 10,000 test images")
+@job("Autoencoder of MNIST, 60,000 digits, four layers, bottleneck of 32: error on the 10,000 test images")
 def autoencoder_mnist(plan: Plan) -> Iterator[Line]:
     if not os.environ.get("LOWLAND_DATA"):
         return
@@ -33,16 +33,20 @@ def autoencoder_mnist(plan: Plan) -> Iterator[Line]:
     pca = PCA(BOTTLENECK).fit(X)
     flat = float(np.mean(np.sum((pca.inverse_transform(pca.transform(new)) - new) ** 2, axis=1)))
     bent = float(np.mean(model.reconstruction_error(new)))
-    told = f"squared error of an image {bent:.2f}, PCA's {flat:.2f}"
+    errors = f"reconstruction error per image {bent:.2f}, PCA {flat:.2f}"
     yield Line(
-        "training, on all cores",
+        "training on all cores",
         seconds,
         required=(Bar("ours", 600.0),),
         remark=f"{model.n_iter_} epochs, {model.engine_}",
     )
     half = () if plan.quick else (Bar("ours", 0.5),)
     yield Line(
-        "error beside PCA's", bent / flat, unit="relative error", required=half, remark=f"{bent / flat:.3f}: {told}"
+        "error relative to PCA",
+        bent / flat,
+        unit="relative error",
+        required=half,
+        remark=f"{bent / flat:.3f}: {errors}",
     )
 
 
@@ -62,7 +66,7 @@ def autoencoder_epoch(plan: Plan) -> Iterator[Line]:
         raise WrongAnswer(f"the engines disagree: {times.answers}")
     for name in ("torch", "numpy"):
         yield times.line(
-            f"engine {name}", name, "peer", remark=f"loss {times.answers[name]:.3f}, measured in a further pass"
+            f"engine {name}", name, "peer", remark=f"loss {times.answers[name]:.3f}, computed in an additional pass"
         )
 
 
@@ -72,16 +76,16 @@ def autoencoder_of_file(plan: Plan) -> Iterator[Line]:
     with samples.large_file(n, d, group) as (path, size):
         found = fresh(fit_file, path)
     if not found["lost"] < (1.5 if plan.quick else 1.2) * found["pca"]:  # after one epoch
-        raise WrongAnswer(f"it loses {found['lost']:.3g}, PCA {found['pca']:.3g}")
+        raise WrongAnswer(f"reconstruction error {found['lost']:.3g}, PCA {found['pca']:.3g}")
     yield Line(
         "fit within the budget", found["seconds"], memory=found["peak"], required=(Bar("memory", 1.5e9),),
-        remark=f"{size / 1e9:.2f} GB; loses {found['lost']:.3g} a row, PCA {found['pca']:.3g}; memory: the whole "
-        "process, torch included",
+        remark=f"{size / 1e9:.2f} GB; reconstruction error {found['lost']:.3g} per row, PCA {found['pca']:.3g}; "
+        "memory of the whole process, torch included",
     )  # fmt: skip
 
 
 def fit_file(path: str) -> dict[str, Any]:
-    """In a fresh process: one epoch from the path within the budget; the peak counts the whole process."""
+    """In a new process: one epoch from the path within the budget; peak memory of the whole process."""
     import pyarrow.parquet as pq
 
     import lowland

@@ -1,4 +1,4 @@
-"""The job of projection pursuit: there is no peer, but a truth to be found in a given time."""
+"""Projection pursuit: no peer, but a known structure to be found in a given time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def randu_planes(plan: Plan) -> Iterator[Line]:
 
     X = load_dataset("randu").X
     seeds = range(plan.size(10, 2))
-    ProjectionPursuit(1, n_null=1, random_state=0).fit(X)  # imports and the like are not timed
+    ProjectionPursuit(1, n_null=1, random_state=0).fit(X)  # warm-up
     for k in (1, 2):
         seconds, models = stopwatch(lambda k=k: [ProjectionPursuit(k, random_state=seed).fit(X) for seed in seeds])
         angles = [_degrees(model.directions_[0]) for model in models]
@@ -30,7 +30,7 @@ def randu_planes(plan: Plan) -> Iterator[Line]:
             raise WrongAnswer(f"the planes of RANDU: found by {found} of {len(angles)} random states")
         p_value = max(float(model.p_value_[0]) for model in models)
         yield Line(
-            f"views of dimension {k}", seconds, required=(Bar("ours", 60),),
+            f"{k}-dimensional projections", seconds, required=(Bar("ours", 60),),
             remark=f"{found} of {len(angles)} within {max(angles):.2g} degrees of (9, -6, 1); largest p {p_value:g}",
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Measures of neighbourhoods beside scikit-learn's trustworthiness, and judging with a sample of many rows."""
+"""Neighborhood measures compared with scikit-learn's trustworthiness, and all measures on a sample of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEIGHBORS = 5
 
 
 def measure_alone(which: str, kind: str, n: int) -> dict[str, Any]:
-    """In a fresh process, after a small call that compiles: seconds, peak memory beyond the data, the values."""
+    """In a new process, after a small call that compiles: seconds, peak memory beyond the data, the values."""
     measure = {"lowland": _ours, "sklearn": _theirs, "judge": _judged}[which]
     measure(*_rows(kind, 500))
     X, Z = _rows(kind, n)
@@ -26,7 +26,7 @@ def measure_alone(which: str, kind: str, n: int) -> dict[str, Any]:
 
 
 def _rows(kind: str, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and their first two principal components; images are sparse whole numbers, as MNIST has them."""
+    """Rows and their first two principal components; images are sparse integers, as in MNIST."""
     rng = np.random.default_rng(0)
     if kind == "normal":
         X = rng.standard_normal((n, 50)) * np.linspace(3, 0.3, 50)
@@ -61,29 +61,29 @@ def _judged(X: np.ndarray, Z: np.ndarray) -> list[float]:
         return [measure.value for measure in quality.evaluate(X, Z)]
 
 
-@job("Trustworthiness and continuity of 20,000 rows, five neighbours, against scikit-learn's trustworthiness alone")
+@job("Trustworthiness and continuity of 20,000 rows, five neighbors, against scikit-learn's trustworthiness alone")
 def quality_neighborhoods(plan: Plan) -> Iterator[Line]:
     n = plan.size(20_000, 1_000)
-    for kind, words in (("normal", "50 columns"), ("images", "784 columns of whole numbers")):
+    for kind, words in (("normal", "50 columns"), ("images", "784 columns of integers")):
         ours, peer = (fresh(measure_alone, which, kind, n) for which in ("lowland", "sklearn"))
         off = abs(ours["values"][0] - peer["values"][0])
-        if not off < (1e-10 if kind == "normal" else 1e-6):  # whole numbers have ties, which it breaks in any order
+        if not off < (1e-10 if kind == "normal" else 1e-6):  # integers have ties, which the peer breaks arbitrarily
             raise WrongAnswer(f"trustworthiness differs from scikit-learn's by {off:.1e}")
         bars = [Bar("memory", peer["memory"] / 10), Bar("speed", 5.0)]
         yield Line(
             f"{n:,} rows, {words}", ours["seconds"], peer["seconds"], ratio=ours["seconds"] / peer["seconds"],
             required=() if plan.quick else tuple(bars),
             memory=ours["memory"],
-            remark=f"ours is both measures, theirs one; trustworthiness {ours['values'][0]:.4f}, agrees to {off:.0e}; "
-            f"its peak {peer['memory'] / 1e6:.0f} MB",
+            remark=f"Lowland computes both measures, the peer one; trustworthiness {ours['values'][0]:.4f}, "
+            f"agrees to {off:.0e}; its peak {peer['memory'] / 1e6:.0f} MB",
         )  # fmt: skip
 
 
-@job("All measures of neighbourhoods and distances, from a sample of 100,000 rows")
-def quality_judge(plan: Plan) -> Iterator[Line]:
+@job("All measures of neighborhoods and distances, on a sample of 100,000 rows")
+def quality_measures(plan: Plan) -> Iterator[Line]:
     n = plan.size(100_000, 5_000)
     ours = fresh(measure_alone, "judge", "normal", n)
     yield Line(
         f"{n:,} rows, 50 columns", ours["seconds"], memory=ours["memory"],
-        remark=f"{len(ours['values'])} measures, ranks of the rows included; trustworthiness {ours['values'][0]:.4f}",
+        remark=f"{len(ours['values'])} measures, including ranks of the rows; trustworthiness {ours['values'][0]:.4f}",
     )  # fmt: skip

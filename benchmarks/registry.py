@@ -1,4 +1,4 @@
-"""Which jobs there are."""
+"""Registry of the jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.lines import Line
 
 @dataclass(frozen=True)
 class Plan:
-    """What was asked for: tiny sizes or the real ones, and how many rounds."""
+    """Options of a run: small or full sizes, and the number of rounds."""
 
     quick: bool
     repeat: int
@@ -38,7 +38,7 @@ _declared: dict[str, Job] = {}
 
 
 def job(title: str) -> Callable[[Callable[[Plan], Iterable[Line]]], Callable[[Plan], Iterable[Line]]]:
-    """Declare the function below as the job of its name."""
+    """Register a function as a job under its name."""
 
     def declare(run: Callable[[Plan], Iterable[Line]]) -> Callable[[Plan], Iterable[Line]]:
         if run.__name__ in _declared:
@@ -52,7 +52,7 @@ def job(title: str) -> Callable[[Callable[[Plan], Iterable[Line]]], Callable[[Pl
 def all_jobs() -> dict[str, Job]:
     """Return the declared jobs by name, then one for every method."""
     for name in _WITH_JOBS:
-        importlib.import_module(f"benchmarks.{name}")  # declares them
+        importlib.import_module(f"benchmarks.{name}")  # registers its jobs
     from benchmarks.methods import method_jobs
 
     return {**_declared, **{each.name: each for each in method_jobs()}}

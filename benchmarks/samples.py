@@ -1,4 +1,4 @@
-"""Tables made for the jobs, the same on every run, and the exact answers to them."""
+"""Reproducible tables for the jobs, and their exact results."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-_BLOCK = 10_000  # rows made at a time, so that making a table takes no second one
+_BLOCK = 10_000  # rows generated at a time, which avoids a second copy
 
 
 def tall_table(n: int, d: int) -> np.ndarray:
-    """Rows of correlated columns with a falling spectrum, (n, d) float32."""
+    """Rows of correlated columns with a decreasing spectrum, (n, d) float32."""
     rng = np.random.default_rng(0)
     Q, _ = np.linalg.qr(rng.standard_normal((d, d)))
     mix = ((3 * 0.95 ** np.arange(d) + 0.1)[:, None] * Q.T).astype(np.float32)  # (d, d)
@@ -26,7 +26,7 @@ def tall_table(n: int, d: int) -> np.ndarray:
 
 
 def wide_table(n: int, d: int, rank: int = 100) -> np.ndarray:
-    """Few rows of many columns: factors whose variance falls as 1/j, and noise, (n, d) float32."""
+    """Few rows of many columns: factors with variances 1/j, and noise, (n, d) float32."""
     rng = np.random.default_rng(0)
     factors = rng.standard_normal((n, rank), dtype=np.float32) / np.sqrt(np.arange(1, rank + 1, dtype=np.float32))
     X = factors @ rng.standard_normal((rank, d), dtype=np.float32)
@@ -56,7 +56,7 @@ def exact_values_by_rows(X: np.ndarray, k: int) -> np.ndarray:
 
 @contextmanager
 def large_file(n: int, d: int, group: int) -> Iterator[tuple[str, int]]:
-    """Yield the path of a Parquet file of n x d float32 and its bytes; it goes away, and is refused without room."""
+    """Yield the path of a Parquet file of n x d float32 and its size; it is deleted afterwards. Fail without room."""
     with tempfile.TemporaryDirectory(prefix="lowland-benchmark-") as folder:
         needed, free = 1.2 * 4 * n * d, shutil.disk_usage(folder).free
         if free < needed:
@@ -66,7 +66,7 @@ def large_file(n: int, d: int, group: int) -> Iterator[tuple[str, int]]:
 
 
 def write_parquet(path: Path, n: int, d: int, group: int) -> int:
-    """Write n rows of d float32 columns about the origin, ``group`` rows a row group; return the bytes written."""
+    """Write n rows of d float32 columns about the origin, ``group`` rows per row group; return the bytes written."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

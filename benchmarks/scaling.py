@@ -1,4 +1,4 @@
-"""Classical scaling beside scikit-learn's, landmark MDS of a file, and the last result of the GPU."""
+"""Classical MDS compared with scikit-learn's, landmark MDS of a file, and the last GPU result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GPU_RESULT = Path(__file__).with_name("gpu_scaling.json")
 MINUTES = 60.0
 
 
-@job("ClassicalMDS of geodesics on a sphere, precomputed, 8,000 points, k = 2")
+@job("ClassicalMDS of geodesic distances on a sphere, precomputed, 8,000 points, k = 2")
 def classical(plan: Plan) -> Iterator[Line]:
     from sklearn.manifold import ClassicalMDS as Theirs
 
@@ -64,15 +64,15 @@ def landmarks(plan: Plan) -> Iterator[Line]:
         some = np.sort(rng.integers(0, n, 300))
         kept = _correlation(np.asarray(X[some]), model.embedding_[some])
     yield Line(
-        "fit and place all rows", fitted["seconds"], memory=memory,
+        "fit and transform all rows", fitted["seconds"], memory=memory,
         required=(Bar("ours", 15 * MINUTES), Bar("memory", 4e9)),
-        remark=f"correlation of the distances of 300 rows with those on the map {kept:.3f}",
+        remark=f"correlation of the distances of 300 rows with those in the embedding {kept:.3f}",
     )  # fmt: skip
 
 
 @job("ClassicalMDS of 20,000 points on a GPU, precomputed, float32, k = 2")
 def gpu_scaling(plan: Plan) -> Iterator[Line]:
-    """The last result of benchmarks/gpu_scaling.py, which runs where the GPU is."""
+    """The last result of benchmarks/gpu_scaling.py, which runs on a machine with a GPU."""
     if not GPU_RESULT.exists():
         return
     result = json.loads(GPU_RESULT.read_text())
@@ -80,7 +80,7 @@ def gpu_scaling(plan: Plan) -> Iterator[Line]:
     yield Line(
         "fit", ms["fit"] / 1e3, required=(Bar("ours", bar / 1e3),),
         remark=f"{result['device']}, {result['date']}; {result['iterations']} iterations, one product takes "
-        f"{ms['one product']:.3g} ms; eigenvalues off by {result['eigenvalue error']:.0e}",
+        f"{ms['one product']:.3g} ms; relative error of eigenvalues {result['eigenvalue error']:.0e}",
     )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def _listed(values: np.ndarray) -> str:
 
 
 def _check_landmarks(model: Any, X: np.ndarray) -> None:
-    """The landmarks lie where scaling them alone puts them, and another row where Gower's formula puts it."""
+    """Check the coordinates of the landmarks, and of another row by Gower's formula."""
     from scipy.spatial.distance import cdist
 
     L = np.asarray(X[model.landmarks_])

@@ -1,4 +1,4 @@
-"""Sequential feature selection beside scikit-learn's."""
+"""Sequential feature selection compared with scikit-learn's."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def _beside(plan: Plan, model: Any, X: np.ndarray, y: np.ndarray, k: int, requir
     seconds = [stopwatch(fit)[0] for _ in range(max(plan.repeat, 3))]
     taken, peer = stopwatch(partial(_fit, Theirs, model, X, y, k))  # thousands of fits: too long to repeat
     if not np.array_equal(ours.support_, peer.support_):
-        raise WrongAnswer(f"other columns: {np.flatnonzero(ours.support_)}, the peer {np.flatnonzero(peer.support_)}")
+        raise WrongAnswer(f"columns differ: {np.flatnonzero(ours.support_)}, the peer {np.flatnonzero(peer.support_)}")
     again = float(np.mean(cross_val_score(model, X[:, ours.support_], y, cv=5)))
     agree("score of the columns, fitted again", ours.score_, again, within=1e-9)
     times = Times({"ours": [float(np.median(seconds))], "peer": [taken]})
     return times.line(
         "against scikit-learn", "ours", "peer", required=required,
-        remark=f"the same {k} columns; score {ours.score_:.4f}, fitted again {again:.4f}; "
+        remark=f"the same {k} columns; score {ours.score_:.4f}, after refitting {again:.4f}; "
         f"{ours.n_subsets_:,} subsets",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Self-organizing maps: beside MiniSom, and of a file larger than the budget."""
+"""Self-organizing maps compared with MiniSom, and of a file larger than the memory budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.measure import WrongAnswer, agree, alternate, resident, stopwatc
 from benchmarks.registry import Plan, job
 
 SIDE = 20
-# each as near to the peer's quantisation error as its schedule allows, and not above it
+# schedules chosen for a quantization error close to that of the peer, and not above it
 ONLINE = {"training": "online", "epochs": 1, "radius": 10.0, "final_radius": 1.2}
 BATCH = {"epochs": 40, "radius": 10.0, "final_radius": 1.4}
 
@@ -28,14 +28,16 @@ def self_organizing(plan: Plan) -> Iterator[Line]:
         {"online": partial(_fit, X, ONLINE), "batch": partial(_fit, X, BATCH), "peer": partial(_fit_peer, double)},
         min(2, plan.repeat),
     )
-    judged = {name: _judged(double, units) for name, units in times.answers.items()}
-    told = {name: f"quantisation error {q:.4f}, topographic {t:.4f}" for name, (q, t) in judged.items()}
+    measured = {name: _measured(double, units) for name, units in times.answers.items()}
+    errors = {name: f"quantization error {q:.4f}, topographic {t:.4f}" for name, (q, t) in measured.items()}
     for name in ("online", "batch"):
-        if not plan.quick and not all(ours <= peer for ours, peer in zip(judged[name], judged["peer"], strict=True)):
-            raise WrongAnswer(f"{name}: {told[name]}; the peer's {told['peer']}")
-    remark = f"{told['online']}; the peer's {told['peer']}; as many rows learnt"
+        if not plan.quick and not all(
+            ours <= peer for ours, peer in zip(measured[name], measured["peer"], strict=True)
+        ):
+            raise WrongAnswer(f"{name}: {errors[name]}; the peer's {errors['peer']}")
+    remark = f"{errors['online']}; the peer's {errors['peer']}; same number of rows presented"
     yield times.line("online, one epoch", "online", "peer", required=(Bar("speed", 10.0),), remark=remark)
-    yield times.line("batch, 40 epochs and more", "batch", "peer", remark=f"{told['batch']}; for comparison")
+    yield times.line("batch, at least 40 epochs", "batch", "peer", remark=f"{errors['batch']}; for reference")
 
 
 def bent_rows(n: int, d: int) -> np.ndarray:
@@ -64,8 +66,8 @@ def _fit_peer(X: np.ndarray) -> np.ndarray:
     return som.get_weights().reshape(SIDE * SIDE, -1)
 
 
-def _judged(X: np.ndarray, units: np.ndarray) -> tuple[float, float]:
-    """Quantisation and topographic error, by all distances in float64."""
+def _measured(X: np.ndarray, units: np.ndarray) -> tuple[float, float]:
+    """Quantization and topographic error, by all distances in float64."""
     W = np.asarray(units, dtype=np.float64)
     error, astray = 0.0, 0
     for start in range(0, len(X), 10_000):
@@ -83,16 +85,16 @@ def map_of_file(plan: Plan) -> Iterator[Line]:
     n, d, group = plan.size(5_200_000, 200_000), plan.size(200, 50), 80_000
     with samples.large_file(n, d, group) as (path, size):
         found = fresh(fit_file, path)
-        agree("quantisation error of the first rows", found["plain"], found["ours"], within=1e-6)
+        agree("quantization error of the first rows", found["plain"], found["ours"], within=1e-6)
     yield Line(
         "fit within the budget", found["seconds"], memory=found["peak"], required=(Bar("memory", 1e9),),
-        remark=f"{size / 1e9:.2f} GB, {found['epochs']} epochs; quantisation error {found['error']:.4f}, topographic "
-        f"{found['topographic']:.3f}; memory: the whole process",
+        remark=f"{size / 1e9:.2f} GB, {found['epochs']} epochs; quantization error {found['error']:.4f}, topographic "
+        f"{found['topographic']:.3f}; memory of the whole process",
     )  # fmt: skip
 
 
 def fit_file(path: str) -> dict[str, Any]:
-    """In a fresh process: fit from the path within the budget; the peak counts the whole process."""
+    """In a new process: fit from the path within the budget; peak memory of the whole process."""
     import pyarrow.parquet as pq
 
     import lowland

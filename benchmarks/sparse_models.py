@@ -1,4 +1,4 @@
-"""Selection by sparse models and by trees, beside scikit-learn."""
+"""Selection by sparse models and by trees, compared with scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def l1_wide(plan: Plan) -> Iterator[Line]:
 
 
 def _lasso(plan: Plan, n: int, d: int) -> Line:
-    """Columns that share much of what they say, 20 of which count."""
+    """Correlated columns, 20 of which have an effect."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
@@ -37,23 +37,24 @@ def _lasso(plan: Plan, n: int, d: int) -> Line:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d)) + rng.standard_normal((n, 5)) @ rng.standard_normal((5, d)) / 2
     y = X[:, :20] @ np.linspace(2, 0.2, 20) + 5 * rng.standard_normal(n)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)  # the peer does not standardise
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)  # the peer does not standardize
     ours, peer = L1Selector(rule="min", standardize=False), LassoCV(cv=5, max_iter=10_000)
     times = alternate(
         {"ours": partial(ours.fit, Z, y), "peer": partial(peer.fit, Z, y)}, 3 * plan.repeat, at_most=_LONGEST
     )
     agree("largest penalty", ours.alphas_[0], peer.alphas_[0], within=1e-8)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so tight that it may not quite get there
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it may not reach this tolerance
         tight = Lasso(ours.alpha_, tol=1e-10, max_iter=100_000, precompute=n > d).fit(Z, y)
     apart = float(np.abs(ours.coef_ - tight.coef_).max() / np.abs(tight.coef_).max())
     places = [int(np.argmin(np.abs(ours.alphas_ - model.alpha_))) for model in (ours, peer)]
-    if abs(places[0] - places[1]) > 2 or apart > 1e-3:  # the peer's losses are off by what it stops short of
+    if abs(places[0] - places[1]) > 2 or apart > 1e-3:  # the losses of the peer are inexact by its tolerance
         raise WrongAnswer(f"penalty {ours.alpha_:.6g}, the peer's {peer.alpha_:.6g}; coefficients {apart:.1e} apart")
     return times.line(
         "against LassoCV", "ours", "peer",
-        remark=f"penalty {ours.alpha_:.5g}, the peer's {peer.alpha_:.5g}; coefficients {apart:.1e} of the largest "
-        f"apart from Lasso at tol=1e-10; our gap {ours.dual_gaps_.max():.0e} of the loss, the peer stops at 1e-4",
+        remark=f"penalty {ours.alpha_:.5g}, the peer's {peer.alpha_:.5g}; difference of coefficients from "
+        f"Lasso at tol=1e-10 {apart:.1e} of the largest; "
+        f"duality gap {ours.dual_gaps_.max():.0e} of the loss, the peer 1e-4",
     )  # fmt: skip
 
 
@@ -78,7 +79,7 @@ def l1_classes(plan: Plan) -> Iterator[Line]:
     apart = float(np.abs(ours.coef_path_ - theirs).max() / np.abs(theirs).max())
     if apart > 0.01:
         raise WrongAnswer(f"coefficients {apart:.1e} of the largest apart")
-    remark = f"coefficients {apart:.1e} of the largest apart; gap {ours.dual_gaps_.max():.0e}; the peer is saga at 1e-6"
+    remark = f"difference of coefficients {apart:.1e}; duality gap {ours.dual_gaps_.max():.0e}; the peer: saga at 1e-6"
     yield times.line("against LogisticRegression", "ours", "peer", remark=remark)
 
 

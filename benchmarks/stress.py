@@ -1,4 +1,4 @@
-"""Least-squares scaling beside scikit-learn's, with the stress each reaches, and the last result of a GPU."""
+"""Metric MDS compared with scikit-learn's at equal stress, and the last GPU result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GPU_RESULT = Path(__file__).with_name("gpu_stress.json")
 _MOST_SECONDS = 30  # the peer's fit takes long: no further round after this
 
 
-@job("MDS.fit of 2,000 × 64, to at most the stress the peer ends at")
+@job("MDS.fit of 2,000 × 64, to at most the final stress of the peer")
 def least_squares(plan: Plan) -> Iterator[Line]:
     n = plan.size(2_000, 200)
     X = _digits(n)
@@ -38,7 +38,7 @@ def least_squares(plan: Plan) -> Iterator[Line]:
     bars = {"ours, same start": [Bar("speed", 5.0)], "ours": [Bar("speed", 15.0)]}
     if peer:
         bars["ours"].append(Bar("memory", peer / 3))
-    for what, whose in (("from the same start", "ours, same start"), ("from classical scaling", "ours")):
+    for what, whose in (("from the same initialization", "ours, same start"), ("from classical MDS", "ours")):
         steps = {name: times.answers[name].n_iter_ for name in (whose, "peer")}
         yield times.line(
             what, whose, "peer", required=() if plan.quick else tuple(bars[whose]),
@@ -49,7 +49,7 @@ def least_squares(plan: Plan) -> Iterator[Line]:
 
 
 def memory_of_scaling(whose: str, n: int) -> int | None:
-    """In a fresh process: the peak of one fit beyond the rows, once libraries and kernels are loaded."""
+    """In a new process: the peak of one fit beyond the rows, once libraries and kernels are loaded."""
     X = _digits(n)
     # the peer's peak is that of a few iterations, which are all alike
     make = _ours if whose == "ours" else partial(_theirs, max_iter=3)
@@ -58,7 +58,7 @@ def memory_of_scaling(whose: str, n: int) -> int | None:
 
 
 def _digits(n: int) -> np.ndarray:
-    """Digits, and once more with noise as many as are missing."""
+    """Digits, padded with noisy copies."""
     from lowland.data import load_dataset
 
     X = load_dataset("digits").X
@@ -81,7 +81,7 @@ def _theirs(**options: Any) -> Any:
 
 @job("SMACOF of 20,000 points on a GPU, float32")
 def gpu_stress(plan: Plan) -> Iterator[Line]:
-    """The last result of benchmarks/gpu_stress.py, which runs where the GPU is."""
+    """The last result of benchmarks/gpu_stress.py, which runs on a machine with a GPU."""
     if not GPU_RESULT.exists():
         return
     result = json.loads(GPU_RESULT.read_text())

@@ -1,4 +1,4 @@
-"""Studies of every method: iris, with and without compiled loops, and the test images of MNIST."""
+"""Studies of all methods: iris, with and without compiled kernels, and the test images of MNIST."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _command(*words: str, folder: Path, cache: Path) -> tuple[float, str]:
 
 def _study(folder: Path, cache: Path) -> tuple[float, dict[str, Any]]:
     words = ("compare", "rows.parquet", "--label", "label", "--to", "report.html", "--force", "--no-cache", "--json")
-    seconds, told = _command(*words, folder=folder, cache=cache)
-    facts = json.loads(told)
+    seconds, output = _command(*words, folder=folder, cache=cache)
+    facts = json.loads(output)
     if failed := [trial["name"] for trial in facts["trials"] if trial["status"] not in ("done", "left out")]:
         raise WrongAnswer(f"without a result: {', '.join(failed)}")
     return seconds, facts
@@ -43,7 +43,7 @@ def _study(folder: Path, cache: Path) -> tuple[float, dict[str, Any]]:
 def _remark(facts: dict[str, Any], folder: Path) -> str:
     done = sum(trial["status"] == "done" for trial in facts["trials"])
     size = (folder / "report.html").stat().st_size
-    return f"{done} trials, advice {facts['advice'][0]['trial']}; the report has {size / 1e6:.1f} MB"
+    return f"{done} trials, recommended: {facts['advice'][0]['trial']}; size of the report {size / 1e6:.1f} MB"
 
 
 @job("lowland compare of iris, all methods, with the report")
@@ -51,7 +51,7 @@ def study_iris(plan: Plan) -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as name:
         folder, bars = Path(name), () if plan.quick else (Bar("ours", 60.0),)
         _command("sample", "iris", "--label-column", "--to", "rows.parquet", folder=folder, cache=folder)
-        for words in ("nothing compiled yet", "loops compiled before"):
+        for words in ("without compiled kernels", "with compiled kernels"):
             seconds, facts = _study(folder, folder)
             yield Line(f"150 × 4, {words}", seconds, required=bars, remark=_remark(facts, folder))
 
@@ -65,5 +65,5 @@ def study_mnist(plan: Plan) -> Iterator[Line]:
         source = ("iris",) if plan.quick else ("mnist", "--option", "split=test")
         _command("sample", *source, "--label-column", "--to", "rows.parquet", folder=folder, cache=folder)
         seconds, facts = _study(folder, folder)
-        what = f"{facts['rows']:,} × {facts['columns']}, nothing compiled yet"
+        what = f"{facts['rows']:,} × {facts['columns']}, without compiled kernels"
         yield Line(what, seconds, required=bars, remark=_remark(facts, folder))

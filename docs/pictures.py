@@ -1,6 +1,6 @@
-"""The pictures of the docs: ``generate.py`` beside this file draws every function that is public.
+"""The figures of the docs: ``generate.py`` draws every public function of this file.
 
-A picture without a function here is drawn by the page that shows it: its snippets leave a ``figure``.
+A figure without a function here is drawn by the snippets of its page, which define ``figure``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _quiet = plots.style.quiet
 
 
 def pca_two_views() -> Any:
-    """A cloud and its first axis, seen twice: the spread of the projections, and the distances to the axis."""
+    """A point cloud and its first principal axis: projections onto it, and distances to it."""
     figure, (left, right) = _panels(2, (9.5, 3.5))
     cloud = load_dataset("ellipse", n=160, axes=(2.2, 0.8), seed=3)
     pca = lowland.PCA().fit(cloud.X)
     mean, u = pca.mean_, pca.components_[0]
-    back = mean + ((cloud.X - mean) @ u)[:, None] * u  # each row's nearest point on the axis
+    back = mean + ((cloud.X - mean) @ u)[:, None] * u  # the orthogonal projection of each row
     line = mean + np.array([[-6.2], [6.2]]) * u
     for ax in (left, right):
         ax.plot(*line.T, color=INK, linewidth=1)
@@ -42,8 +42,8 @@ def pca_two_views() -> Any:
     for x, b in zip(cloud.X, back, strict=True):
         right.plot(*np.array([x, b]).T, color=MARK, linewidth=0.7, zorder=0)
     kept, lost = pca.distortion(0) - pca.distortion(1), pca.distortion(1)
-    _title(left, f"variance of the projections (red): {kept:.2f},\nthe largest of all directions")
-    _title(right, f"mean squared distance to the axis (red): {lost:.2f},\nthe smallest of all directions")
+    _title(left, f"variance of the projections (red): {kept:.2f},\nthe maximum over all directions")
+    _title(right, f"mean squared distance to the axis (red): {lost:.2f},\nthe minimum over all directions")
     return figure
 
 
@@ -54,7 +54,7 @@ def pca_how_many() -> Any:
     choice = lowland.PCA(lowland.rules.Knee()).fit(load_dataset("digits").X).choice_
     plots.scree(pca.explained_variance_[:40], pca.total_variance_, choice, ax=left)
     plots.distortion_curve([pca.distortion(m) for m in range(41)], choice, ax=right)
-    _title(right, "what is lost with m components")
+    _title(right, "reconstruction error with m components")
     return figure
 
 
@@ -66,23 +66,23 @@ def pca_components() -> Any:
 
 
 def incremental_pca() -> Any:
-    """How far the axes of batches are from those of all rows, here and in scikit-learn."""
+    """Angle between the subspace of batches and that of all rows, in Lowland and in scikit-learn."""
     from sklearn.decomposition import IncrementalPCA
 
     X = load_dataset("digits").X
     whole = np.linalg.svd(X - X.mean(0), full_matrices=False)[2][:10].T  # (d, 10)
     sizes = np.array([20, 50, 100, 200, 400, 800, 1797])
-    errors: dict[str, list[float]] = {"scikit-learn's IncrementalPCA": [], "lowland's IncrementalPCA": []}
+    errors: dict[str, list[float]] = {"scikit-learn's IncrementalPCA": [], "Lowland's IncrementalPCA": []}
     for size in sizes:
         theirs, ours = IncrementalPCA(10, batch_size=size).fit(X), lowland.IncrementalPCA(10, batch_size=size).fit(X)
         for model, found in zip((theirs, ours), errors.values(), strict=True):
             lost = whole - model.components_.T @ (model.components_ @ whole)
-            found.append(float(np.linalg.norm(lost, 2)))  # the sine of the largest angle between the two spans
+            found.append(float(np.linalg.norm(lost, 2)))  # sine of the largest principal angle
     figure, (ax,) = _panels(1, (6, 3.4))
     for (name, values), color, marker in zip(errors.items(), (MARK, STRONG), "so", strict=True):
         ax.loglog(sizes, values, color=color, marker=marker, label=name)
-    ax.set_xlabel("rows in a batch")
-    ax.set_ylabel("sine of the largest angle to\nthe true ten components")
+    ax.set_xlabel("rows per batch")
+    ax.set_ylabel("sine of the largest angle to\nthe exact ten components")
     ax.set_xticks(sizes, [str(size) for size in sizes])
     ax.minorticks_off()
     ax.set_ylim(1e-17, 10)
@@ -92,7 +92,7 @@ def incremental_pca() -> Any:
 
 
 def truncated_svd() -> Any:
-    """A cloud away from the origin: the first singular direction points at it, the first component along it."""
+    """A cloud away from the origin: the first singular vector points toward it, the first component along it."""
     figure, (ax,) = _panels(1, (5.6, 4.0))
     X = load_dataset("ellipse", n=160, axes=(2.0, 0.5), angle=-35.0, seed=1).X + np.array([5.0, 3.5])
     pca, svd = lowland.PCA(1).fit(X), lowland.TruncatedSVD(1).fit(X)
@@ -100,8 +100,8 @@ def truncated_svd() -> Any:
     ax.axvline(0, color=WEAK, linewidth=0.8)
     ax.scatter(*X.T, s=12, color="#9aa3af", linewidths=0)
     for start, way, color, words, place in (
-        (np.zeros(2), svd.components_[0] * 6.2, MARK, "TruncatedSVD:\nfrom the origin", (2.6, 0.6)),
-        (pca.mean_, pca.components_[0] * 2.6, STRONG, "PCA:\nfrom the mean", (6.6, 4.6)),
+        (np.zeros(2), svd.components_[0] * 6.2, MARK, "TruncatedSVD:\nnot centered", (2.6, 0.6)),
+        (pca.mean_, pca.components_[0] * 2.6, STRONG, "PCA:\ncentered", (6.6, 4.6)),
     ):
         ax.annotate("", start + way, start, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2.2})
         ax.text(*place, words, color=color)
@@ -114,11 +114,11 @@ def truncated_svd() -> Any:
 
 
 def whitening() -> Any:
-    """The same cloud, whitened in three ways; a few points are marked, to see what was turned."""
+    """A cloud whitened in three ways; three marked points show the rotation."""
     X = load_dataset("ellipse", n=400, axes=(1.8, 0.5), angle=35.0, seed=2).X
     marked = np.argsort(X @ [1.0, 0.3])[[-1, -6, 0]]
     figure, panels = _panels(4, (10, 2.9))
-    kinds = {"as it is": None, "pca": "pca", "zca": "zca", "cholesky": "cholesky"}
+    kinds = {"data": None, "pca": "pca", "zca": "zca", "cholesky": "cholesky"}
     for ax, (words, kind) in zip(panels, kinds.items(), strict=True):
         Z = X if kind is None else lowland.Whitening(method=kind).fit_transform(X)
         ax.scatter(*Z.T, s=8, color=STRONG, alpha=0.6, linewidths=0)
@@ -135,14 +135,14 @@ def whitening() -> Any:
 
 
 def linear_discriminant_analysis() -> Any:
-    """Wine in two planes: the one of most variance, and the one that sets the growers apart."""
+    """Wine in two planes: maximum variance, and maximum separation of the growers."""
     sample = load_dataset("wine")
     figure, (left, right) = _panels(2, (9.5, 4.0))
     pca = lowland.PCA(2, scale=True).fit_transform(sample.X)
     lda = lowland.LinearDiscriminantAnalysis(n_components=2).fit(sample.X, sample.y).transform(sample.X)
     for ax, Z, words, axis in (
-        (left, pca, "PCA: the plane of most variance", "component"),
-        (right, lda, "LDA: the plane that sets the classes apart", "discriminant"),
+        (left, pca, "PCA: maximum variance", "component"),
+        (right, lda, "LDA: maximum class separation", "discriminant"),
     ):
         names = (f"{axis} 1", f"{axis} 2")
         plots.embedding(Z, sample.y, label_names=sample.label_names, axis_names=names, title=words, ax=ax)
@@ -150,7 +150,7 @@ def linear_discriminant_analysis() -> Any:
 
 
 def linear_autoencoder() -> Any:
-    """Left the loss falling to that of PCA, right the learnt span on its way to that of PCA."""
+    """Left: the loss decreases to the error of PCA. Right: the subspace converges to that of PCA."""
     from scipy.linalg import subspace_angles
 
     X, k = load_dataset("digits").X, 5
@@ -167,37 +167,37 @@ def linear_autoencoder() -> Any:
         left.plot(np.array(models[-1].trace_) / pca.distortion(), color=color, linestyle=line, label=encoder)
         right.semilogy(stops, angles, color=color, linestyle=line, label=encoder)
     left.axhline(1, color=MARK, linewidth=1)
-    left.text(40, 0.97, "PCA's distortion", color=MARK, ha="right", va="top")
+    left.text(40, 0.97, "PCA", color=MARK, ha="right", va="top")
     left.set_xlim(0, 40)
     left.set_ylim(0.85, 2.1)
-    left.set_ylabel("loss / PCA's distortion")
+    left.set_ylabel("loss / error of PCA")
     left.legend(frameon=False)
     right.set_ylim(1e-8, 3)
-    right.set_ylabel("largest angle to PCA's span, radians")
-    _title(left, f"the loss, {k} numbers a code of the digits")
-    _title(right, "the span that is decoded to")
+    right.set_ylabel("largest angle to the PCA subspace")
+    _title(left, f"loss, digits, {k} components")
+    _title(right, "subspace of the decoder (angle in radians)")
     for ax in (left, right):
-        ax.set_xlabel("step")
+        ax.set_xlabel("iteration")
         _quiet(ax)
     return figure
 
 
 def _stopped(model: Any, X: np.ndarray) -> Any:
-    """A fit that is stopped on its way, on purpose."""
+    """Fit a model that stops before convergence."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X)
 
 
 def projection_pursuit() -> Any:
-    """RANDU's triples on their principal components, and in the view that was found."""
+    """RANDU's triples projected onto principal components and by projection pursuit."""
     X = load_dataset("randu").X
     pca, found = lowland.PCA(2, whiten=True).fit(X), lowland.ProjectionPursuit(random_state=0).fit(X)
     figure, (left, right) = _panels(2, (9.5, 4.7))
     noise = found.null_index_.max()
     for ax, model, words in (
-        (left, pca, "PCA: the two directions of largest variance"),
-        (right, found, f"projection pursuit: index {found.index_[0]:.2f}, in noise at most {noise:.2f}"),
+        (left, pca, "PCA: largest variance"),
+        (right, found, f"projection pursuit: index {found.index_[0]:.2f} (noise: at most {noise:.2f})"),
     ):
         ax.scatter(*model.transform(X).T, s=9, color=STRONG, linewidths=0)
         ax.set_aspect("equal")
@@ -212,7 +212,7 @@ def projection_pursuit() -> Any:
 
 
 def fast_ica() -> Any:
-    """Signals, mixtures of them, and what PCA and FastICA make of the mixtures."""
+    """Sources, mixtures of them, and the components of PCA and FastICA."""
     from matplotlib.figure import Figure
 
     t = np.linspace(0, 8, 2000)
@@ -222,9 +222,9 @@ def fast_ica() -> Any:
     X = S @ np.array([[1.0, 0.8, 0.5], [0.6, 1.0, 0.9], [0.9, 0.4, 1.0]]).T
     parts = {
         "three sources": S,
-        "three microphones hear mixtures": X,
-        "PCA: no correlation, still mixed": lowland.PCA(whiten=True).fit_transform(X),
-        "FastICA: the sources, but for order and sign": lowland.FastICA(random_state=0).fit_transform(X),
+        "microphones: mixtures": X,
+        "PCA: uncorrelated, still mixed": lowland.PCA(whiten=True).fit_transform(X),
+        "FastICA: the sources, up to order and sign": lowland.FastICA(random_state=0).fit_transform(X),
     }
     figure = Figure(figsize=(10, 4.6), layout="constrained")
     for subfigure, (words, Y), color in zip(
@@ -238,7 +238,7 @@ def fast_ica() -> Any:
 
 
 def factor_analysis() -> Any:
-    """The loadings of three factors of the wines, as they come and rotated."""
+    """Loadings of three factors of wine, unrotated and rotated."""
     sample = load_dataset("wine")
     figure, panels = _panels(3, (10, 4.2))
     for ax, (words, kind) in zip(
@@ -259,7 +259,7 @@ def factor_analysis() -> Any:
 
 
 def classical_mds() -> Any:
-    """The airports, drawn from their distances alone, and the eigenvalues that say it takes two dimensions."""
+    """Airports from their distances, and the eigenvalues, of which two are large."""
     airports = load_dataset("airports")
     model = lowland.ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(airports.X)
     west, north = (airports.names.index(name) for name in ("SFO", "SEA"))
@@ -273,7 +273,7 @@ def classical_mds() -> Any:
     left.set_aspect("equal", adjustable="datalim")
     left.margins(0.1)
     left.set_xlabel("miles")
-    _title(left, "ten airports, from their distances alone")
+    _title(left, "ten airports from their distances")
     values = model.eigenvalues_ / 1e6
     colors = [STRONG if i < model.dimensionality_ else WEAK for i in range(len(values))]
     right.bar(np.arange(1, 11), values, color=colors)
@@ -286,9 +286,9 @@ def classical_mds() -> Any:
         f"{values[2]:.3f}", (3, 0), (0, 5), textcoords="offset points", ha="center", fontsize="small", color=INK
     )
     right.set_ylim(-0.9, None)
-    right.set_xlabel("eigenvalue number")
+    right.set_xlabel("index of the eigenvalue")
     right.set_ylabel("millions of square miles")
-    _title(right, f"{model.dimensionality_} eigenvalues stand out: the map is flat")
+    _title(right, f"eigenvalues: {model.dimensionality_} dimensions")
     for ax in (left, right):
         _quiet(ax)
     left.grid(visible=False)
@@ -296,7 +296,7 @@ def classical_mds() -> Any:
 
 
 def kernel_pca() -> Any:
-    """Three rings as they are, with the levels of one component, and the same rows along it."""
+    """Three circles with contours of one component, and its histogram."""
     rings = load_dataset("concentric_circles")
     kpca = lowland.KernelPCA(3, kernel="rbf", gamma="median").fit(rings.X)
     figure, (left, right) = _panels(2, (9.5, 4.0))
@@ -314,14 +314,14 @@ def kernel_pca() -> Any:
     right.set_xlabel("third component")
     right.set_ylabel("rows")
     right.legend(frameon=False, loc="upper center")
-    _title(left, "three rings, and the levels of the third component")
-    _title(right, "along it they come apart")
+    _title(left, "data, with contours of the third component")
+    _title(right, "the third component separates the circles")
     _quiet(right)
     return figure
 
 
 def mds() -> Any:
-    """Airports from their distances, how well these are kept, and how fast the stress falls."""
+    """Airports from their distances, a Shepard diagram, and the convergence of the stress."""
     figure, (left, middle, right) = _panels(3, (10.5, 3.5))
     airports = load_dataset("airports")
     model = lowland.MDS(metric="precomputed", eps=1e-12).fit(airports.X)
@@ -341,7 +341,7 @@ def mds() -> Any:
     middle.plot([0, given.max()], [0, given.max()], color=MARK, linewidth=1)
     middle.scatter(given[::9], shown[::9], s=2, color=STRONG, alpha=0.4, linewidths=0)
     middle.set_xlabel("given distance")
-    middle.set_ylabel("distance in the plane")
+    middle.set_ylabel("distance in the embedding")
     _title(middle, f"300 digits: stress-1 {quick.stress1_:.2f}")
     least = min(*quick.trace_, *plain.trace_)
     for run, color, words in ((plain, WEAK, "plain"), (quick, STRONG, "accelerated")):
@@ -350,12 +350,12 @@ def mds() -> Any:
     right.set_ylim(bottom=1e-7)
     right.set_xlabel("iteration")
     right.legend(frameon=False)
-    _title(right, "stress above the lowest")
+    _title(right, "relative excess stress")
     return figure
 
 
 def sammon_mapping() -> Any:
-    """Clusters: least squares keeps the large distances, Sammon's mapping also the small ones."""
+    """Clusters: metric MDS preserves large distances, Sammon's mapping also small ones."""
     figure, (left, middle, right) = _panels(3, (10.5, 3.5))
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(6), 25)
@@ -383,7 +383,7 @@ def sammon_mapping() -> Any:
 
 
 def spectral_embedding() -> Any:
-    """A rolled sheet from its side, its two slowest coordinates, and how the first follows the spiral."""
+    """A Swiss roll from the side, its first two coordinates, and the first against the position along the spiral."""
     figure, (left, middle, right) = _panels(3, (10.5, 3.4))
     rng = np.random.default_rng(0)
     s, h = 1.5 * np.pi * (1 + 2 * rng.random(1500)), 10 * rng.random(1500)
@@ -394,21 +394,21 @@ def spectral_embedding() -> Any:
     left.scatter(X[:, 0], X[:, 2], **style)
     left.set_aspect("equal")
     left.set_axis_off()
-    _title(left, "a rolled sheet, from its side")
+    _title(left, "Swiss roll, from the side")
     middle.scatter(*Z.T, **style)
     middle.set_axis_off()
-    _title(middle, "its two slowest coordinates")
+    _title(middle, "spectral embedding")
     right.scatter(length, Z[:, 0], **style)
     right.set_xlabel("length along the spiral")
     right.set_ylabel("first coordinate")
     right.set_yticks([])
-    _title(right, "the first follows the spiral")
+    _title(right, "first coordinate along the spiral")
     _quiet(right)
     return figure
 
 
 def diffusion_map() -> Any:
-    """A circle much denser on one side, what is found with and without its density, and the decay in time."""
+    """A circle with nonuniform density, embeddings with and without correction for it, and the decay in time."""
     figure, (left, plain, free, right) = _panels(4, (11.5, 3.1))
     u = (np.arange(240) + 0.5) / 240
     angle = 2 * np.pi * u + 0.85 * np.sin(2 * np.pi * u)
@@ -416,16 +416,16 @@ def diffusion_map() -> Any:
     style = {"c": np.cos(angle), "cmap": plots.style.SEQUENTIAL, "s": 12, "linewidths": 0}
     found = {alpha: lowland.DiffusionMap(10, alpha=alpha).fit(X) for alpha in (0, 1)}
     for ax, Z, words in (
-        (left, X, "a circle, denser on one side"),
-        (plain, found[0].embedding_, "α = 0: the density shows"),
-        (free, found[1].embedding_, "α = 1: it is divided out"),
+        (left, X, "data: denser on one side"),
+        (plain, found[0].embedding_, "α = 0: density has an effect"),
+        (free, found[1].embedding_, "α = 1: density is corrected"),
     ):
         ax.scatter(Z[:, 0], Z[:, 1], **style)
         ax.set_aspect("equal", adjustable="datalim")
         ax.set_axis_off()
         _title(ax, words)
     plots.decay(found[1].eigenvalues_, (1, 4, 16), ax=right)
-    _title(right, "what coordinates count after t steps")
+    _title(right, "decay of the eigenvalues")
     return figure
 
 
@@ -447,34 +447,36 @@ def _title(ax: Any, words: str) -> None:
 
 
 def locally_linear_embedding() -> Any:
-    """Iris by weights of 12 neighbours, left in two parts and joined; a swiss roll by weights and by tangent spaces."""
+    """LLE of iris with a disconnected and a connected graph; a Swiss roll by standard LLE and by LTSA."""
     from lowland import LocallyLinearEmbedding
     from lowland.errors import DataWarning
 
     iris, roll = load_dataset("iris"), load_dataset("swiss_roll", n=1000)
     figure, axes = _panels(4, (13.0, 3.4))
     panels = (
-        (iris.X, iris.y, {"disconnected": "ignore"}, "iris, left in two parts: an artefact"),
-        (iris.X, iris.y, {"disconnected": "connect"}, "iris, the parts joined"),
-        (roll.X, roll.truth[:, 0], {"method": "standard"}, "swiss roll, by weights"),
-        (roll.X, roll.truth[:, 0], {"method": "ltsa"}, "swiss roll, by tangent spaces"),
+        (iris.X, iris.y, {"disconnected": "ignore"}, "iris, disconnected graph: an artifact"),
+        (iris.X, iris.y, {"disconnected": "connect"}, "iris, graph connected"),
+        (roll.X, roll.truth[:, 0], {"method": "standard"}, "Swiss roll, standard LLE"),
+        (roll.X, roll.truth[:, 0], {"method": "ltsa"}, "Swiss roll, LTSA"),
     )
-    for ax, (X, colour, options, words) in zip(axes, panels, strict=True):
+    for ax, (X, color, options, words) in zip(axes, panels, strict=True):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the picture is about it
+            warnings.simplefilter("ignore", DataWarning)  # the figure is about it
             Z = LocallyLinearEmbedding(2, n_neighbors=12, **options).fit_transform(X)
-        ax.scatter(Z[:, 0], Z[:, 1], c=colour, s=7, cmap="viridis", linewidths=0)
+        ax.scatter(Z[:, 0], Z[:, 1], c=color, s=7, cmap="viridis", linewidths=0)
         ax.set_xticks([])
         ax.set_yticks([])
-        ax.set_xlabel("colours: species" if X is iris.X else "colours: place along the spiral")
+        ax.set_xlabel("colors: species" if X is iris.X else "colors: position along the spiral")
         _title(ax, words)
     return figure
 
 
 def isomap() -> Any:
-    """A swiss roll unrolled, one that short-circuits, and the residual variances of both."""
+    """A Swiss roll unrolled, one with a short circuit, and the residual variances of both."""
     figure, axes = _panels(3, (9, 2.9))
-    for ax, seed, words in zip(axes, (0, 5), ("unrolled: k = 12, seed 0", "a shortcut: k = 12, seed 5"), strict=False):
+    for ax, seed, words in zip(
+        axes, (0, 5), ("unrolled: k = 12, seed 0", "short circuit: k = 12, seed 5"), strict=False
+    ):
         roll = load_dataset("swiss_roll", n=1024, seed=seed)
         model = lowland.Isomap(2, n_neighbors=12).fit(roll.X)
         Z = model.embedding_
@@ -494,7 +496,7 @@ def isomap() -> Any:
 
 
 def intrinsic_dimension() -> Any:
-    """Estimators on balls of known dimension, the estimate over the scales, and a map of the dimension."""
+    """Estimators on balls of known dimension, the estimate by scale, and the local dimension."""
     figure, (left, middle, right) = _panels(3, (11, 3.3))
     _known_dimensions(left)
     _dimension_over_scales(middle)
@@ -524,7 +526,7 @@ def _known_dimensions(ax: Any) -> None:
 def _dimension_over_scales(ax: Any) -> None:
     sets = {
         "moved digits": (load_dataset("moved_digits", size=50, shift=8).X, STRONG),
-        "noisy swiss roll": (load_dataset("swiss_roll", n=2000, noise=0.3).X, MARK),
+        "noisy Swiss roll": (load_dataset("swiss_roll", n=2000, noise=0.3).X, MARK),
     }
     for name, (X, color) in sets.items():
         found = lowland.quality.intrinsic_dimension(X)
@@ -537,7 +539,7 @@ def _dimension_over_scales(ax: Any) -> None:
     ax.set_xlim(-0.07, 1.07)
     ax.set_ylim(1.8, 5.2)
     ax.legend(frameon=False, loc="upper left")
-    _title(ax, "over the scales; diamonds: the estimate")
+    _title(ax, "by scale (diamonds: final estimate)")
     _quiet(ax)
 
 
@@ -548,15 +550,15 @@ def _dimension_map(ax: Any) -> None:
     X = np.concatenate([line, sheet, 0.8 * _ball(1500, 3, 1) + [1.8, 0, 0]])
     local = lowland.quality.intrinsic_dimension(X, per_point=True).per_point
     drawn = ax.scatter(X[:, 0], X[:, 1], c=local, s=5, linewidths=0, vmin=1, vmax=3, cmap="viridis")
-    ax.figure.colorbar(drawn, ax=ax, ticks=[1, 2, 3], location="bottom", shrink=0.6, label="dimension around each row")
+    ax.figure.colorbar(drawn, ax=ax, ticks=[1, 2, 3], location="bottom", shrink=0.6, label="local dimension")
     ax.set_aspect("equal")
     ax.set_xticks([])
     ax.set_yticks([])
-    _title(ax, "a line, a sheet and a ball, by the map")
+    _title(ax, "a line, a square and a ball")
 
 
 def sequential_feature_selector() -> Any:
-    """Floating selection of 4 columns of wine, from the whole table down, beside the plain forward one."""
+    """Forward and floating backward selection of 4 columns of wine."""
     import pandas as pd
 
     from lowland import SequentialFeatureSelector, plots
@@ -577,7 +579,7 @@ def sequential_feature_selector() -> Any:
 
 
 def self_organizing_map() -> Any:
-    """Left a map bent through a cloud; then wine on a map: where the ridges are, who lives where, and one column."""
+    """A grid fitted to a point cloud; the wine data on a map: U-matrix, rows and one component plane."""
     figure, panels = _panels(4, (11.5, 3.0))
     rng = np.random.default_rng(0)
     angle, away = rng.uniform(0, 1.2 * np.pi, 2500), rng.uniform(1, 2, 2500)
@@ -590,12 +592,12 @@ def self_organizing_map() -> Any:
     panels[0].scatter(*som.prototypes_.T, s=7, color=MARK, linewidths=0, zorder=3)
     panels[0].set_aspect("equal")
     panels[0].set_axis_off()
-    _title(panels[0], "a grid bent through a cloud")
+    _title(panels[0], "a grid fitted to a point cloud")
     wine = load_dataset("wine")
     Z = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     som = lowland.SelfOrganizingMap((8, 10), coordinates="smooth").fit(Z)
-    plots.u_matrix(som.u_matrix_, ax=panels[1], title="wine: ridges (U-matrix)")
-    plots.hit_map(som.hits_, ax=panels[2], title="rows won; growers by colour")
+    plots.u_matrix(som.u_matrix_, ax=panels[1], title="wine: U-matrix")
+    plots.hit_map(som.hits_, ax=panels[2], title="rows per unit (colors: growers)")
     places = som.transform(Z)
     for one, color in enumerate(plots.style.COLORS[:3]):
         panels[2].scatter(*places[wine.y == one].T, s=8, color=color, linewidths=0.3, edgecolors="white", zorder=3)
@@ -607,7 +609,7 @@ def self_organizing_map() -> Any:
 
 
 def growth() -> Any:
-    """Time and memory of the manifold methods against the number of points, as the job ``growth`` measured them."""
+    """Time and memory of the manifold methods by the number of points, measured by the job ``growth``."""
     curves = json.loads((ROOT / "benchmarks" / "growth.json").read_text())
     figure, axes = _panels(2, (9.5, 4.2))
     for (name, points), color, mark in zip(curves.items(), plots.style.COLORS, plots.style.MARKERS, strict=False):
@@ -618,16 +620,16 @@ def growth() -> Any:
     for ax, at in zip(axes, (0.02, 6.0), strict=True):
         ax.loglog(n, at * n / n[0], color=WEAK, linewidth=1, linestyle="--")
         ax.text(n[1], at * n[1] / n[0], " ∝ n", color=INK, va="center", fontsize="small")
-        ax.set_xlabel("points on a swiss roll")
+        ax.set_xlabel("points on a Swiss roll")
         _quiet(ax)
     axes[0].legend(frameon=False, fontsize="small")
-    _title(axes[0], "seconds of a fit, two cores")
-    _title(axes[1], "memory beyond the data, MB")
+    _title(axes[0], "time of a fit in seconds, two cores")
+    _title(axes[1], "memory beyond the data in MB")
     return figure
 
 
 def feature_filter() -> Any:
-    """Six targets beside one column, and how strongly four scores respond to each."""
+    """Six kinds of dependence of a target on a column, and four scores for each."""
     from matplotlib.figure import Figure
 
     from lowland import FeatureFilter
@@ -636,19 +638,21 @@ def feature_filter() -> Any:
     x = rng.uniform(-1, 1, 400)
     noise = rng.standard_normal(400)
     shapes = {
-        "a line": x + 0.25 * noise,
-        "a rising curve": np.exp(4 * x + 0.6 * noise),
-        "a parabola": 2 * x**2 + 0.15 * noise,
-        "a wave": np.sin(9 * x) + 0.25 * noise,
-        "a ring": np.where(rng.random(400) < 0.5, 1, -1) * np.sqrt(np.clip(1 - x**2, 0, 1)) + 0.06 * noise,
-        "noise": noise,
+        "linear": x + 0.25 * noise,
+        "monotone": np.exp(4 * x + 0.6 * noise),
+        "quadratic": 2 * x**2 + 0.15 * noise,
+        "periodic": np.sin(9 * x) + 0.25 * noise,
+        "circular": np.where(rng.random(400) < 0.5, 1, -1) * np.sqrt(np.clip(1 - x**2, 0, 1)) + 0.06 * noise,
+        "independent": noise,
     }
     scores = {"pearson": "|r|", "spearman": "|ρ|", "distance-correlation": "dist", "mutual-information": "info"}
     figure = Figure(figsize=(11.5, 4.0), layout="constrained")
     tops, bottoms = figure.subplots(2, 6, height_ratios=(1.2, 1))
     for top, bottom, (words, y) in zip(tops, bottoms, shapes.items(), strict=True):
         heights = [abs(FeatureFilter(score).fit(x[:, None], y).scores_[0]) for score in scores]
-        heights[-1] = np.sqrt(1 - np.exp(-2 * heights[-1]))  # the correlation of a normal pair with that information
+        heights[-1] = np.sqrt(
+            1 - np.exp(-2 * heights[-1])
+        )  # correlation of a bivariate normal with this mutual information
         top.scatter(x, y, s=4, color=STRONG, linewidths=0)
         top.set_xticks([])
         top.set_yticks([])
@@ -665,7 +669,7 @@ def feature_filter() -> Any:
 
 
 def feature_agglomeration() -> Any:
-    """Wine's columns as a tree; then the digits' pixels in groups, and a digit before and after pooling."""
+    """Dendrogram of the columns of wine; pixels of the digits in groups, and a digit before and after pooling."""
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
     from sklearn.feature_extraction.image import grid_to_graph
@@ -677,16 +681,16 @@ def feature_agglomeration() -> Any:
     names = [name.partition("/")[0].replace("_", " ") for name in wine.names]
     plots.dendrogram(tree.children_, tree.distances_, tree.labels_, names=names, ax=left)
     left.set_ylabel("1 − correlation")
-    _title(left, "wine: 13 columns, cut into 4 groups")
+    _title(left, "wine: 13 columns in 4 clusters")
     sample = load_dataset("digits")
     model = lowland.FeatureAgglomeration(12, connectivity=grid_to_graph(8, 8)).fit(sample.X)
     colors = ListedColormap([*plots.style.COLORS, "#2f7f4f", "#f3d3e0"])
     groups.imshow(model.labels_.reshape(8, 8), cmap=colors)
-    _title(groups, "64 pixels of the digits\nin 12 groups of neighbours")
+    _title(groups, "64 pixels of the digits\nin 12 clusters")
     one = sample.X[[4]]
     for ax, X, words in (
-        (before, one, "a digit:\n64 numbers"),
-        (after, model.inverse_transform(model.transform(one)), "by its groups:\n12 numbers"),
+        (before, one, "a digit:\n64 pixels"),
+        (after, model.inverse_transform(model.transform(one)), "reconstructed from\n12 pooled values"),
     ):
         ax.imshow(X.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
         _title(ax, words)
@@ -697,36 +701,36 @@ def feature_agglomeration() -> Any:
 
 
 def vector_quantizer() -> Any:
-    """A painted landscape in fewer and fewer colours, what more bits gain, and prototypes of the digits."""
+    """An image in fewer and fewer colors, the error by bits per pixel, and code vectors of the digits."""
     figure, panels = _panels(5, (13, 2.9))
     picture = _landscape()
     pixels = picture.reshape(-1, 3)
     panels[0].imshow(picture)
-    _title(panels[0], "24 bits a pixel")
+    _title(panels[0], "24 bits per pixel")
     for ax, k in ((panels[1], 16), (panels[2], 4)):
         book = lowland.VectorQuantizer(k, output="index", random_state=0).fit(pixels)
         ax.imshow(book.inverse_transform(book.transform(pixels)).reshape(picture.shape))
-        _title(ax, f"{k} colours: {book.bits_per_row_:.0f} bits,\nentropy {book.entropy_:.1f}")
+        _title(ax, f"{k} colors: {book.bits_per_row_:.0f} bits,\nentropy {book.entropy_:.1f}")
     for ax in panels[:3]:
         ax.set_axis_off()
     bits = np.arange(1, 8)
-    lost = [
+    explained = [
         lowland.VectorQuantizer(2**b, random_state=0).fit(pixels).explained_variance_fraction_ for b in bits.tolist()
     ]
-    panels[3].plot(bits, 100 * (1 - np.array(lost)), color=STRONG, marker="o", markersize=4)
+    panels[3].plot(bits, 100 * (1 - np.array(explained)), color=STRONG, marker="o", markersize=4)
     panels[3].set_yscale("log")
-    panels[3].set_xlabel("bits a pixel")
-    _title(panels[3], "% of the variance lost")
+    panels[3].set_xlabel("bits per pixel")
+    _title(panels[3], "% unexplained variance")
     _quiet(panels[3])
     sample = load_dataset("digits")
     book = lowland.VectorQuantizer(16, random_state=0).fit(sample.X)
     plots.images(book.cluster_centers_, sample.image_shape, columns=4, ax=panels[4])
-    _title(panels[4], "16 codes of the digits")
+    _title(panels[4], "16 code vectors, digits")
     return figure
 
 
 def _landscape() -> np.ndarray:
-    """Evening over flat land: sky, sun, fields and a canal, (100, 130, 3) between 0 and 1."""
+    """A synthetic landscape with sky, sun, fields and a canal, (100, 130, 3), values from 0 to 1."""
     x, y = np.meshgrid(np.linspace(-1, 1, 130), np.linspace(0, 1, 100))
     sky = np.stack([0.35 + 0.6 * y, 0.45 + 0.35 * y, 0.85 - 0.45 * y], axis=2)
     glow = np.exp(-((x - 0.35) ** 2 + (y - 0.45) ** 2) / 0.08)[..., None]
@@ -744,7 +748,7 @@ def _landscape() -> np.ndarray:
 
 
 def autoencoder() -> Any:
-    """Left an arc, and what comes back of it through one number; then digits through ten, beside PCA."""
+    """An arc reconstructed from one component; digits reconstructed from ten, compared with PCA."""
     figure, (left, middle, right) = _panels(3, (11.5, 3.4))
     rng = np.random.default_rng(0)
     angle = rng.uniform(0, 1.5 * np.pi, 500)
@@ -757,7 +761,7 @@ def autoencoder() -> Any:
     left.plot(*model.decode(np.linspace(Z.min(), Z.max(), 300)[:, None]).T, color=MARK)
     left.set_aspect("equal")
     left.set_axis_off()
-    _title(left, "one number a row: PCA's line (black)\nand the autoencoder's curve (red)")
+    _title(left, "one component: PCA (black)\nand autoencoder (red)")
     sample = load_dataset("digits")
     order = np.random.default_rng(1).permutation(len(sample.X))
     known, new = sample.X[order[:1400]], sample.X[order[1400:]]
@@ -772,38 +776,38 @@ def autoencoder() -> Any:
     middle.plot(widths, np.array(lost)[:, 0], "o-", color=INK, markersize=3, label="PCA")
     middle.plot(widths, np.array(lost)[:, 1], "o-", color=MARK, markersize=3, label="autoencoder")
     middle.set_ylim(0, None)
-    middle.set_xlabel("numbers in a code")
-    middle.set_ylabel("squared error of a digit")
+    middle.set_xlabel("number of components")
+    middle.set_ylabel("reconstruction error")
     middle.legend(frameon=False)
     _quiet(middle)
-    _title(middle, "what new digits lose")
+    _title(middle, "error of new digits")
     plots.images(shown, sample.image_shape, columns=10, limits=(0, 16), ax=right)
-    _title(right, "new digits; through ten numbers of PCA;\nthrough ten of the autoencoder")
+    _title(right, "new digits; reconstructed from ten\ncomponents by PCA; by the autoencoder")
     return figure
 
 
 def l1_selector() -> Any:
-    """Columns entering as the penalty falls; the loss of each penalty on held-out rows; how stable each column is."""
+    """Regularization path; cross-validated loss by penalty; stability of the selection."""
     names, X, y = _sparse_table()
     figure, axes = _panels(3, (11.5, 3.6))
     selector = lowland.L1Selector().fit(X, y)
     plots.coefficient_paths(
         selector.alphas_, selector.coef_path_ * X.std(axis=0), names=names, chosen=selector.alpha_, ax=axes[0]
     )
-    _title(axes[0], "coefficients as the penalty falls")
+    _title(axes[0], "regularization path")
     mean = selector.cv_losses_.mean(axis=1)
     error = selector.cv_losses_.std(axis=1, ddof=1) / np.sqrt(selector.cv_losses_.shape[1])
     best = int(np.argmin(mean))
     axes[1].fill_between(selector.alphas_, mean - error, mean + error, color=WEAK, alpha=0.6, linewidth=0)
     axes[1].plot(selector.alphas_, mean, color=STRONG)
-    axes[1].axvline(selector.alphas_[best], color=MARK, linewidth=1, label="least")
+    axes[1].axvline(selector.alphas_[best], color=MARK, linewidth=1, label="minimum")
     axes[1].axvline(selector.alpha_, color="#3a3f47", linewidth=1, linestyle="--", label="one standard error")
     axes[1].set_xscale("log")
     axes[1].invert_xaxis()
     axes[1].set_xlabel("penalty")
-    axes[1].set_ylabel("squared error, held out")
+    axes[1].set_ylabel("squared error on held-out rows")
     axes[1].legend(frameon=False)
-    _title(axes[1], "the penalty by cross-validation")
+    _title(axes[1], "cross-validation")
     _quiet(axes[1])
     stable = lowland.L1Selector(rule="stability").fit(X, y)
     order = np.argsort(stable.stability_)[-12:]
@@ -811,21 +815,21 @@ def l1_selector() -> Any:
     axes[2].barh(range(12), stable.stability_[order], color=colors)
     axes[2].set_yticks(range(12), [names[j] for j in order], fontsize="small")
     axes[2].axvline(stable.threshold, color=MARK, linewidth=1)
-    axes[2].set_xlabel("share of halves that choose it")
-    _title(axes[2], f"stability: at most {stable.error_bound_:.2g} wrong expected")
+    axes[2].set_xlabel("selection frequency in subsamples")
+    _title(axes[2], f"stability: at most {stable.error_bound_:.2g} false expected")
     _quiet(axes[2])
     return figure
 
 
 def _sparse_table() -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Forty columns that share something; five of them count."""
+    """Forty correlated columns; five of them have an effect."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((150, 40)) + 0.5 * rng.standard_normal((150, 1))
     return [f"x{j}" for j in range(40)], X, X[:, :5] @ [2.0, -1.6, 1.2, 0.9, -0.7] + 1.5 * rng.standard_normal(150)
 
 
 def tree_selector() -> Any:
-    """The loss of every pruned tree; when each column leaves; what shuffling a column costs."""
+    """Cross-validated error of the pruned trees; complexity at which columns are removed; permutation importance."""
     wine = load_dataset("wine")
     names = [name.partition("/")[0] for name in wine.names]
     selector = lowland.TreeSelector().fit(wine.X, wine.y)
@@ -837,8 +841,8 @@ def tree_selector() -> Any:
     axes[0].scatter(selector.n_leaves_[at], mean[at], s=90, facecolors="none", edgecolors=MARK, zorder=3)
     axes[0].set_xticks(range(1, int(selector.n_leaves_.max()) + 1, 2))
     axes[0].set_xlabel("leaves of the pruned tree")
-    axes[0].set_ylabel("errors, held out")
-    _title(axes[0], "one standard error chooses the ringed tree")
+    axes[0].set_ylabel("error on held-out rows")
+    _title(axes[0], "one-standard-error rule (circle)")
     _quiet(axes[0])
     met = [step.feature for step in selector.path_]
     colors = [STRONG if selector.support_[j] else WEAK for j in met]
@@ -846,30 +850,30 @@ def tree_selector() -> Any:
     axes[1].set_yticks(range(len(met)), [names[j] for j in met], fontsize="small")
     axes[1].axvline(selector.alpha_, color=MARK, linewidth=1)
     axes[1].set_xscale("log")
-    axes[1].set_xlabel("complexity at which it leaves")
-    _title(axes[1], "columns met while growing and pruning")
+    axes[1].set_xlabel("complexity at which it is removed")
+    _title(axes[1], "columns of the full tree")
     _quiet(axes[1])
     order = np.argsort(selector.permutation_importances_)[-6:]
     axes[2].barh(range(len(order)), selector.permutation_importances_[order], color=STRONG,
                  xerr=selector.permutation_importances_std_[order], ecolor="#3a3f47", capsize=3)  # fmt: skip
     axes[2].set_yticks(range(len(order)), [names[j] for j in order], fontsize="small")
-    axes[2].set_xlabel("accuracy lost when shuffled")
-    _title(axes[2], "importance on rows held out")
+    axes[2].set_xlabel("decrease in accuracy")
+    _title(axes[2], "permutation importance, held-out rows")
     _quiet(axes[2])
     return figure
 
 
 def quality() -> Any:
-    """A roll unrolled and where to trust it, common neighbours of every size, and a Shepard diagram."""
+    """Trustworthiness of each row, R_NX curves, and a Shepard diagram for the Swiss roll."""
     roll = load_dataset("swiss_roll", seed=1)
     flat, unrolled = lowland.PCA(2).fit_transform(roll.X), lowland.Isomap(2).fit_transform(roll.X)
     noise = np.random.default_rng(0).standard_normal((len(roll.X), 2))
     figure, (left, middle, right) = _panels(3, (12.5, 3.8))
     trust = lowland.quality.trustworthiness(roll.X, flat, n_neighbors=10, per_row=True)
-    plots.embedding(flat, trust, title="a swiss roll by PCA: where to trust it", ax=left)
+    plots.embedding(flat, trust, title="PCA of a Swiss roll: trustworthiness per row", ax=left)
     shown = {"Isomap": unrolled, "PCA": flat, "noise": noise}
     curves = {name: lowland.quality.co_ranking(roll.X, Z) for name, Z in shown.items()}
-    plots.rnx_curve(curves, title="common neighbours of every size", ax=middle)
+    plots.rnx_curve(curves, title="R_NX by neighborhood size", ax=middle)
     plots.shepard(lowland.quality.shepard(roll.X, unrolled), ax=right)
-    _title(right, "Isomap: straight distances are not kept")
+    _title(right, "Isomap: Euclidean distances are not preserved")
     return figure

@@ -1,9 +1,9 @@
-"""Run the gallery: every script draws its picture and checks the fact it shows.
+"""Run the gallery: every script draws a figure and checks the result it shows.
 
-``make gallery`` runs all of it, ``python examples randu ellipse`` two scripts.
+``make gallery`` runs all scripts, ``python examples randu ellipse`` runs two.
 
-Pictures go to gallery/, with a page index.html that shows them all. ``--docs`` writes the page docs/gallery.md instead,
-with the pictures that need no larger data.
+Figures are written to gallery/, with a page index.html that shows them all. ``--docs`` writes docs/gallery.md instead,
+with the figures that need no additional data.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ import gallery
 
 HERE = Path(__file__).resolve().parent
 CHAPTERS = {
-    "Directions": (
+    "Principal components and projections": (
         "ellipse",
         "variance_or_error",
         "variance_along_directions",
         "line_then_plane",
-        "standardisation",
+        "standardization",
         "whitening_in_three_panels",
         "exercise_matrices",
         "eigen_digits",
@@ -44,7 +44,7 @@ CHAPTERS = {
         "fisher_against_pca",
         "iris_six_ways",
     ),
-    "Sources and factors": (
+    "Independent components": (
         "cocktail_party",
         "cocktail_recordings",
         "foetal_ecg",
@@ -53,7 +53,7 @@ CHAPTERS = {
         "concentric_circles",
         "airports",
     ),
-    "Manifolds": (
+    "Manifold learning": (
         "angles_on_a_circle",
         "geodesic_distances",
         "swiss_roll",
@@ -65,36 +65,36 @@ CHAPTERS = {
         "faces_lle",
         "moved_patch",
     ),
-    "Nets, maps and text": (
+    "Autoencoders, self-organizing maps and text": (
         "linear_autoencoder_against_pca",
         "mnist_three_ways",
         "clustering_and_map",
         "text_collection",
     ),
-    "How much is kept": ("how_many_components",),
-    "The textbook's question": ("textbook_question",),
+    "Number of components": ("how_many_components",),
+    "Dimensionality reduction before classification": ("textbook_question",),
 }
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a script ended."""
+    """Outcome of a script."""
 
     script: str
     status: str  # "drawn", "skipped" or "failed"
     seconds: float
-    words: str  # the fact it shows, why it was skipped, or where it failed
+    words: str  # the result it shows, the reason it was skipped, or the error
 
 
 def main() -> int:
-    """Run the scripts that are named, or all; return how many failed."""
+    """Run the named scripts, or all. Return the number of failures."""
     names = [name for chapter in CHAPTERS.values() for name in chapter]
     parser = argparse.ArgumentParser(prog="python examples", description=__doc__.splitlines()[0])
     parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help=f"one or more of: {', '.join(names)}")
-    parser.add_argument("--docs", action="store_true", help="write docs/gallery.md, without the larger data")
+    parser.add_argument("--docs", action="store_true", help="write docs/gallery.md, without additional data")
     arguments = parser.parse_args()
     if unknown := set(arguments.scripts) - set(names):
-        parser.error(f"there is no script {', '.join(sorted(unknown))}. Choose among: {', '.join(names)}.")
+        parser.error(f"unknown script: {', '.join(sorted(unknown))}. Choose from: {', '.join(names)}.")
     if arguments.docs:
         os.environ.pop("LOWLAND_DATA", None)
     outcomes = [run(name) for name in arguments.scripts or names]
@@ -103,12 +103,12 @@ def main() -> int:
     if arguments.docs and not failed:
         write_docs(HERE.parent / "docs", outcomes)
     elif not arguments.scripts:
-        print(f"All pictures on one page: {write_page(outcomes)}.")
+        print(f"All figures on one page: {write_page(outcomes)}.")
     return len(failed)
 
 
 def run(name: str) -> Outcome:
-    """Run one script as if it were called by itself."""
+    """Run one script as a main program."""
     print(f"\n{name}: {about(name)}", flush=True)
     begun, status = time.perf_counter(), "drawn"
     try:
@@ -130,16 +130,16 @@ def about(name: str) -> str:
 
 
 def write_page(outcomes: Iterable[Outcome]) -> Path:
-    """Write gallery/index.html: every picture with its title and its fact."""
+    """Write gallery/index.html: every figure with its title and its result."""
     found = {outcome.script: outcome for outcome in outcomes}
     page = io.StringIO()
     with contextlib.redirect_stdout(page):
-        print('<!doctype html><html lang="en"><meta charset="utf-8"><title>The gallery of Lowland</title>')
+        print('<!doctype html><html lang="en"><meta charset="utf-8"><title>Lowland gallery</title>')
         print('<meta name="viewport" content="width=device-width">')
         print("<style>body{font:16px/1.5 system-ui,sans-serif;color:#3a3f47}")
         print("body{max-width:1100px;margin:2rem auto;padding:0 1rem}img{max-width:100%}figure{margin:2rem 0 3rem}")
         print("body{overflow-wrap:anywhere}code{color:#717581}.failed{color:#bd1f01}</style>")
-        print("<h1>The gallery of Lowland</h1>")
+        print("<h1>Lowland gallery</h1>")
         for chapter, names in CHAPTERS.items():
             print(f"<h2>{html.escape(chapter)}</h2>")
             for name in names:
@@ -156,15 +156,15 @@ def write_page(outcomes: Iterable[Outcome]) -> Path:
 
 
 def write_docs(docs: Path, outcomes: Iterable[Outcome]) -> None:
-    """Write docs/gallery.md, and the pictures of the scripts that were drawn beside it."""
+    """Write docs/gallery.md and copy the figures to docs/gallery."""
     found = {outcome.script: outcome for outcome in outcomes}
     lines = [
-        "# The gallery",
+        "# Gallery",
         "",
-        "Short scripts, each with the picture it draws and the fact it checks: if the fact no longer held, the script",
-        "would fail. `make gallery` runs them all and puts the pictures on one page, `gallery/index.html`;",
-        "`python examples/randu.py` runs one. Those without a picture here need data that does not come with Lowland:",
-        "they read it from the folder that `LOWLAND_DATA` names ([data](data.md)), and say so where it is missing.",
+        "Short scripts, each with its figure and the result it checks by assertions. `make gallery` runs all scripts",
+        "and shows their figures on one page, `gallery/index.html`. `python examples/randu.py` runs one. Scripts",
+        "without a figure here need data that is not shipped with Lowland: they read it from the folder named by",
+        "`LOWLAND_DATA` ([data](data.md)), and exit with a message if it is missing.",
     ]
     (docs / "gallery").mkdir(exist_ok=True)
     for chapter, names in CHAPTERS.items():

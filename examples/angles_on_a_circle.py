@@ -1,8 +1,9 @@
-"""Four points on a circle need one number each, the angle; PCA's one number makes two places of four.
+"""PCA maps four points on a circle to two positions; Isomap recovers their order along the circle.
 
-A point on a circle is its angle, and no linear map finds it: PCA looks at the circle from its edge, where near and far
-side coincide. The bare angle keeps the points apart but tears the neighbours 340° and 20° to its two ends. Isomap walks
-from point to point, cuts the circle where the step is longest, and keeps the length of all others.
+Points on a circle have one intrinsic dimension, the angle, which no linear projection recovers: on the first principal
+component opposite points of the circle coincide. The angle itself separates the points, but puts the neighbors 340° and
+20° at opposite ends. Isomap follows the neighbor graph, cuts the circle at its longest gap and preserves all other
+distances between neighbors.
 """
 
 import numpy as np
@@ -17,18 +18,18 @@ X = np.column_stack([np.cos(np.radians(angles)), np.sin(np.radians(angles))])
 
 one = PCA(1).fit(X)
 flat = one.transform(X)[:, 0]
-assert np.allclose(one.components_, [[1, 0]]), "the points vary most from left to right"
-assert np.allclose(flat[[0, 1]], flat[[3, 2]]), "A falls on D, and B on C"
+assert np.allclose(one.components_, [[1, 0]]), "the variance is largest in the horizontal direction"
+assert np.allclose(flat[[0, 1]], flat[[3, 2]]), "A coincides with D, and B with C"
 assert abs(flat[0] - flat[1]) > 1
 apart = np.abs(angles[:, None] - angles)
-assert apart[0, 3] == apart.max(), "as bare numbers A and D lie farthest apart"
-assert np.minimum(apart, 360 - apart)[0, 3] == 40, "and on the circle they are the nearest"
+assert apart[0, 3] == apart.max(), "as numbers, the angles of A and D differ most"
+assert np.minimum(apart, 360 - apart)[0, 3] == 40, "on the circle they are nearest neighbors"
 
-walk = Isomap(1, n_neighbors=None, radius=1.6).fit(X)  # joins all but B and C, which are 120° apart
-place = walk.embedding_[:, 0] * np.sign(walk.embedding_[2, 0])  # C on the right; the sign is free
+walk = Isomap(1, n_neighbors=None, radius=1.6).fit(X)  # connects all neighbors but B and C, which are 120° apart
+place = walk.embedding_[:, 0] * np.sign(walk.embedding_[2, 0])  # the sign is arbitrary: C on the right
 steps = np.abs(np.diff(place[[1, 0, 3, 2]]))  # from B to A to D to C
 chords = 2 * np.sin(np.radians([100, 40, 100]) / 2)
-assert np.allclose(steps, chords), "every step of the walk keeps its length"
+assert np.allclose(steps, chords), "distances between neighbors are preserved"
 order = "".join(names[i] for i in np.argsort(place))
 assert order == "BADC", "in the order of the angle"
 
@@ -42,8 +43,8 @@ for i, (x, y) in enumerate(X):
     left.plot(x, y, MARKERS[i], color=COLORS[i], markersize=10)
     left.text(1.33 * x, 1.2 * y, f"{names[i]} {angles[i]}°", color=INK, ha="center", va="center")
 left.set(xlim=(-1.55, 1.55), ylim=(-1.3, 1.3), aspect="equal", xticks=[], yticks=[])
-title(left, "four points, four angles")
-lines = (("Isomap along the circle", place), ("the bare angle", angles), ("PCA's one component", flat))
+title(left, "four points on a circle")
+lines = (("Isomap", place), ("the angle", angles), ("PCA, first component", flat))
 for height, (words, z) in enumerate(lines):
     z = (z - z.min()) / np.ptp(z)
     right.axhline(height, color=WEAK, linewidth=1)
@@ -53,13 +54,13 @@ for height, (words, z) in enumerate(lines):
         right.plot(at, height + below, MARKERS[i], color=COLORS[i], markersize=10)
         right.text(at + 0.035, height + below, names[i], color=INK, va="center")
 right.set(xlim=(-0.08, 1.1), ylim=(-0.5, 2.6), xticks=[], yticks=[])
-title(right, "one number a point")
+title(right, "one coordinate per point")
 for ax in (left, right):
     quiet(ax)
     ax.spines[:].set_visible(False)
 
 show(
     figure,
-    f"PCA's component puts A on D ({flat[0]:.2f} both) and B on C ({flat[1]:.2f} both). Isomap puts them in the order "
-    f"{order} of the circle, {steps[0]:.2f}, {steps[1]:.2f} and {steps[2]:.2f} apart, exactly as the points are.",
+    f"On the first principal component A coincides with D ({flat[0]:.2f}) and B with C ({flat[1]:.2f}). Isomap finds "
+    f"the order {order} along the circle, with the exact distances {steps[0]:.2f}, {steps[1]:.2f} and {steps[2]:.2f}.",
 )

@@ -1,7 +1,7 @@
-"""Three rings around one centre: kernel PCA parts them by thresholds on one component, PCA cannot.
+"""Kernel PCA separates three concentric circles by thresholds on one component; PCA cannot.
 
-Every straight direction sees the inner rings in the midst of the outer one. An rbf kernel compares rows by nearness:
-its first two components are the plane, bent a little, and the third grows with the radius.
+In every linear projection the inner circles overlap the outer one. An RBF kernel measures similarity by distance: its
+first two components resemble the original plane, and the third increases with the radius.
 """
 
 import numpy as np
@@ -16,9 +16,9 @@ bent = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)
 
 
 def best_cuts(z: np.ndarray) -> tuple[float, np.ndarray]:
-    """The largest share of rows that two thresholds on z can put right, and these thresholds."""
+    """The highest accuracy of a classification by two thresholds on z, and these thresholds."""
     order = np.argsort(z)
-    below = np.vstack([np.zeros(3), np.cumsum(np.eye(3)[rings.y[order]], axis=0)])  # (n + 1, 3) of each ring
+    below = np.vstack([np.zeros(3), np.cumsum(np.eye(3)[rings.y[order]], axis=0)])  # (n + 1, 3) rows per ring
     between = below[None] - below[:, None]  # (lower cut, upper cut, ring)
     right = below.max(axis=1)[:, None] + between.max(axis=2) + (below[-1] - below).max(axis=1)
     cuts = np.unravel_index(np.triu(right).argmax(), right.shape)
@@ -30,7 +30,7 @@ angles = np.radians(np.arange(0, 180, 15))
 by_line = max(best_cuts(straight @ [np.cos(angle), np.sin(angle)])[0] for angle in angles)
 by_kernel, cuts = best_cuts(bent[:, 2])
 assert by_kernel == 1.0
-assert by_line < 0.75, "no direction of the plane parts the rings"
+assert by_line < 0.75, "no direction of the plane separates the circles"
 radii = [bent[rings.y == ring, 2] for ring in range(3)]
 assert radii[0].max() < cuts[0] < radii[1].min()
 assert radii[1].max() < cuts[1] < radii[2].min()
@@ -48,14 +48,14 @@ for cut in cuts:
     ax.axvline(cut, color=MARK, linestyle="--", linewidth=1.2)
 ax.set(xlabel="component 3", ylabel="rows")
 quiet(ax)
-title(axes[0, 0], f"PCA: {by_line:.0%} right along the best line")
-title(axes[0, 1], "Kernel PCA: the plane, a little bent,")
-title(ax, f"and the radius: {by_kernel:.0%} right")
+title(axes[0, 0], f"PCA: accuracy {by_line:.0%}, best direction")
+title(axes[0, 1], "Kernel PCA: components 1 and 2")
+title(ax, f"Component 3: accuracy {by_kernel:.0%}")
 figure.legend(
     *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, markerscale=1.6
 )
 show(
     figure,
-    f"Two thresholds on the third component of kernel PCA put {by_kernel:.0%} of the rows into their ring; along no"
-    f" straight direction do two thresholds put more than {by_line:.0%} right.",
+    f"Two thresholds on the third component of kernel PCA classify {by_kernel:.0%} of the rows correctly. On linear"
+    f" projections of the plane the best accuracy is {by_line:.0%}.",
 )

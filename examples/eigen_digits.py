@@ -1,8 +1,8 @@
-"""A handwritten 3 is the mean 3 plus a few eigen-digits; what is left out costs what its eigenvalues say.
+"""Eigen-digits of a handwritten 3: the reconstruction error is the sum of the discarded eigenvalues.
 
-PCA of 6,131 images of a 3, each 784 numbers. The first eigen-digits change the slant and the shape of the mean 3. The
-error J(M) of keeping M of them is the sum of the eigenvalues left out, so the spectrum says how many are enough before
-a single image is rebuilt.
+PCA of 6,131 images of a 3 with 784 pixels. The first eigen-digits change the slant and the shape of the mean image. The
+reconstruction error J(M) with M components is the sum of the discarded eigenvalues, so the spectrum shows how many
+components are enough before a single image is reconstructed.
 """
 
 import numpy as np
@@ -22,33 +22,33 @@ J = {}
 for M in kept:
     back = pca.mean_ + Z[:, :M] @ pca.components_[:M]
     J[M] = np.mean(np.sum((X - back) ** 2, axis=1))
-    assert np.isclose(J[M], values[M:].sum(), rtol=1e-9), "the error is the sum of the eigenvalues left out"
+    assert np.isclose(J[M], values[M:].sum(), rtol=1e-9), "the error is the sum of the discarded eigenvalues"
     assert np.isclose(J[M], pca.distortion(M), rtol=1e-9)
 whole = pca.distortion(0)
-assert 0.3 < J[10] / whole < 0.6, "ten numbers keep half"
-assert J[250] < 0.02 * whole, "a third of the numbers keep nearly all"
+assert 0.3 < J[10] / whole < 0.6, "ten components explain about half of the variance"
+assert J[250] < 0.02 * whole, "a third of the components explain nearly all of it"
 
 figure, axes = panels(2, 2, (10, 6.4), height_ratios=(1, 1.9), width_ratios=(1.15, 1))
 shown = np.vstack([pca.mean_, pca.components_[:4]])
 words = ["mean", *(f"λ{'₁₂₃₄'[i]} = {value / 1e5:.1f}·10⁵" for i, value in enumerate(values[:4]))]
 plots.components_as_images(shown, mnist.image_shape, columns=5, titles=words, ax=axes[0, 0])
-title(axes[0, 0], "the mean and the first eigen-digits")
+title(axes[0, 0], "mean and first eigen-digits")
 plots.scree(values[:50], whole, ax=axes[0, 1])
-title(axes[0, 1], "the spectrum: the first 50 eigenvalues")
+title(axes[0, 1], "first 50 eigenvalues")
 plots.reconstructions(pca, X[[7, 20, 31]], mnist.image_shape, kept, ax=axes[1, 0])
-title(axes[1, 0], "three of the digits, and what M numbers bring back")
+title(axes[1, 0], "three digits reconstructed from M components")
 plots.distortion_curve([pca.distortion(M) / 1e6 for M in range(301)], ax=axes[1, 1])
-axes[1, 1].set_ylabel("mean squared error J(M), millions")
-axes[1, 1].set_xlabel("components kept, M")
+axes[1, 1].set_ylabel("reconstruction error J(M), millions")
+axes[1, 1].set_xlabel("number of components M")
 for M in kept:
     axes[1, 1].plot(M, J[M] / 1e6, marker="o", markersize=7, color=MARK)
     axes[1, 1].text(M + 6, J[M] / 1e6 + 0.08, f"J({M}) = {J[M] / whole:.0%} of J(0)", color=INK)
 axes[1, 1].set_xlim(-8, 385)
-title(axes[1, 1], "the error of keeping M")
+title(axes[1, 1], "reconstruction error")
 
 show(
     figure,
-    f"Of the variance of {len(X):,} handwritten 3s, M = 1, 10, 50 and 250 of 784 eigen-digits leave out "
-    f"{J[1] / whole:.0%}, {J[10] / whole:.0%}, {J[50] / whole:.0%} and {J[250] / whole:.1%}: each time the measured "
-    f"error is the sum of the eigenvalues left out, to nine digits.",
+    f"With M = 1, 10, 50 and 250 of 784 components the reconstruction error of {len(X):,} handwritten 3s is "
+    f"{J[1] / whole:.0%}, {J[10] / whole:.0%}, {J[50] / whole:.0%} and {J[250] / whole:.1%} of the variance. It "
+    "equals the sum of the discarded eigenvalues to nine digits.",
 )

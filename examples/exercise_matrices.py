@@ -1,9 +1,9 @@
-"""Eigenvalues of small matrices by hand and by Lowland, and what is lost without symmetry.
+"""Eigenvalues of small matrices by hand and by Lowland, and why symmetry matters.
 
-A matrix maps the unit circle to an ellipse; points on its eigenvectors only move along them. A symmetric matrix, as
-every covariance is, has real eigenvalues and eigenvectors at right angles: the axes of the ellipse. Those of the second
-matrix stand askew and are no axes, and the third, a turn, has no real ones at all. A solver for symmetric matrices
-would answer all the same, wrongly, so Lowland checks what is given as a covariance.
+A matrix maps the unit circle to an ellipse; eigenvectors keep their direction. A symmetric matrix, such as a
+covariance, has real eigenvalues and orthogonal eigenvectors, which are the axes of the ellipse. The eigenvectors of the
+second matrix are not orthogonal, and the third, a rotation, has no real ones. A solver for symmetric matrices would
+return wrong values for them without an error, so Lowland checks that a given covariance is symmetric.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from lowland.run.local import LocalRun
 
 
 def solved(A):
-    """Lowland's solver: eigenvalues, descending, and eigenvectors, in columns."""
+    """Eigenvalues in descending order and eigenvectors in columns, by Lowland's solver."""
     pairs = leading_eigenpairs(A, len(A), run=LocalRun(), definite=False)
     return pairs.values, pairs.vectors
 
@@ -34,26 +34,26 @@ by_hand = np.array([[7.0, 1.0], [-2.0, -1.0]])  # in columns
 assert np.allclose(askew @ by_hand, by_hand * [3, -2])
 unit = by_hand / np.linalg.norm(by_hand, axis=0)
 angle = np.degrees(np.arccos(unit[:, 0] @ unit[:, 1]))
-assert angle < 35, "far from a right angle"
+assert angle < 35, "not orthogonal"
 wrong, directions = solved(askew)
-assert np.abs(wrong - [3, -2]).min() > 2, "the symmetric solver reads one triangle and answers for another matrix"
+assert np.abs(wrong - [3, -2]).min() > 2, "the symmetric solver reads one triangle, so it solves another matrix"
 assert np.linalg.norm(askew @ directions - directions * wrong) > 5
 turning = np.array([[0.0, -1.0], [1.0, 0.0]])  # λ² + 1
-assert np.allclose(np.linalg.eigvals(turning), [1j, -1j]), "turning by 90 degrees has no real eigenvalue"
+assert np.allclose(np.linalg.eigvals(turning), [1j, -1j]), "a rotation by 90 degrees has no real eigenvalue"
 refusal = ""
 try:
     FactorAnalysis(1).fit_covariance(askew, n_samples=100)
 except DataError as error:
     refusal = str(error)
-assert "not symmetric" in refusal
+assert "symmetric" in refusal
 
 figure, axes = panels(1, 3, (10, 3.8))
 turn = np.linspace(0, 2 * np.pi, 200)
 circle = np.stack([np.cos(turn), np.sin(turn)])
 shown = (
-    (symmetric, vectors, {3: (2.45, 2.45), 1: (-1.7, 1.7)}, 2.9, "2 1; 1 2: eigenvectors at right angles"),
-    (askew, unit, {3: (6.6, -0.9), -2: (-5.4, 5.4)}, 9.2, f"5 7; −2 −4: eigenvectors {angle:.0f}° apart"),
-    (turning, circle[:, ::25], {}, 1.25, "0 −1; 1 0: all directions turn"),
+    (symmetric, vectors, {3: (2.45, 2.45), 1: (-1.7, 1.7)}, 2.9, "[2 1; 1 2]: orthogonal eigenvectors"),
+    (askew, unit, {3: (6.6, -0.9), -2: (-5.4, 5.4)}, 9.2, f"[5 7; −2 −4]: eigenvectors at {angle:.0f}°"),
+    (turning, circle[:, ::25], {}, 1.25, "[0 −1; 1 0]: a rotation"),
 )
 box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
 for ax, (A, V, labels, reach, words) in zip(axes[0], shown, strict=True):
@@ -73,7 +73,7 @@ for ax, (A, V, labels, reach, words) in zip(axes[0], shown, strict=True):
 
 show(
     figure,
-    f"5 7; -2 -4 has the eigenvalues 3 and -2, its eigenvectors stand {angle:.0f} degrees apart, and a solver for "
-    f"symmetric matrices is wrong about it: {wrong[0]:.2f} and {wrong[1]:.2f}. As a covariance Lowland refuses it, "
-    "since it is not symmetric.",
+    f"The matrix [5 7; -2 -4] has the eigenvalues 3 and -2 and eigenvectors at an angle of {angle:.0f} degrees. A "
+    f"solver for symmetric matrices returns {wrong[0]:.2f} and {wrong[1]:.2f}, which is wrong. Lowland refuses the "
+    "matrix as a covariance because it is not symmetric.",
 )

@@ -1,8 +1,9 @@
-"""PCA's direction hides two classes that Fisher's shows: one looks for variance, one for distance.
+"""Fisher's discriminant separates two classes that the first principal component mixes.
 
-PCA does not know the classes: its direction is the one of most variance. Fisher's maximises the squared distance of
-the class means over the variances within, between over within. In two long clouds these differ; of wines, each column
-divided by its deviation, PCA's direction happens to tell the growers apart too, and Fisher's still does it better.
+PCA does not use the classes: its direction has the largest variance. Fisher's discriminant maximizes the squared
+distance of the class means relative to the variances within the classes. In two elongated clouds these directions
+differ. In the standardized wine data the first principal component separates two growers as well, but Fisher's does it
+better.
 """
 
 import numpy as np
@@ -20,13 +21,13 @@ clouds = (
 wine = load_dataset("wine")
 two = wine.y < 2
 samples = {
-    "two long clouds": (clouds, y, "cloud"),
+    "two elongated clouds": (clouds, y, "cloud"),
     "wines of two growers": (wine.X[two] / wine.X[two].std(axis=0), wine.y[two], "grower"),
 }
 
 
 def separation(z, y):
-    """Fisher's ratio along a line, and the share of rows on their own side of the midpoint between the means."""
+    """Fisher's ratio along a line, and the accuracy of a threshold midway between the class means."""
     low, high = z[y == 0], z[y == 1]
     ratio = (high.mean() - low.mean()) ** 2 / (low.var() + high.var())
     return ratio, np.mean((z > (low.mean() + high.mean()) / 2) == y)
@@ -38,13 +39,13 @@ for column, (name, (X, y, kind)) in zip(axes.T, samples.items(), strict=True):
     C = X - X.mean(axis=0)
     fisher = LinearDiscriminantAnalysis().fit(X, y).coef_[0]
     W = {"PCA": PCA(1).fit(X).components_[0], "Fisher": fisher / np.linalg.norm(fisher)}
-    plane = np.eye(2) if X.shape[1] == 2 else np.linalg.qr(np.column_stack(list(W.values())))[0]  # holds both
+    plane = np.eye(2) if X.shape[1] == 2 else np.linalg.qr(np.column_stack(list(W.values())))[0]  # contains both
     Z = C @ plane
     for c in (0, 1):
         style = {"color": COLORS[c], "marker": MARKERS[c], "linewidths": 0, "label": f"{kind} {c + 1}"}
         column[0].scatter(*Z[y == c].T, s=14, alpha=0.7, **style)
     column[0].set_aspect("equal", adjustable="datalim")
-    title(column[0], f"{name}, in the plane of both directions")
+    title(column[0], f"{name}, plane of both directions")
     for ax, (which, w), line in zip(column[1:], W.items(), ("-", "--"), strict=True):
         z = C @ w * np.sign(w @ (C[y == 1].mean(axis=0)))  # from class 0 to class 1
         ratio, right = found[name, which] = separation(z, y)
@@ -52,22 +53,24 @@ for column, (name, (X, y, kind)) in zip(axes.T, samples.items(), strict=True):
         column[0].plot(*np.outer(reach, (-1, 1)), color=INK, linestyle=line, linewidth=1.4, label=which)
         for c in (0, 1):
             ax.hist(z[y == c], np.linspace(z.min(), z.max(), 31), color=COLORS[c], alpha=0.6)
-        title(ax, f"along {which}: between / within {ratio:.2f}, {right:.0%} on their side")
+        title(ax, f"{which}: between / within {ratio:.2f}, accuracy {right:.0%}")
         ax.set_yticks([])
     column[0].legend(loc="lower right", ncols=2, frameon=False, labelcolor=INK, markerscale=1.5)
     turns = [np.array([np.cos(a), np.sin(a)]) @ plane.T for a in np.linspace(0, np.pi, 180)]
     best = found[name, "Fisher"][0]
-    assert best > 2 * found[name, "PCA"][0], "Fisher's direction separates far better than PCA's"
-    assert all(separation(C @ w, y)[0] <= best * (1 + 1e-9) for w in turns), "no other in this plane does so more"
+    assert best > 2 * found[name, "PCA"][0], "Fisher's direction separates the classes much better"
+    assert all(separation(C @ w, y)[0] <= best * (1 + 1e-9) for w in turns), (
+        "no other direction in this plane does better"
+    )
     for ax in column:
         quiet(ax)
         ax.grid(visible=False)
-assert found["two long clouds", "PCA"][0] < 0.1, "PCA's direction hides the two clouds"
+assert found["two elongated clouds", "PCA"][0] < 0.1, "the first principal component mixes the two clouds"
 
 facts = {name: f"{name[1]} {ratio:.2f} ({right:.0%})" for name, (ratio, right) in found.items()}
-told = [f"{name}: {facts[name, 'PCA']}, {facts[name, 'Fisher']}" for name in samples]
+results = [f"{name}: {facts[name, 'PCA']}, {facts[name, 'Fisher']}" for name in samples]
 show(
     figure,
-    "Between over within, and the share of rows on their own side of the midpoint, are for "
-    f"{told[0]}; for {told[1]}. No direction in the planes drawn has more than Fisher's.",
+    "Ratio of between-class to within-class variance (accuracy of a threshold midway between the means): "
+    f"{results[0]}; {results[1]}. No direction in the planes shown has a higher ratio than Fisher's.",
 )

@@ -1,8 +1,8 @@
-"""Eight electrodes on a pregnant woman's skin: independent components hear the child's heart by itself.
+"""Independent component analysis separates the fetal heartbeat from the mother's in an ECG.
 
-Every electrode sees the mother's heart, far stronger than the child's. The two hearts beat independently and reach
-the electrodes at once, which is what independent component analysis asks for. Beats are counted as peaks; a component
-is a heart where its beats come evenly. The child's is the faster one.
+All eight electrodes on the skin of a pregnant woman record the mother's heart, which is much stronger than the child's.
+The two hearts beat independently and reach the electrodes without delay, as independent component analysis assumes.
+Beats are counted as peaks. A component is a heartbeat if its beats are regular, and the faster one is the child's.
 """
 
 import numpy as np
@@ -14,21 +14,21 @@ from lowland import FastICA
 from lowland.plots.style import COLORS, INK, MARK
 
 ecg = load_dataset("foetal_ecg")
-RATE = 250  # samples a second
+RATE = 250  # samples per second
 
 
 def upright(z: np.ndarray) -> np.ndarray:
-    """The signal at unit variance, its spikes up."""
+    """The signal with unit variance and positive peaks."""
     return (z - z.mean()) / z.std() * np.sign(skew(z))
 
 
 def beats(z: np.ndarray) -> np.ndarray:
-    """Where it peaks: at least half as high as its highest thousandth, and at least a fifth of a second apart."""
+    """Positions of the peaks: at least half the 99.9% quantile, and at least a fifth of a second apart."""
     return find_peaks(z, height=np.quantile(z, 0.999) / 2, distance=RATE // 5)[0]
 
 
 def pulse(z: np.ndarray) -> tuple[float, float]:
-    """Beats a minute, and how unevenly they come, as a share of the time between them."""
+    """Beats per minute, and the coefficient of variation of the intervals."""
     gaps = np.diff(beats(z)) / RATE
     return 60 / float(np.median(gaps)), float(gaps.std() / np.median(gaps))
 
@@ -39,19 +39,19 @@ hearts = [z for z in parts if pulse(z)[1] < 0.1]
 mother = min(hearts, key=lambda z: pulse(z)[0])
 child = max(hearts, key=lambda z: pulse(z)[0])
 slow, fast = pulse(mother)[0], pulse(child)[0]
-assert 60 < slow < 100, "a woman at rest"
-assert 110 < fast < 170, "an unborn child"
+assert 60 < slow < 100, "resting heart rate of an adult"
+assert 110 < fast < 170, "fetal heart rate"
 assert fast / slow > 1.5
 felt = [pulse(upright(z)) for z in ecg.X.T]
-assert not any(even < 0.1 and rate > 110 for rate, even in felt), "no electrode shows the child's beats by themselves"
+assert not any(even < 0.1 and rate > 110 for rate, even in felt), "no electrode shows the fetal heartbeat alone"
 
 figure, axes = panels(4, 1, (10, 5), sharex=True)
 seconds = np.arange(len(ecg.X)) / RATE
 lines = {
-    "Electrode on the belly": (upright(ecg.X[:, 0]), COLORS[8], False),
-    "Electrode on the chest": (upright(ecg.X[:, 6]), COLORS[8], False),
-    f"Component: the mother's heart, {slow:.0f} beats a minute": (mother, COLORS[0], True),
-    f"Component: the child's heart, {fast:.0f} beats a minute": (child, COLORS[1], True),
+    "Abdominal electrode": (upright(ecg.X[:, 0]), COLORS[8], False),
+    "Chest electrode": (upright(ecg.X[:, 6]), COLORS[8], False),
+    f"Component: mother's heart, {slow:.0f} beats per minute": (mother, COLORS[0], True),
+    f"Component: fetal heart, {fast:.0f} beats per minute": (child, COLORS[1], True),
 }
 for ax, (words, (z, color, marked)) in zip(axes[:, 0], lines.items(), strict=True):
     ax.plot(seconds, z, color=color, linewidth=1)
@@ -63,6 +63,6 @@ for ax, (words, (z, color, marked)) in zip(axes[:, 0], lines.items(), strict=Tru
 axes[-1, 0].set_xlabel("seconds", color=INK)
 show(
     figure,
-    f"The mother's heart beats {slow:.0f} times a minute and the child's {fast:.0f} times, {fast / slow:.1f} times"
-    " as fast, each in a component of its own; no electrode shows the child's beats alone.",
+    f"Two components show the mother's heart with {slow:.0f} beats per minute and the fetal heart with {fast:.0f},"
+    f" {fast / slow:.1f} times as fast. No electrode shows the fetal heartbeat alone.",
 )

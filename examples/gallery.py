@@ -1,4 +1,4 @@
-"""What the scripts of the gallery share: where a picture goes, how panels look, what to do without data."""
+"""Shared functions of the gallery: panels, output of figures, and handling of missing data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FOLDER = Path("gallery")
 
 
 class Skipped(SystemExit):
-    """The script needs data that is not here; run by itself it leaves with the sentence, and no traceback."""
+    """The script needs data that is missing; it exits with a message and no traceback."""
 
 
 def load_dataset(name: str, **options: Any) -> lowland.data.Dataset:
-    """Return a sample; where its file is missing, leave with a sentence that says how to get it."""
+    """Return a data set. If its file is missing, exit with a message on how to get it."""
     try:
         return lowland.data.load_dataset(name, **options)
     except MissingFile as error:
@@ -36,18 +36,18 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 
 
 def title(ax: Any, words: str) -> None:
-    """Write what a panel shows above it."""
+    """Set the title of a panel."""
     ax.set_title(words, fontsize="medium", color=INK, loc="left")
 
 
 def show(figure: Figure, fact: str) -> None:
-    """Write the picture as gallery/<script>.png, and say what it shows, with the numbers checked."""
+    """Write the figure as gallery/<script>.png and print the result it shows."""
     script = Path(sys._getframe(1).f_globals["__file__"]).stem
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{script}.png"
     figure.savefig(path, dpi=100)
-    with Image.open(path) as picture:  # 256 colours are enough for it, and a third of the bytes
+    with Image.open(path) as picture:  # 256 colors suffice, at a third of the file size
         small = picture.convert("RGB").quantize(256)
     small.save(path, optimize=True)
     path.with_suffix(".txt").write_text(fact + "\n", encoding="utf-8")
-    print(f"{fact}\nThe picture is {path}.")
+    print(f"{fact}\nFigure: {path}")

@@ -1,8 +1,8 @@
-"""How far apart are two points on a roll? The way along the sheet counts, not the straight line through the air.
+"""Geodesic distance on the Swiss roll: shortest paths in the neighbor graph follow the sheet.
 
-Two points on neighbouring turns of a swiss roll: the straight line between them jumps from turn to turn. Isomap
-links each point to its nearest and measures the shortest way over these links, which stays on the sheet. Then it
-draws a map on which straight lines are as long as these ways. After Tenenbaum, de Silva and Langford (2000), figure 3.
+The straight line between two points on adjacent turns of a Swiss roll leaves the sheet. Isomap connects each point to
+its nearest neighbors and approximates the geodesic distance by the shortest path in this graph. Its embedding
+reproduces these distances as Euclidean distances. After Tenenbaum, de Silva and Langford (2000), figure 3.
 """
 
 import numpy as np
@@ -23,13 +23,13 @@ roll = swiss_roll(1000)
 X, sheet = roll.X, roll.truth
 a, b = np.argmin(np.abs(sheet - [28, 6]).sum(axis=1)), np.argmin(np.abs(sheet - [83, 16]).sum(axis=1))
 
-# Three lengths between the two points, and the links that the shortest way takes
+# Three distances between the two points, and the edges of the shortest path
 isomap = Isomap(2, n_neighbors=K).fit(X)
 straight, true = np.linalg.norm(X[a] - X[b]), np.linalg.norm(sheet[a] - sheet[b])
 indices, lengths = nearest_neighbors(X, K).table()  # (n, K)
-links = np.column_stack([np.repeat(np.arange(len(X)), K), indices.ravel()])
-graph = csr_matrix((lengths.ravel(), links.T), shape=(len(X), len(X)))
-links = np.unique(np.sort(links), axis=0)  # drawn once, also where each is a neighbour of the other
+edges = np.column_stack([np.repeat(np.arange(len(X)), K), indices.ravel()])
+graph = csr_matrix((lengths.ravel(), edges.T), shape=(len(X), len(X)))
+edges = np.unique(np.sort(edges), axis=0)  # mutual neighbors share one edge
 found, before = dijkstra(graph, directed=False, indices=a, return_predecessors=True)
 path = [b]
 while path[-1] != a:
@@ -42,7 +42,7 @@ assert abs(found[b] / true - 1) < 0.06
 assert abs(on_the_map / found[b] - 1) < 0.04
 assert straight < true / 4
 
-# The straight line on the sheet, bent back onto the roll: from arc length to angle
+# The geodesic: a straight line on the sheet, mapped back onto the roll
 t = np.linspace(1.5 * np.pi, 4.5 * np.pi, 2000)
 arc = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2
 along = np.linspace(sheet[a], sheet[b], 300)
@@ -61,9 +61,9 @@ for ax in (left, middle):
     ax.set_axis_off()
 left.plot(*X[[a, b]].T, color=INK, linestyle="--", linewidth=1.8, zorder=4)
 left.plot(*bent.T, color=STRONG, linewidth=2.2, zorder=3)
-middle.add_collection(Line3DCollection(X[links], colors=WEAK, linewidths=0.5, zorder=0))
+middle.add_collection(Line3DCollection(X[edges], colors=WEAK, linewidths=0.5, zorder=0))
 middle.plot(*X[path].T, color=MARK, linewidth=2.2, zorder=4)
-right.add_collection(LineCollection(Z[links], colors=WEAK, linewidths=0.5, zorder=0))
+right.add_collection(LineCollection(Z[edges], colors=WEAK, linewidths=0.5, zorder=0))
 right.scatter(*Z.T, c=sheet[:, 0], cmap=SEQUENTIAL, s=4, linewidths=0)
 right.plot(*Z[path].T, color=MARK, linewidth=2.0, label="shortest path")
 right.plot(*Z[[a, b]].T, color=INK, linestyle="--", linewidth=1.8, label="straight line")
@@ -72,11 +72,12 @@ right.legend(frameon=False, loc="upper center", ncols=2, bbox_to_anchor=(0.5, -0
 right.set_aspect("equal")
 quiet(right)
 right.set(xticks=[], yticks=[])
-title(left, f"Air {straight:.1f}, along the sheet {true:.1f}")
-title(middle, f"Over links to {K} neighbours {found[b]:.1f}")
-title(right, f"Straight on Isomap's map {on_the_map:.1f}")
+title(left, f"Euclidean {straight:.1f}, geodesic {true:.1f}")
+title(middle, f"Shortest path, {K} neighbors: {found[b]:.1f}")
+title(right, f"Isomap embedding: distance {on_the_map:.1f}")
 show(
     figure,
-    f"Two points lie {straight:.1f} apart through the air and {true:.1f} along the sheet. The shortest path over links "
-    f"to {K} neighbours is {found[b]:.1f} long, and on Isomap's map they are {on_the_map:.1f} apart.",
+    f"Two points have the Euclidean distance {straight:.1f} and the geodesic distance {true:.1f}. The shortest path "
+    f"in the graph of {K} neighbors has length {found[b]:.1f}, and their distance in the Isomap embedding is "
+    f"{on_the_map:.1f}.",
 )

@@ -1,8 +1,8 @@
-"""The scatter of all points is the scatter within their classes plus the scatter between them.
+"""Total scatter = within-class scatter + between-class scatter, and Fisher's direction maximizes their ratio.
 
-Each point is as far from the mean as its class is, and then as it is from its class: squared and added up, the total
-scatter is within plus between, as matrices and along every line. A line along which the part between is small fails:
-the classes fall onto each other. Fisher's line has the most between for its within.
+The deviation of a point from the overall mean is that of its class mean plus that of the point from its class mean. The
+sums of squares add up, as matrices and along every direction. Along a direction with little between-class scatter the
+classes overlap. Fisher's direction has the largest ratio of between-class to within-class scatter.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ assert np.allclose(S_T, S_W + S_B), "total = within + between"
 
 
 def ratio(w):
-    """Fisher's: the scatter between over the scatter within, along w."""
+    """Fisher's ratio of between-class to within-class scatter along w."""
     return (w @ S_B @ w) / (w @ S_W @ w)
 
 
@@ -33,7 +33,7 @@ best = LinearDiscriminantAnalysis(n_components=1).fit(X, y).scalings_[:, 0]
 best = best / np.linalg.norm(best) * np.sign(best[0])
 worst = lines[np.argmin([ratio(w) for w in lines])]
 worst = worst * np.sign(worst[0])
-assert all(ratio(w) <= ratio(best) * (1 + 1e-9) for w in lines), "no line beats Fisher's"
+assert all(ratio(w) <= ratio(best) * (1 + 1e-9) for w in lines), "no direction exceeds Fisher's"
 assert ratio(best) > 5
 assert ratio(worst) < 0.05
 
@@ -44,12 +44,12 @@ for c in range(3):
         ax.plot(*zip(row, means[c], strict=True), color=COLORS[c], linewidth=0.6, alpha=0.5)
     ax.plot(*zip(means[c], mean, strict=True), color=INK, linewidth=2.2, zorder=3)
     ax.scatter(*X[y == c].T, s=14, color=COLORS[c], marker=MARKERS[c], linewidths=0)
-for w, name, line in ((best, "Fisher's", "--"), (worst, "failing", ":")):
+for w, name, line in ((best, "Fisher", "--"), (worst, "worst", ":")):
     ax.plot(*(mean[:, None] + np.outer(w, (-5, 5))), color=INK, linewidth=1.4, linestyle=line, zorder=0)
     ax.text(*(mean + 5.5 * w), name, color=INK, ha="center", va="center")
 ax.set(xlim=(-8, 6.5), ylim=(-5.6, 6), aspect="equal")
-title(ax, "within (thin) and between (thick)")
-for ax, w, name in ((axes[0, 1], worst, "the failing line"), (axes[0, 2], best, "Fisher's line")):
+title(ax, "within-class (thin), between-class (thick)")
+for ax, w, name in ((axes[0, 1], worst, "Worst direction"), (axes[0, 2], best, "Fisher's direction")):
     z = (X - mean) @ w
     for c in range(3):
         ax.hist(z[y == c], np.linspace(-6, 6, 37), color=COLORS[c], alpha=0.6)
@@ -62,7 +62,7 @@ for ax in axes[0]:
 
 show(
     figure,
-    f"Of the total scatter {np.trace(S_T):.0f}, {np.trace(S_W):.0f} is within the classes and {np.trace(S_B):.0f} "
-    f"between them. Between over within is {ratio(best):.1f} along Fisher's line, more than along any other, and "
-    f"{ratio(worst):.3f} along the line that fails.",
+    f"Of the total scatter {np.trace(S_T):.0f}, {np.trace(S_W):.0f} is within classes and {np.trace(S_B):.0f} between "
+    f"them. The ratio of between-class to within-class scatter is {ratio(best):.1f} along Fisher's direction, the "
+    f"maximum, and {ratio(worst):.3f} along the worst direction.",
 )

@@ -1,4 +1,4 @@
-"""What the scripts on bent sheets share: the methods that flatten them, how well they do, and panels of maps."""
+"""Shared functions of the manifold learning scripts: the methods, their R², and panels of embeddings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import lowland
 from gallery import title
 from lowland.plots.style import INK, MARK, SEQUENTIAL, WEAK
 
-GOOD = 0.9  # R² of a coordinate that a map has found
-_TEN_COLORS = colormaps[SEQUENTIAL].resampled(10)  # with hard edges, many small panels of points take half the bytes
+GOOD = 0.9  # R² above which a coordinate counts as recovered
+_TEN_COLORS = colormaps[SEQUENTIAL].resampled(10)  # few colors without antialiasing halve the file size
 
 
 def manifold_methods(k: int) -> dict[str, Any]:
-    """Return every method that unrolls a sheet by k neighbours, under the name it has in a picture."""
+    """Return the manifold methods with k neighbors, by their name in figures."""
     names = {"standard": "LLE", "modified": "modified LLE", "hessian": "Hessian LLE", "ltsa": "LTSA"}
     return {
         "Isomap": lowland.Isomap(2, n_neighbors=k),
@@ -31,16 +31,16 @@ def manifold_methods(k: int) -> dict[str, Any]:
 
 
 def explained(Z: Any, truth: Any) -> Any:
-    """Return R² of each true coordinate by the best affine map of the coordinates found: 1 is a perfect map."""
+    """Return R² of each true coordinate in a linear regression on the embedding: 1 is perfect."""
     A = np.column_stack([np.ones(len(Z)), Z])
     left = truth - A @ np.linalg.lstsq(A, truth, rcond=None)[0]
     return 1 - left.var(axis=0) / truth.var(axis=0)
 
 
 def manifold_panels(sample: lowland.data.Dataset, color: Any, rows: int, columns: int, of: str) -> tuple[Figure, Any]:
-    """Return a figure that shows a sheet, bent and flat, at its left, and axes for maps of it, (rows, columns).
+    """Return a figure with the data and its true coordinates at the left, and axes for embeddings, (rows, columns).
 
-    ``of`` names the two true coordinates: a line below says that the numbers are R² of them.
+    ``of`` names the two true coordinates in the caption.
     """
     figure = Figure(figsize=(11, 1.35 * rows + 0.8), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
@@ -50,19 +50,17 @@ def manifold_panels(sample: lowland.data.Dataset, color: Any, rows: int, columns
     bent.view_init(12, -72)
     bent.set_box_aspect(np.ptp(sample.X, axis=0), zoom=1.5)
     bent.set_axis_off()
-    title(bent, "as it is")
+    title(bent, "data")
     map_of(flat, sample.truth, color)
     flat.set_aspect("equal")
-    title(flat, "flat: the truth")
-    words = (
-        f"below each map: R² of {of} by the best affine map, 1.00 is perfect; red: one of the two is below {GOOD:.2f}"
-    )
+    title(flat, "true coordinates")
+    words = f"numbers: R² of {of} in a linear regression on the embedding (red: one of them is below {GOOD:.2f})"
     right.supxlabel(words, fontsize="medium", color=INK)
     return figure, right.subplots(rows, columns, squeeze=False)
 
 
 def map_of(ax: Any, Z: Any, color: Any, found: Any = None) -> None:
-    """Draw a map stretched to its panel, since scales are free, and below it the two R² found; in red if one is low."""
+    """Draw an embedding scaled to its panel, and below it the two R², in red if one is low."""
     ax.scatter(*Z.T, c=color, s=2, linewidths=0, cmap=_TEN_COLORS, antialiased=False)
     ax.margins(0.06)
     ax.set(xticks=[], yticks=[])

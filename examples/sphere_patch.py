@@ -1,8 +1,8 @@
-"""Half a sphere by every manifold method: most see a disc, but none can flatten it without stretching.
+"""A hemisphere by every manifold method: most find a disk, but none can flatten it without distortion.
 
-A thousand points within 90 degrees of the pole, coloured by the angle from it. The truth is the map that keeps
-distance and direction from the pole; below each map is R² of its two coordinates by the best affine map. A sphere is
-not a rolled-up sheet: by Gauss's theorem every flat map of it stretches something. Isomap's does so along the rim.
+A thousand points within 90 degrees of the pole, colored by the angle from it. The true coordinates are the azimuthal
+equidistant projection; the numbers are their R² in a linear regression on the embedding. A sphere is not developable:
+by Gauss's theorem every flat map distorts some distances. Isomap stretches those along the rim.
 """
 
 import numpy as np
@@ -27,17 +27,17 @@ for name, ax in zip(names, axes[0], strict=True):
     title(ax, name)
 
 folded = [name for name in names if min(found[name, 8]) < 0.5]
-assert folded == ["LLE"], "with few neighbours the plain weights fold it"
-assert all(min(found[name, 20]) > 0.9 for name in names), "with more of them all see the disc"
+assert folded == ["LLE"], "with few neighbors standard LLE folds it"
+assert all(min(found[name, 20]) > 0.9 for name in names), "with more neighbors all methods find the disk"
 assert min(found["Isomap", 20]) > 0.99
 
-# How much longer are ways on Isomap's map than on the sphere? From the pole to the rim, and along the rim
+# Ratio of distances in the Isomap embedding to those on the sphere, from the pole to the rim and along the rim
 Z = maps["Isomap", 20]
 rim, pole = np.flatnonzero(angle > 80), np.flatnonzero(angle < 15)
 
 
 def stretch(rows, others, least):
-    """How many times as long as on the sphere ways are on the map, if they are longer than some degrees."""
+    """Mean ratio of distances in the embedding to those on the sphere, of ``least`` to 90 degrees."""
     on_sphere = np.arccos(np.clip(patch.X[rows] @ patch.X[others].T, -1, 1))
     on_map = np.linalg.norm(Z[rows][:, None] - Z[others][None], axis=2)
     some = (on_sphere > np.radians(least)) & (on_sphere < np.radians(90))
@@ -48,7 +48,7 @@ around, outward = stretch(rim, rim, 45), stretch(pole, rim, 45)
 assert around > 1.2 * outward
 show(
     figure,
-    f"With 8 neighbours plain LLE folds the disc (R² {min(found['LLE', 8]):.2f}), with 20 all methods see it (above "
-    f"0.9). On Isomap's map ways from pole to rim are {outward:.2f} times as long as on the sphere, ways along the rim "
-    f"{around:.2f} times: no flat map keeps both.",
+    f"With 8 neighbors standard LLE folds the disk (R² {min(found['LLE', 8]):.2f}); with 20 all methods find it (R² "
+    f"above 0.9). In the Isomap embedding distances from pole to rim are {outward:.2f} times those on the sphere, "
+    f"distances along the rim {around:.2f} times: no flat map preserves both.",
 )

@@ -1,8 +1,8 @@
-"""The swiss roll by every manifold method: who unrolls it, and what too many neighbours do.
+"""The Swiss roll by every manifold method, and the effect of too many neighbors.
 
-A thousand points on a rolled-up sheet, 89 long and 21 high, coloured by the length along it. Below each map, R² of
-length and of height by the best affine map: 1.00 and 1.00 is the flat sheet. Red: one of the two is lost.
-With 20 neighbours some links jump from turn to turn, and nobody unrolls it any more.
+A thousand points on a rolled-up sheet of length 89 and height 21, colored by the position along it. The numbers are R²
+of length and height in a linear regression on the embedding; they are red if one of them is low. With 20 neighbors some
+edges are short circuits between turns, and no method recovers the sheet.
 """
 
 from gallery import show, title
@@ -27,17 +27,18 @@ for name, ax in zip(names, axes[0], strict=True):
 flat = [name for name in names if min(found[name, 8]) > 0.95]
 assert flat == ["Isomap", "modified LLE", "Hessian LLE", "LTSA"]
 assert min(found["LTSA", k].min() for k in (6, 8, 12)) > 0.99
-assert found["LLE", 8][0] > 0.95 > 0.5 > found["LLE", 8][1], "the plain weights narrow the sheet to a wedge"
+assert found["LLE", 8][0] > 0.95 > 0.5 > found["LLE", 8][1], "standard LLE narrows the sheet to a wedge"
 for name in ("Laplacian", "diffusion"):
     length, height = found[name, 8]
-    assert length > 0.95 > 0.1 > height, "the second tone is an overtone of the length, a horseshoe"
+    assert length > 0.95 > 0.1 > height, "the second coordinate is a harmonic of the length: a horseshoe"
 step = Isomap().neighbors_sweep(roll.X, KS)[-1]
-assert step.short_circuit, "some links with 20 neighbours jump"
-assert max(min(found[name, 20]) for name in names) < 0.6, "a link across the gap, and no map is right"
+assert step.short_circuit, "with 20 neighbors some edges are short circuits"
+assert max(min(found[name, 20]) for name in names) < 0.6, "with short circuits no embedding is right"
 
 show(
     figure,
-    f"With 8 neighbours {', '.join(flat[:-1])} and {flat[-1]} find length and height (R² above 0.95); plain LLE "
-    f"narrows the sheet (height {found['LLE', 8][1]:.2f}), Laplacian eigenmaps and the diffusion map draw a horseshoe. "
-    f"With 20, {len(step.shortcuts)} links jump from turn to turn, and every map loses a coordinate.",
+    f"With 8 neighbors {', '.join(flat[:-1])} and {flat[-1]} recover length and height (R² above 0.95). Standard LLE "
+    f"narrows the sheet (R² of the height {found['LLE', 8][1]:.2f}), and Laplacian eigenmaps and the diffusion map "
+    f"give a horseshoe. With 20 neighbors {len(step.shortcuts)} edges are short circuits, and every embedding loses a "
+    "coordinate.",
 )

@@ -1,7 +1,7 @@
-"""The variance along a direction between two eigenvectors is a mixture of the two eigenvalues.
+"""The variance along any direction is a weighted mean of the eigenvalues.
 
-Along v₁ the points vary by λ₁, along v₂ by λ₂, and θ degrees from v₁ by λ₁ cos²θ + λ₂ sin²θ: never more than the first,
-never less than the second. The curve in the cloud is twice the deviation in every direction.
+The variance is λ₁ along v₁, λ₂ along v₂, and λ₁ cos²θ + λ₂ sin²θ at an angle θ from v₁: never above the first and never
+below the second eigenvalue. The curve around the cloud marks two standard deviations in every direction.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ assert np.allclose(measured, np.einsum("id,de,ie->i", V, S, V)), "the variance a
 assert np.allclose(measured, first * np.cos(thetas) ** 2 + second * np.sin(thetas) ** 2)
 assert np.isclose(measured.max(), first)
 assert np.isclose(measured.min(), second)
-assert first > 3 * second, "so that the mixture is far from both"
+assert first > 3 * second, "so that the values between are far from both"
 
 figure, ((left, right),) = panels(1, 2, (10, 4.1), width_ratios=(1.15, 1))
 left.scatter(*C.T, s=9, color=WEAK, linewidths=0)
@@ -36,7 +36,7 @@ for theta, name, color in ((0, "v₁", COLORS[0]), (40, "between", COLORS[2]), (
     up = -0.45 if theta == 90 else 0.16
     right.text(theta + 5, measured[theta] + up, f"{name}: {measured[theta]:.2f}", color=color, weight="bold")
 left.set_aspect("equal", adjustable="datalim")
-title(left, "two deviations to each side, along every direction")
+title(left, "two standard deviations in every direction")
 right.set(xlabel="degrees from v₁", ylabel="variance", xticks=range(0, 181, 45), ylim=(0, 1.12 * first))
 title(right, "λ₁ cos²θ + λ₂ sin²θ")
 for ax in (left, right):
@@ -45,6 +45,6 @@ left.grid(visible=False)
 
 show(
     figure,
-    f"The variance is λ₁ = {first:.2f} along v₁, λ₂ = {second:.2f} along v₂, and {measured[40]:.2f} at 40 degrees from "
-    f"v₁: λ₁ cos² + λ₂ sin², as in all 360 directions tried.",
+    f"The variance is λ₁ = {first:.2f} along v₁, λ₂ = {second:.2f} along v₂, and {measured[40]:.2f} at 40 degrees "
+    "from v₁. It equals λ₁ cos²θ + λ₂ sin²θ in all 360 directions tested.",
 )

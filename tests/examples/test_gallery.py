@@ -1,4 +1,4 @@
-"""Every script of the gallery runs, and its own assertions hold."""
+"""Every script of the gallery runs, and its assertions hold."""
 
 import ast
 import importlib.util
@@ -30,7 +30,7 @@ def runner(monkeypatch):
 
 
 @pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in LONG])
-def test_the_script_shows_its_fact(name, monkeypatch, tmp_path, capsys):
+def test_the_script_shows_its_result(name, monkeypatch, tmp_path, capsys):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     monkeypatch.chdir(tmp_path)
     try:
@@ -48,9 +48,9 @@ def test_scripts_are_short_and_assert(name):
     assert any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(text)))
 
 
-def test_every_script_hangs_in_the_gallery_once(runner):
-    hung = [name for names in runner.CHAPTERS.values() for name in names]
-    assert sorted(hung) == SCRIPTS
+def test_every_script_is_in_the_gallery_once(runner):
+    listed = [name for names in runner.CHAPTERS.values() for name in names]
+    assert sorted(listed) == SCRIPTS
 
 
 def test_the_page_lists_every_script_with_its_picture(runner):
@@ -69,7 +69,7 @@ def test_a_script_without_its_data_says_how_to_get_it(runner, monkeypatch, tmp_p
     assert "LOWLAND_DATA" in outcome.words
 
 
-def test_a_fact_that_does_not_hold_is_a_failure(runner, monkeypatch, tmp_path):
+def test_a_failed_assertion_is_a_failure(runner, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runner, "HERE", tmp_path)
     (tmp_path / "wrong.py").write_text('"""Two is three."""\nassert 2 == 3, "it is not"\n')
@@ -84,7 +84,7 @@ def test_the_page_of_the_textbooks_question_agrees_with_itself():
     assert {name.strip() for name, *_ in lines[1:]} <= set(entries())
     shares = np.array([[float(cell.split()[0]) for cell in cells] for _, *cells in lines])
     gains = (shares[1:] - shares[0]).sum(axis=1)
-    assert np.all(np.diff(gains) < 0.061), "the best stand first, to the rounding of six numbers and six"
+    assert np.all(np.diff(gains) < 0.061), "in descending order, up to the rounding of twelve numbers"
     results, worse = shares[1:].size, page.partition("## The table")[2].count("▼")
     assert f"Of {results} results none is significantly better" in page
     assert f"and {worse} are significantly worse" in page

@@ -1,4 +1,4 @@
-"""Autoencoders: networks that give their input back through a narrow layer."""
+"""Autoencoders: neural networks trained to reconstruct their input through a bottleneck layer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lowland.blocks.networks.batches import (
     double_moments,
     rounded_scaling,
 )
-from lowland.blocks.networks.layers import FeedForward, Network, NetworkLoss, ReconstructionErrors, Sparsity
+from lowland.blocks.networks.layers import Activation, FeedForward, Network, NetworkLoss, ReconstructionErrors, Sparsity
 from lowland.blocks.networks.training import (
     LITTLE,
     TrainingResult,
@@ -36,41 +36,49 @@ from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows, slab_rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
 from lowland.run.run import Run
 
-_SMALL = 2**15  # values in a table that is trained with all rows at once
-_ITERATIONS, _EPOCHS, _STEPS = 5000, 50, 3000  # at most, unless told; of few batches more epochs
-_PATIENCE = 0.4  # of the epochs: so long without gain ends training, unless told
-_PAUSE = 100  # iterations with all rows: the same
-_SHAPE = "a whole number, several such as (512, 256), or None"
+_SMALL = 2**15  # largest number of values in a table for which L-BFGS is the default
+_ITERATIONS, _EPOCHS, _STEPS = 5000, 50, 3000  # defaults of max_iter; at least so many mini-batches in all
+_PATIENCE = 0.4  # default of n_iter_no_change with Adam, as a fraction of max_iter
+_PAUSE = 100  # default of n_iter_no_change with L-BFGS
+_SHAPE = "an integer, several integers such as (512, 256), or None"
 
 
 class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
-    """Autoencoder: a network that gives its input back through a narrow layer; what passes there is the code of a row.
+    """Autoencoder: a neural network trained to reconstruct its input from a low-dimensional code, the embedding.
 
-    Problem: over an encoder f to k numbers and a decoder g, each a few layers h -> activation(hW + b), minimize the
-    mean of |x_i - g(f(x_i))|². With the identity the best it can do is PCA's plane; other activations follow curved
-    surfaces.
+    An encoder f from d columns to k numbers and a decoder g back to d columns, each made of layers
+    h -> activation(hW + b), minimize the mean squared reconstruction error,
 
-    1. Center the rows and divide them by one number (``blocks.networks.batches``); hold some out.
-    2. Start from random weights (``blocks.networks.layers``).
-    3. Descend: few rows by L-BFGS, all of them at every step; many by Adam, in shuffled batches
-       (``blocks.networks.training``).
-    4. Stop when the rows held out gain no more, and keep the weights that were best for them.
-    5. Codes are z = f(x); the way back is g(z).
+        min (1/n) Σ_i |x_i - g(f(x_i))|²
 
-    Cost: 6 n w operations and one pass over the rows an epoch, w weights; memory w and a window of rows. Prefer ``PCA``
-    wherever its error will do: it has no seed, no schedule, and axes that mean something.
+    With identity activations the optimum is the subspace of PCA. Nonlinear activations can follow curved surfaces.
 
-    Attributes: ``encoder_`` and ``decoder_`` (a pair of weights and biases a layer), ``activations_`` (one a layer),
-    ``center_``, ``scale_``, ``output_scale_``, ``output_offset_``, ``loss_`` and ``validation_loss_`` (mean squared
-    error of the weights kept), ``trace_`` and ``validation_losses_`` (what each iteration minimized, noise and the
-    sparsity penalty included), ``best_iter_``, ``n_iter_``, ``converged_``, ``stopped_because_``, ``optimizer_``,
-    ``engine_``, ``n_samples_``.
+    1. Center the rows and divide them by one scale factor (``blocks.networks.batches``). Hold out validation rows.
+    2. Initialize the weights at random (``blocks.networks.layers``).
+    3. Minimize the loss: small tables by L-BFGS with all rows in every step, larger ones by Adam with shuffled
+       mini-batches (``blocks.networks.training``).
+    4. Early stopping: stop when the validation loss no longer decreases, and keep the weights with the lowest one.
+    5. The code of a row is z = f(x). The inverse transform is g(z).
 
-    Reference: Hinton and Salakhutdinov 2006, doi:10.1126/science.1127647; Kramer 1991, doi:10.1002/aic.690370209.
+    Notes
+    -----
+    Time: 6 n w operations and one pass over the rows per epoch for w weights. Memory: w and a window of rows.
+
+    The columns keep their proportions: standardize them first if their units of measurement differ. Results depend on
+    ``random_state``; compare ``validation_loss_`` with the error of PCA before you rely on the codes. Prefer ``PCA``
+    where its reconstruction error is low enough: it has no seed, no schedule, and ordered axes.
+
+    References
+    ----------
+    .. [1] Hinton and Salakhutdinov (2006). Reducing the dimensionality of data with neural networks. Science 313.
+       doi:10.1126/science.1127647
+    .. [2] Kramer (1991). Nonlinear principal component analysis using autoassociative neural networks. AIChE Journal
+       37. doi:10.1002/aic.690370209
+    .. [3] Vincent et al. (2010). Stacked denoising autoencoders. Journal of Machine Learning Research 11.
 
     Examples
     --------
@@ -82,73 +90,107 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
     True
     """
 
-    n_components: int = param(2, "Numbers in a code: the width of the narrow layer.", at_least=1, positional=True)
+    n_components: int = param(
+        2, "Number of components: the width of the bottleneck layer.", at_least=1, positional=True
+    )
     hidden_layer_sizes: int | Sequence[float] | np.ndarray | None = param(
-        None, "Widths of the encoder's hidden layers; None: one, of twice the columns (16 to 512).", wanted=_SHAPE
+        None,
+        "Widths of the hidden layers of the encoder; None: one layer, twice the columns wide (16 to 512).",
+        wanted=_SHAPE,
     )
     decoder_layer_sizes: int | Sequence[float] | np.ndarray | None = param(
-        None, "Widths of the decoder's hidden layers; None: the encoder's, turned round.", wanted=_SHAPE
+        None, "Widths of the hidden layers of the decoder; None: those of the encoder in reverse order.", wanted=_SHAPE
     )
     activation: Literal["silu", "relu", "elu", "tanh", "logistic", "identity"] = param(
-        "silu", "Activation of the hidden layers; 'identity': none, as PCA."
+        "silu", "Activation of the hidden layers; 'identity' makes the network linear, as PCA is."
     )
-    code_activation: Literal["identity", "relu", "tanh", "logistic"] = param("identity", "Activation of the code.")
+    code_activation: Literal["identity", "relu", "tanh", "logistic"] = param(
+        "identity", "Activation of the bottleneck layer."
+    )
     output_activation: Literal["identity", "logistic", "tanh", "relu"] = param(
-        "identity", "Activation of the last layer; its output is scaled to the range of the values, so stays in it."
+        "identity", "Activation of the output layer; a bounded one is scaled to the range of the training data."
     )
     solver: Literal["auto", "lbfgs", "adam"] = param(
-        "auto", "With all rows at every step, or in batches; 'auto': lbfgs for small tables without noise."
+        "auto", "Optimizer: all rows in every step, or mini-batches; 'auto': lbfgs for small tables without noise."
     )
     engine: Literal["auto", "torch", "numpy"] = param(
-        "auto", "Library that trains; 'auto': numpy with lbfgs or small networks, else torch if installed."
+        "auto", "Library for training; 'auto': numpy for lbfgs and small networks, otherwise torch if installed."
     )
-    device: str | None = param(None, "Device of torch, such as 'cpu' or 'cuda'; None: where the rows lie.")
-    batch_size: int = param(256, "Adam: rows in a batch.", at_least=1)
-    learning_rate: float = param(3e-3, "Adam: largest learning rate.", above=0)
+    device: str | None = param(None, "Device of torch, such as 'cpu' or 'cuda'; None: the device of the rows.")
+    batch_size: int = param(256, "Adam: rows per mini-batch.", at_least=1)
+    learning_rate: float = param(3e-3, "Adam: maximum learning rate.", above=0)
     schedule: Literal["one-cycle", "cosine", "constant"] = param(
-        "one-cycle", "Adam: how the learning rate goes over max_iter epochs."
+        "one-cycle", "Adam: schedule of the learning rate over max_iter epochs."
     )
     max_iter: int | None = param(
-        None, "Epochs at most; None: 50, or 3000 batches. With lbfgs iterations; None: 5000.", at_least=1
+        None,
+        "Maximum number of epochs; None: 50, or 3000 mini-batches. Iterations with lbfgs: 5000.",
+        at_least=1,
     )
     validation_fraction: float = param(
-        0.1, "Fraction of the rows held out to decide when to stop; 0: none.", at_least=0, at_most=0.9
+        0.1, "Fraction of the rows held out for early stopping; 0: none.", at_least=0, at_most=0.9
     )
     n_iter_no_change: int | None = param(
-        None, "Epochs without gain that end training; None: 20, or 1200 batches. With lbfgs iterations; None: 100.",
+        None,
+        "Early stopping: epochs without improvement; None: 20, or 1200 mini-batches. Iterations with lbfgs: 100.",
         at_least=1,
-    )  # fmt: skip
-    tol: float = param(
-        1e-4, "Fraction of itself by which the loss must fall to count as a gain.", at_least=0, at_most=1
     )
+    tol: float = param(1e-4, "Relative decrease of the loss that counts as an improvement.", at_least=0, at_most=1)
     noise: float = param(
-        0.0, "Denoising: standard deviation of gaussian noise in scale_, or fraction of the values masked.", at_least=0
+        0.0,
+        "Denoising: standard deviation of the Gaussian noise in units of scale_, or fraction of values masked.",
+        at_least=0,
     )
-    noise_kind: Literal["gaussian", "masking"] = param("gaussian", "What is done to rows before the network sees them.")
-    sparsity: float = param(0.0, "Sparse codes: weight of the sparsity penalty.", at_least=0)
+    noise_kind: Literal["gaussian", "masking"] = param("gaussian", "Denoising: how the input rows are corrupted.")
+    sparsity: float = param(0.0, "Weight of the sparsity penalty on the codes.", at_least=0)
     sparsity_kind: Literal["l1", "kl"] = param(
-        "l1", "Penalty on the size of codes, or on units of a logistic code that are active too often."
+        "l1", "Sparsity penalty: L1 norm of the codes, or KL divergence of mean activations from sparsity_target."
     )
-    sparsity_target: float = param(
-        0.05, "kl: fraction of the rows at which a unit should be active.", above=0, at_most=0.99
+    sparsity_target: float = param(0.05, "kl: target mean activation of a code unit.", above=0, at_most=0.99)
+    random_state: RandomState = param(
+        None, "Seed for the weights, validation rows, mini-batches and noise.", at_least=0
     )
-    random_state: RandomState = param(None, "Seed of the weights, the rows held out, batches and noise.", at_least=0)
+
+    encoder_: tuple[Any, ...] = attribute("Weights (in, out) and biases (out,) of each layer of the encoder.")
+    decoder_: tuple[Any, ...] = attribute("Weights (in, out) and biases (out,) of each layer of the decoder.")
+    activations_: tuple[Activation, ...] = attribute("Activation of each layer, encoder first.")
+    center_: Array = attribute("Values subtracted from the rows before the encoder.", "(n_features_in_,)")
+    scale_: float = attribute("Number by which the centered rows are divided.")
+    output_scale_: float = attribute("Number by which the output of the decoder is multiplied.")
+    output_offset_: Array = attribute("Values added to the scaled output of the decoder.", "(n_features_in_,)")
+    loss_: float = attribute("Mean squared reconstruction error per row of the rows trained with.")
+    validation_loss_: float | None = attribute(
+        "Mean squared reconstruction error per row of the validation rows; None if no rows were held out."
+    )
+    trace_: tuple[float, ...] = attribute(
+        "Training loss after each iteration or epoch, with noise and the sparsity penalty where set."
+    )
+    validation_losses_: tuple[float, ...] = attribute(
+        "Validation loss after each iteration or epoch, with the sparsity penalty where set."
+    )
+    best_iter_: int = attribute("Iteration or epoch whose weights were kept, counted from 1.")
+    n_iter_: int = attribute("Number of iterations or epochs.")
+    converged_: bool = attribute("Whether training converged, or ended with its schedule as planned.")
+    stopped_because_: str = attribute("Why training stopped.")
+    optimizer_: str = attribute("Optimizer that was used: 'lbfgs' or 'adam'.")
+    engine_: str = attribute("Library and device that were used for training.")
+    n_samples_: int = attribute("Number of rows of the training data, validation rows included.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Moments of the columns, the network, the rows held out, and the descent."""
+        """Compute column moments, build the network, hold out validation rows, and train."""
         self._check_choices(rows.d)
         columns = run.fold(rows, double_moments, name="summing columns")
         if not bool(xp_of(columns.mean).any(columns.variances > 0)):
             warn(
-                "The rows do not vary: every column is constant, or varies too little to be squared. Nothing is "
-                "learnt. Check the data, or multiply it by a large number.",
+                "Every column is constant, or its variance underflows. The network learns nothing. Check the data, or "
+                "multiply it by a large number.",
                 DataWarning,
             )
         scaling, n, rng = rounded_scaling(columns), columns.rows, self._generator()
         solver = self._choose_solver(n, rows.d)
         loss = self._objective(rows, run, scaling)
         start = loss.net.start(rng)
-        work = len(start) * (n if solver == "lbfgs" else min(self.batch_size, n))  # of a step
+        work = len(start) * (n if solver == "lbfgs" else min(self.batch_size, n))  # per step
         engine = self._choose_engine(solver, columns.mean, work)
         held = choose_validation_rows(n, self.validation_fraction, slab_rows(rows.d, 8), rng)
         batches = MiniBatches(rows, run, n, scaling, engine, held, min(self.batch_size, n))
@@ -166,11 +208,11 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         rng: np.random.Generator,
         run: Run,
     ) -> TrainingResult:
-        """With all rows at every step, or batch by batch."""
+        """Train with all rows in every step, or with mini-batches."""
         schedule = self._schedule(solver, batches.steps_per_epoch)
         if solver == "lbfgs":
             needed = bytes_of_lbfgs(batches, len(start))
-            run.require(needed, "Training with all rows at every step", "Choose solver='adam'")
+            run.require(needed, "Training with all rows in every step", "Choose solver='adam'")
             return train_by_lbfgs(start, loss, batches, schedule, run)
         noise = Noise(self.noise_kind, self.noise) if self.noise else None
         try:
@@ -186,20 +228,23 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         k = self.n_components
         if k > d and not (self.noise or self.sparsity):
             raise ParameterError(
-                f"Autoencoder(n_components={k}): n_features={d}, so rows would pass through unchanged. Choose at most "
-                f"{d}, or ask more of the codes with noise or sparsity."
+                f"Autoencoder(n_components={k}): n_features={d}. A code with more components than columns can copy the "
+                f"rows. Choose at most {d}, or set noise or sparsity."
             )
         if self.noise and self.solver == "lbfgs":
             raise ParameterError(
-                "Autoencoder(solver='lbfgs') shows the network the same rows at every step, and noise must be new each "
-                "time. Choose solver='adam'."
+                f"Autoencoder(solver='lbfgs', noise={self.noise:g}): lbfgs uses the same rows in every step, "
+                "but noise must be drawn again each time. Choose solver='adam'."
             )
         if self.noise > 1 and self.noise_kind == "masking":
-            raise ParameterError(f"Autoencoder(noise={self.noise}): a share that is masked lies between 0 and 1.")
+            raise ParameterError(
+                f"Autoencoder(noise={self.noise:g}, noise_kind='masking'): noise is the fraction of values masked. "
+                "Choose a number between 0 and 1."
+            )
         if self.sparsity and self.sparsity_kind == "kl" and self.code_activation != "logistic":
             raise ParameterError(
-                "Autoencoder(sparsity_kind='kl') counts how often units answer, so codes must lie between 0 and 1. Add "
-                "code_activation='logistic', or choose sparsity_kind='l1'."
+                f"Autoencoder(sparsity_kind='kl', code_activation={self.code_activation!r}): the KL penalty requires "
+                "codes between 0 and 1. Set code_activation='logistic', or choose sparsity_kind='l1'."
             )
 
     def _choose_solver(self, n: int, d: int) -> Literal["lbfgs", "adam"]:
@@ -214,13 +259,13 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         return TrainingSchedule(self.max_iter or usual, patience, self.tol, self.learning_rate, self.schedule)
 
     def _choose_engine(self, solver: str, home: Array, work: int) -> Engine:
-        """Numpy for what is soon done, unless the rows lie on a device, or one is asked for."""
+        """Use numpy for small problems, unless the rows are on an accelerator or a device is given."""
         soon = (solver == "lbfgs" or work <= LITTLE) and not on_accelerator(home)
         asked = "numpy" if self.engine == "auto" and soon and self.device is None else self.engine
         return choose_engine(asked, self.device, home, "float64" if solver == "lbfgs" else "float32")
 
     def _objective(self, rows: Rows, run: Run, scaling: UniformScaling) -> NetworkLoss:
-        """The network and its loss; a bounded output is scaled to the range of the values."""
+        """Return the network and its loss. A bounded output is scaled to the range of the values."""
         d, at_output = rows.d, self.output_activation
         coding = layer_widths(self.hidden_layer_sizes, d, "hidden_layer_sizes")
         decoding = coding[::-1]
@@ -232,15 +277,15 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         loss = NetworkLoss(net, sparsity=sparsity)
         if at_output == "identity":
             return loss
-        values = run.fold(rows, ValueRange.of, name="finding the range")
+        values = run.fold(rows, ValueRange.of, name="finding the range of the values")
         return loss.with_range(values.low, values.high, scaling)
 
-    # --- what is kept ---
+    # --- fitted attributes ---
 
     def _keep(
         self, found: TrainingResult, loss: NetworkLoss, scaling: UniformScaling, rows: Rows, columns: ColumnMoments
     ) -> None:
-        """Set the fitted attributes, the weights in the precision and the library of the rows."""
+        """Set the fitted attributes, as arrays of the library and the precision of the rows."""
         home = columns.mean
         xp = xp_of(home)
         kind = result_dtype(xp, rows.dtype)
@@ -251,26 +296,28 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         ground = 0.0 if loss.output_offset is None else scaling.unit * loss.output_offset
         self.output_scale_ = loss.output_scale * scaling.unit
         self.output_offset_ = like(scaling.shift + ground, home)
-        total = rows.d * scaling.unit**2  # a loss of one in the units of the rows
+        total = rows.d * scaling.unit**2  # converts a loss as a fraction of the variance to the units of the rows
         outcome = found.outcome
         self.trace_ = tuple(total * value for value in outcome.trace)
         self.validation_losses_ = tuple(total * value for value in found.validation_losses)
         self.best_iter_, self.n_iter_ = found.best, outcome.iterations
         self.loss_ = total * found.loss
         self.validation_loss_ = None if found.validation_loss is None else total * found.validation_loss
-        untaught = found.loss >= 1 and bool(xp.any(columns.variances > 0))
-        self.converged_ = outcome.converged and not untaught
-        self.stopped_because_ = f"{'' if outcome.converged else 'max_iter='}{outcome.stopped_because}"
+        no_better_than_mean = found.loss >= 1 and bool(xp.any(columns.variances > 0))
+        self.converged_ = outcome.converged and not no_better_than_mean
+        self.stopped_because_ = outcome.stopped_because
         self.n_samples_ = columns.rows
         if not self.converged_:
-            bad = f"has learnt nothing ({found.loss:.2f} of the variance is lost)" if untaught else "had not converged"
+            problem = "did not converge"
+            if no_better_than_mean:
+                problem = f"learned nothing (reconstruction error: {found.loss:.2f} of the variance)"
             warn(
-                f"Autoencoder: the network {bad} when {self.stopped_because_}. Raise max_iter, or with solver='adam' "
-                "choose another learning_rate, or schedule='one-cycle', which lowers it at the end.",
+                f"Autoencoder {problem}. Training stopped because {self.stopped_because_}. Raise max_iter, or with "
+                "solver='adam' choose another learning_rate or schedule='one-cycle', which decreases it.",
                 ConvergenceWarning,
             )
 
-    # --- rows and codes ---
+    # --- encoding and decoding ---
 
     def _encoding(self) -> FeedForward:
         return FeedForward(self.encoder_, self.activations_[: len(self.encoder_)], self.center_, self.scale_)
@@ -291,35 +338,33 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
         return in_slabs(rows, self._decoding().widest), run
 
     def encode(self, X: Any) -> Any:
-        """Return the codes of the rows of X, (n, k): another name for ``transform``."""
+        """Return the codes of the rows of X, (n, k). Same as ``transform``."""
         return self.transform(X)
 
     def decode(self, Z: Any) -> Any:
-        """Return the rows that codes stand for, (n, d): another name for ``inverse_transform``."""
+        """Return the rows reconstructed from codes, (n, d). Same as ``inverse_transform``."""
         return self.inverse_transform(Z)
 
     def reconstruction_error(self, X: Any) -> Any:
-        """Return |x - x̂|² for each row of X, (n,): rows far above the mean do not look like those fitted."""
+        """Return the squared reconstruction error |x - x̂|² of each row of X, (n,). Large values indicate outliers."""
         rows, run = self._rows_to_map(X)
         rows = in_slabs(rows, self._decoding().widest)
-        return run.gather(ReconstructionErrors(self._encoding(), self._decoding()), rows, 1, name="measuring rows")[
-            :, 0
-        ]
+        return run.gather(
+            ReconstructionErrors(self._encoding(), self._decoding()), rows, 1, name="computing reconstruction errors"
+        )[:, 0]
 
     def _facts(self) -> dict[str, Any]:
         widths = [self.n_features_in_, *(int(b.shape[0]) for _, b in (*self.encoder_, *self.decoder_))]
         facts = {
-            "widths": "-".join(str(width) for width in widths),
-            "trained by": f"{self.optimizer_}, {self.engine_}",
-            "mean squared error": self.loss_,
+            "layer widths": "-".join(str(width) for width in widths),
+            "optimizer and engine": f"{self.optimizer_}, {self.engine_}",
+            "training loss": self.loss_,
         }
-        return (
-            facts if self.validation_loss_ is None else {**facts, "the same, of rows held out": self.validation_loss_}
-        )
+        return facts if self.validation_loss_ is None else {**facts, "validation loss": self.validation_loss_}
 
 
 def layer_widths(asked: Any, d: int, name: str) -> tuple[int, ...]:
-    """Return the widths of hidden layers as asked for: one number or several; None: one, of twice the columns."""
+    """Return the widths of the hidden layers from one integer or several; None: one layer, twice the columns wide."""
     if asked is None:
         return (min(512, max(16, 2 * d)),)
     parts = list(asked) if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str) else [asked]
@@ -327,7 +372,7 @@ def layer_widths(asked: Any, d: int, name: str) -> tuple[int, ...]:
         not math.isfinite(part) or part != int(part) or part < 1 for part in parts
     ):
         raise ParameterError(
-            f"Autoencoder({name}={asked!r}): give the widths of the hidden layers, whole numbers of at least 1, such "
-            "as (512, 256), () for none, or None."
+            f"Autoencoder({name}={asked!r}): give the widths of the hidden layers as integers of at least 1, such as "
+            "(512, 256), () for no hidden layer, or None for the default."
         )
     return tuple(int(part) for part in parts)

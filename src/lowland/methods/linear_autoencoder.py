@@ -1,4 +1,4 @@
-"""Linear autoencoders, learnt by gradient descent."""
+"""Linear autoencoders, trained by gradient descent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import xp_of
+from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.blocks.networks.linear_autoencoder import (
     LinearCoder,
@@ -20,7 +20,7 @@ from lowland.blocks.optimize.outcome import Divergence
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
 from lowland.methods.base.traits import StudyHints
@@ -33,29 +33,40 @@ class LinearAutoencoder(
     streams=True,
     takes_sparse=True,
     tolerance=1e-9,
-    study=StudyHints(why_left_out="Its codes span the plane of PCA."),
+    study=StudyHints(why_left_out="Its codes span the same subspace as PCA."),
 ):
-    """Linear autoencoder: encoder and decoder learnt by gradient descent, which finds the plane that PCA solves for.
+    """Linear autoencoder: a linear encoder and decoder trained by gradient descent; the optimum spans the PCA subspace.
 
-    Problem: over a decoder D and codes z_i of k numbers, minimize the mean of |x_i - mean - D z_i|². The codes are
-    z = D'(x - mean) (tied), z = E(x - mean) with an encoder of its own (untied), or the best for each row
-    (least_squares). No column is asked to be orthogonal to another; the best plane is that of PCA all the same.
+    A decoder D (d, k) and codes z_i of k numbers minimize the mean squared reconstruction error,
 
-    1. Sum the moments of the rows (``blocks.statistics.moments``): the loss of all rows is a function of their
-       covariance.
-    2. Start from random weights (``blocks.networks.linear_autoencoder``).
-    3. Descend: with all rows, accelerated; with mini-batches, by gradients of reduced variance
-       (``blocks.optimize.gradient_descent``).
-    4. Codes are z = E(x - mean); the way back is x = mean + Dz.
+        min (1/n) Σ_i |x_i - mean - D z_i|²
 
-    Cost: one pass and n d² operations, then 2 d² k a step; with mini-batches 4 n d k and a pass an epoch; memory d².
-    Steps grow with λ_1 / (λ_k - λ_k+1). Prefer ``PCA`` for the answer alone: it needs no descent, and orders the axes.
+    The codes are z = D'(x - mean) (``"tied"``), z = E(x - mean) with a separate encoder E (``"untied"``), or the
+    least-squares solution for each row (``"least_squares"``). No orthogonality is imposed; the optimal subspace is
+    nevertheless that of PCA.
 
-    Attributes: ``encoder_`` (k, d), ``decoder_`` (d, k), ``mean_``, ``loss_``, ``trace_`` (the loss at the start and
-    after each iteration), ``n_iter_``, ``converged_``, ``learning_rate_`` (the step used), ``n_samples_``, and with
-    least-squares codes of rows in memory ``codes_`` (n, k).
+    1. Accumulate the moments of the rows (``blocks.statistics.moments``): the loss depends on the rows only through
+       their covariance.
+    2. Initialize the weights at random (``blocks.networks.linear_autoencoder``).
+    3. Minimize the loss: with all rows, by accelerated gradient descent; with mini-batches, by variance-reduced
+       stochastic gradient descent (``blocks.optimize.gradient_descent``).
+    4. The codes are z = E(x - mean). The inverse transform is x = mean + Dz.
 
-    Reference: Baldi and Hornik 1989, doi:10.1016/0893-6080(89)90014-2; Bourlard and Kamp 1988, doi:10.1007/BF00332918.
+    Notes
+    -----
+    Time: one pass and n d² operations, then 2 d² k per step; with mini-batches 4 n d k and one pass per epoch. Memory:
+    d². The number of steps grows with λ_1 / (λ_k - λ_k+1), so standardize columns whose scales differ.
+
+    Prefer ``PCA`` for the result itself: it needs no iteration and orders its axes by variance.
+
+    References
+    ----------
+    .. [1] Baldi and Hornik (1989). Neural networks and principal component analysis: learning from examples without
+       local minima. Neural Networks 2. doi:10.1016/0893-6080(89)90014-2
+    .. [2] Bourlard and Kamp (1988). Auto-association by multilayer perceptrons and singular value decomposition.
+       Biological Cybernetics 59. doi:10.1007/BF00332918
+    .. [3] Johnson and Zhang (2013). Accelerating stochastic gradient descent using predictive variance reduction.
+       Advances in Neural Information Processing Systems 26.
 
     Examples
     --------
@@ -67,43 +78,59 @@ class LinearAutoencoder(
     True
     """
 
-    n_components: int = param(2, "Numbers in a code.", at_least=1, positional=True)
+    n_components: int = param(2, "Number of components: the length of a code.", at_least=1, positional=True)
     encoder: Literal["tied", "untied", "least_squares"] = param(
         "tied",
-        "How a row is coded: by the decoder's transpose, by an encoder of its own, or by the code that suits it best.",
+        "How codes are computed: transpose of the decoder, separate encoder, or least squares for each row.",
     )
-    batch_size: int | None = param(
-        None, "Rows in a mini-batch, shuffled by the seed; None takes every step with all rows.", at_least=1
-    )
+    batch_size: int | None = param(None, "Rows per mini-batch; None: all rows in every step.", at_least=1)
     learning_rate: float | Literal["auto"] = param(
-        "auto", "Length of a step per unit of gradient; 'auto' suits the largest eigenvalue of the covariance.", above=0
+        "auto", "Learning rate; 'auto': from the largest eigenvalue of the covariance.", above=0
     )
-    max_iter: int = param(10_000, "Steps at most; with mini-batches, epochs.", at_least=1)
+    max_iter: int = param(10_000, "Maximum number of iterations; with mini-batches, of epochs.", at_least=1)
     tol: float = param(
         1e-9,
-        "Norm of the gradient, as a share of the least variance of a code, at which the descent has arrived.",
+        "Tolerance: norm of the gradient, relative to the smallest variance of a component.",
         at_least=0,
     )
-    random_state: RandomState = param(None, "Seed of the start and of the batches.", at_least=0)
+    random_state: RandomState = param(None, "Seed for the initialization and the mini-batches.", at_least=0)
+
+    encoder_: Array = attribute("Encoder matrix E.", "(n_components, n_features_in_)")
+    decoder_: Array = attribute("Decoder matrix D.", "(n_features_in_, n_components)")
+    mean_: Array = attribute("Mean of each column.", "(n_features_in_,)")
+    loss_: float = attribute("Mean squared reconstruction error per row.")
+    codes_: Array = attribute(
+        "Least-squares codes of the training rows.",
+        "(n_samples_, n_components)",
+        when="with encoder='least_squares' and rows in memory",
+    )
+    trace_: tuple[float, ...] = attribute("Loss at the initialization and after each iteration or epoch.")
+    n_iter_: int = attribute("Number of iterations, or of epochs with mini-batches.")
+    converged_: bool = attribute("Whether the norm of the gradient fell below the tolerance.")
+    learning_rate_: float = attribute("Learning rate that was used.")
+    n_samples_: int = attribute("Number of training rows.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X; ``sample_weight`` counts repetitions, in steps that are taken with all rows."""
+        """Fit to the rows of X. A row of ``sample_weight`` w counts as w identical rows; not with mini-batches."""
         if sample_weight is not None and self.batch_size is not None:
-            raise ParameterError("Mini-batches take no sample_weight. Leave batch_size=None, or repeat the rows.")
+            raise ParameterError(
+                f"LinearAutoencoder(batch_size={self.batch_size}): mini-batches do not support sample_weight. Set "
+                "batch_size=None, or repeat the rows."
+            )
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Moments of the rows, then the descent; least-squares codes are kept where the rows lie in memory."""
+        """Compute the moments, then minimize the loss. Keep least-squares codes of rows in memory."""
         d = rows.d
         self._check_width(d)
         run.require(3 * 8 * d**2, f"The {d} x {d} covariance", "Use PCA(svd_solver='randomized')")
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
         self._learn(self._moments, run, rows)
         if self.encoder == "least_squares" and rows.in_memory:
-            self.codes_ = run.gather(self._encoding(), rows, self.n_components, name="coding rows")
+            self.codes_ = run.gather(self._encoding(), rows, self.n_components, name="encoding rows")
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
-        """The same from moments that partial_fit has merged: the rows are gone, so every step is taken with all."""
+        """Solve from the moments that partial_fit merged. The rows are no longer available, so no mini-batches."""
         self._check_width(moments.mean.shape[0])
         self._learn(moments, run, None)
 
@@ -114,13 +141,12 @@ class LinearAutoencoder(
             )
 
     def _learn(self, moments: Moments, run: Run, rows: Rows | None) -> None:
-        """Start and descend, with mini-batches of the rows if there are any and a size is given."""
+        """Initialize and minimize the loss, with mini-batches if rows are available and ``batch_size`` is set."""
         rng = self._generator()
         S = moments.covariance * ((moments.n - 1) / moments.n)  # divisor n: the loss is a mean over the rows
         if not bool(xp_of(S).any(moments.variances > 0)):
             warn(
-                "The rows do not vary: every column is constant, or varies too little to be squared. Nothing is "
-                "learnt.",
+                "Every column is constant, or its variance underflows. The autoencoder learns nothing. Check the data.",
                 DataWarning,
             )
             return self._keep(untrained(S, self.n_components, self.encoder, rng), moments)
@@ -143,13 +169,13 @@ class LinearAutoencoder(
             )
         except Divergence as error:
             raise ParameterError(
-                f"learning_rate={self.learning_rate:g}: {error} of the variance. Choose a smaller learning_rate, or "
-                "'auto'."
+                f"LinearAutoencoder(learning_rate={self.learning_rate:g}): {error} of the variance. Choose a "
+                "smaller learning_rate, or 'auto'."
             ) from error
         self._keep(found, moments)
 
     def _keep(self, found: LinearCoder, moments: Moments) -> None:
-        """Set the fitted attributes, in the precision of the data; warn where the descent stopped too early."""
+        """Set the fitted attributes in the precision of the data. Warn if the solver did not converge."""
         xp = xp_of(found.D)
         kind = result_dtype(xp, self._dtype)
         self.mean_ = moments.mean
@@ -160,10 +186,10 @@ class LinearAutoencoder(
         self.learning_rate_ = found.step
         self.n_samples_ = moments.rows
         if not self.converged_:
-            what = "steps" if self.batch_size is None else "epochs"
+            what = "iterations" if self.batch_size is None else "epochs"
             warn(
-                f"LinearAutoencoder: the descent stopped after {self.n_iter_} {what} before it arrived. Raise "
-                "max_iter or tol, or scale the columns: one that varies far more than the others makes steps short.",
+                f"LinearAutoencoder did not converge: it stopped after {self.n_iter_} {what}. Raise max_iter or tol, "
+                "or scale the columns: one column of much larger variance slows convergence.",
                 ConvergenceWarning,
             )
 
@@ -174,11 +200,11 @@ class LinearAutoencoder(
         return Affine(self.decoder_.T, None, self.mean_)
 
     def encode(self, X: Any) -> Any:
-        """Return the codes of the rows of X, (n, k): another name for ``transform``."""
+        """Return the codes of the rows of X, (n, k). Same as ``transform``."""
         return self.transform(X)
 
     def decode(self, Z: Any) -> Any:
-        """Return the rows that codes stand for, (n, d): another name for ``inverse_transform``."""
+        """Return the rows reconstructed from codes, (n, d). Same as ``inverse_transform``."""
         return self.inverse_transform(Z)
 
     def _facts(self) -> dict[str, Any]:
@@ -186,4 +212,4 @@ class LinearAutoencoder(
         n, variances = self._moments.n, self._moments.variances
         total = float(xp_of(variances).sum(variances)) * (n - 1) / n  # divisor n, as in the loss
         kept = 1 - self.loss_ / total if total > 0 else None
-        return {"loss": self.loss_, "share of variance kept": kept, "learning rate": self.learning_rate_}
+        return {"loss": self.loss_, "explained variance ratio": kept, "learning rate": self.learning_rate_}

@@ -32,7 +32,7 @@ from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
@@ -46,28 +46,40 @@ class SelfOrganizingMap(
     width_parameter=None,
     study=StudyHints(parameters={"coordinates": "smooth"}),
 ):
-    """Self-organizing map: a grid of prototypes bent through the rows, so that neighbours on it stand for like rows.
+    """Self-organizing map (SOM): a grid of prototypes fitted so that neighboring units represent similar rows.
 
-    Problem: prototypes w_1 … w_u on a grid with W = HS / Hc: each is the mean of the rows won by itself and by its
-    neighbours, these weighted by their nearness on the grid, H; a row is won by the prototype nearest to it.
+    Each of u units on a two-dimensional grid has a prototype w_k in the space of the columns. The best-matching unit of
+    a row is the unit whose prototype is nearest. Batch training looks for prototypes with
 
-    1. Choose the grid: 5 √n units, its sides as the first two principal deviations (``blocks.codebooks.grids``).
-    2. Start on the principal plane (``blocks.spectra.principal_axes``).
-    3. Batch: each epoch finds who wins what (a fold), and smooths it along the grid while the radius shrinks; further
-       epochs at the last radius until the map settles. Online: each row in turn pulls its unit and the neighbours
-       (``blocks.codebooks.som_batch``, ``som_online``).
-    4. Coordinates are the place of a row's unit on the grid; the way back is the unit's prototype.
+        w_k = Σ_l h_kl s_l / Σ_l h_kl n_l,    h_kl = exp(-|p_k - p_l|² / 2r²)
 
-    Cost: 2 n u d operations and one pass over the rows an epoch, some 30 epochs; memory u d, never the table (online:
-    the table). Prefer ``PCA`` for a plane that is flat, ``MDS`` to see distances between single rows.
+    where s_l is the sum and n_l the number of the rows of unit l, p_l its position on the grid and r the radius of the
+    neighborhood. Each prototype is a weighted mean of the rows of its own and of nearby units.
 
-    Attributes: ``prototypes_`` (u, d), ``grid_`` (rows, columns), ``positions_`` (u, 2), ``hits_`` and ``u_matrix_``
-    (rows, columns), ``quantization_error_``, ``topographic_error_``, ``trace_`` (quantisation error at the start and
-    after each epoch; online: that met in each epoch, and at the end), ``radii_`` (of each epoch; online: the first and
-    the last), ``n_iter_``, ``converged_``, ``stopped_because_``, ``n_samples_``, ``n_features_in_``,
-    ``feature_names_in_``.
+    1. Choose the grid: 5 √n units, with sides in the ratio of the first two principal standard deviations
+       (``blocks.codebooks.grids``).
+    2. Initialize the prototypes on the plane of the first two principal components (``blocks.spectra.principal_axes``).
+    3. Batch training: each epoch finds the best-matching unit of every row in one pass and recomputes all prototypes,
+       while the radius decreases. Further epochs at the final radius follow until the map converges
+       (``blocks.codebooks.som_batch``). Online training: the rows are presented one at a time, and each moves its
+       best-matching unit and the neighbors of that unit toward itself (``blocks.codebooks.som_online``).
+    4. The coordinates of a row are the grid position of its best-matching unit. The inverse transform returns the
+       prototype of the unit.
 
-    Reference: Kohonen 1982, doi:10.1007/BF00337288; Kohonen 2013, doi:10.1016/j.neunet.2012.09.018 (batch).
+    Notes
+    -----
+    Time: 2 n u d operations and one pass over the rows per epoch, about 30 epochs. Memory: u d; the table is never held
+    in memory, except by online training. Standardize the columns if their units of measurement differ.
+
+    Prefer ``PCA`` for a linear projection whose axes have a meaning, and ``MDS`` to see distances between single rows.
+
+    References
+    ----------
+    .. [1] Kohonen (1982). Self-organized formation of topologically correct feature maps. Biological Cybernetics 43.
+       doi:10.1007/BF00337288
+    .. [2] Kohonen (2013). Essentials of the self-organizing map. Neural Networks 37. doi:10.1016/j.neunet.2012.09.018
+    .. [3] Vesanto and Alhoniemi (2000). Clustering of the self-organizing map. IEEE Transactions on Neural Networks 11.
+       doi:10.1109/72.846731
 
     Examples
     --------
@@ -80,39 +92,67 @@ class SelfOrganizingMap(
 
     grid: Sequence[float] | np.ndarray | str | None = param(
         None,
-        "Rows and columns, such as (20, 30) or '20x30'; None: 5 √n units, sides as the principal deviations.",
+        "Rows and columns of the grid, such as (20, 30) or '20x30'; None: about 5 √n units.",
         positional=True,
-        wanted="two whole numbers of at least 1, such as (20, 30), a text such as '20x30', or None",
+        wanted="two integers of at least 1, such as (20, 30), a string such as '20x30', or None",
     )
-    topology: Literal["hexagonal", "rectangular"] = param("hexagonal", "Six neighbours a unit, or eight.")
-    training: Literal["batch", "online"] = param("batch", "With all rows an epoch, or one row after the other.")
-    epochs: int = param(20, "Passes over the rows while the radius shrinks.", at_least=1)
+    topology: Literal["hexagonal", "rectangular"] = param(
+        "hexagonal", "Shape of the grid: six neighbors per unit, or eight."
+    )
+    training: Literal["batch", "online"] = param(
+        "batch", "Training rule: all rows in each epoch, or one row at a time."
+    )
+    epochs: int = param(20, "Passes over the rows while the radius decreases.", at_least=1)
     neighborhood: Literal["gaussian", "bubble"] = param(
-        "gaussian", "How neighbours take part: by their nearness, or all alike within the radius."
+        "gaussian", "Weight of the other units: Gaussian in the grid distance, or constant within the radius."
     )
     radius: float | None = param(
-        None, "First radius, in units; None: a quarter of the longer side.", at_least=1e-3, at_most=1e6
+        None,
+        "Initial radius, in grid units; None: a quarter of the longer side of the grid.",
+        at_least=1e-3,
+        at_most=1e6,
     )
     final_radius: float = param(
-        1.0, "Last radius: the smaller, the nearer to the rows and the less in order.", at_least=1e-3, at_most=1e6
+        1.0,
+        "Final radius. A smaller one lowers the quantization error and raises the topographic error.",
+        at_least=1e-3,
+        at_most=1e6,
     )
-    decay: Literal["exponential", "linear", "inverse"] = param("exponential", "How radius and learning rate fall.")
-    learning_rate: float = param(0.05, "Online: first share of the way to a row its unit moves.", above=0, at_most=1)
-    final_learning_rate: float = param(0.01, "Online: last such share.", above=0, at_most=1)
+    decay: Literal["exponential", "linear", "inverse"] = param(
+        "exponential", "Decay of the radius and the learning rate."
+    )
+    learning_rate: float = param(0.05, "Online: initial learning rate.", above=0, at_most=1)
+    final_learning_rate: float = param(0.01, "Online: final learning rate.", above=0, at_most=1)
     convergence_epochs: int = param(
-        100, "Batch: further epochs at the last radius, at most, until the map settles; 0: none.", at_least=0
+        100, "Batch: maximum number of further epochs at the final radius, until convergence; 0: none.", at_least=0
     )
     tol: float = param(
-        1e-3, "Batch: share of the quantisation error that an epoch must change for another to follow.", at_least=0
+        1e-3, "Batch: converged when an epoch changes the quantization error by less than this fraction.", at_least=0
     )
     coordinates: Literal["unit", "smooth"] = param(
-        "unit", "What transform gives: the place of the unit, or where near it the row lies."
+        "unit", "What transform returns: the position of the unit, or a position within the cell of the unit."
     )
-    random_state: RandomState = param(None, "Online: seed of the order of the rows.", at_least=0)
+    random_state: RandomState = param(None, "Online: seed for the order of the rows.", at_least=0)
+
+    prototypes_: Array = attribute("Prototypes, one per unit, row by row of the grid.", "(n_units, n_features_in_)")
+    grid_: tuple[int, int] = attribute("Number of rows and columns of the grid.")
+    positions_: Array = attribute("Positions of the units in the plane; neighbors are 1 apart.", "(n_units, 2)")
+    hits_: Array = attribute("Number of training rows per unit.", "grid_")
+    u_matrix_: Array = attribute("Mean distance between the prototype of a unit and those of its neighbors.", "grid_")
+    quantization_error_: float = attribute("Mean distance between a row and the prototype of its best-matching unit.")
+    topographic_error_: float = attribute("Fraction of rows whose two nearest units are not neighbors on the grid.")
+    trace_: tuple[float, ...] = attribute(
+        "Quantization error at the initialization and after each epoch; online: mean during each epoch, then the final."
+    )
+    radii_: tuple[float, ...] = attribute("Radius of each epoch; online: the initial and the final radius.")
+    n_iter_: int = attribute("Number of epochs.")
+    converged_: bool = attribute("Whether training converged, or ended with its schedule as planned.")
+    stopped_because_: str = attribute("Why training stopped.")
+    n_samples_: int = attribute("Number of training rows.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Principal plane, grid, training, and what the last pass says of the map."""
-        self._check_falls()
+        """Compute the principal plane, choose the grid, train, and keep what the last pass measured."""
+        self._check_decay()
         axes = principal_axes(rows, run, Fixed(min(2, rows.d, rows.n or 2)))
         grid = self._choose_grid(axes)
         start, scaling = self._start(axes, grid)
@@ -123,15 +163,15 @@ class SelfOrganizingMap(
             found = self._train_online(rows, run, grid, scaling, start, schedule)
         self._keep(found, grid, axes)
 
-    def _check_falls(self) -> None:
-        """Refuse a radius or a rate that would grow."""
+    def _check_decay(self) -> None:
+        """Refuse a radius or a learning rate that would increase."""
         for first in ("radius", "learning_rate") if self.training == "online" else ("radius",):
             last = f"final_{first}"
             a, b = getattr(self, first), getattr(self, last)
             if a is not None and b > a:
                 raise ParameterError(
-                    f"SelfOrganizingMap({first}={a:g}, {last}={b:g}): it would grow, and a map is trained while it "
-                    f"falls. Choose {last} of at most {a:g}."
+                    f"SelfOrganizingMap({first}={a:g}, {last}={b:g}): the final value exceeds the "
+                    f"initial one, but it must not increase during training. Choose {last} of at most {a:g}."
                 )
 
     def _choose_grid(self, axes: Axes) -> Grid:
@@ -141,18 +181,18 @@ class SelfOrganizingMap(
             return Grid(*usual_grid(n, to_numpy(axes.pairs.values), self.topology), self.topology)
         if asked[0] * asked[1] > n:
             raise ParameterError(
-                f"SelfOrganizingMap(grid={asked[0]}x{asked[1]}): {asked[0] * asked[1]} units are more than the "
-                f"{n} rows of the data, so some could win none. Choose at most {n} units, or leave grid=None."
+                f"SelfOrganizingMap(grid={asked[0]}x{asked[1]}): the grid has {asked[0] * asked[1]} units, but the "
+                f"data has {n} rows. Choose at most {n} units, or leave grid=None."
             )
         return Grid(*asked, self.topology)
 
     def _start(self, axes: Axes, grid: Grid) -> tuple[np.ndarray, UniformScaling]:
-        """Units on the principal plane, and the scaling of the rows."""
+        """Return the prototypes on the principal plane, and the scaling of the rows."""
         mean, variances = to_numpy(axes.columns.mean), to_numpy(axes.columns.variances)
         if not np.any(variances > 0):
             warn(
-                "The rows do not vary: every column is constant, or varies too little to be squared. All units "
-                "coincide, and every row is won by the first. Check the data.",
+                "Every column is constant, or its variance underflows. All prototypes coincide, and the first unit is "
+                "the best-matching unit of every row. Check the data.",
                 DataWarning,
             )
         values, vectors = to_numpy(axes.pairs.values), to_numpy(axes.pairs.vectors)
@@ -178,12 +218,10 @@ class SelfOrganizingMap(
         prototypes, trace = train_online(X, run, grid, scaling, start, schedule, self._generator())
         sums = quantization_sums(rows, run, prototypes, grid)
         trace.append(sums.error / sums.rows)
-        return TrainedMap(
-            prototypes, sums, schedule.radius, Outcome.of_trace("online", trace, "the schedule has ended")
-        )
+        return TrainedMap(prototypes, sums, schedule.radius, Outcome.of_trace("online", trace, "the schedule ended"))
 
     def _keep(self, found: TrainedMap, grid: Grid, axes: Axes) -> None:
-        """Set the fitted attributes, the units in the precision and the library of the data."""
+        """Set the fitted attributes, as arrays of the library and the precision of the data."""
         mean = axes.columns.mean
         xp = xp_of(mean)
         kind = result_dtype(xp, found.prototypes.dtype)
@@ -200,13 +238,13 @@ class SelfOrganizingMap(
         self.converged_, self.stopped_because_ = found.outcome.converged, found.outcome.stopped_because
         if not self.converged_:
             warn(
-                f"SelfOrganizingMap: the map had not settled when {self.stopped_because_}. Raise tol or "
-                "convergence_epochs; convergence_epochs=0 ends with the schedule, and a gaussian neighborhood settles "
-                "sooner than a bubble.",
+                f"SelfOrganizingMap did not converge: {self.stopped_because_}. Raise tol or convergence_epochs, or set "
+                "convergence_epochs=0 to stop at the end of the schedule. neighborhood='gaussian' converges faster "
+                "than 'bubble'.",
                 ConvergenceWarning,
             )
 
-    # --- rows and units ---
+    # --- mapping rows to units ---
 
     def _grid(self) -> Grid:
         check_is_fitted(self)
@@ -223,31 +261,35 @@ class SelfOrganizingMap(
         return 2
 
     def predict(self, X: Any) -> Any:
-        """Return the number of each row's unit, counted row by row of the grid from 0."""
+        """Return the index of the best-matching unit of each row, counted from 0, row by row of the grid."""
         rows, run = self._rows_to_map(X)
-        numbers = run.gather(NearestIndex(Codebook.of(self.prototypes_)), rows, 1, name="finding units")[:, 0]
+        numbers = run.gather(NearestIndex(Codebook.of(self.prototypes_)), rows, 1, name="finding best-matching units")[
+            :, 0
+        ]
         return ClassLabels(np.arange(self._grid().units))(numbers)
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """Fit to the rows of X and return the number of each row's unit."""
+        """Fit to the rows of X and return the index of the best-matching unit of each row."""
         return self.fit(X, y).predict(X)
 
     def component_plane(self, column: int | str) -> Array:
-        """Return one column of the prototypes as it lies on the grid, (rows, columns); by number or name."""
+        """Return one column of the prototypes arranged on the grid, (rows, columns). Give its index or its name."""
         check_is_fitted(self)
         names = list(getattr(self, "feature_names_in_", []))
         j = names.index(column) if column in names else column
         d = self.n_features_in_
         if isinstance(j, bool) or not isinstance(j, int | np.integer) or not -d <= j < d:
-            known = f" or a name such as {names[0]!r}" if names else ""
-            raise ParameterError(f"component_plane({column!r}): give a number from 0 to {d - 1}{known}.")
+            known = f" or a column name such as {names[0]!r}" if names else ""
+            raise ParameterError(
+                f"component_plane({column!r}): the data has {d} columns. Give an index from 0 to {d - 1}{known}."
+            )
         return xp_of(self.prototypes_).reshape(self.prototypes_[:, int(j)], self.grid_)
 
     def errors(self, X: Any) -> tuple[float, float]:
-        """Return quantisation and topographic error of other rows: how far they lie from the map, and how torn it is.
+        """Return the quantization error and the topographic error of the rows of X.
 
-        The first is the mean distance of a row to its unit; the second the share of rows whose two nearest units are
-        no neighbours on the grid.
+        The quantization error is the mean distance between a row and the prototype of its best-matching unit. The
+        topographic error is the fraction of rows whose two nearest units are not neighbors on the grid.
         """
         rows, run = self._rows_to_map(X)
         sums = quantization_sums(rows, run, self.prototypes_, self._grid())
@@ -256,14 +298,14 @@ class SelfOrganizingMap(
     def _facts(self) -> dict[str, Any]:
         return {
             "grid": f"{self.grid_[0]} x {self.grid_[1]}, {self.topology}",
-            "quantisation error": self.quantization_error_,
+            "quantization error": self.quantization_error_,
             "topographic error": self.topographic_error_,
-            "units that won no row": int(np.sum(to_numpy(self.hits_) == 0)),
+            "dead units": int(np.sum(to_numpy(self.hits_) == 0)),
         }
 
 
 def grid_sides(grid: Any) -> tuple[int, int] | None:
-    """Return rows and columns as they were asked for: two whole numbers, or a text such as '20x20'."""
+    """Return the rows and columns of the grid from two integers or a string such as '20x20'."""
     if grid is None:
         return None
     parts: Any = grid.tolist() if isinstance(grid, np.ndarray) else grid
@@ -275,7 +317,7 @@ def grid_sides(grid: Any) -> tuple[int, int] | None:
         sides = []
     if len(sides) != 2 or any(not math.isfinite(side) or side != int(side) or side < 1 for side in sides):
         raise ParameterError(
-            f"SelfOrganizingMap(grid={grid!r}): give rows and columns, two whole numbers of at least 1, such as "
+            f"SelfOrganizingMap(grid={grid!r}): give rows and columns as two integers of at least 1, such as "
             "(20, 30) or '20x30'."
         )
     return int(sides[0]), int(sides[1])

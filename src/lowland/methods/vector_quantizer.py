@@ -1,4 +1,4 @@
-"""Vector quantisation."""
+"""Vector quantization."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import is_array, is_dask, like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, is_array, is_dask, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.blocks.codebooks.codebook import (
     CodeLookup,
@@ -26,7 +26,7 @@ from lowland.blocks.statistics.rescaling import power_of_two
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.errors import DataWarning, ParameterError, warn
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.row_map import RowMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
@@ -39,31 +39,40 @@ class VectorQuantizer(
     streams=True,
     predicts="code",
     width_parameter="n_clusters",
-    study=StudyHints(why_left_out="It replaces rows by codes and gives no coordinates to draw."),
+    study=StudyHints(why_left_out="It assigns rows to clusters and yields no coordinates to plot."),
 ):
-    """Vector quantisation: a code book of k prototypes by k-means; rows become distances to them, or one number.
+    """Vector quantization by k-means: rows become distances to the k code vectors, or the index of the nearest one.
 
-    Problem: min Σ_i |x_i - w_c(i)|² over codes w_1 … w_k, c(i) being the code nearest to row i. Where it is reached,
-    each code is the mean of the rows that it stands for.
+    The code book w_1 … w_k minimizes the sum of squared distances of the rows to their nearest code vectors,
 
-    1. Sum means and squares of the columns, by which rows are scaled and the distortion is measured
+        min Σ_i min_c |x_i - w_c|²
+
+    At a minimum each code vector is the mean of the rows assigned to it.
+
+    1. Compute the mean and the variance of the columns, which scale the rows and the tolerance
        (``blocks.statistics.moments``).
-    2. Draw k rows far apart: greedy k-means++ from all rows, or a sample of many (``blocks.codebooks.kmeans_start``).
-    3. Lloyd's iteration (``blocks.codebooks.kmeans``): a fold sums the rows nearest to each code, the codes move to the
-       means. A code that no row is nearest to goes to the row farthest from its own.
-    4. Coordinates are the distances to the codes, or the number of the nearest; the way back is that code.
+    2. Initialize by greedy k-means++ on all rows, or on a sample of a large table (``blocks.codebooks.kmeans_start``).
+    3. Lloyd's algorithm (``blocks.codebooks.kmeans``): one pass assigns the rows to their nearest code vectors and sums
+       them, then each code vector moves to the mean of its rows. An empty cluster is moved to the row farthest from its
+       code vector.
+    4. The coordinates are the distances to the code vectors, or the index of the nearest one. The inverse transform
+       returns the nearest code vector.
 
-    Cost: 2 n k d operations and one pass over the rows an iteration; memory k d and a sample, never the table. Prefer
-    ``SelfOrganizingMap`` where codes should be in order on a map, ``PCA`` where rows lie along directions.
+    Notes
+    -----
+    Time: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; the table is
+    never held in memory. The result is a local minimum that depends on the initialization: raise ``n_init`` to try
+    several. Standardize the columns if their units of measurement differ.
 
-    Attributes: ``cluster_centers_`` (k, d) the codes, ``counts_`` (k,) rows won by each (their weights), ``inertia_``
-    the sum of squares above, ``distortion_`` the same a row, ``explained_variance_fraction_`` of the variance that the
-    codes keep, ``bits_per_row_`` log2 k, ``entropy_`` of the usage in bits, ``compression_`` bits of a row of floats
-    over those of its code, ``trace_`` (distortion at the start and after each iteration), ``n_iter_``, ``converged_``,
-    ``stopped_because_``, ``n_samples_``, ``labels_`` (n,) the codes of the rows, where these lie in memory.
+    Prefer ``SelfOrganizingMap`` for code vectors that are ordered on a grid, and ``PCA`` where the rows vary along
+    directions rather than in clusters.
 
-    Reference: Lloyd 1982, doi:10.1109/TIT.1982.1056489; Gray 1984, doi:10.1109/MASSP.1984.1162229; Arthur and
-    Vassilvitskii 2007, k-means++, the advantages of careful seeding.
+    References
+    ----------
+    .. [1] Lloyd (1982). Least squares quantization in PCM. IEEE Transactions on Information Theory 28.
+       doi:10.1109/TIT.1982.1056489
+    .. [2] Gray (1984). Vector quantization. IEEE ASSP Magazine 1. doi:10.1109/MASSP.1984.1162229
+    .. [3] Arthur and Vassilvitskii (2007). k-means++: the advantages of careful seeding. SODA 2007.
 
     Examples
     --------
@@ -74,36 +83,57 @@ class VectorQuantizer(
     ((150, 1), 78.86)
     """
 
-    n_clusters: int = param(8, "Codes in the book.", at_least=1, positional=True)
+    n_clusters: int = param(8, "Number of code vectors (clusters).", at_least=1, positional=True)
     output: Literal["distances", "index"] = param(
-        "distances", "What transform gives: distances to all codes, or the number of the nearest."
+        "distances", "What transform returns: distances to all code vectors, or the index of the nearest one."
     )
     init: Literal["k-means++", "random"] | np.ndarray | list = param(
         "k-means++",
-        "Where codes start: rows far apart, or any rows.",
-        wanted="'k-means++', 'random', or an array of the codes to start from, (n_clusters, columns)",
+        "Initialization: rows far apart (k-means++), random rows, or an array of code vectors.",
+        wanted="'k-means++', 'random', or an array of initial code vectors of shape (n_clusters, columns)",
     )
-    n_init: int = param(1, "Starts, of which the one with the least distortion is kept.", at_least=1)
-    max_iter: int = param(300, "Most iterations from each start.", at_least=1)
+    n_init: int = param(1, "Number of initializations; the result with the lowest distortion is kept.", at_least=1)
+    max_iter: int = param(300, "Maximum number of iterations per initialization.", at_least=1)
     tol: float = param(
-        1e-4, "Stop when the squared moves of all codes add up to this share of the mean variance.", at_least=0
+        1e-4,
+        "Tolerance: total squared movement of the code vectors, as a fraction of the mean column variance.",
+        at_least=0,
     )
     refine_on_sample: bool = param(
-        False, "Converge first on the sample from which codes are drawn: fewer passes over a large file."
+        False, "Converge on the initialization sample first, which saves passes over a large file."
     )
-    random_state: RandomState = param(None, "Seed of the start.", at_least=0)
+    random_state: RandomState = param(None, "Seed for the initialization.", at_least=0)
+
+    cluster_centers_: Array = attribute("Code vectors.", "(n_clusters, n_features_in_)")
+    labels_: Array = attribute(
+        "Code book index of each training row.", "(n_samples_,)", when="where the training data is in memory"
+    )
+    counts_: Array = attribute("Number of training rows per code vector, or the sum of their weights.", "(n_clusters,)")
+    inertia_: float = attribute("Sum of squared distances of the training rows to their code vectors.")
+    distortion_: float = attribute("Mean squared distance of a training row to its code vector.")
+    explained_variance_fraction_: float = attribute("1 - inertia / total sum of squares.")
+    bits_per_row_: float = attribute("Bits per code book index, log2(n_clusters).")
+    entropy_: float = attribute("Entropy of the code book usage in bits: the mean code length with entropy coding.")
+    compression_: float = attribute("Bits of a row of floats divided by the bits of its code book index.")
+    trace_: tuple[float, ...] = attribute("Distortion at the initialization and after each iteration.")
+    n_iter_: int = attribute("Number of iterations.")
+    converged_: bool = attribute("Whether the code vectors moved by less than the tolerance.")
+    stopped_because_: str = attribute("Why the iteration stopped.")
+    n_samples_: int = attribute("Number of training rows.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X; ``sample_weight`` counts repetitions."""
+        """Fit to the rows of X. A row of ``sample_weight`` w counts as w identical rows."""
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Moments of the columns, a start, Lloyd's iteration; the best of several."""
+        """Compute column moments, initialize, run Lloyd's algorithm; keep the best of ``n_init`` results."""
         columns: ColumnMoments = run.fold(in_low_slabs(rows), ColumnMoments.of, weights, name="summing columns")
         self._check_count(columns)
         variance = float(np.sum(to_numpy(columns.squares))) / columns.n
-        deviation = math.sqrt(variance)
-        unit = 1.0 if 1e-3 < deviation < 1e3 else float(power_of_two(deviation))  # a division a number would be felt
+        spread = math.sqrt(variance)
+        unit = (
+            1.0 if 1e-3 < spread < 1e3 else float(power_of_two(spread))
+        )  # dividing every value would take measurable time
         scaling = UniformScaling(to_numpy(columns.mean), unit)
         tol = self.tol * variance / rows.d / scaling.unit**2
         rng, best = self._generator(), None
@@ -122,18 +152,17 @@ class VectorQuantizer(
         assert best is not None
         self._keep(best, columns, rows.dtype)
         if rows.in_memory and not isinstance(getattr(rows, "X", None), np.memmap):
-            self.labels_ = self._codes_of(rows, run)
+            self.labels_ = self._indices_of(rows, run)
 
     def _check_count(self, columns: ColumnMoments) -> None:
         k, n = self.n_clusters, columns.rows
         if k > n:
             raise ParameterError(
-                f"VectorQuantizer(n_clusters={k}): there are n_samples={n} rows, and a code stands for one at least. "
-                f"Choose at most {n}."
+                f"VectorQuantizer(n_clusters={k}): the data has n_samples={n} rows. Choose at most {n}."
             )
 
     def _start(self, sample: RowSample | None, scaling: UniformScaling, d: int, rng: np.random.Generator) -> np.ndarray:
-        """The first codes, (k, d), scaled."""
+        """Return the initial code vectors, (k, d), scaled."""
         k = self.n_clusters
         if isinstance(self.init, str):
             assert sample is not None
@@ -141,16 +170,16 @@ class VectorQuantizer(
         try:
             given = np.asarray(self.init, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ParameterError(f"VectorQuantizer(init=...): the codes are not numbers: {error}.") from error
+            raise ParameterError(f"VectorQuantizer(init=...): the array must contain numbers: {error}.") from error
         if given.shape != (k, d) or not np.isfinite(given).all():
             raise ParameterError(
-                f"VectorQuantizer(init=...): the codes have shape {given.shape}; the parameter 'init' must be an array "
-                f"of shape ({k}, {d}), a code a row, without NaN and infinity."
+                f"VectorQuantizer(init=...): the array has shape {given.shape}. The parameter 'init' must be an array "
+                f"of shape ({k}, {d}), one code vector per row, without NaN or infinity."
             )
         return scaling.apply(given)
 
     def _keep(self, found: Quantization, columns: ColumnMoments, dtype: np.dtype) -> None:
-        """Set the fitted attributes, the codes in the precision and the library of the data."""
+        """Set the fitted attributes, as arrays of the library and the precision of the data."""
         mean, k = columns.mean, self.n_clusters
         xp = xp_of(mean)
         counts, total = found.sums.counts, float(np.sum(to_numpy(columns.squares)))
@@ -165,7 +194,9 @@ class VectorQuantizer(
         outcome = found.outcome
         self.trace_, self.n_iter_, self.converged_ = outcome.trace, outcome.iterations, outcome.converged
         self.stopped_because_ = (
-            f"the codes moved by less than tol={self.tol:g} asks for" if outcome.converged else outcome.stopped_because
+            f"the code vectors moved by less than tol={self.tol:g} allows"
+            if outcome.converged
+            else outcome.stopped_because
         )
         self.n_samples_ = columns.rows
         self._warn(int(np.sum(counts == 0)), varied=total > 0)
@@ -173,20 +204,20 @@ class VectorQuantizer(
     def _warn(self, dead: int, *, varied: bool) -> None:
         if dead:
             why = (
-                "fewer rows differ than there are codes, or the iteration ended too soon. Ask for fewer codes, or "
-                "raise max_iter."
+                "the data has fewer distinct rows than n_clusters, or the iteration stopped too early. Lower "
+                "n_clusters or raise max_iter."
                 if varied
-                else "every column is constant, or varies too little to be squared. Check the data, or multiply them "
-                "by a large number."
+                else "every column is constant, or its variance underflows. Check the data, or multiply it by a large "
+                "number."
             )
-            warn(f"{dead} of {self.n_clusters} codes stand for no row: {why}", DataWarning)
+            warn(f"{dead} of {self.n_clusters} clusters are empty: {why}", DataWarning)
         if not self.converged_:
             warn(
-                f"VectorQuantizer: the codes still moved when {self.stopped_because_}. Raise max_iter or tol.",
+                f"VectorQuantizer did not converge: {self.stopped_because_}. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
 
-    # --- rows and codes ---
+    # --- mapping rows to code vectors ---
 
     def _encoding(self) -> DistancesTo | NearestIndex:
         if self.output == "index":
@@ -209,45 +240,45 @@ class VectorQuantizer(
         return super()._rows_to_decode(Z)
 
     def predict(self, X: Any) -> Any:
-        """Return the number of each row's code, counted from 0."""
-        return self._codes_of(*self._rows_to_map(X))
+        """Return the code book index of each row: the nearest code vector, counted from 0."""
+        return self._indices_of(*self._rows_to_map(X))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to the rows of X and return the number of each row's code."""
+        """Fit to the rows of X and return the code book index of each row."""
         self.fit(X, y, sample_weight)
         return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
-    def _codes_of(self, rows: Rows, run: Run) -> Any:
+    def _indices_of(self, rows: Rows, run: Run) -> Any:
         k = int(self.cluster_centers_.shape[0])
         encoding = NearestIndex(NearestCodebook.of(self.cluster_centers_))
-        numbers = run.gather(encoding, in_slabs(rows, k), 1, name="finding codes")[:, 0]
+        numbers = run.gather(encoding, in_slabs(rows, k), 1, name="finding code vectors")[:, 0]
         return ClassLabels(np.arange(k))(numbers)
 
     def distortion(self, X: Any) -> float:
-        """Return the mean squared distance of other rows to their codes."""
+        """Return the mean squared distance of the rows of X to their nearest code vectors."""
         error, total = self._distortion_sums(X, None)
         return error / total
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the sum of the squared distances of other rows to their codes, below zero, as ``KMeans`` does."""
+        """Return minus the sum of squared distances of the rows of X to their code vectors, as ``KMeans`` does."""
         return -self._distortion_sums(X, sample_weight)[0]
 
     def _distortion_sums(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """The sum of squares, and that of the weights."""
+        """Return the sum of squared distances and the sum of the weights."""
         rows, run = self._rows_to_map(X)
         book, weights = NearestCodebook.of(self.cluster_centers_), self._weights(sample_weight, rows)
-        sums: CodeSums = run.fold(in_low_slabs(rows), SumByCode(book), weights, name="judging the codes")
+        sums: CodeSums = run.fold(in_low_slabs(rows), SumByCode(book), weights, name="computing the distortion")
         return float(sums.error * book.scaling.unit**2), float(sums.counts.sum())
 
     def _facts(self) -> dict[str, Any]:
         bits = 8 * to_numpy(self.cluster_centers_).dtype.itemsize * self.n_features_in_
         counts = to_numpy(self.counts_)
         return {
-            "distortion a row": self.distortion_,
-            "share of variance kept": self.explained_variance_fraction_,
-            "bits a row": self.bits_per_row_,
-            "bits a row before": bits,
+            "distortion per row": self.distortion_,
+            "explained variance ratio": self.explained_variance_fraction_,
+            "bits per row": self.bits_per_row_,
+            "bits per row, uncompressed": bits,
             "entropy in bits": self.entropy_,
-            "rows by code": [float(count) for count in counts],
-            "codes that won no row": int(np.sum(counts == 0)),
+            "rows per code vector": [float(count) for count in counts],
+            "empty clusters": int(np.sum(counts == 0)),
         }

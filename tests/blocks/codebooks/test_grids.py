@@ -48,7 +48,7 @@ def test_u_matrix_of_a_step():
     W = np.repeat([[0.0], [0.0], [9.0], [9.0]], 3, axis=1).T.reshape(12, 1)  # two columns of 0, two of 9
     U = grid.u_matrix(W)
     assert np.array_equal(U[:, [0, 3]], np.zeros((3, 2)))
-    np.testing.assert_allclose(U[1, 1:3], 9 * 3 / 8)  # three of its eight neighbours lie across the step
+    np.testing.assert_allclose(U[1, 1:3], 9 * 3 / 8)  # three of its eight neighbors are across the step
     np.testing.assert_allclose(U[0, 1:3], 9 * 2 / 5)
 
 

@@ -16,7 +16,7 @@ def rows(n=200, d=5, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d))
 
 
-def learnt_plainly(X, order, W, grid, radii, rates, kind):
+def trained_row_by_row(X, order, W, grid, radii, rates, kind):
     """The loop of the kernel in numpy."""
     W = W.copy()
     for i, radius, rate in zip(order, radii, rates, strict=True):
@@ -39,7 +39,7 @@ def test_online_training_is_the_plain_loop(topology, kind, dtype):
     rng = np.random.default_rng(0)
     order = np.concatenate([rng.permutation(120), rng.permutation(120)])
     t = np.arange(240) / 239
-    plain = learnt_plainly(
+    plain = trained_row_by_row(
         X.astype(float), order, start.astype(float), grid, decayed((2.5, 0.6), t, "linear"),
         decayed((0.4, 0.05), t, "linear"), kind,
     )  # fmt: skip

@@ -40,7 +40,7 @@ def test_a_given_step_is_kept_and_batches_find_the_same(rng):
     assert by_batches.loss == pytest.approx(expected, rel=1e-6)
 
 
-def test_nothing_is_learnt_of_rows_that_do_not_vary():
+def test_nothing_is_learned_from_constant_rows():
     found = linear_autoencoder(np.zeros((3, 3)), 2)
     assert (found.loss, found.step, found.outcome.iterations) == (0, 0, 0)
     again = untrained(np.zeros((3, 3)), 2, "tied", np.random.default_rng(0))

@@ -51,7 +51,7 @@ def test_adam_comes_near_it_and_keeps_the_best_weights():
     assert found.loss < 1.5 * least < 0.1  # of the variance
     assert found.validation_loss == min(found.validation_losses)
     assert found.validation_loss == pytest.approx(mean_loss(loss, found.theta, [rows.validation_rows()]))
-    assert found.outcome.stopped_because == "the schedule of the learning rate has ended"
+    assert found.outcome.stopped_because == "the learning rate schedule ended"
 
 
 def test_training_without_gain_ends_early():
@@ -60,12 +60,12 @@ def test_training_without_gain_ends_early():
     found = train_by_adam(loss.net.start(rng), loss, rows, None, rng, schedule, LocalRun())
     assert found.outcome.converged
     assert found.outcome.iterations < 100
-    assert "rows held out has not fallen for 3 iterations" in found.outcome.stopped_because
+    assert "validation loss did not decrease for 3 iterations" in found.outcome.stopped_because
 
 
 def test_a_learning_rate_too_large_diverges():
     rows, loss, _, rng = linear_problem("float32")
-    with pytest.raises(Divergence, match="beyond all bounds in epoch"):
+    with pytest.raises(Divergence, match="diverged in epoch"):
         train_by_adam(loss.net.start(rng), loss, rows, None, rng, TrainingSchedule(50, 50, 0.0, 1e12), LocalRun())
 
 
@@ -95,16 +95,16 @@ def test_torch_is_asked_for_where_it_is_not(monkeypatch):
     assert choose_engine("auto", None, home, "float32") == Engine("numpy")
     with pytest.raises(MissingExtra, match=r"lowland\[torch\]"):
         choose_engine("torch", None, home, "float32")
-    with pytest.raises(ParameterError, match="numpy works on the CPU alone"):
+    with pytest.raises(ParameterError, match=r"numpy.*CPU"):
         choose_engine("auto", "cuda", home, "float32")
 
 
 def test_a_device_that_is_not_there():
     torch = pytest.importorskip("torch")
     for device in ("cuda:99", "nowhere"):
-        with pytest.raises(ParameterError, match="torch cannot work there") as told:
+        with pytest.raises(ParameterError, match=device) as refused:
             choose_engine("auto", device, np.zeros(3), "float32")
-        assert ("or 'cuda'" in str(told.value)) == torch.cuda.is_available()
+        assert ("or 'cuda'" in str(refused.value)) == torch.cuda.is_available()
 
 
 def test_learning_rates():

@@ -118,7 +118,7 @@ def test_views(lowland, wine):
 def test_what_an_autoencoder_keeps(lowland, table, X):
     facts, text = told(lowland, "fit", "linear-autoencoder", table)
     pca = ll.PCA(2).fit(X)
-    np.testing.assert_allclose(facts["facts"]["share of variance kept"], pca.explained_variance_ratio_.sum())
+    np.testing.assert_allclose(facts["facts"]["explained variance ratio"], pca.explained_variance_ratio_.sum())
     assert "Learning rate" in text
 
 
@@ -163,10 +163,10 @@ def test_groups_of_columns_are_whole_in_json(lowland, wine):
 def test_a_code_book_tells_numbers(lowland, wine):
     facts, text = told(lowland, "fit", "quantize", wine, "-k", 4)
     book = ll.load("m")
-    assert facts["facts"]["distortion a row"] == book.distortion_
-    assert facts["facts"]["share of variance kept"] == book.explained_variance_fraction_
-    assert facts["facts"]["bits a row"] == 2
-    assert facts["facts"]["bits a row before"] == 13 * 64
+    assert facts["facts"]["distortion per row"] == book.distortion_
+    assert facts["facts"]["explained variance ratio"] == book.explained_variance_fraction_
+    assert facts["facts"]["bits per row"] == 2
+    assert facts["facts"]["bits per row, uncompressed"] == 13 * 64
     assert f"{book.entropy_:.4g}" in text
 
 

@@ -1,8 +1,8 @@
-"""Code books: the nearest prototypes of rows.
+"""Code books: search for the nearest prototypes of rows.
 
-Prototypes are searched by products in float32, |w|² - 2 y'w. Where the two nearest lie within the rounding of that,
-float64 decides; where they are equally far even there, the first of them wins. So rounding never chooses a prototype:
-all array libraries, chunkings and precisions find the same one.
+Squared distances are computed as float32 products, |w|² - 2 y'w. Where the two nearest prototypes differ by less than
+the rounding error, the distances are computed again in float64. Ties in float64 go to the lowest index. Rounding error
+therefore never decides: all array libraries, chunk sizes and precisions find the same prototype.
 """
 
 from __future__ import annotations
@@ -22,25 +22,23 @@ from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError
 
-_TILE = 1 << 17  # distances held at a time: they stay in the cache of a core
-_NEAREST_TILE = 1 << 15  # the same where a compiled loop finds the nearest
+_TILE = 1 << 17  # distances computed at a time: they stay in the cache of a core
+_NEAREST_TILE = 1 << 15  # the same for the compiled loop that finds the nearest only
 _ACCELERATOR_TILE = 1 << 26
-_LEAST_TILE = 64  # rows; fewer make poor products
-_SLAB_ROWS = (
-    1 << 14
-)  # rows of a slab of an array in memory: the work of a row is that of many numbers, so slabs are low
-_TIE = 1e-9  # fraction by which squared distances differ that are equal
+_LEAST_TILE = 64  # rows; matrix products of fewer rows are slow
+_SLAB_ROWS = 1 << 14  # rows per slab of an array in memory: the cost per row is high, so small slabs suffice
+_TIE = 1e-9  # relative difference below which squared distances count as equal
 _COINCIDENT = 1e-30  # squared distance, scaled, of two points that coincide
 
 
 def scaling_amid(points: np.ndarray) -> UniformScaling:
-    """Return the scaling about the mean of points, of which the largest coordinate becomes about one."""
+    """Return the scaling that centers points at their mean and brings the largest coordinate to about one."""
     shift = points.mean(axis=0)
     return UniformScaling(shift, float(power_of_two(np.abs(points - shift).max())))
 
 
 def in_low_slabs(rows: Rows) -> Rows:
-    """An array in memory in slabs that give every thread some: their number of rows is the same on any machine."""
+    """Split an array in memory into slabs small enough for all threads. Their size does not depend on the machine."""
     if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray) and rows.slab > _SLAB_ROWS:
         return replace(rows, most_rows=_SLAB_ROWS)
     return rows
@@ -50,7 +48,7 @@ def in_low_slabs(rows: Rows) -> Rows:
 
 
 class Nearest(NamedTuple):
-    """The nearest prototype of each row and the next."""
+    """The nearest and the second nearest prototype of each row."""
 
     first: Array  # (m,) int64
     second: Array  # (m,)
@@ -59,14 +57,14 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True)
 class Codebook:
-    """Prototypes made ready for the search."""
+    """Prototypes prepared for the nearest-prototype search."""
 
     scaling: UniformScaling
     W: np.ndarray  # (u, d) float64, scaled
 
     @classmethod
     def of(cls, prototypes: Array) -> Self:
-        """Of prototypes as they stand in the space of the rows."""
+        """Build from prototypes in the space of the rows."""
         host = np.asarray(to_numpy(prototypes), dtype=np.float64)
         scaling = scaling_amid(host)
         return cls(scaling, scaling.apply(host))
@@ -78,16 +76,16 @@ class Codebook:
 
     @cached_property
     def squares(self) -> np.ndarray:
-        """|w|² of each, (u,)."""
+        """|w|² of each prototype, (u,)."""
         return np.einsum("ij,ij->i", self.W, self.W)
 
     @cached_property
     def single(self) -> np.ndarray:
-        """-2W' above |w|² in float32, (d + 1, u): a row with a one behind it, times this, is |y - w|² less |y|²."""
+        """-2W' above |w|² in float32, (d + 1, u): the product of [y, 1] with it is |y - w|² - |y|²."""
         return np.vstack([-2 * self.W.T, self.squares[None, :]]).astype(np.float32)
 
     def search(self, X: Array) -> Iterator[Nearest]:
-        """Yield the nearest prototypes of the rows, a tile of them after the other."""
+        """Yield the nearest prototypes of the rows, tile by tile."""
         most = _ACCELERATOR_TILE if on_accelerator(X) else _TILE
         step = max(_LEAST_TILE, most // len(self.W))
         for start in range(0, max(1, X.shape[0]), step):
@@ -104,12 +102,12 @@ class Codebook:
         if bool(xp.all(sure)):
             return first, second
         again = self._in_double(xp.take(Y, xp.nonzero(~sure)[0], axis=0))
-        positions = xp.where(sure, 0, xp.cumulative_sum(xp.astype(~sure, xp.int64)) - 1)  # where among those
+        positions = xp.where(sure, 0, xp.cumulative_sum(xp.astype(~sure, xp.int64)) - 1)  # index among them
         first, second = (xp.where(sure, a, xp.take(b, positions)) for a, b in zip((first, second), again, strict=True))
         return first, second
 
     def _in_double(self, Y: Array) -> tuple[Array, Array]:
-        """The two nearest by distances that keep their digits, the first of those that are equally far."""
+        """Return the two nearest prototypes by float64 distances; ties go to the lowest index."""
         xp = xp_of(Y)
         S = squared_euclidean(Y, like(self.W, Y))
         numbers = xp.arange(len(self.W), device=device_of(Y))[None, :]
@@ -123,11 +121,14 @@ class Codebook:
 
 
 def _two_smallest(D: Array, margins: Array) -> tuple[Array, Array, Array]:
-    """Where each row of D is smallest and where next, and whether more than a margin lies between; D is overwritten."""
+    """Return the positions of the two smallest entries per row of D, and whether they differ by more than a margin.
+
+    D is overwritten.
+    """
     if isinstance(D, np.ndarray):
         rows = np.arange(len(D))
         first = D.argmin(axis=1)
-        least = D[rows, first]  # numpy finds where the smallest is faster than what it is
+        least = D[rows, first]  # in numpy argmin is faster than min
         D[rows, first] = np.inf
         second = D.argmin(axis=1)
         return first, second, D[rows, second] - least > margins
@@ -142,10 +143,10 @@ def _two_smallest(D: Array, margins: Array) -> tuple[Array, Array, Array]:
 
 
 class NearestCodebook(Codebook):
-    """Prototypes of which only the nearest is asked for; on the host a compiled loop finds it."""
+    """Prototypes of which only the nearest is searched for, on the CPU by a compiled loop."""
 
     def search(self, X: Array) -> Iterator[Nearest]:
-        """Yield the nearest codes of the rows, a tile after the other; its rows are for use before the next."""
+        """Yield the nearest code vectors tile by tile. The rows of a tile are overwritten by the next one."""
         if not isinstance(X, np.ndarray):
             yield from super().search(X)
             return
@@ -153,7 +154,7 @@ class NearestCodebook(Codebook):
 
         (n, d), k = X.shape, len(self.W)
         step = min(max(_LEAST_TILE, _NEAREST_TILE // k), max(1, n))
-        # made once for all tiles: fresh pages would cost more than the work
+        # allocated once for all tiles: new pages would cost more than the computation
         Y, single, D = np.empty((step, d)), np.ones((step, d + 1), np.float32), np.empty(k * step, np.float32)
         slack = (self._rounding * self.squares).astype(np.float32)
         for start in range(0, max(1, n), step):
@@ -164,22 +165,22 @@ class NearestCodebook(Codebook):
             yield Nearest(first, first, Y[:m])
 
     def _two_nearest(self, Y: Array) -> tuple[Array, Array]:
-        """The nearest, twice: there is no use for the next."""
+        """Return the nearest twice: the second nearest is not needed."""
         first = self._resolved(Y, *self._by_array_library(Y))
         return first, first
 
     def _resolved(self, Y: Array, first: Array, unsure: Array) -> Array:
-        """The nearest, with those found again that were in doubt."""
+        """Return the nearest code vectors; ambiguous ones are searched again in float64."""
         xp = xp_of(Y)
         if not bool(xp.any(unsure)):
             return first
         again = self._in_double(xp.take(Y, xp.nonzero(unsure)[0], axis=0))[0]
-        positions = xp.where(unsure, xp.cumulative_sum(xp.astype(unsure, xp.int64)) - 1, 0)  # where among those
+        positions = xp.where(unsure, xp.cumulative_sum(xp.astype(unsure, xp.int64)) - 1, 0)  # index among them
         return xp.where(unsure, xp.take(again, positions), first)
 
     @property
     def _rounding(self) -> float:
-        """By what fraction of |y|² + |w|² a float32 product may be off."""
+        """Bound on the error of a float32 product, as a fraction of |y|² + |w|²."""
         return (4 * math.sqrt(self.W.shape[1]) + 8) * float(np.finfo(np.float32).eps)
 
     def _by_array_library(self, Y: Array) -> tuple[Array, Array]:
@@ -194,17 +195,17 @@ class NearestCodebook(Codebook):
         return first, ~(xp.astype(low - least, Y.dtype) > bound)
 
 
-# --- rows to code numbers and back ------------------------------------------------------------------------------------
+# --- rows to code book indices and back -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class NearestIndex:
-    """The number of the nearest prototype of each row, (m, 1); NaN for a row that is not finite."""
+    """The index of the nearest prototype of each row, (m, 1); NaN for a row that is not finite."""
 
     book: Codebook
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab."""
+        """Map one slab."""
         return joined(
             [
                 nan_where_not_finite(xp_of(X).astype(near.first, X.dtype)[:, None], near.Y)
@@ -214,30 +215,30 @@ class NearestIndex:
 
 
 def entropy_in_bits(counts: np.ndarray) -> float:
-    """Return the bits a row needs on average if frequent codes are given short names."""
+    """Return the entropy of the usage in bits: the mean code length per row with entropy coding."""
     fractions = counts[counts > 0] / counts.sum()
     return float(abs(np.sum(fractions * np.log2(fractions))))
 
 
 @dataclass(frozen=True)
 class CodeLookup:
-    """The code of a row's number, or that of its least distance, (m, d)."""
+    """Map a code book index, or distances to all code vectors, to the nearest code vector, (m, d)."""
 
     codes: Array  # (k, d)
-    by_number: bool
+    by_index: bool
 
     def __call__(self, Z: Array) -> Array:
-        """Of one slab; NaN for a row that is not finite."""
+        """Map one slab; a row that is not finite gives NaN."""
         xp, k = xp_of(Z), self.codes.shape[0]
         finite = xp.all(xp.isfinite(Z), axis=1)
         Z = xp.where(finite[:, None], Z, xp.zeros_like(Z))
-        if self.by_number:
+        if self.by_index:
             numbers = xp.astype(Z[:, 0], xp.int64)
             fine = (numbers >= 0) & (numbers < k) & (xp.astype(numbers, Z.dtype) == Z[:, 0])
             if not bool(xp.all(fine)):
                 wrong = float(to_numpy(Z[:, 0])[~to_numpy(fine)][0])
                 raise DataError(
-                    f"{wrong:g} is no number of a code: there are {k}, counted from 0. Pass what transform returned."
+                    f"{wrong:g} is not a code book index: valid indices are 0 to {k - 1}. Pass what transform returned."
                 )
         else:
             numbers = xp.argmin(Z, axis=1)
@@ -253,5 +254,5 @@ def nan_where_not_finite(Z: Array, Y: Array) -> Array:
 
 
 def joined(parts: list[Array]) -> Array:
-    """Return parts one below the other."""
+    """Return the parts concatenated along the rows."""
     return parts[0] if len(parts) == 1 else xp_of(parts[0]).concat(parts, axis=0)

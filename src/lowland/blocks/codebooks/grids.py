@@ -1,4 +1,4 @@
-"""Grids of units in the plane: where the units lie, which are neighbors, and maps that are smooth along the grid."""
+"""Grids of units in the plane: positions, neighbors, and smoothing along the grid."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ import numpy as np
 Topology = Literal["hexagonal", "rectangular"]
 Neighborhood = Literal["gaussian", "bubble"]
 
-_STRIPE = 1 << 21  # weights of the neighbourhood that are held at a time
-_NEIGHBOR_DISTANCE = {
-    "hexagonal": 1.1,
-    "rectangular": 1.5,
-}  # six neighbours, or eight: those that touch at a side or a corner
+_STRIPE = 1 << 21  # neighborhood weights held in memory at a time
+_NEIGHBOR_DISTANCE = {"hexagonal": 1.1, "rectangular": 1.5}  # six neighbors, or eight with those at the corners
 
 _HEIGHT = {"hexagonal": math.sqrt(0.75), "rectangular": 1.0}
-_CELL_NORMALS = {  # directions from a unit to the middles of its cell's sides; those opposite are the same
+_CELL_NORMALS = {  # directions from a unit to the midpoints of the sides of its cell, one per pair of opposite sides
     "hexagonal": np.array([[1.0, 0.0], [0.5, math.sqrt(0.75)], [0.5, -math.sqrt(0.75)]]),
     "rectangular": np.array([[1.0, 0.0], [0.0, 1.0]]),
 }
@@ -27,7 +24,7 @@ _CELL_NORMALS = {  # directions from a unit to the middles of its cell's sides; 
 
 @dataclass(frozen=True)
 class Grid:
-    """Units in rows and columns, numbered row by row. In a hexagonal grid every other row is moved by half a unit."""
+    """Units in rows and columns, numbered row by row. In a hexagonal grid every other row is shifted by half a unit."""
 
     rows: int
     columns: int
@@ -35,12 +32,12 @@ class Grid:
 
     @property
     def units(self) -> int:
-        """How many units there are."""
+        """Number of units."""
         return self.rows * self.columns
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """Where the units lie, (u, 2): across the columns first, then across the rows; neighbours are 1 apart."""
+        """Positions of the units, (u, 2): along the columns first, then along the rows; neighbors are 1 apart."""
         row, column = np.divmod(np.arange(self.units), self.columns)
         if self.topology == "rectangular":
             return np.column_stack([column, row]).astype(np.float64)
@@ -48,27 +45,27 @@ class Grid:
 
     @property
     def height(self) -> float:
-        """How far two rows of the grid are apart."""
+        """Distance between two rows of the grid."""
         return _HEIGHT[self.topology]
 
     @property
     def cell_normals(self) -> np.ndarray:
-        """Unit vectors across the sides of a cell, (s, 2): the cell is where none has a product beyond a half."""
+        """Unit normals of the sides of a cell, (s, 2): inside the cell all products with them are at most 1/2."""
         return _CELL_NORMALS[self.topology]
 
     @property
     def neighbor_distance(self) -> float:
-        """How far apart two units may lie and still be neighbours."""
+        """Largest distance between two neighboring units."""
         return _NEIGHBOR_DISTANCE[self.topology]
 
     @cached_property
     def neighbors(self) -> np.ndarray:
-        """The neighbours of each unit, (u, 6 or 8); a unit stands for itself where it has fewer."""
+        """Neighbors of each unit, (u, 6 or 8); at the border missing neighbors are replaced by the unit itself."""
         row, column = np.divmod(np.arange(self.units), self.columns)
         own = np.arange(self.units)
         found = []
         for down, across in _steps(self.topology):
-            # a step to the next row of a hexagonal grid also goes half a unit to the side, which depends on the row
+            # in a hexagonal grid the next row is shifted by half a unit, to a side that depends on the row
             sideways = across + (row % 2 if self.topology == "hexagonal" and down else 0)
             r, c = row + down, column + sideways
             inside = (r >= 0) & (r < self.rows) & (c >= 0) & (c < self.columns)
@@ -79,13 +76,13 @@ class Grid:
     def slopes(self) -> np.ndarray:
         """Q (u, s, 2): if f is linear over the grid, f(z) = f_b + sum_j (Q_j · (z - z_b)) (f_j - f_b) near unit b.
 
-        Least squares over the neighbours j of b, Q_j = (sum ee')⁺ e_j with e_j = z_j - z_b.
+        Least squares over the neighbors j of b, Q_j = (sum ee')⁺ e_j with e_j = z_j - z_b.
         """
         E = self.positions[self.neighbors] - self.positions[:, None, :]  # (u, s, 2)
         return E @ np.linalg.pinv(np.einsum("usi,usj->uij", E, E), hermitian=True)
 
     def smoothed(self, A: np.ndarray, radius: float, kind: Neighborhood) -> np.ndarray:
-        """Return HA, (u, p): the sum over all units, each weighted by its nearness, a stripe of H at a time."""
+        """Return HA, (u, p): the sum over all units with neighborhood weights, some rows of H at a time."""
         out = np.empty_like(A)
         x, y = self.positions.T
         step = max(1, _STRIPE // self.units)
@@ -96,35 +93,35 @@ class Grid:
         return out
 
     def gaps(self, prototypes: np.ndarray) -> np.ndarray:
-        """Return the distance of each unit's prototype to that of each neighbour, (u, s); NaN where there is none."""
+        """Return the distances between the prototypes of neighboring units, (u, s); NaN for a missing neighbor."""
         gaps = np.linalg.norm(prototypes[self.neighbors] - prototypes[:, None, :], axis=2)
         return np.where(self.neighbors == np.arange(self.units)[:, None], np.nan, gaps)
 
     def u_matrix(self, prototypes: np.ndarray) -> np.ndarray:
-        """Return the mean distance of each unit's prototype to those of its neighbours, (rows, columns)."""
+        """Return the mean distance of each prototype to those of the neighboring units, (rows, columns)."""
         gaps = self.gaps(prototypes)
         count = np.maximum(1, np.sum(~np.isnan(gaps), axis=1))
         return (np.nansum(gaps, axis=1) / count).reshape(self.rows, self.columns)
 
 
 def nearness(squares: Any, radius: float, kind: Neighborhood) -> Any:
-    """Return how much of a row another unit takes, by its squared distance on the grid from the one that won it."""
+    """Return the neighborhood weights for squared distances on the grid."""
     if kind == "bubble":
         return (squares <= radius**2 * (1 + 1e-9)).astype(np.float64)
     return np.exp(squares / (-2 * radius**2))
 
 
 def _steps(topology: Topology) -> list[tuple[int, int]]:
-    """Rows down and columns across to each neighbour; in hexagonal grids as from an even row."""
+    """Return the offsets (rows, columns) of the neighbors; in a hexagonal grid those of an even row."""
     if topology == "hexagonal":
         return [(0, 1), (0, -1), (1, 0), (1, -1), (-1, 0), (-1, -1)]
     return [(down, across) for down in (-1, 0, 1) for across in (-1, 0, 1) if (down, across) != (0, 0)]
 
 
 def usual_grid(n: int, variances: np.ndarray, topology: Topology) -> tuple[int, int]:
-    """Return rows and columns by Vesanto's rule: 5√n units, the sides as the principal standard deviations.
+    """Return rows and columns by Vesanto's rule: 5√n units, sides in the ratio of the principal standard deviations.
 
-    Few rows get one unit for two of them: with more, most units would win none.
+    Small tables get at most one unit for every two rows: otherwise most units would be dead.
     """
     units = min(5 * math.sqrt(n), max(2.0, n / 2))
     height = _HEIGHT[topology]

@@ -1,8 +1,8 @@
-"""K-means: Lloyd's iteration over rows that are read slab by slab, or over a matrix.
+"""K-means: Lloyd's algorithm on rows that are read slab by slab, or on a matrix.
 
-A fold sums the rows nearest to each code, and also gives the distortion of the codes it began with, so that the last
-one measures the result. Nearest codes are found by float32 products, and by float64 where these leave a doubt; of codes
-equally far the first wins. So rounding never chooses a code, and a code far from all others takes no digits from these.
+One pass sums the rows nearest to each code vector and computes the distortion of the code vectors it started with, so
+the last pass evaluates the result. Nearest code vectors are found by float32 products, and by float64 distances where
+rounding error leaves a doubt. Ties go to the lowest index, so rounding error never decides.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run, run_for
 
-_NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code
+_NOWHERE = 1e-24  # squared distance, scaled, of a row that coincides with its code vector
 _NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
 class Quantization:
-    """Codes that were found, what they sum over the rows, and how they were found."""
+    """Code vectors, their sums over the rows, and the outcome of the iteration."""
 
     book: NearestCodebook
     sums: CodeSums
@@ -36,12 +36,12 @@ class Quantization:
 
     @property
     def inertia(self) -> float:
-        """Sum of the squared distances of rows to their codes."""
+        """Sum of squared distances of the rows to their code vectors."""
         return self.sums.error * self.book.scaling.unit**2
 
     @property
     def centers(self) -> np.ndarray:
-        """The codes, (k, d) float64."""
+        """The code vectors, (k, d) float64."""
         return self.book.prototypes
 
 
@@ -54,16 +54,16 @@ def lloyd(
     tol: float = 0.0,
     run: Run | None = None,
 ) -> Quantization:
-    """Return the codes to which Lloyd's iteration (k-means) leads, each the mean of the rows nearest to it.
+    """Return the code vectors found by Lloyd's algorithm (k-means): each is the mean of the rows nearest to it.
 
     Parameters
     ----------
     X : (n, d) the rows.
-    centers : (k, d) the codes to start from.
-    weights : (n,) how often each row counts; None: once.
-    max_iter : most iterations.
-    tol : stop when the squared moves of all codes add up to no more than this.
-    run : the engine; None: this machine.
+    centers : (k, d) the initial code vectors.
+    weights : (n,) weights of the rows; None: all 1.
+    max_iter : maximum number of iterations.
+    tol : tolerance for the total squared movement of the code vectors.
+    run : the engine; None: local threads.
 
     Examples
     --------
@@ -88,37 +88,37 @@ def lloyd_over_rows(
     max_iter: int,
     tol: float,
 ) -> Quantization:
-    """Move codes to the mean of the rows nearest to them, until together they move by no more than the root of tol.
+    """Move the code vectors to the means of their rows until the total squared movement is at most ``tol``.
 
-    ``start`` (k, d) and ``tol`` are scaled. A code that no row is nearest to goes to the row farthest from its own.
+    ``start`` (k, d) and ``tol`` are scaled. An empty cluster is moved to the row farthest from its code vector.
     """
     W, trace, updates, converged = start, [], 0, False
     rows = in_low_slabs(rows)
-    with blas_on_one_thread():  # a tile is too small to be divided: threads would wait for each other at every product
-        for step in run.iterate("moving the codes", max_iter + 1):
+    with blas_on_one_thread():  # tiles are too small to be split among BLAS threads
+        for step in run.iterate("k-means iterations", max_iter + 1):
             book = NearestCodebook(scaling, W)
-            sums: CodeSums = run.fold(rows, SumByCode(book), weights, name="one pass")
+            sums: CodeSums = run.fold(rows, SumByCode(book), weights, name="assigning rows")
             trace.append(sums.error * scaling.unit**2 / float(sums.counts.sum()))
             if converged or step == max_iter:
                 break
             new, updates = _moved(rows, run, book, sums, weights), updates + 1
             moved = float(np.sum((new - W) ** 2))
             W, converged = new, moved <= tol
-            if moved == 0:  # another pass would find the same
+            if moved == 0:  # another pass would give the same result
                 trace.append(trace[-1])
                 break
-    why = "the codes moved no further" if converged else f"{max_iter} iterations were over"
+    why = "the code vectors no longer moved" if converged else f"it stopped after {max_iter} iterations"
     return Quantization(book, sums, Outcome("lloyd", "", updates, converged, tuple(trace), why))
 
 
 def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights: np.ndarray | None) -> np.ndarray:
-    """The means of the rows nearest to each code, (k, d)."""
+    """Return the means of the rows nearest to each code vector, (k, d); relocate empty clusters."""
     total, counts = sums.sums, sums.counts
-    dead = np.flatnonzero(counts == 0)
-    if len(dead):
+    empty = np.flatnonzero(counts == 0)
+    if len(empty):
         total, counts = total.copy(), counts.copy()
-        far: Farthest = run.fold(rows, FindFarthest(book, len(dead)), weights, name="seeding dead codes")
-        for code, square, y, old, w in zip(dead, far.squares, far.Y, far.codes, far.weights, strict=False):
+        far: Farthest = run.fold(rows, FindFarthest(book, len(empty)), weights, name="relocating empty clusters")
+        for code, square, y, old, w in zip(empty, far.squares, far.Y, far.codes, far.weights, strict=False):
             if square > _NOWHERE and counts[old] > w:
                 total[old] -= w * y
                 counts[old] -= w
@@ -132,29 +132,29 @@ def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights:
 
 @dataclass(frozen=True)
 class CodeSums:
-    """The rows nearest to each code: their sum and count, weighted; and how far they are from it."""
+    """Weighted sum and count of the rows nearest to each code vector, and the sum of their squared distances."""
 
     sums: np.ndarray  # (k, d) float64, scaled
     counts: np.ndarray  # (k,)
-    error: float  # sum of the squared distances of rows to their codes, scaled
+    error: float  # sum of squared distances of the rows to their code vectors, scaled
 
     def __add__(self, other: Self) -> Self:
-        """Of two parts."""
+        """Merge two parts."""
         return type(self)(self.sums + other.sums, self.counts + other.counts, self.error + other.error)
 
     def is_finite(self) -> bool:
-        """Whether NaN, infinity or an overflow is absent."""
+        """Whether the sums contain no NaN, infinity or overflow."""
         return math.isfinite(self.error)
 
 
 @dataclass(frozen=True)
 class SumByCode:
-    """What is folded: a slab becomes its ``CodeSums``."""
+    """Statistic of a pass: the ``CodeSums`` of a slab."""
 
     book: NearestCodebook
 
     def __call__(self, X: Array, weights: np.ndarray | None = None) -> CodeSums:
-        """Of one slab."""
+        """Compute for one slab."""
         X, weights = without_zero_weights(X, weights)
         sums, counts, error, start = np.zeros(self.book.W.shape), np.zeros(len(self.book.W)), 0.0, 0
         add = self._add_on_host if isinstance(X, np.ndarray) else self._add
@@ -170,7 +170,7 @@ class SumByCode:
         return float(add_rows(near.Y, near.first, _NONE if weights is None else weights, self.book.W, sums, counts))
 
     def _add(self, near: Nearest, weights: np.ndarray | None, sums: np.ndarray, counts: np.ndarray) -> float:
-        """By a product with the table of who won whom, whose order of summation is fixed on every device."""
+        """Add by a product with the assignment matrix: its order of summation is fixed on every device."""
         xp = xp_of(near.Y)
         numbers = xp.arange(len(self.book.W), device=device_of(near.Y))[None, :]
         M = xp.astype(near.first[:, None] == numbers, near.Y.dtype)  # (m, k)
@@ -186,7 +186,7 @@ class SumByCode:
 
 @dataclass(frozen=True)
 class Farthest:
-    """The rows farthest from their codes, the farthest first, of equally far ones the first."""
+    """The rows farthest from their code vectors, in descending order of distance; ties keep the order of the rows."""
 
     squares: np.ndarray  # (e,)
     Y: np.ndarray  # (e, d) float64, scaled
@@ -195,7 +195,7 @@ class Farthest:
     most: int
 
     def __add__(self, other: Self) -> Self:
-        """Of two parts."""
+        """Merge two parts."""
         return type(self)(
             np.concatenate([self.squares, other.squares]),
             np.concatenate([self.Y, other.Y]),
@@ -205,24 +205,24 @@ class Farthest:
         ).first()
 
     def first(self) -> Self:
-        """No more than are asked for."""
+        """Return the first ``most`` of them."""
         order = np.argsort(-self.squares, kind="stable")[: self.most]
         return type(self)(self.squares[order], self.Y[order], self.codes[order], self.weights[order], self.most)
 
     def is_finite(self) -> bool:
-        """Always: the pass before has looked."""
+        """Return True: the previous pass has checked the rows."""
         return True
 
 
 @dataclass(frozen=True)
 class FindFarthest:
-    """What is folded to find them."""
+    """Statistic of a pass: the ``Farthest`` rows of a slab."""
 
     book: NearestCodebook
     most: int
 
     def __call__(self, X: Array, weights: np.ndarray | None = None) -> Farthest:
-        """Of one slab."""
+        """Compute for one slab."""
         X, weights = without_zero_weights(X, weights)
         found, start = Farthest(_NONE, np.empty((0, X.shape[1])), np.empty(0, dtype=np.int64), _NONE, self.most), 0
         for near in self.book.search(X):

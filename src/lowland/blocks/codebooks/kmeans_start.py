@@ -1,4 +1,4 @@
-"""Where k-means starts: rows far apart (k-means++), or any rows, drawn from all of them or from a sample."""
+"""Initialization of k-means: rows far apart (k-means++) or random rows, of the whole table or of a sample."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.run.run import Run
 
-_SAMPLE, _SAMPLE_PER_CODE = 10_000, 32  # rows from which a start is drawn: at least, and for each code
-_NEAR = 1e-6  # fraction of |y|² + |c|² below which a squared distance by products has lost too many digits
+_SAMPLE, _SAMPLE_PER_CODE = 10_000, 32  # size of the sample for the initialization: at least, and per code vector
+_NEAR = 1e-6  # fraction of |y|² + |c|² below which a squared distance by products has too large a rounding error
 
 
 @dataclass(frozen=True)
 class RowSample:
-    """Rows from which codes are drawn, with their weights, in an order that does not depend on where they stood."""
+    """Sampled rows with weights, in an order that does not depend on the order of the table."""
 
     Y: np.ndarray  # (m, d) float64, scaled
     weights: np.ndarray  # (m,)
@@ -29,16 +29,16 @@ class RowSample:
     def of(
         cls, rows: Rows, run: Run, n: int, k: int, scaling: UniformScaling, weights: Any, rng: np.random.Generator
     ) -> Self:
-        """Take all rows, or so many as suffice, spread over the table; rows of no weight are left out."""
+        """Take all rows, or a sample spread evenly over the table. Rows of weight zero are left out."""
         most = max(_SAMPLE, _SAMPLE_PER_CODE * k)
-        run.require(min(n, most) * rows.d * 16, "The rows from which the codes are drawn", "Ask for fewer codes")
+        run.require(min(n, most) * rows.d * 16, "The sample for the initialization", "Lower the number of code vectors")
         keep = None if weights is None else weights > 0
         count = n if keep is None else int(keep.sum())
         if count > most:
             positions = np.arange(n) if keep is None else np.flatnonzero(keep)
             keep = np.zeros(n, dtype=bool)
             keep[positions[evenly_spread(count, most, rng)]] = True
-        Y = scaling.apply(to_numpy(run.fold(rows, Picked.of, keep, name="drawing rows").rows))
+        Y = scaling.apply(to_numpy(run.fold(rows, Picked.of, keep, name="sampling rows").rows))
         w = np.ones(len(Y)) if weights is None else weights[keep]
         order = np.argsort(Y @ np.random.default_rng(0).standard_normal(rows.d), kind="stable")
         return cls(Y[order], w[order])
@@ -46,7 +46,8 @@ class RowSample:
     def kmeans_plus_plus(self, k: int, rng: np.random.Generator) -> np.ndarray:
         """Return k rows far apart, (k, d), by greedy k-means++ (Arthur and Vassilvitskii 2007).
 
-        Each is drawn by its squared distance to those before it; of a few such draws, the one that leaves the least.
+        Each row is drawn with probability proportional to its squared distance to the nearest row chosen before. Of
+        several draws, the one with the lowest remaining inertia is kept.
         """
         Y, trials = self.Y, 2 + int(math.log(k))
         lengths = np.vecdot(Y, Y)
@@ -58,14 +59,14 @@ class RowSample:
             best = int(np.argmin(left @ self.weights))
             chosen.append(tried[best])
             nearest = left[best]
-        return Y[np.pad(chosen, (0, k - len(chosen)), mode="edge")]  # fewer rows differ than there are codes
+        return Y[np.pad(chosen, (0, k - len(chosen)), mode="edge")]  # fewer distinct rows than code vectors
 
     def random_codes(self, k: int, rng: np.random.Generator) -> np.ndarray:
-        """Return k rows drawn by their weights, each once, (k, d)."""
+        """Return k rows drawn without replacement in proportion to their weights, (k, d)."""
         return self.Y[rng.choice(len(self.Y), k, replace=False, p=self.weights / self.weights.sum())]
 
     def _squares_to(self, chosen: Any, lengths: np.ndarray) -> np.ndarray:
-        """The squared distances of all rows to some, (c, m); near ones from their differences."""
+        """Return the squared distances of all rows to the chosen ones, (c, m); small ones computed from differences."""
         both = lengths[chosen][:, None] + lengths[None, :]
         squares = both - 2 * (self.Y[chosen] @ self.Y.T)
         for one, line, lost in zip(chosen, squares, squares <= _NEAR * both, strict=True):
@@ -75,6 +76,6 @@ class RowSample:
 
 
 def _drawn(weights: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Where along the running sum of weights, between 0 and 1, the numbers fall."""
+    """Return the positions at which numbers between 0 and 1 fall in the cumulative weights."""
     sums = np.cumsum(weights)
     return np.minimum(np.searchsorted(sums, at * sums[-1], side="right"), np.flatnonzero(weights)[-1])

@@ -1,4 +1,4 @@
-"""Self-organizing maps in batches: all rows are assigned to their nearest units, then the grid smooths the means."""
+"""Batch training of self-organizing maps: assign all rows to their best-matching units, then smooth the means."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from lowland.run.run import Run
 
 Decay = Literal["exponential", "linear", "inverse"]
 
-_SAME = 1e-13  # fraction by which the errors of the same map may differ
+_SAME = 1e-13  # relative difference of the errors of equal maps
 
 
-# --- the schedule and the start ---------------------------------------------------------------------------------------
+# --- schedule and initialization --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How the radius, and the rate of online training, fall from first to last."""
+    """Decay of the radius and, in online training, of the learning rate."""
 
     epochs: int
     radius: tuple[float, float]
     rate: tuple[float, float] = (0.05, 0.01)
     decay: Decay = "exponential"
     neighborhood: Neighborhood = "gaussian"
-    convergence_epochs: int = 0  # further epochs of batch training at the last radius, at most
+    convergence_epochs: int = 0  # maximum number of further batch epochs at the final radius
     tol: float = 0.0
 
 
 def decayed(ends: tuple[float, float], t: Any, decay: Decay) -> Any:
-    """Return the value at t between 0 and 1, on its way from the first to the last."""
+    """Return the value at time t, from the initial one at t = 0 to the final one at t = 1."""
     first, last = ends
     match decay:
         case "linear":
@@ -51,9 +51,9 @@ def decayed(ends: tuple[float, float], t: Any, decay: Decay) -> Any:
 
 
 def principal_plane(grid: Grid, mean: np.ndarray, axes: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-    """Return prototypes laid out on the plane of the first two axes, (u, d), two standard deviations to each side.
+    """Return prototypes on the plane of the first two axes, (u, d), up to two standard deviations from the mean.
 
-    The longer side of the grid lies along the first axis; ``axes`` is (d, k), k at most 2.
+    The longer side of the grid follows the first axis. ``axes`` is (d, k) with k at most 2.
     """
     extent = grid.positions.max(axis=0)
     sides = np.where(extent > 0, 4 * grid.positions / np.where(extent > 0, extent, 1.0) - 2, 0.0)  # (u, 2)
@@ -63,43 +63,43 @@ def principal_plane(grid: Grid, mean: np.ndarray, axes: np.ndarray, deviations: 
     return mean + (sides[:, :k] * deviations[:k]) @ axes.T
 
 
-# --- what a pass sums -------------------------------------------------------------------------------------------------
+# --- statistics of a pass ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class UnitSums:
-    """The rows nearest to each unit: their sum and count; and the errors of the map."""
+    """Sum and count of the rows of each unit, and the errors of the map."""
 
     sums: np.ndarray  # (u, d) float64, scaled
     counts: np.ndarray  # (u,)
-    error: float  # sum of the distances of rows to their units
-    torn: float  # rows whose two nearest units are no neighbors on the grid
+    error: float  # sum of distances of the rows to their prototypes
+    torn: float  # number of rows whose two nearest units are not neighbors on the grid
 
     def __add__(self, other: Self) -> Self:
-        """Of two parts."""
+        """Merge two parts."""
         return type(self)(
             self.sums + other.sums, self.counts + other.counts, self.error + other.error, self.torn + other.torn
         )
 
     def is_finite(self) -> bool:
-        """Whether NaN, infinity or an overflow is absent."""
+        """Whether the sums contain no NaN, infinity or overflow."""
         return math.isfinite(self.error)
 
     @property
     def rows(self) -> float:
-        """How many rows there are."""
+        """Number of rows."""
         return float(self.counts.sum())
 
 
 @dataclass(frozen=True)
 class SumByUnit:
-    """What is folded: a slab becomes its ``UnitSums``."""
+    """Statistic of a pass: the ``UnitSums`` of a slab."""
 
     book: Codebook
     grid: Grid
 
     def __call__(self, X: Array) -> UnitSums:
-        """Of one slab."""
+        """Compute for one slab."""
         on_host = isinstance(X, np.ndarray)
         sums, counts, error, torn = np.zeros(self.book.W.shape), np.zeros(self.grid.units), 0.0, 0.0
         for near in self.book.search(X):
@@ -109,14 +109,14 @@ class SumByUnit:
         return UnitSums(sums, counts, error * self.book.scaling.unit, torn)
 
     def _add_on_host(self, near: Nearest, sums: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-        """By runs of rows that one unit has won: numba would take memory that a file's slabs need more."""
+        """Add rows sorted by unit. A numba kernel would need memory that the slabs of a file need more."""
         first, second, Y = near
         if not len(Y):
             return 0.0, 0.0
         order = np.argsort(first, kind="stable")
-        winners = first[order]
-        starts = np.flatnonzero(np.diff(winners, prepend=-1))
-        sums[winners[starts]] += np.add.reduceat(Y[order], starts, axis=0)
+        units = first[order]
+        starts = np.flatnonzero(np.diff(units, prepend=-1))
+        sums[units[starts]] += np.add.reduceat(Y[order], starts, axis=0)
         counts += np.bincount(first, minlength=len(counts))
         off = Y - self.book.W[first]
         apart = self.grid.positions[first] - self.grid.positions[second]
@@ -124,7 +124,7 @@ class SumByUnit:
         return float(np.sqrt(np.vecdot(off, off)).sum()), float(torn)
 
     def _add(self, near: Nearest, sums: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-        """By a product with the table of who won whom, whose order of summation is fixed on every device."""
+        """Add by a product with the assignment matrix: its order of summation is fixed on every device."""
         xp = xp_of(near.Y)
         numbers = xp.arange(self.grid.units, device=device_of(near.Y))[None, :]
         M = xp.astype(near.first[:, None] == numbers, near.Y.dtype)  # (m, u)
@@ -138,9 +138,9 @@ class SumByUnit:
 
 
 def quantization_sums(rows: Rows, run: Run, prototypes: Array, grid: Grid) -> UnitSums:
-    """Return what a map sums over rows: those nearest to each unit, and the errors of the map."""
+    """Return the sums by unit and the errors of a map on the rows."""
     with blas_on_one_thread():
-        return run.fold(in_low_slabs(rows), SumByUnit(Codebook.of(prototypes), grid), name="judging the map")
+        return run.fold(in_low_slabs(rows), SumByUnit(Codebook.of(prototypes), grid), name="evaluating the map")
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
@@ -148,25 +148,23 @@ def quantization_sums(rows: Rows, run: Run, prototypes: Array, grid: Grid) -> Un
 
 @dataclass(frozen=True)
 class TrainedMap:
-    """A trained map, what it sums over the rows, and how it got there."""
+    """A trained map, its sums over the rows, and the outcome of training."""
 
     prototypes: np.ndarray  # (u, d) in the precision of the rows
     sums: UnitSums
-    radii: tuple[float, ...]  # of each epoch; online: the first and the last
-    outcome: (
-        Outcome  # the trace holds the quantization error at the start and after each epoch; online: in each, at the end
-    )
+    radii: tuple[float, ...]  # of each epoch; online: the initial and the final one
+    outcome: Outcome  # trace: quantization error at the initialization and after each epoch; online: in each epoch
 
 
 def train_in_batches(
     rows: Rows, run: Run, grid: Grid, scaling: UniformScaling, start: np.ndarray, schedule: Schedule
 ) -> TrainedMap:
-    """Train with all rows at once: one fold per epoch finds the nearest units, and the grid smooths the means.
+    """Train with all rows: one pass per epoch finds the best-matching units, then the means are smoothed on the grid.
 
-    The fold also gives the quantization error of the map it began with, so that the last one is that of the result.
-    Prototypes are float64, scaled, until the end; where rows are float32 the rounded ones are measured once more.
+    A pass also gives the quantization error of the map it started with, so the last pass evaluates the result.
+    Prototypes are kept in float64, scaled. For float32 rows the rounded prototypes are evaluated in one more pass.
     """
-    with blas_on_one_thread():  # a tile is too small to be divided: threads would wait for each other at every product
+    with blas_on_one_thread():  # tiles are too small to be split among BLAS threads
         return _trained(in_low_slabs(rows), run, grid, scaling, start, schedule)
 
 
@@ -175,20 +173,20 @@ def _trained(
 ) -> TrainedMap:
     W, trace, radii = scaling.apply(start), [], []
     most = schedule.epochs + schedule.convergence_epochs
-    converged, why = schedule.convergence_epochs == 0, "the schedule has ended"
+    converged, why = schedule.convergence_epochs == 0, "the schedule ended"
     for epoch in run.iterate("training the map", most + 1):
         book = Codebook(scaling, W)
         sums: UnitSums = run.fold(rows, SumByUnit(book, grid), name="one epoch")
         trace.append(sums.error / sums.rows)
         if epoch > schedule.epochs and abs(trace[-1] - trace[-2]) <= schedule.tol * trace[-1]:
-            converged, why = True, f"an epoch changed the quantisation error by less than {schedule.tol:g} of it"
+            converged, why = True, f"an epoch changed the quantization error by less than the fraction {schedule.tol:g}"
             break
         if any(abs(trace[-1] - q) <= _SAME * q for q in trace[schedule.epochs : -1]):
-            converged, why = False, "its epochs began to repeat themselves"  # maps that lead to each other
+            converged, why = False, "the epochs repeat a cycle of maps"
             break
         if epoch == most:
             if schedule.convergence_epochs:
-                why = f"{most} epochs were over"
+                why = f"it stopped after {most} epochs"
             break
         t = min(1.0, epoch / max(1, schedule.epochs - 1))
         radii.append(float(decayed(schedule.radius, t, schedule.decay)))
@@ -202,7 +200,7 @@ def _trained(
 
 
 def smoothed_means(sums: UnitSums, W: np.ndarray, grid: Grid, radius: float, neighborhood: Neighborhood) -> np.ndarray:
-    """Return HS / Hc, (u, d): the mean of the rows won nearby; a unit that none were won near to stays where it is."""
+    """Return HS / Hc, (u, d): weighted means of the rows of nearby units. Without any, a prototype stays in place."""
     both = grid.smoothed(np.column_stack([sums.sums, sums.counts]), radius, neighborhood)
     weight = both[:, -1:]
     some = weight > np.finfo(np.float64).tiny * 1e16

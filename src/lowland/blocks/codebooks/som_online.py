@@ -1,4 +1,4 @@
-"""Self-organizing maps online: one row after the other pulls its nearest unit and the neighbors of it."""
+"""Online training of self-organizing maps: each row moves its best-matching unit and its neighbors toward itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lowland.blocks.codebooks.som_batch import Schedule, decayed
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.run.run import Run
 
-_STEPS = 1 << 14  # rows learnt one by one between two looks at whether to stop
+_STEPS = 1 << 14  # rows between two checks for a stop
 
 
 def train_online(
@@ -22,7 +22,7 @@ def train_online(
     schedule: Schedule,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, list[float]]:
-    """Train with one row after the other, shuffled anew each epoch; return prototypes and the errors met on the way."""
+    """Train with one row at a time, shuffled in each epoch. Return the prototypes and the mean error of each epoch."""
     from lowland.kernels.som import learn_rows
 
     W = np.ascontiguousarray(scaling.apply(start).T, dtype=X.dtype)  # (d, u)

@@ -1,7 +1,7 @@
 """Mini-batches: rows in standard units, some held out for validation, the rest shuffled.
 
-Which rows are held out, and which make a batch, depends on the seed and the shape alone: a file, chunks or an array
-give the same batches.
+The validation rows and the mini-batches depend only on the seed and the shape: a file, chunks or an array give the same
+mini-batches.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.run.run import Run
 
-WINDOW_BYTES = 2**27  # of rows that are shuffled among each other
-_FEW = 5  # rows held out: fewer say nothing of the others
+WINDOW_BYTES = 2**27  # size of a window of rows within which they are shuffled
+_FEW = 5  # validation rows: fewer are not representative
 _COARSE = 2.0**-12
 
 
 def double_moments(X: Array) -> ColumnMoments:
-    """Return the moments of a slab's columns, summed in float64 whatever its precision."""
+    """Return the moments of the columns of a slab, summed in float64 for any precision of the rows."""
     return ColumnMoments.of(as_double(X))
 
 
 def rounded_scaling(columns: ColumnMoments) -> UniformScaling:
-    """Return the scaling to standard units: rows about their center, the mean square of all values about one.
+    """Return the scaling to standard units: rows are centered, and the mean square of all values is about one.
 
-    Center and unit are rounded to four digits. The network makes up for it, and other chunks, whose sums differ in the
-    last digit, are trained on the same bits.
+    Center and unit are rounded to four digits. The network compensates for it, and other chunk sizes, whose sums differ
+    in the last digit, train on the same bits.
     """
     mean, squares = to_numpy(columns.mean), to_numpy(columns.variances) * (columns.n - 1) / columns.n
-    deviation = math.sqrt(float(squares.mean()))  # zero too where values are too small to be squared
-    grain = 2.0 ** math.floor(math.log2(deviation)) * _COARSE if deviation > 0 else 1.0
-    center = np.round(mean / grain) * grain if deviation > 0 else mean
-    return UniformScaling(center, round(deviation / grain) * grain or 1.0)
+    spread = math.sqrt(float(squares.mean()))  # also zero where squares underflow
+    grain = 2.0 ** math.floor(math.log2(spread)) * _COARSE if spread > 0 else 1.0
+    center = np.round(mean / grain) * grain if spread > 0 else mean
+    return UniformScaling(center, round(spread / grain) * grain or 1.0)
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class _ScaledAs:
 
 @dataclass(frozen=True)
 class ValueRange:
-    """The least and the largest value of all. Parts of it add up."""
+    """Smallest and largest value of the table; a mergeable statistic."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, X: Array) -> Self:
-        """Look at one slab."""
+        """Compute for one slab."""
         xp = xp_of(X)
         return cls(float(xp.min(X)), float(xp.max(X)))
 
@@ -76,26 +76,26 @@ class ValueRange:
         return type(self)(min(self.low, other.low), max(self.high, other.high))
 
     def is_finite(self) -> bool:
-        """Whether both are numbers."""
+        """Whether both are finite."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Corruption of the rows that a denoising network learns to undo (Vincent et al. 2010)."""
+    """Corruption of the rows for a denoising autoencoder (Vincent et al. 2010)."""
 
     kind: Literal["gaussian", "masking"]
-    level: float  # gaussian: standard deviation, in standard units; masking: fraction of the values
+    level: float  # gaussian: standard spread, in standard units; masking: fraction of the values
 
     def corrupted(self, Y: Array, rng: np.random.Generator) -> Array:
-        """Return the rows with noise, drawn on the host so that a seed means the same on every device."""
+        """Return the rows with noise, drawn on the CPU so that a seed gives the same noise on every device."""
         if self.kind == "gaussian":
             return Y + like(self.level * rng.standard_normal(tuple(Y.shape), dtype=np.float32), Y)
         return Y * like((rng.random(tuple(Y.shape), dtype=np.float32) >= self.level).astype(np.float32), Y)
 
 
 def choose_validation_rows(n: int, fraction: float, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Return which of n rows are held out, ascending; at least five, but no more than a fifth of few rows."""
+    """Return the indices of the validation rows, ascending: at least five, but at most a fifth of a small table."""
     count = min(max(int(fraction * n), min(_FEW, n // 5)), most) if fraction > 0 else 0
     if count < 2:
         return np.empty(0, dtype=np.int64)
@@ -104,42 +104,42 @@ def choose_validation_rows(n: int, fraction: float, most: int, rng: np.random.Ge
 
 @dataclass(frozen=True)
 class MiniBatches:
-    """The rows to train with, a batch at a time, and those held out."""
+    """Training rows in mini-batches, and validation rows."""
 
     rows: Rows
     run: Run
-    n: int  # rows, those held out included
+    n: int  # rows, validation rows included
     scaling: UniformScaling
     engine: Engine
-    validation: np.ndarray  # which rows are held out, ascending
-    size: int  # rows in a batch, about
+    validation: np.ndarray  # indices of the validation rows, ascending
+    size: int  # approximate number of rows per mini-batch
 
     @property
     def n_training(self) -> int:
-        """How many rows are trained with."""
+        """Number of training rows."""
         return self.n - len(self.validation)
 
     @property
     def window(self) -> int:
-        """How many rows are shuffled among each other; windows are about even, as batches are."""
+        """Number of rows that are shuffled together; windows are of about equal size, as mini-batches are."""
         windows = math.ceil(self.n_training / max(self.size, WINDOW_BYTES // (4 * self.rows.d)))
         return math.ceil(self.n_training / windows)
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches in an epoch."""
+        """Mini-batches per epoch."""
         whole, rest = divmod(self.n_training, self.window)
         return whole * _cuts(self.window, self.size) + (_cuts(rest, self.size) if rest else 0)
 
     def validation_rows(self) -> Array | None:
-        """Return the rows held out, (v, d); None if there are none."""
+        """Return the validation rows, (v, d); None if there are none."""
         if not len(self.validation):
             return None
         parts = [V for _, V in self._read() if V is not None]
         return _joined(parts)
 
     def training_rows(self) -> Array:
-        """Return the rows to train with, (n - v, d)."""
+        """Return the training rows, (n - v, d)."""
         Y = self.engine.empty((self.n_training, self.rows.d))
         start = 0
         for part, _ in self._read():
@@ -148,13 +148,14 @@ class MiniBatches:
         return Y
 
     def training_slabs(self, whole: Array | None) -> Iterator[Array]:
-        """Yield all rows to train with once, in their order; ``whole``: what ``training_rows`` gave."""
+        """Yield all training rows once, in order; ``whole``: the result of ``training_rows``."""
         yield from (Y for Y, _ in self._read()) if whole is None else (whole,)
 
     def epoch(self, rng: np.random.Generator, whole: Array | None) -> Iterator[Array]:
-        """Yield all rows once, shuffled window by window; ``whole``: what ``training_rows`` gave; None: read again.
+        """Yield all training rows once, shuffled window by window.
 
-        A window is cut into batches as even as can be: a last one of few rows would pull as hard as the others.
+        ``whole`` is the result of ``training_rows``; None: read the rows again. A window is split into mini-batches of
+        about equal size: a small last one would have the same influence as the others.
         """
         if whole is not None:
             for start in range(0, self.n_training, self.window):
@@ -171,7 +172,7 @@ class MiniBatches:
             yield xp.take(Y, order[start:stop], axis=0)
 
     def _read(self) -> Iterator[tuple[Array, Array | None]]:
-        """Yield slab by slab the rows to train with and those held out, where the engine works."""
+        """Yield the training and the validation rows slab by slab, on the device of the engine."""
         start = 0
         for X in self.run.map_rows(_ScaledAs(self.scaling, self.engine.dtype), self.rows, name="one epoch"):
             Y = self.engine.array(X)
@@ -185,7 +186,7 @@ class MiniBatches:
 
 
 def windows(slabs: Iterable[Array], size: int) -> Iterator[Array]:
-    """Yield the rows of slabs ``size`` at a time, in order; the last window holds what is left."""
+    """Yield the rows of slabs ``size`` at a time, in order; the last window holds the rest."""
     held: list[Array] = []
     count = 0
     for X in slabs:

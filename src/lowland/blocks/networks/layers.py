@@ -1,7 +1,7 @@
-"""Networks of layers h -> activation(hW + b), as plain arrays: their output, their loss, and its gradient.
+"""Feed-forward networks with layers h -> activation(hW + b), as plain arrays: output, loss and gradient.
 
-All weights lie one after the other in one vector θ, so that a descent need not know of layers. One code serves numpy
-and torch: the gradient is written out (Rumelhart, Hinton and Williams 1986, doi:10.1038/323533a0).
+All weights are stored in one vector θ, so that an optimizer need not know the layers. The same code serves numpy and
+torch: backpropagation is written out (Rumelhart, Hinton and Williams 1986, doi:10.1038/323533a0).
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ def _where_positive(h: Array, below: Array) -> Array:
     return xp.where(h > 0, xp.ones_like(h), below)
 
 
-_ACTIVATIONS: dict[
-    str, tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]
-] = {  # of a; of a and the result h
+# the activation of a, and its derivative from a and the result h
+_ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]] = {
     "relu": (lambda a: xp_of(a).clip(a, 0.0, None), lambda a, h: xp_of(h).astype(h > 0, h.dtype)),
     "elu": (
         lambda a: xp_of(a).where(a > 0, a, xp_of(a).expm1(xp_of(a).clip(a, None, 0.0))),
@@ -53,16 +52,20 @@ _ACTIVATIONS: dict[
     "tanh": (lambda a: xp_of(a).tanh(a), lambda a, h: 1 - h * h),
     "logistic": (_logistic, lambda a, h: h * (1 - h)),
 }
-_GAINS = {"relu": 2.0, "elu": 1.5, "silu": 2.0}  # variance an activation takes away, to be given back by the weights
+_GAINS = {
+    "relu": 2.0,
+    "elu": 1.5,
+    "silu": 2.0,
+}  # factors by which activations reduce the variance; the initial weights compensate
 
 
 def activate(a: Array, activation: Activation) -> Array:
-    """Return what a layer makes of its sums."""
+    """Return the activation of the pre-activations a."""
     return a if activation == "identity" else _ACTIVATIONS[activation][0](a)
 
 
 def activation_slope(a: Array, h: Array, activation: Activation) -> Array:
-    """Return the derivative of the activation, where it gave h for a."""
+    """Return the derivative of the activation at a, where its value is h."""
     return xp_of(a).ones_like(a) if activation == "identity" else _ACTIVATIONS[activation][1](a, h)
 
 
@@ -75,7 +78,7 @@ class Network:
 
     widths: tuple[int, ...]  # d, those of the encoder, k, those of the decoder, d
     activations: tuple[Activation, ...]  # one per layer
-    code: int  # after so many layers the code comes out
+    code: int  # number of layers of the encoder
 
     @classmethod
     def of(
@@ -86,14 +89,14 @@ class Network:
         decoding: Sequence[int],
         activations: tuple[Activation, Activation, Activation],
     ) -> Network:
-        """Put one together; ``activations`` are those of the hidden layers, of the code and of the output."""
+        """Build a network; ``activations`` are those of the hidden layers, the code and the output."""
         hidden, at_code, at_output = activations
         kinds = (*[hidden] * len(coding), at_code, *[hidden] * len(decoding), at_output)
         return cls((d, *coding, k, *decoding, d), kinds, len(coding) + 1)
 
     @property
     def size(self) -> int:
-        """How many numbers θ holds."""
+        """Number of weights and biases in θ."""
         return sum((m + 1) * n for m, n in itertools.pairwise(self.widths))
 
     def layers(self, theta: Array) -> list[Layer]:
@@ -106,9 +109,9 @@ class Network:
         return found
 
     def start(self, rng: np.random.Generator) -> np.ndarray:
-        """Return random weights that keep the size of what goes through (He et al. 2015), and biases of zero."""
+        """Return random weights that preserve the variance from layer to layer (He et al. 2015), and zero biases."""
         theta = np.zeros(self.size)
-        inner = ("identity", *self.activations[:-1])  # a layer makes up for the activation before it
+        inner = ("identity", *self.activations[:-1])  # a layer compensates for the activation before it
         for (W, _), before in zip(self.layers(theta), inner, strict=True):
             W[...] = rng.standard_normal(W.shape) * math.sqrt(_GAINS.get(before, 1.0) / W.shape[0])
         return theta
@@ -119,17 +122,17 @@ class Network:
 
 @dataclass(frozen=True)
 class Sparsity:
-    """A penalty on codes: on their size, or on units that are active too often."""
+    """Sparsity penalty on codes: L1 norm, or KL divergence of the mean activations from a target."""
 
     kind: Literal["l1", "kl"]
     weight: float
-    target: float  # kl: the fraction of the rows at which a unit should be active
+    target: float  # kl: target mean activation of a unit
 
     def penalty(self, Z: Array, D: Array) -> tuple[Array, Array, Array | None]:
-        """Return the penalty of codes (m, k) that go on through D (k, h), and its gradient in both.
+        """Return the penalty of codes (m, k) that are multiplied by D (k, h), and its gradients in codes and D.
 
-        l1 counts |z_j| times the length of the row of D it is multiplied with: codes could else shrink, and D grow,
-        without end. kl is Σ_j KL(target ‖ mean of unit j).
+        l1 weights |z_j| by the norm of row j of D: otherwise codes could shrink while D grows without bound. kl is
+        Σ_j KL(target ‖ mean of unit j).
         """
         xp, (m, k) = xp_of(Z), Z.shape
         if self.kind == "l1":
@@ -146,9 +149,9 @@ class Sparsity:
 
 @dataclass(frozen=True)
 class NetworkLoss:
-    """The mean squared error of reconstructed rows, as a fraction of their variance, and the sparsity penalty.
+    """Mean squared reconstruction error, as a fraction of the variance, plus the sparsity penalty.
 
-    Rows are in standard units: about their center, of mean square one. The output is scaled and shifted into them.
+    Rows are in standard units: centered, with mean square one. The output is scaled and shifted to these units.
     """
 
     net: Network
@@ -157,7 +160,7 @@ class NetworkLoss:
     sparsity: Sparsity | None = None
 
     def with_range(self, low: float, high: float, scaling: UniformScaling) -> NetworkLoss:
-        """Return the same with the output of a bounded activation scaled from the least value to the largest."""
+        """Return the same loss with a bounded output activation scaled to the range from ``low`` to ``high``."""
         span = (high - low) / scaling.unit or 1.0
         offset = (low - scaling.shift) / scaling.unit  # (d,)
         match self.net.activations[-1]:
@@ -165,22 +168,22 @@ class NetworkLoss:
                 return replace(self, output_scale=span, output_offset=offset)
             case "tanh":
                 return replace(self, output_scale=span / 2, output_offset=offset + span / 2)
-            case _:  # it has no largest value
+            case _:  # not bounded above
                 return replace(self, output_offset=offset)
 
     def value(self, theta: Array, Y: Array) -> Array:
-        """Return the loss of these rows, a number in their library."""
+        """Return the loss of these rows, a scalar of their array library."""
         _, hs = self._forward(theta, Y)
         return self._loss(theta, hs, Y)[0]
 
     def gradient(self, theta: Array, Y: Array, seen: Array | None = None, out: Array | None = None) -> tuple[Any, Any]:
-        """Return the loss and its gradient, written into ``out``; ``seen``: what the net is shown in place of Y."""
+        """Return the loss and its gradient, written into ``out``; ``seen``: network input in place of Y."""
         xp, net = xp_of(theta), self.net
         out = xp.empty_like(theta) if out is None else out
         layers, slopes = net.layers(theta), net.layers(out)
         sums, hs = self._forward(theta, Y if seen is None else seen)
         value, E, penalty = self._loss(theta, hs, Y)
-        delta = E * (2 * self.output_scale / (Y.shape[0] * Y.shape[1]))  # (m, d) with respect to what came out
+        delta = E * (2 * self.output_scale / (Y.shape[0] * Y.shape[1]))  # (m, d) gradient with respect to the output
         for i in reversed(range(len(layers))):
             if net.activations[i] != "identity":
                 delta = delta * activation_slope(sums[i], hs[i + 1], net.activations[i])
@@ -196,7 +199,7 @@ class NetworkLoss:
         return value, out
 
     def _forward(self, theta: Array, X: Array) -> tuple[list[Array], list[Array]]:
-        """Sums and results of all layers, the rows before them."""
+        """Return the pre-activations and the activations of all layers; the first activation is the input."""
         sums, hs = [], [X]
         for (W, b), activation in zip(self.net.layers(theta), self.net.activations, strict=True):
             a = hs[-1] @ W
@@ -206,7 +209,7 @@ class NetworkLoss:
         return sums, hs
 
     def _loss(self, theta: Array, hs: list[Array], Y: Array) -> tuple[Array, Array, tuple[Array, Array | None] | None]:
-        """The loss, the output less the rows, and the gradient of the sparsity penalty."""
+        """Return the loss, the residuals of the output, and the gradient of the sparsity penalty."""
         out = hs[-1]
         if self.output_scale != 1 or self.output_offset is not None:
             offset = 0.0 if self.output_offset is None else like(self.output_offset, out)[None, :]
@@ -236,11 +239,11 @@ class FeedForward:
 
     @property
     def widest(self) -> int:
-        """The widest layer: a slab makes as many numbers for each of its rows."""
+        """Width of the widest layer, which determines the memory per row."""
         return max(int(b.shape[0]) for _, b in self.layers)
 
     def __call__(self, X: Array) -> Array:
-        """Map one slab, in its library and precision."""
+        """Map one slab, in its array library and precision."""
         h = X
         for i, ((W, b), activation) in enumerate(zip(self.layers, self.activations, strict=True)):
             V = like(W / self.unit if i == 0 and self.unit != 1 else W, X)
@@ -253,13 +256,13 @@ class FeedForward:
 
 @dataclass(frozen=True)
 class ReconstructionErrors:
-    """|x - x̂|² of each row of a slab, (m, 1), x̂ being what comes back from its code."""
+    """Squared reconstruction error |x - x̂|² of each row of a slab, (m, 1)."""
 
     encode: FeedForward
     decode: FeedForward
 
     def __call__(self, X: Array) -> Array:
-        """Measure one slab, in float64: float32 would measure rounding, and its squares end at 1e38 and at 1e-45."""
+        """Compute for one slab in float64: in float32 rounding error is too large, and squares overflow."""
         Y = as_double(X)
         E = Y - self.decode(self.encode(Y))
         return xp_of(E).sum(E * E, axis=1)[:, None]

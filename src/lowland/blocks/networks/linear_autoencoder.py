@@ -1,9 +1,9 @@
-"""Linear autoencoders: a covariance in, a decoder D and an encoder F' out, found by gradient descent.
+"""Linear autoencoders: a decoder D and an encoder F' from a covariance matrix, by gradient descent.
 
-With S the covariance of the rows (divisor n), mean |y - D F'y|² over the centered rows y is
-tr S - 2 tr D'SF + tr (D'D)(F'SF). The rows enter through products with S alone, so S may be a matrix, or the rows of
-one batch, Y'Y/m, never multiplied out. The three kinds of encoder differ in what is learnt; all of it lies side by
-side in one array θ of d rows, so that a descent need not know which kind it learns.
+With S the covariance of the rows (divisor n), the mean of |y - D F'y|² over the centered rows y is
+tr S - 2 tr D'SF + tr (D'D)(F'SF). The rows enter only through products with S, so S may be a matrix, or the operator
+Y'Y/m of a mini-batch. The three kinds of encoder differ in their free parameters, which are stored side by side in one
+array θ of d rows, so that the optimizer need not know the kind.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ Encoder = Literal["tied", "untied", "least_squares"]
 
 @dataclass(frozen=True)
 class LinearCoder:
-    """A decoder D and an encoder F' whose codes z = F'y lose little: y is about Dz."""
+    """A decoder D and an encoder F': the code of y is z = F'y, its reconstruction Dz."""
 
     D: Array  # (d, k)
     F: Array  # (d, k)
-    step: float  # the length of the last step, per unit of gradient of the loss
-    outcome: Outcome  # the trace holds the mean squared error at the start and after each iteration
+    step: float  # learning rate of the last step
+    outcome: Outcome  # the trace holds the loss at the initialization and after each iteration
 
     @property
     def loss(self) -> float:
-        """The mean squared error of decoding the codes."""
+        """Mean squared reconstruction error."""
         return self.outcome.trace[-1]
 
 
@@ -56,18 +56,18 @@ def linear_autoencoder(
     rng: np.random.Generator | None = None,
     run: Run | None = None,
 ) -> LinearCoder:
-    """Return decoder and encoder of k numbers that minimize the mean of |y - D F'y|² over rows of covariance S.
+    """Return the decoder and encoder of k components that minimize the mean of |y - D F'y|² for rows of covariance S.
 
     Parameters
     ----------
     S : (d, d) covariance of the rows, divisor n.
-    k : numbers in a code.
-    encoder : "tied" (F = D), "untied" (F of its own), or "least_squares" (the best code of each row, F = D(D'D)⁻¹).
-    step : length of a step per unit of gradient; None: one over the largest curvature.
-    tol : norm of the gradient, relative to the least variance of a code, at which the descent has converged.
-    max_iter : most iterations; with ``batches``, epochs.
-    batches : reads the rows anew, centered, ``batch_size`` at a time; None: every step is taken with all rows, S alone.
-    rng, run : random numbers and engine; None: a fixed seed, this machine.
+    k : number of components.
+    encoder : "tied" (F = D), "untied" (separate F), or "least_squares" (least-squares codes, F = D(D'D)⁻¹).
+    step : learning rate; None: one over the largest curvature.
+    tol : tolerance for the norm of the gradient, relative to the smallest variance of a component.
+    max_iter : maximum number of iterations; with ``batches``, of epochs.
+    batches : function that yields the centered rows, ``batch_size`` at a time; None: all rows in every step, through S.
+    rng, run : random number generator and engine; None: a fixed seed, local threads.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def linear_autoencoder(
     loss = LinearAutoencoderLoss(kind, S / total, total)
     largest = largest_eigenvalue(loss.S, rng)
     start = kind.start(k, loss.S, largest, rng)
-    # the first eigenvalue of a batch exceeds that of all rows, by the more the fewer rows it has
+    # the largest eigenvalue of a mini-batch exceeds that of all rows, more so for small mini-batches
     curvature = kind.curvature * (largest if batches is None else largest + 1 / batch_size)
     length = 1 / curvature if step is None else step * total
     step_size = StepSize(length, tol, largest, max_iter, fixed=step is not None)
@@ -100,29 +100,31 @@ def linear_autoencoder(
 
 
 def untrained(S: Array, k: int, encoder: Encoder, rng: np.random.Generator) -> LinearCoder:
-    """Return where the descent would start, for rows that do not vary."""
+    """Return the initialization, for rows of zero variance."""
     kind = ENCODERS[encoder]()
     pair = kind.pair(kind.start(k, S, 1.0, rng))
-    return LinearCoder(*pair, 0.0, Outcome.of_trace("none", [0.0], "the rows do not vary"))
+    return LinearCoder(*pair, 0.0, Outcome.of_trace("none", [0.0], "the rows have zero variance"))
 
 
 # --- the three kinds of encoder ---------------------------------------------------------------------------------------
 
 
 class CoderPair(NamedTuple):
-    """A decoder D and an encoder F', kept by its columns."""
+    """A decoder D and an encoder F', stored as F."""
 
     D: Array  # (d, k)
     F: Array  # (d, k)
 
 
 class TiedEncoder:
-    """θ = C: the decoder is C and the encoder C'. Nothing asks for C'C = I, yet the optimum has it."""
+    """θ = C: the decoder is C and the encoder C'. C'C = I is not imposed, but holds at the optimum."""
 
-    curvature: ClassVar[float] = 8.0  # the largest of the loss at its minimum, as a multiple of S's first eigenvalue
+    curvature: ClassVar[float] = (
+        8.0  # largest curvature of the loss at its minimum, as a multiple of the largest eigenvalue of S
+    )
 
     def start(self, k: int, S: Array, largest: float, rng: np.random.Generator) -> Array:
-        """Return random columns, of length about one but not orthonormal."""
+        """Return random columns of norm about one, not orthonormal."""
         return _random_columns(k, S, rng)
 
     def pair(self, theta: Array) -> CoderPair:
@@ -136,14 +138,14 @@ class TiedEncoder:
 
 
 class UntiedEncoder:
-    """θ = [D, F]: decoder and encoder are free of each other. The span is determined, a basis of it is not."""
+    """θ = [D, F]: separate decoder and encoder. The optimum determines the span, not its basis."""
 
     curvature: ClassVar[float] = 8.0
 
     def start(self, k: int, S: Array, largest: float, rng: np.random.Generator) -> Array:
-        """Return a random decoder, and an encoder that reads each direction by its fraction of the variance.
+        """Return a random decoder, and an encoder whose weight in each direction is proportional to its variance.
 
-        The loss hardly feels what the encoder reads where rows hardly vary, so descent would leave it there as it came.
+        The gradient is small in directions of small variance, where the encoder would stay close to its initialization.
         """
         D = _random_columns(k, S, rng)
         return xp_of(S).concat([D, S @ D / largest], axis=1)
@@ -161,19 +163,19 @@ class UntiedEncoder:
 
 
 class LeastSquaresEncoder:
-    """θ = C: every row has a code w of its own, the best for this C: w = (C'C)⁻¹C'y, a least-squares problem each.
+    """θ = C: the code of a row is the least-squares solution w = (C'C)⁻¹C'y.
 
-    At the best codes the loss has the same gradient in C as if they were held fixed.
+    At the optimal codes the gradient of the loss in C is the same as for fixed codes.
     """
 
     curvature: ClassVar[float] = 2.0
 
     def start(self, k: int, S: Array, largest: float, rng: np.random.Generator) -> Array:
-        """Return random orthonormal columns: C'C then only grows, since the gradient is orthogonal to C."""
+        """Return random orthonormal columns: the gradient is orthogonal to C, so C'C can only increase."""
         return orthonormal(_random_columns(k, S, rng))
 
     def pair(self, theta: Array) -> CoderPair:
-        """Return C and the map that finds the codes, F = C(C'C)⁻¹."""
+        """Return C and F = C(C'C)⁻¹."""
         return CoderPair(theta, theta @ xp_of(theta).linalg.inv(theta.T @ theta))
 
     def gradient(self, theta: Array, S: Any) -> Array:
@@ -192,7 +194,7 @@ ENCODERS: dict[Encoder, type[EncoderKind]] = {
 
 
 def loss_of(pair: CoderPair, S: Array) -> float:
-    """Return the mean squared error of decoding the codes."""
+    """Return the mean squared reconstruction error."""
     D, F = pair
     xp = xp_of(S)
     SF = S @ F
@@ -201,7 +203,7 @@ def loss_of(pair: CoderPair, S: Array) -> float:
 
 
 def largest_eigenvalue(S: Array, rng: np.random.Generator, steps: int = 30) -> float:
-    """Return about the largest eigenvalue of S by power iteration: enough to choose a step by."""
+    """Estimate the largest eigenvalue of S by power iteration, accurately enough for a learning rate."""
     xp = xp_of(S)
     v = standard_normal((S.shape[0], 1), rng, S)
     for _ in range(steps):
@@ -212,33 +214,33 @@ def largest_eigenvalue(S: Array, rng: np.random.Generator, steps: int = 30) -> f
 
 @dataclass(frozen=True)
 class LinearAutoencoderLoss:
-    """The loss of all rows as a fraction of their variance, so that a descent knows no units."""
+    """Loss of all rows as a fraction of the variance, so that it does not depend on units."""
 
     kind: EncoderKind
     S: Array  # (d, d), of trace one
-    total: float  # the variance: the trace as it was
+    total: float  # total variance
 
     def __call__(self, theta: Array) -> float:
         """Return the loss."""
         return loss_of(self.kind.pair(theta), self.S)
 
     def gradient(self, theta: Array) -> Array:
-        """Return its gradient."""
+        """Return the gradient of the loss."""
         return self.kind.gradient(theta, self.S)
 
     def least_curvature(self, theta: Array) -> float:
-        """Return the least variance within the decoder's span."""
+        """Return the smallest variance within the span of the decoder."""
         Q = orthonormal(self.kind.pair(theta).D)
         return float(xp_of(Q).linalg.eigvalsh(Q.T @ self.S @ Q)[0])
 
     def gradient_of_batch(self, Y: Array) -> Callable[[Array], Array]:
-        """Return the gradient of the loss of some centered rows."""
+        """Return the gradient of the loss of a mini-batch of centered rows."""
         return partial(self.kind.gradient, S=BatchCovariance(Y, Y.shape[0] * self.total))
 
 
 @dataclass(frozen=True)
 class BatchCovariance:
-    """S of one batch, as an operator: Y'Y over a divisor."""
+    """Covariance of a mini-batch as an operator: Y'Y divided by a number."""
 
     Y: Array  # (m, d) centered
     divisor: float
@@ -250,8 +252,8 @@ class BatchCovariance:
 def shuffled_batches(rows: Rows, run: Run, mean: Array, size: int, rng: np.random.Generator) -> Iterator[Array]:
     """Yield all rows once, centered and in float64, ``size`` at a time.
 
-    They are shuffled within windows that depend on the shape alone, so that a file or chunks give the same batches as
-    one array. A batch is small enough to be centered while it lies in the cache.
+    They are shuffled within windows that depend only on the shape, so a file or chunks give the same mini-batches as an
+    array. A mini-batch is centered while it is in the cache.
     """
     window = max(size, slab_rows(rows.d, 8) // size * size)
     for X in windows(run.map_rows(_dense, rows, name="one epoch"), window):
@@ -267,5 +269,5 @@ def _dense(X: Any) -> Array:
 
 
 def _random_columns(k: int, S: Array, rng: np.random.Generator) -> Array:
-    """Normal columns, scaled so that the longest combination of them has a length of about one."""
+    """Return random normal columns, scaled to a spectral norm of about one."""
     return standard_normal((S.shape[0], k), rng, S) / (S.shape[0] ** 0.5 + k**0.5)

@@ -1,4 +1,4 @@
-"""Training a network: with all rows by limited-memory BFGS, or by Adam's steps with one batch after the other."""
+"""Training of networks: with all rows by limited-memory BFGS, or with mini-batches by Adam."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from lowland.blocks.optimize.outcome import Divergence, Outcome
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
-_MEMORY = 20  # pairs of steps and changes of gradient that are remembered
-_LEAST = 1e-10  # of the variance: an iteration that gains less is the last
-_FLAT = 1e-9  # largest entry of a gradient that is none
-LITTLE = 2**25  # products of a weight and a row in a step, up to which one thread of numpy is the fastest
+_MEMORY = 20  # correction pairs kept by L-BFGS
+_LEAST = 1e-10  # relative decrease of the loss below which L-BFGS stops
+_FLAT = 1e-9  # largest entry of the gradient at which L-BFGS stops
+LITTLE = 2**25  # weights times rows per step up to which numpy on one thread is the fastest
 _AT_ONCE = 8192  # rows evaluated at a time
-_WARM = 0.15  # fraction of the epochs in which a one-cycle rate rises
-_SLOW = 0.1  # fraction of the learning rate at which nothing is gained whatever there is to gain
+_WARM = 0.15  # fraction of the epochs in which the one-cycle learning rate increases
+_SLOW = 0.1  # fraction of the maximum learning rate below which the loss hardly changes
 
 
 @dataclass(frozen=True)
 class TrainingSchedule:
-    """How far to go at a time, and until when."""
+    """Learning rate schedule and stopping rule."""
 
     max_iter: int  # epochs, or iterations with all rows
-    patience: int  # iterations without gain after which training is over
-    tol: float  # fraction of the loss so far that is a gain
+    patience: int  # iterations without improvement before stopping
+    tol: float  # relative decrease of the loss that counts as an improvement
     rate: float = 1e-3
     decay: Literal["one-cycle", "cosine", "constant"] = "one-cycle"
 
     def rate_at(self, part: float) -> float:
-        """Return the learning rate after a part of all epochs, from 0 to 1."""
+        """Return the learning rate after a fraction of all epochs, from 0 to 1."""
         if self.decay == "constant":
             return self.rate
         if self.decay == "cosine":
@@ -48,24 +48,24 @@ class TrainingSchedule:
         return self.rate * 0.5 * (1 + math.cos(math.pi * (part - _WARM) / (1 - _WARM)))
 
     def is_informative(self, part: float) -> bool:
-        """Whether a loss that does not fall there says anything: not while the rate still rises or is next to none."""
+        """Whether early stopping counts the epoch: not while the learning rate still increases or is close to zero."""
         return (self.decay != "one-cycle" or part >= _WARM) and self.rate_at(part) >= _SLOW * self.rate
 
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Weights and how they were found; losses are fractions of the variance."""
+    """Weights and the outcome of training; losses are fractions of the variance."""
 
     theta: Array
-    loss: float  # mean squared error of the rows trained with, as these weights reconstruct them
-    validation_loss: float | None  # the same of the rows held out
-    validation_losses: tuple[float, ...]  # after each iteration; empty where no rows are held out
+    loss: float  # mean squared reconstruction error of the training rows
+    validation_loss: float | None  # the same of the validation rows
+    validation_losses: tuple[float, ...]  # after each iteration; empty without validation rows
     best: int  # the iteration whose weights these are, counted from 1
     outcome: Outcome  # the trace holds what each iteration minimized
 
 
 class _EarlyStopping:
-    """The best so far, and how long there has been no gain worth the name."""
+    """The lowest loss so far, and the number of iterations without improvement."""
 
     def __init__(self, schedule: TrainingSchedule) -> None:
         self.schedule = schedule
@@ -73,7 +73,7 @@ class _EarlyStopping:
         self.theta: Any = None
 
     def update(self, value: float, theta: Any, when: int, *, keep: bool, informative: bool = True) -> None:
-        """Note the loss of the rows that are watched; keep a copy of the weights where they are the best."""
+        """Record the monitored loss; keep a copy of the weights if they are the best so far."""
         if value < self.best:
             self.best, self.when = value, when
             if keep:
@@ -90,7 +90,7 @@ class _EarlyStopping:
 
 @contextmanager
 def threads_for(engine: Engine, work: int, run: Run) -> Iterator[None]:
-    """Let the engine use the threads of the run; for a step of little work one: waking others costs more than it."""
+    """Let the engine use the threads of the run, or one thread for small steps, where waiting would dominate."""
     threads = run.settings.thread_count if work > LITTLE else 1
     if engine.name == "numpy":
         with blas_on_one_thread() if threads == 1 else nullcontext():
@@ -103,7 +103,7 @@ def threads_for(engine: Engine, work: int, run: Run) -> Iterator[None]:
 def train_by_lbfgs(
     start: np.ndarray, loss: NetworkLoss, batches: MiniBatches, schedule: TrainingSchedule, run: Run
 ) -> TrainingResult:
-    """Minimize with all rows at every step by L-BFGS (Liu and Nocedal 1989), until the rows held out gain no more."""
+    """Minimize with all rows in every step by L-BFGS (Liu and Nocedal 1989), with early stopping."""
     from scipy.optimize import minimize
 
     engine, Y, held = batches.engine, batches.training_rows(), batches.validation_rows()
@@ -115,7 +115,7 @@ def train_by_lbfgs(
         value, g = loss.gradient(engine.array(theta), Y)
         return float(value), np.asarray(to_numpy(g), dtype=np.float64)
 
-    with run.stage("descending", schedule.max_iter) as stage:
+    with run.stage("training by L-BFGS", schedule.max_iter) as stage:
 
         def after_iteration(intermediate_result: Any) -> None:
             theta = intermediate_result.x
@@ -132,11 +132,11 @@ def train_by_lbfgs(
         options = {**most, "maxcor": _MEMORY, "ftol": _LEAST, "gtol": _FLAT}
         found = minimize(evaluate, start, jac=True, method="L-BFGS-B", callback=after_iteration, options=options)
     out_of_steps = found.status == 1 and not stopping.is_due
-    if not trace:  # nothing to gain from the start
+    if not trace:  # the initialization is already a minimum
         trace.append(float(found.fun))
-    why = _no_gain(stopping, held) if stopping.is_due else "the loss falls no further"
+    why = _no_gain(stopping, held) if stopping.is_due else "the loss no longer decreased"
     if out_of_steps:
-        why = f"{schedule.max_iter} iterations were done"
+        why = f"it reached the limit of {schedule.max_iter} iterations"
     theta, when = (found.x, len(trace)) if stopping.theta is None else (stopping.theta, stopping.when)
     errors = _errors(loss, engine.array(theta), [Y], held)
     outcome = Outcome("lbfgs", "", len(trace), not out_of_steps, tuple(trace), why)
@@ -144,7 +144,7 @@ def train_by_lbfgs(
 
 
 def bytes_of_lbfgs(batches: MiniBatches, p: int) -> int:
-    """Return the memory of training p weights with all rows at every step."""
+    """Return the memory for training p weights with all rows in every step."""
     return 8 * (2 * batches.n * batches.rows.d + (2 * _MEMORY + 10) * p)
 
 
@@ -157,7 +157,7 @@ def train_by_adam(
     schedule: TrainingSchedule,
     run: Run,
 ) -> TrainingResult:
-    """Minimize by Adam (Kingma and Ba 2015), one step per batch; the weights best for the rows held out are kept."""
+    """Minimize by Adam (Kingma and Ba 2015), one step per mini-batch; keep those with the lowest validation loss."""
     needed = 4 * (2 * batches.window * batches.rows.d + 6 * len(start))
     run.require(needed, "A window of rows and the weights", "Choose narrower layers")
     engine = batches.engine
@@ -167,20 +167,20 @@ def train_by_adam(
     steps, stopping = batches.steps_per_epoch, _EarlyStopping(schedule)
     trace: list[float] = []
     validation_losses: list[float] = []
-    with run.stage("training by epochs", schedule.max_iter) as stage, np.errstate(over="ignore", invalid="ignore"):
+    with run.stage("training by Adam", schedule.max_iter) as stage, np.errstate(over="ignore", invalid="ignore"):
         for epoch in range(schedule.max_iter):
             total: Any = 0.0
             for i, Y in enumerate(batches.epoch(rng, whole)):
                 value, _ = loss.gradient(theta, Y, None if noise is None else noise.corrupted(Y, rng), out=g)
                 adam.step(g, schedule.rate_at((epoch + i / steps) / schedule.max_iter))
-                total = total + value * Y.shape[0]  # a number of the library: a device is not waited for
+                total = total + value * Y.shape[0]  # a scalar of the library: no synchronization with a device
                 stage.advance(1 / steps)
             trace.append(float(total) / batches.n_training)
             if held is not None:
                 validation_losses.append(mean_loss(loss, theta, [held]))
             watched = (validation_losses or trace)[-1]
             if not math.isfinite(watched):
-                raise Divergence(f"the loss grew beyond all bounds in epoch {epoch + 1}")
+                raise Divergence(f"the loss diverged in epoch {epoch + 1}")
             informative = schedule.is_informative(epoch / schedule.max_iter)
             stopping.update(watched, theta, epoch + 1, keep=held is not None, informative=informative)
             if stopping.is_due:
@@ -188,7 +188,7 @@ def train_by_adam(
                 break
     best, when = (theta, len(trace)) if stopping.theta is None else (stopping.theta, stopping.when)
     ended = schedule.decay != "constant"
-    why = "the schedule of the learning rate has ended" if ended else f"{schedule.max_iter} epochs were done"
+    why = "the learning rate schedule ended" if ended else f"it reached the limit of {schedule.max_iter} epochs"
     why = _no_gain(stopping, held) if stopping.is_due else why
     errors = _errors(loss, best, batches.training_slabs(whole), held)
     outcome = Outcome("adam", "", len(trace), stopping.is_due or ended, tuple(trace), why)
@@ -196,23 +196,23 @@ def train_by_adam(
 
 
 def mean_loss(loss: NetworkLoss, theta: Array, parts: Iterable[Array]) -> float:
-    """Return the loss of rows, some at a time."""
+    """Return the mean loss of the rows, evaluated in parts."""
     total, count = 0.0, 0
     for Y in parts:
         lost: Any = 0.0
         for start in range(0, Y.shape[0], _AT_ONCE):
             rows = Y[start : start + _AT_ONCE, :]
-            lost = lost + loss.value(theta, rows) * rows.shape[0]  # a device is not waited for
+            lost = lost + loss.value(theta, rows) * rows.shape[0]  # no synchronization with a device
         total, count = total + float(lost), count + Y.shape[0]
     return total / count
 
 
 def _errors(loss: NetworkLoss, theta: Array, parts: Iterable[Array], held: Array | None) -> tuple[float, float | None]:
-    """Mean squared errors with neither noise nor the sparsity penalty."""
+    """Return the training and the validation error without noise and sparsity penalty."""
     plain = replace(loss, sparsity=None)
     return mean_loss(plain, theta, parts), None if held is None else mean_loss(plain, theta, [held])
 
 
 def _no_gain(stopping: _EarlyStopping, held: Array | None) -> str:
-    whose = "the rows trained with" if held is None else "the rows held out"
-    return f"the loss of {whose} has not fallen for {stopping.schedule.patience} iterations"
+    which = "training loss" if held is None else "validation loss"
+    return f"the {which} did not decrease for {stopping.schedule.patience} iterations"
