@@ -122,9 +122,9 @@ def test_the_fields_own_words(path):
     [
         "The user is told so.", "the nearest neighbours", "a colour a class", "There is no way back.", "a whole number",
         "crowds of twins", "the graph hangs together", "falls into 3 parts", "best, if not surely", "one a row",
-        "4 ears", "Mend that line.", "An error nobody foresaw", "it has learnt", "is judged by", "share of the variance",
-        "by straight lines", "standardised columns", "the centre", "grey points", "labelled rows", "modelling",
-        "behaviour",
+        "4 ears", "Mend that line.", "An error nobody foresaw", "it has learnt", "is judged by",
+        "share of the variance", "by straight lines", "standardised columns", "the centre", "grey points",
+        "labelled rows", "modelling", "behaviour",
     ],
 )  # fmt: skip
 def test_the_list_finds_what_it_should(sentence):
@@ -134,7 +134,8 @@ def test_the_list_finds_what_it_should(sentence):
 @pytest.mark.parametrize(
     "sentence",
     ["standardized columns", "explained variance ratio", "otherwise", "the rows are shared", "precise", "comprises",
-     "a year", "connected components", "analysis", "noise", "appears", "linearized", "raised", "revised", "supervised", "fold"],
+     "a year", "connected components", "analysis", "noise", "appears", "linearized", "raised", "revised",
+     "supervised", "fold"],
 )  # fmt: skip
 def test_the_list_leaves_good_words_alone(sentence):
     assert not any(re.search(pattern, sentence, re.I) for pattern in BANNED)
