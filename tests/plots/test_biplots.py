@@ -74,7 +74,7 @@ def test_a_biplot_says_that_short_arrows_are_left_out(drawn):
     rng = np.random.default_rng(0)
     Z, components = rng.standard_normal((20, 2)), rng.standard_normal((2, 40))
     ax = drawn(plots.biplot(Z, components))
-    assert "the 30 longest of 40 arrows" in [text.get_text() for text in ax.texts]
+    assert "30 longest of 40 arrows" in [text.get_text() for text in ax.texts]
     longest = np.argsort(-np.hypot(*components))[:30] + 1
     assert {text.get_text() for text in ax.texts if hasattr(text, "xy")} == {"", *map(str, longest)}
     ax = drawn(plots.biplot(Z, components[:, :30]))
@@ -87,9 +87,9 @@ def test_columns_refuse_what_makes_no_sense():
     for wrong in (lambda: plots.biplot(pca, pca.components_), lambda: plots.biplot(Z, pca)):
         with pytest.raises(DataError, match=r"plots.biplot\(model.transform\(X\), model.components_\)"):
             wrong()
-    with pytest.raises(DataError, match="changed places"):
+    with pytest.raises(DataError, match=r"swapped.*coordinates first"):
         plots.biplot(pca.components_, Z)
-    for wrong, words in [("pca", "holds texts"), ([[1.0, np.nan], [2.0, 3.0]], "NaN or infinity")]:
+    for wrong, words in [("pca", "contains strings"), ([[1.0, np.nan], [2.0, 3.0]], "NaN or infinity")]:
         for draw in (plots.loadings, lambda components: plots.biplot(Z, components)):
             with pytest.raises(DataError, match=words):
                 draw(wrong)
@@ -98,9 +98,9 @@ def test_columns_refuse_what_makes_no_sense():
             plots.loadings(np.eye(3), most=most)
     with pytest.raises(DataError, match="2 names for 3"):
         plots.loadings(np.eye(3), ["a", "b"])
-    with pytest.raises(DataError, match="one line a component"):
+    with pytest.raises(DataError, match=r"components has shape.*one row per component"):
         plots.loadings(np.ones(3))
     with pytest.raises(ParameterError, match="most=0"):
         plots.loadings(np.eye(3), most=0)
-    with pytest.raises(DataError, match="needs two"):
+    with pytest.raises(DataError, match=r"two components.*n_components=2"):
         plots.biplot(np.eye(3), np.ones((1, 3)))

@@ -13,7 +13,7 @@ from lowland.errors import DataError
 from lowland.plots.style import COLORS, WEAK
 
 
-def test_dendrogram_draws_every_join_at_its_height_and_colours_groups(drawn):
+def test_dendrogram_draws_every_join_at_its_height_and_colors_groups(drawn):
     wine = load_dataset("wine")
     model = lowland.FeatureAgglomeration(3, metric="correlation", linkage="average").fit(wine.X)
     figure = plots.dendrogram(model.children_, model.distances_, model.labels_, names=wine.names, title="wine")
@@ -37,33 +37,33 @@ def test_dendrogram_draws_every_join_at_its_height_and_colours_groups(drawn):
 def test_dendrogram_without_distances_or_with_many_leaves(drawn):
     ax = drawn(plots.dendrogram([[0, 1], [2, 3]]))
     assert [bar[1, 1] for bar in ax.collections[0].get_segments()] == [1, 2]
-    assert ax.get_ylabel() == "step"
+    assert ax.get_ylabel() == "merge step"
     chain = [[0, 1], *([i + 1, 100 + i - 1] for i in range(1, 99))]
     ax = drawn(plots.dendrogram(chain, np.arange(1.0, 100.0)))
     assert ax.get_xlabel() == "100 leaves"
 
 
 def test_dendrogram_refuses_what_is_no_tree():
-    with pytest.raises(DataError, match="two nodes a join"):
+    with pytest.raises(DataError, match=r"children.*two nodes per merge"):
         plots.dendrogram([0, 1])
     for children in ([[0, 1], [0, 3]], [[0, 4], [1, 2]], [[0, 1], [2, 5]]):
-        with pytest.raises(DataError, match="do not make one tree of 3 leaves"):
+        with pytest.raises(DataError, match=r"one tree of 3 leaves.*compute_full_tree=True"):
             plots.dendrogram(children)
-    with pytest.raises(DataError, match="one distance a join"):
+    with pytest.raises(DataError, match="one distance per merge"):
         plots.dendrogram([[0, 1], [2, 3]], [1.0])
-    with pytest.raises(DataError, match="group of each leaf"):
+    with pytest.raises(DataError, match="cluster of each leaf"):
         plots.dendrogram([[0, 1], [2, 3]], labels=[0, 1])
     with pytest.raises(DataError, match="2 names for 3 leaves"):
         plots.dendrogram([[0, 1], [2, 3]], names=["a", "b"])
 
     for children, words in [
-        ([["a", "b"]], "holds texts"),
+        ([["a", "b"]], "contains strings"),
         ([[0.0, np.nan]], "NaN"),
         ([[0, 0.5]], "fractions"),
     ]:
         with pytest.raises(DataError, match=words):
             plots.dendrogram(children)
-    for heights, words in [([1.0, np.nan], "distances holds NaN"), (["a", "b"], "distances holds texts")]:
+    for heights, words in [([1.0, np.nan], "distances contains NaN"), (["a", "b"], "distances contains strings")]:
         with pytest.raises(DataError, match=words):
             plots.dendrogram([[0, 1], [2, 3]], heights)
     with pytest.raises(DataError, match="1 of the 3 labels are NaN or None"):

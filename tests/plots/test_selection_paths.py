@@ -21,7 +21,7 @@ def test_selection_path_shows_every_step(drawn):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["removed", "added"]
     with pytest.raises(DataError, match="no steps"):
         plots.selection_path(())
-    with pytest.raises(DataError, match="no steps of a selection"):
+    with pytest.raises(DataError, match=r"path does not contain steps.*model.path_"):
         plots.selection_path([1, 2])
 
 

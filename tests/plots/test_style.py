@@ -79,7 +79,7 @@ ODD = r"$\no$"  # would be read as a formula, and one that does not exist
 CURVE = quality.co_ranking(SOME, SOME[:, :2])
 WITH_WORDS = {
     "embedding": lambda: plots.embedding(SOME, [ODD] * 6 + ["b"] * 6, axis_names=(ODD, ODD), title=ODD, centers=True),
-    "colour bar": lambda: plots.embedding(SOME, quality.Measure(ODD, 1.0, SOME[:, 0], "higher", "")),
+    "color bar": lambda: plots.embedding(SOME, quality.Measure(ODD, 1.0, SOME[:, 0], "higher", "")),
     "biplot": lambda: plots.biplot(SOME, SOME[:2], [ODD] * 4, axis_names=(ODD, ODD), title=ODD),
     "loadings": lambda: plots.loadings(np.eye(2), [ODD, "b"], title=ODD),
     "shepard": lambda: plots.shepard(quality.shepard(SOME, SOME[:, :2]), title=ODD),
@@ -127,7 +127,7 @@ FITTED = {
 @pytest.fixture(scope="module")
 def fitted():
     iris = load_dataset("iris")
-    X, y = iris.X[50:], iris.y[50:]  # without the species that lies apart, the graphs hang together
+    X, y = iris.X[50:], iris.y[50:]  # without the separate species, the graphs are connected
     return {name: make().fit(X, y) for name, make in FITTED.items()}
 
 
@@ -167,7 +167,7 @@ def fitted():
 )
 def test_what_a_figure_of_numbers_says_of_a_model_can_be_drawn(fitted, name, owner, said, drawn):
     model, X = fitted[owner], load_dataset("iris").X[50:]
-    with pytest.raises(DataError, match=f"{owner} is a model, and numbers") as caught:
+    with pytest.raises(DataError, match=f"{owner} is a model, not an array") as caught:
         getattr(plots, name)(model)
     assert str(caught.value).endswith(f"write {said}.")
     assert isinstance(eval(said, {"plots": plots, "model": model, "X": X, "image_shape": (2, 2)}), Figure)
@@ -176,23 +176,23 @@ def test_what_a_figure_of_numbers_says_of_a_model_can_be_drawn(fitted, name, own
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
-        ("scree", "Isomap", "Isomap is a model without explained_variance_, which you find in IncrementalPCA, PCA and"),
-        ("loadings", "Isomap", "Isomap is a model without components_, which you find in FactorAnalysis, FastICA"),
-        ("residual_variances", "PCA", "PCA is a model without residual_variances_, which you find in Isomap: fit"),
-        ("u_matrix", "PCA", "PCA is a model without u_matrix_, which you find in SelfOrganizingMap: fit"),
-        ("decay", "Isomap", "Isomap is a model without diffusion_time_, which you find in DiffusionMap: fit"),
-        ("distortion_curve", "VectorQuantizer", "VectorQuantizer is a model without n_components_, which you find in"),
+        ("scree", "Isomap", "Isomap is a model without explained_variance_, an attribute of IncrementalPCA, PCA and"),
+        ("loadings", "Isomap", "Isomap is a model without components_, an attribute of FactorAnalysis, FastICA"),
+        ("residual_variances", "PCA", "PCA is a model without residual_variances_, an attribute of Isomap. Fit"),
+        ("u_matrix", "PCA", "PCA is a model without u_matrix_, an attribute of SelfOrganizingMap. Fit"),
+        ("decay", "Isomap", "Isomap is a model without diffusion_time_, an attribute of DiffusionMap. Fit"),
+        ("distortion_curve", "VectorQuantizer", "VectorQuantizer is a model without n_components_, an attribute of"),
     ],
 )
-def test_a_model_without_the_numbers_is_told_who_has_them(fitted, name, given, said):
+def test_a_model_without_the_attribute_gets_the_names_of_those_that_have_it(fitted, name, given, said):
     with pytest.raises(DataError) as caught:
         getattr(plots, name)(fitted[given])
     assert str(caught.value).startswith(said)
 
 
 @pytest.mark.parametrize("model", [lowland.PCA(), lowland.PCA])
-def test_a_model_that_is_not_fitted_is_told_so(model):
-    with pytest.raises(DataError, match=r"PCA is a model that is not fitted, and .*: fit it and write plots.loadings"):
+def test_a_model_that_is_not_fitted_is_refused(model):
+    with pytest.raises(DataError, match=r"PCA is a model that is not fitted\. Fit it and write plots.loadings"):
         plots.loadings(model)
 
 
@@ -203,6 +203,6 @@ def test_the_methods_that_are_named_have_components():
 
 
 @pytest.mark.parametrize("name", plots.__all__)
-def test_arguments_that_do_not_fit_are_told_how_the_figure_is_called(name):
+def test_wrong_arguments_get_the_correct_call(name):
     with pytest.raises(DataTypeError, match=rf"^plots\.{name}: .*\. Write plots\.{name}\("):
         getattr(plots, name)()

@@ -66,11 +66,11 @@ def test_a_single_place_can_be_drawn(drawn):
 def test_thumbnails_refuse_what_makes_no_sense(digits):
     Z, X = np.random.default_rng(0).random((9, 2)), digits.X[:9]
     for wrong, words in [
-        (lambda: plots.thumbnails(Z[:, :1], X, (8, 8)), "needs two columns"),
+        (lambda: plots.thumbnails(Z[:, :1], X, (8, 8)), "two columns"),
         (lambda: plots.thumbnails(Z, X[:5], (8, 8)), "pixels of the same rows"),
         (lambda: plots.thumbnails(Z, X, (9, 9)), "need 81 columns"),
-        (lambda: plots.thumbnails(Z, X, (8, 8), [9]), "does not place"),
-        (lambda: plots.thumbnails(Z, X, (8, 8), [0.5]), "numbers of rows, from 0 to 8"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), [9]), "rows contains rows without coordinates"),
+        (lambda: plots.thumbnails(Z, X, (8, 8), [0.5]), "row numbers, from 0 to 8"),
         (lambda: plots.thumbnails(Z, X, (8, 8), path=[1]), "list of 2 or more"),
         (lambda: plots.thumbnails(Z, X, (8, 8), path=np.ones((1, 2))), "two or more finite points"),
         (lambda: plots.thumbnails(np.nan * Z, X, (8, 8)), "nothing to draw"),

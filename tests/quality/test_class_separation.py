@@ -25,7 +25,7 @@ def wine():
     return lowland.PCA(2, scale=True).fit_transform(sample.X), sample.y
 
 
-def test_hit_is_the_share_of_the_same_label(wine):
+def test_hit_is_the_fraction_of_neighbors_with_the_same_label(wine):
     Z, y = wine
     near = NearestNeighbors(n_neighbors=7).fit(Z).kneighbors(return_distance=False)
     expected = (y[near] == y[:, None]).mean(axis=1)
@@ -79,7 +79,8 @@ def test_downstream_takes_any_classifier(wine):
     plain = quality.downstream_accuracy(Z, y, per_row=True)
     assert plain.value == plain.per_row.mean()
     assert plain.low < plain.value < plain.high
-    assert "KNeighborsClassifier by cross-validation in 5 folds" in plain.about
+    assert "KNeighborsClassifier" in plain.about
+    assert "5-fold cross-validation" in plain.about
     logistic = quality.downstream_accuracy(Z, y, LogisticRegression())
     assert logistic.value > 0.9
     assert "LogisticRegression" in logistic.about
@@ -87,7 +88,7 @@ def test_downstream_takes_any_classifier(wine):
     noise = np.random.default_rng(0).standard_normal(Z.shape)
     assert quality.downstream_accuracy(noise, y).high < 0.7
     some = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:3]]
-    assert "in 3 folds" in quality.downstream_accuracy(Z[some], y[some]).about
+    assert "3-fold" in quality.downstream_accuracy(Z[some], y[some]).about
 
 
 def test_distances_that_were_given_and_metrics_that_are_none(wine):
@@ -156,7 +157,7 @@ def test_downstream_fits_the_labels_that_were_given(wine):
     assert quality.downstream_accuracy(Z, names, Sure()).value == pytest.approx(np.mean(names == "barbera"))
 
 
-def test_downstream_is_the_share_of_all_rows_and_its_interval_never_a_point():
+def test_downstream_is_the_fraction_of_all_rows_and_its_interval_never_a_point():
     rng = np.random.default_rng(0)
     Z = np.concatenate([rng.standard_normal((23, 2)), rng.standard_normal((14, 2)) + 50])
     y = np.repeat(["a", "b"], [23, 14])
@@ -176,7 +177,7 @@ def test_downstream_takes_any_seed_and_refuses_what_names_no_classes(wine):
     quality.downstream_accuracy(Z, y, random_state=np.random.RandomState(3))
     with pytest.raises(DataTypeError, match=r"LogisticRegression is a class.*LogisticRegression\(\)"):
         quality.downstream_accuracy(Z, y, LogisticRegression)
-    with pytest.raises(DataTypeError, match="LinearRegression predicts numbers, not classes"):
+    with pytest.raises(DataTypeError, match=r"LinearRegression predicts numbers.*Pass a classifier"):
         quality.downstream_accuracy(Z, y, LinearRegression())
     with pytest.raises(DataTypeError, match="KMeans predicts clusters"):
         quality.downstream_accuracy(Z, y, KMeans(3))
@@ -223,9 +224,9 @@ def test_wrong_choices(wine):
         quality.neighborhood_hit(Z, y, 178)
     with pytest.raises(ParameterError, match="folds=1"):
         quality.downstream_accuracy(Z, y, folds=1)
-    with pytest.raises(DataTypeError, match="does not predict"):
+    with pytest.raises(DataTypeError, match=r"PCA.*predict.*Pass a classifier"):
         quality.downstream_accuracy(Z, y, lowland.PCA())
     lone = y.copy()
     lone[0] = 9
-    with pytest.raises(DataError, match="Only one row has the label 9"):
+    with pytest.raises(DataError, match=r"[Oo]ne row has the label 9.*[Rr]emove"):
         quality.downstream_accuracy(Z, lone)

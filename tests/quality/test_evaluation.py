@@ -21,7 +21,7 @@ def iris():
     return load_dataset("iris")
 
 
-def test_judge_gives_what_each_measure_gives(iris):
+def test_evaluate_gives_what_each_measure_gives(iris):
     pca = lowland.PCA(2).fit(iris.X)
     Z = pca.transform(iris.X)
     found = {m.name: m for m in quality.evaluate(iris.X, Z, iris.y, model=pca, n_neighbors=7)}
@@ -39,14 +39,14 @@ def test_judge_gives_what_each_measure_gives(iris):
         assert found[measure.name].value == pytest.approx(measure.value, abs=1e-13), measure.name
         assert found[measure.name].better == measure.better
     in_data = quality.nearest_neighbor_accuracy(iris.X, iris.y, 7).value
-    assert found["nearest-neighbour accuracy in the data"].value == in_data
+    assert found["nearest-neighbor accuracy in the data"].value == in_data
     assert len(found) == len(alone) + 1
     assert len(quality.evaluate(iris.X, Z)) == 11
 
 
 def test_what_cannot_be_told_is_said_and_the_rest_given(iris):
     Z = lowland.PCA(2).fit_transform(iris.X)
-    with pytest.warns(lowland.errors.DataWarning, match=r"down and back is not measured\. A Isomap has no way back"):
+    with pytest.warns(lowland.errors.DataWarning, match=r"reconstruction error is not measured.*Isomap.*inverse"):
         assert len(quality.evaluate(iris.X, Z, model=lowland.Isomap(2, n_neighbors=50).fit(iris.X))) == 11
     with pytest.warns(lowland.errors.DataWarning, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
         quality.evaluate(iris.X, Z, model=lowland.KernelPCA(2).fit(iris.X))
@@ -57,20 +57,20 @@ def test_where_all_distances_are_equal_stresses_are_left():
     turn = np.linalg.qr(rng.standard_normal((60, 60)))[0]  # equal but for rounding
     y = np.arange(60) % 2
     for X in (np.eye(60), 1e-200 * np.eye(60), turn):
-        with pytest.warns(lowland.errors.DataWarning, match="All distances are equal in the data: no row is nearer"):
+        with pytest.warns(lowland.errors.DataWarning, match=r"All distances are equal in the data.*left out"):
             found = {m.name: m.value for m in quality.evaluate(X, X[:, :2], y)}
         expected = [
             "normalized stress",
             "Sammon stress",
-            "neighbourhood hit",
-            "nearest-neighbour accuracy",
+            "neighborhood hit",
+            "nearest-neighbor accuracy",
             "silhouette",
         ]
         assert list(found) == expected
         assert found["normalized stress"] == quality.normalized_stress(X, X[:, :2]).value
     with pytest.warns(lowland.errors.DataWarning, match="equal in the embedding"):
         names = [m.name for m in quality.evaluate(rng.standard_normal((60, 3)), np.eye(60), y)]
-    assert "nearest-neighbour accuracy in the data" in names
+    assert "nearest-neighbor accuracy in the data" in names
     assert "trustworthiness" not in names
     with pytest.raises(DataError, match="All distances are equal in the embedding"):
         quality.shepard(rng.standard_normal((60, 3)), np.eye(60))
@@ -102,11 +102,11 @@ def test_choices_that_contradict_a_high_side_are_refused(iris):
     for contrary in ({"metric": "cosine"}, {"sample": 60}, {"sample": None}, {"random_state": 3}):
         (name,) = contrary
         for measure in (quality.evaluate, quality.co_ranking, quality.normalized_stress, quality.shepard):
-            with pytest.raises(ParameterError, match=f"{name}=.* this OriginalSpace was made with {name}="):
+            with pytest.raises(ParameterError, match=f"{name}=.* OriginalSpace .* with {name}=.*OriginalSpace.of"):
                 measure(high, Z, **contrary)
-    with pytest.raises(ParameterError, match="this OriginalSpace was made with metric='manhattan'"):
+    with pytest.raises(ParameterError, match=r"OriginalSpace .* with metric='manhattan'"):
         quality.co_ranking_matrix(high, Z, metric="cosine")
-    with pytest.raises(ParameterError, match="looks at 50 of 150 rows"):
+    with pytest.raises(ParameterError, match=r"50 of 150 rows.*sample=None"):
         quality.co_ranking_matrix(high, Z)
     whole = quality.OriginalSpace.of(iris.X, metric="manhattan")
     np.testing.assert_array_equal(
@@ -126,7 +126,7 @@ def test_the_high_side_is_prepared_once(iris, monkeypatch):
     assert len(quality.evaluate(high, lowland.PCA(1).fit_transform(iris.X))) == 11
 
 
-def test_a_sample_has_intervals_and_even_shares_of_the_classes():
+def test_a_sample_has_intervals_and_is_stratified_by_class():
     digits = load_dataset("digits")
     high = quality.OriginalSpace.of(digits.X, labels=digits.y, sample=100)
     drawn = np.bincount(digits.y[high.places], minlength=10)
@@ -146,17 +146,17 @@ def test_rows_without_coordinates(iris):
     assert [m.value for m in found] == [m.value for m in alone]
 
 
-def test_a_good_embedding_is_judged_better_than_noise(iris, rng):
+def test_a_good_embedding_scores_better_than_noise(iris, rng):
     good = quality.evaluate(iris.X, lowland.PCA(2).fit_transform(iris.X), iris.y)
     bad = quality.evaluate(iris.X, rng.standard_normal((150, 2)), iris.y)
     for a, b in zip(good, bad, strict=True):
-        if a.name != "nearest-neighbour accuracy in the data":
+        if a.name != "nearest-neighbor accuracy in the data":
             assert a.value > b.value if a.better == "higher" else a.value < b.value, a.name
 
 
-def test_judging_the_embedding_of_a_largest_part():
+def test_evaluating_the_embedding_of_the_largest_component():
     X = np.concatenate([load_dataset("swiss_roll", n=200).X, load_dataset("swiss_roll", n=30).X + 500])
-    with pytest.warns(lowland.errors.DataWarning, match="falls"):
+    with pytest.warns(lowland.errors.DataWarning, match="disconnected|falls|connected components"):
         Z = lowland.Isomap(2, disconnected="largest").fit_transform(X)
     assert quality.trustworthiness(X, Z).left_out == 30
 
@@ -244,9 +244,9 @@ def test_stability_takes_tensors(iris):
 
 
 def test_stability_says_what_cannot_be(iris):
-    with pytest.raises(DataTypeError, match="has no fit_transform"):
+    with pytest.raises(DataTypeError, match=r"int .*fit_transform.*PCA\(2\)"):
         quality.stability(3, iris.X)
-    with pytest.raises(DataTypeError, match="PCA has no fit_transform to be called"):
+    with pytest.raises(DataTypeError, match=r"PCA .*fit_transform.*PCA\(2\)"):
         quality.stability(lowland.PCA, iris.X)
     with pytest.raises(ParameterError, match="resamples=1"):
         quality.stability(lowland.PCA(2), iris.X, resamples=1)
@@ -254,9 +254,9 @@ def test_stability_says_what_cannot_be(iris):
         quality.stability(lowland.PCA(2), iris.X, resample="jack")
     with pytest.raises(DataError, match="one value for each"):
         quality.stability(lowland.PCA(2), iris.X, iris.y[:5])
-    with pytest.raises(DataError, match=r"With 75 rows, drawn from the 150: .*Choose at most 74"):
+    with pytest.raises(DataError, match=r"resample of 75 of the 150 rows: .*[Cc]hoose at most 74"):
         quality.stability(lowland.Isomap(2, n_neighbors=100), iris.X)
-    with pytest.raises(DataError, match="fewer than 3 different ones"):
+    with pytest.raises(DataError, match="fewer than 3 different rows"):
         quality.stability(lowland.PCA(2), iris.X[:3], resample="bootstrap", resamples=20)
     two_parts = iris.X[:100]
     with (
@@ -269,7 +269,7 @@ def test_stability_says_what_cannot_be(iris):
         quality.stability(lowland.Isomap(2, metric="precomputed"), D)
 
 
-# --- the way back of every method
+# --- the inverse transform of every method
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_reconstruction_of_every_method_with_an_inverse(model, iris):
 
 
 def test_methods_without_one_say_so(iris):
-    with pytest.raises(DataTypeError, match="Isomap has no way back"):
+    with pytest.raises(DataTypeError, match="Isomap has no inverse transform"):
         quality.reconstruction_error(lowland.Isomap(2, n_neighbors=50).fit(iris.X), iris.X)
     with pytest.raises(DataTypeError, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
         quality.reconstruction_error(lowland.KernelPCA(2).fit(iris.X), iris.X)
@@ -305,5 +305,6 @@ def test_a_measure_says_what_it_is():
     assert float(plain) == 0.5
     drawn = quality.Measure("name", 0.5, None, "lower", "About.", 0.4, 0.6, 1500, 3)
     assert str(drawn) == (
-        "name: 0.5 (0.4 to 0.6, lower is better). About. Estimated from 1,500 rows. Left out: 3 without coordinates."
+        "name: 0.5 (95% CI 0.4 to 0.6, lower is better). About. Estimated from 1,500 sampled rows. "
+        "Left out: 3 rows without coordinates."
     )

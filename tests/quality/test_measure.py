@@ -47,7 +47,7 @@ def test_all_rows_have_no_interval_and_nearly_all_a_narrow_one():
 
 
 def test_where_few_rows_err_the_sample_may_meet_none():
-    """Three of 600 rows have been moved: most samples of 60 see perfect neighbours, and must not be sure."""
+    """Three of 600 rows have been moved: most samples of 60 see perfect neighbors, and must not be sure."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 2))
     Z = X.copy()

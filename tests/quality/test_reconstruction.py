@@ -117,10 +117,11 @@ def test_float32_far_from_the_origin_measures_the_map_and_not_the_rounding():
     assert quality.reconstruction_error(pca, X).value == pytest.approx(exact.distortion(), rel=1e-4)
 
 
-def test_explained_share_is_the_sum_of_the_ratios(X, pca):
+def test_explained_variance_ratio_is_the_sum_of_the_ratios(X, pca):
     found = quality.explained_variance_fraction(pca, X)
     assert found.value == pytest.approx(pca.explained_variance_ratio_.sum(), rel=1e-12)
     assert found.better == "higher"
+    assert found.name == "explained variance ratio"
 
 
 def test_frames_keep_their_names_and_raise_no_warning(X):
@@ -131,7 +132,7 @@ def test_frames_keep_their_names_and_raise_no_warning(X):
 
 
 def test_what_it_refuses(X, pca):
-    with pytest.raises(DataTypeError, match="no way back"):
+    with pytest.raises(DataTypeError, match=r"object has no inverse transform.*such as PCA"):
         quality.reconstruction_error(object(), X)
     with pytest.raises(DataError, match="63 features"):
         quality.reconstruction_error(pca, X[:, 1:])

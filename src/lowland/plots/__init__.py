@@ -1,4 +1,4 @@
-"""Figures from plain data: each is a matplotlib Figure, drawn into ``ax`` where given; nothing global is changed."""
+"""Figures of embeddings and models: each function returns a matplotlib Figure, or draws into ``ax``."""
 
 from lowland.plots.biplots import biplot, loadings
 from lowland.plots.dendrograms import dendrogram

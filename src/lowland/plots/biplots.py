@@ -1,4 +1,4 @@
-"""Pictures of what components are made of: loadings as bars, and a biplot of rows and columns."""
+"""Figures of components: loadings as bars, and the biplot of rows and columns."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from lowland.plots.style import (
     MARK,
     WEAK,
     WITH_COMPONENTS,
+    as_integer,
     axes_for,
     called_as,
     figure_of,
@@ -24,27 +25,36 @@ from lowland.plots.style import (
     plain,
     quiet,
     title_above,
-    whole,
 )
 
-_MOST_ARROWS = 30  # names that can be read
+_MOST_ARROWS = 30  # more names are not legible
 _MOST_NAMED = 40
-_BEHIND = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # names on points
+_BEHIND = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # background of names
 
 
 @called_as("loadings(model.components_)", of=WITH_COMPONENTS)
 def loadings(
     components: Any, names: Sequence[str] | None = None, *, most: int = 3, title: str | None = None, ax: Any = None
 ) -> Any:
-    """Draw how much of each column is in the first components, a bar each; return the Figure.
+    """Draw the loadings of the columns on the first components as a bar chart.
 
     Parameters
     ----------
-    components : (k, d), such as ``components_``.
-    names : of the d columns; None: their numbers.
-    most : how many components are drawn.
-    title : what stands above.
-    ax : matplotlib axes to draw in; None: a new figure.
+    components : array-like of shape (k, d)
+        Components, such as ``components_``.
+    names : sequence of str or None, default None
+        Names of the d columns. None: their numbers.
+    most : int, default 3
+        Maximum number of components to draw.
+    title : str or None, default None
+        Title of the figure.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -53,7 +63,7 @@ def loadings(
     >>> wine = load_dataset("wine")
     >>> figure = plots.loadings(PCA(2, scale=True).fit(wine.X).components_, wine.names)
     """
-    table = _table(components)[: whole(most, "most")]
+    table = _table(components)[: as_integer(most, "most")]
     k, d = table.shape
     words = [plain(word) for word in names_of(names, d, "columns of the components", first=1)]
     ax = axes_for(ax, (max(5.5, 0.22 * min(d, 100) + 2), 3.8))
@@ -87,24 +97,39 @@ def biplot(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw rows as points and columns as arrows in the plane of two components; return the Figure.
+    """Draw a biplot: rows as points and columns as arrows in the plane of two components.
 
-    Rows lie in the direction of the columns in which they are large. The arrows share one scale, chosen to fill the
-    picture: their lengths compare with each other, not with the axes. Of many columns the 30 with the longest arrows
-    are drawn, and a note says so.
+    Rows lie in the direction of the columns in which they are large. All arrows have one common scale, chosen to fill
+    the figure: their lengths are comparable with each other, not with the axes. With many columns, the 30 longest
+    arrows are drawn, and a note in the figure says so.
 
     Parameters
     ----------
-    Z : (n, 2 or more) coordinates.
-    components : (2 or more, d), such as ``components_``.
-    names : of the d columns; None: their numbers.
-    labels : one value a row, as of ``embedding``.
-    label_names : names of the classes 0, 1, 2, …
-    axis_names : what stands beside the axes.
-    title : what stands above.
-    ax : matplotlib axes to draw in; None: a new figure.
+    Z : array-like of shape (n, 2 or more)
+        Coordinates; the first two columns are drawn. Rows with NaN are left out.
+    components : array-like of shape (2 or more, d)
+        Components, such as ``components_``.
+    names : sequence of str or None, default None
+        Names of the d columns. None: their numbers.
+    labels : array-like of shape (n,) or None, default None
+        One value per row, as for ``plots.embedding``.
+    label_names : sequence of str or None, default None
+        Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
+    axis_names : tuple of two str
+        Labels of the axes.
+    title : str or None, default None
+        Title of the figure.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
 
-    Reference: Gabriel 1971, doi:10.1093/biomet/58.3.453.
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
+
+    References
+    ----------
+    Gabriel 1971, *The biplot graphic display of matrices*, doi:10.1093/biomet/58.3.453.
 
     Examples
     --------
@@ -117,10 +142,10 @@ def biplot(
     table, points = _table(components), plane_of(Z)
     k, d = table.shape
     if k < 2:
-        raise DataError(f"components has shape {table.shape}. A biplot needs two of them: fit with n_components=2.")
+        raise DataError(f"components has shape {table.shape}. A biplot needs two components. Fit with n_components=2.")
     if k > d == len(points):
         raise DataError(
-            f"Z has {d} rows and components has {k}, as if they had changed places. Pass the coordinates first: "
+            f"Z has {d} rows and components has {k}, so they seem to be swapped. Pass the coordinates first: "
             "plots.biplot(model.transform(X), model.components_)."
         )
     words = names_of(names, d, "columns of the components", first=1)
@@ -134,14 +159,14 @@ def biplot(
     ax.axhline(0, color=WEAK, linewidth=0.7, zorder=0)
     ax.axvline(0, color=WEAK, linewidth=0.7, zorder=0)
     if len(drawn) < (lengths > 0).sum():
-        note = f"the {len(drawn)} longest of {d} arrows"
+        note = f"{len(drawn)} longest of {d} arrows"
         ax.text(0.99, 0.01, note, ha="right", fontsize="x-small", color=INK, bbox=_BEHIND, transform=ax.transAxes)
     _draw_arrows(ax, arrows, [plain(words[j]) for j in drawn])
     return figure_of(ax)
 
 
 def _draw_arrows(ax: Any, tips: np.ndarray, words: list[str]) -> None:
-    """Arrows from the origin, and their names where there is room; a thin line leads to a name that stands off."""
+    """Draw arrows from the origin and their names; a thin line connects a name that is placed away from its tip."""
     style = {"arrowstyle": "-|>", "color": MARK, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
     leader = {"arrowstyle": "-", "color": INK, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
     look = {"ha": "center", "va": "center", "fontsize": "small", "color": INK, "bbox": _BEHIND}
@@ -152,19 +177,19 @@ def _draw_arrows(ax: Any, tips: np.ndarray, words: list[str]) -> None:
     if not named:
         return
     figure = figure_of(ax)
-    figure.draw_without_rendering()  # only then is it known how large the panel and the names are
+    figure.draw_without_rendering()  # needed to know the sizes of panel and names
     sizes = np.array([name.get_window_extent().size for name in named])
-    sizes[:, 0] += 0.4 * sizes[:, 1]  # names side by side are not read as one
+    sizes[:, 0] += 0.4 * sizes[:, 1]  # some space between names
     start, ends, frame = ax.transData.transform((0.0, 0.0)), ax.transData.transform(tips), ax.get_window_extent()
     away = places_of_names(start, ends, sizes, frame.get_points()) - ends
     for name, offset, size in zip(named, away, sizes, strict=True):
         name.set_position(offset * 72 / figure.dpi)
-        off = np.maximum(np.abs(offset) - size / 2, 0)  # between the tip and the box
+        off = np.maximum(np.abs(offset) - size / 2, 0)  # distance between tip and box
         name.arrow_patch.set_visible(bool(np.hypot(*off) > size[1]))
 
 
 def _table(components: Any) -> np.ndarray:
     table = numbers(components, "components")
     if table.ndim != 2 or not table.size:
-        raise DataError(f"components has shape {table.shape}. Pass one line a component, such as components_.")
+        raise DataError(f"components has shape {table.shape}. Pass one row per component, such as components_.")
     return table

@@ -1,4 +1,4 @@
-"""Trees of columns or rows: who joins whom, and at what height."""
+"""Dendrograms: which columns or rows are merged, and at what distance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lowland.plots.style import (
     title_above,
 )
 
-_MOST_NAMED = 80  # leaves whose names can be written beside each other
+_MOST_NAMED = 80  # more names of leaves are not legible
 
 
 @called_as("dendrogram(model.children_, model.distances_, model.labels_)", of="FeatureAgglomeration")
@@ -37,17 +37,28 @@ def dendrogram(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a tree: each bar joins two groups at the height of their distance; return the Figure.
+    """Draw a dendrogram: each bar merges two clusters at the height of their distance.
 
     Parameters
     ----------
-    children : (d - 1, 2), such as ``children_``: line i joins two nodes to node d + i; nodes below d are leaves.
-    distances : (d - 1,), such as ``distances_``, how far apart the two are; None: joins are drawn in equal steps.
-    labels : (d,), such as ``labels_``, the group of each leaf, a whole number or a text: groups are coloured, what
-        joins them is not.
-    names : what stands below each leaf; None: its number.
-    title : what stands above.
-    ax : matplotlib axes to draw in; None: a new figure.
+    children : array-like of shape (d - 1, 2)
+        Merges, such as ``children_``: row i merges two nodes into node d + i; nodes below d are leaves.
+    distances : array-like of shape (d - 1,) or None, default None
+        Distance of each merge, such as ``distances_``. None: merges are drawn in equal steps.
+    labels : array-like of shape (d,) or None, default None
+        Cluster of each leaf, such as ``labels_``: integers or strings. Clusters are drawn in color, merges between
+        them in gray.
+    names : sequence of str or None, default None
+        Names of the leaves. None: their numbers.
+    title : str or None, default None
+        Title of the figure.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -65,7 +76,7 @@ def dendrogram(
     _draw_bars(ax, tree, heights, groups, order)
     ax.set_xlim(-0.7, d - 0.3)
     ax.set_ylim(min(0.0, float(heights.min())), 1.05 * float(heights.max()) or 1.0)
-    ax.set_ylabel("step" if distances is None else "distance")
+    ax.set_ylabel("merge step" if distances is None else "merge distance")
     title_above(ax, title)
     quiet(ax)
     if d > _MOST_NAMED:
@@ -83,35 +94,37 @@ def dendrogram(
 def _checked(children: Any, distances: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     tree = numbers(children, "children")
     if tree.ndim != 2 or tree.shape[1] != 2 or not len(tree):
-        raise DataError(f"children has shape {tree.shape}. Pass two nodes a join, (d - 1, 2).")
+        raise DataError(f"children has shape {tree.shape}. Pass two nodes per merge, shape (d - 1, 2).")
     d = len(tree) + 1
     if np.any(tree != np.floor(tree)):
-        raise DataError("children holds fractions. Pass two nodes a join, each a whole number.")
+        raise DataError("children contains fractions. Pass two nodes per merge, as integers.")
     if sorted(tree.ravel().tolist()) != list(range(2 * d - 2)) or np.any(tree >= d + np.arange(d - 1)[:, None]):
         raise DataError(
-            f"The {d - 1} joins do not make one tree of {d} leaves: every node but the last joins once, after it was "
-            "made. A tree that ended early cannot be drawn: pass compute_full_tree=True."
+            f"The {d - 1} merges in children do not make one tree of {d} leaves: every node except the last must be "
+            "merged once, after it was created. Fit with compute_full_tree=True to get the full tree."
         )
     heights = np.arange(1.0, d) if distances is None else numbers(distances, "distances")
     if heights.shape != (d - 1,):
-        raise DataError(f"There are {d - 1} joins and distances of shape {heights.shape}. Give one distance a join.")
+        raise DataError(
+            f"There are {d - 1} merges and distances has shape {heights.shape}. Pass one distance per merge."
+        )
     return tree.astype(int), heights, None if labels is None else _groups(labels, d)
 
 
 def _groups(labels: Any, d: int) -> np.ndarray:
-    """The number of each leaf's group, (d,): texts are numbered in their order."""
+    """The cluster number of each leaf, (d,): strings are numbered in sorted order."""
     groups = on_host(labels)
     if groups.shape != (d,):
-        raise DataError(f"There are {d} leaves and labels of shape {groups.shape}. Give the group of each leaf.")
+        raise DataError(f"There are {d} leaves and labels has shape {groups.shape}. Pass the cluster of each leaf.")
     if missing_labels(groups).any():
         raise DataError(
-            f"{missing_labels(groups).sum()} of the {d} labels are NaN or None. Give the group of each leaf."
+            f"{missing_labels(groups).sum()} of the {d} labels are NaN or None. Pass the cluster of each leaf."
         )
     return groups.astype(int) if groups.dtype.kind in "biu" else classes_of(groups, least=1)[1]
 
 
 def _leaves_in_order(tree: np.ndarray) -> list[int]:
-    """The leaves as they stand side by side, no bars crossing."""
+    """The order of the leaves in which no bars cross."""
     d, order, waiting = len(tree) + 1, [], [2 * len(tree)]
     while waiting:
         node = waiting.pop()
@@ -124,7 +137,7 @@ def _leaves_in_order(tree: np.ndarray) -> list[int]:
 
 
 def _draw_bars(ax: Any, tree: np.ndarray, heights: np.ndarray, groups: np.ndarray | None, order: list[int]) -> None:
-    """One bar a join: up from each child, and across."""
+    """One bar per merge: up from each child, and across."""
     try:
         from matplotlib.collections import LineCollection
     except ImportError as error:

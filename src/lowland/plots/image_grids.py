@@ -1,4 +1,4 @@
-"""Rows that are images, laid out as one mosaic."""
+"""Rows that are images, drawn as a grid."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lowland.plots.style import (
     INK,
     WEAK,
     WITH_COMPONENTS,
+    as_integer,
     axes_for,
     called_as,
     figure_of,
@@ -22,7 +23,6 @@ from lowland.plots.style import (
     on_host,
     plain,
     refuse_model,
-    whole,
 )
 
 
@@ -37,35 +37,58 @@ def images(
     colors: str = "gray_r",
     ax: Any = None,
 ) -> Any:
-    """Draw each row as a small image, all of them as one mosaic; return the Figure.
+    """Draw each row as a small image, all of them in a grid.
 
     Parameters
     ----------
-    rows : (n, height * width) pixels, line by line.
-    image_shape : (height, width), as ``Sample.image_shape``.
-    columns : how many images stand side by side; None: about twice as many as stand below each other.
-    titles : a line above each image.
-    limits : the values of the lightest and the darkest pixel; None: the smallest and the largest there are.
-    colors : a matplotlib colour map; "gray_r" is ink on paper.
-    ax : matplotlib axes to draw in; None: a new figure.
+    rows : array-like of shape (n, height * width)
+        Pixels, line by line.
+    image_shape : tuple (height, width)
+        Shape of the images in pixels, such as ``Sample.image_shape``.
+    columns : int or None, default None
+        Number of images per line. None: about twice as many as lines.
+    titles : sequence of str or None, default None
+        Title of each image.
+    limits : tuple of two float or None, default None
+        Values at the two ends of the colormap. None: the smallest and the largest pixel.
+    colors : str, default "gray_r"
+        Matplotlib colormap. "gray_r" draws dark on light, "gray" suits photographs.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
+
+    Examples
+    --------
+    >>> from lowland import plots
+    >>> from lowland.data import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> figure = plots.images(digits.X[:20], digits.image_shape)
     """
     table = numbers(rows, "rows", finite=False)
     height, width = height_and_width(image_shape)
     if table.ndim != 2 or table.shape[1] != height * width:
         raise DataError(
-            f"rows has shape {table.shape}, and images of {height} x {width} need {height * width} columns. "
-            "Pass the image_shape the rows were made from."
+            f"rows has shape {table.shape}, but images of {height} x {width} need {height * width} columns. "
+            "Pass the image_shape of the rows."
         )
     if not np.isfinite(table).any():
-        raise DataError(f"There are {len(table)} images, and no pixel of them is a number: nothing to draw.")
+        raise DataError(
+            f"None of the {len(table)} images has a finite pixel, so there is nothing to draw. Check the rows."
+        )
     if titles is not None and len(titles) != len(table):
-        raise DataError(f"There are {len(titles)} titles for {len(table)} images. Give one each.")
+        raise DataError(f"There are {len(titles)} titles for {len(table)} images. Pass one title per image.")
     if columns is None:
         columns = min(len(table), math.ceil(math.sqrt(2 * len(table))))
-    columns = whole(columns, "columns")
+    columns = as_integer(columns, "columns")
     words = [plain(one) for one in titles] if titles is not None else [""] * len(table)
-    gap, beside = max(1, round(0.06 * height)), max(1, round(0.06 * width))  # pixels between the images
-    titled = [any(words[start : start + columns]) for start in range(0, len(table), columns)]  # of each line
+    gap, beside = max(1, round(0.06 * height)), max(1, round(0.06 * width))  # space between the images in pixels
+    titled = [
+        any(words[start : start + columns]) for start in range(0, len(table), columns)
+    ]  # whether each line has titles
     tops = np.cumsum([(max(2, round(0.3 * height)) if line else gap) + height for line in titled]) - height
     mosaic = np.full((tops[-1] + height + 1, columns * (width + beside) - beside + 2), np.nan)  # room for frames
     ax = axes_for(ax, (0.9 * columns, 0.9 * (tops[-1] + height) / height))
@@ -94,15 +117,25 @@ def components_as_images(
     titles: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw components as images: zero is white, the signs have two colours, each has its own scale; return the Figure.
+    """Draw components as images: zero is white, the signs have two colors, each image has its own scale.
 
     Parameters
     ----------
-    components : (k, height * width), such as ``components_``.
-    image_shape : (height, width), as ``Sample.image_shape``.
-    columns : how many images stand side by side; None: about twice as many as stand below each other.
-    titles : a line above each image; None: their numbers, counted from 1.
-    ax : matplotlib axes to draw in; None: a new figure.
+    components : array-like of shape (k, height * width)
+        Components, such as ``components_``.
+    image_shape : tuple (height, width)
+        Shape of the images in pixels, such as ``Sample.image_shape``.
+    columns : int or None, default None
+        Number of images per line. None: about twice as many as lines.
+    titles : sequence of str or None, default None
+        Title of each image. None: the number of the component, from 1.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -131,17 +164,30 @@ def reconstructions(
     colors: str = "gray_r",
     ax: Any = None,
 ) -> Any:
-    """Draw some rows as images, each beside what 1, 10, 50 and 250 components bring back of it; return the Figure.
+    """Draw images next to their reconstructions from the first M components.
 
     Parameters
     ----------
-    model : a fitted linear method with ordered components, such as PCA: the first M are kept, the others set to zero.
-    rows : (n, height * width) pixels, a few images.
-    image_shape : (height, width), as ``Sample.image_shape``.
-    components : the numbers M; those beyond what the model has are left out.
-    limits : the values of the lightest and the darkest pixel; None: those of the rows.
-    colors : a matplotlib colour map; "gray_r" is ink on paper.
-    ax : matplotlib axes to draw in; None: a new figure.
+    model : fitted linear method
+        Method with ordered components and an inverse transform, such as PCA. The first M components are kept, the
+        others set to zero.
+    rows : array-like of shape (n, height * width)
+        Pixels of a few images.
+    image_shape : tuple (height, width)
+        Shape of the images in pixels, such as ``Sample.image_shape``.
+    components : sequence of int, default (1, 10, 50, 250)
+        The numbers M. Numbers above the number of components are skipped.
+    limits : tuple of two float or None, default None
+        Values at the two ends of the colormap. None: those of the rows.
+    colors : str, default "gray_r"
+        Matplotlib colormap. "gray_r" draws dark on light, "gray" suits photographs.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -153,22 +199,24 @@ def reconstructions(
     if not (hasattr(model, "transform") and hasattr(model, "inverse_transform")):
         name = type(model).__name__
         raise DataError(
-            f"{name} brings no rows back. Pass a fitted model that has inverse_transform, then the rows: "
+            f"{name} has no inverse_transform. Pass a fitted model that has one, then the rows: "
             "plots.reconstructions(model, X[:4], image_shape)."
         )
     refuse_model(rows, "reconstructions(model, X[:4], image_shape)")
     table = numbers(rows, "rows")
-    counts = [whole(m, "components: M") for m in np.atleast_1d(np.asarray(components, dtype=object))]
+    counts = [as_integer(m, "components: M") for m in np.atleast_1d(np.asarray(components, dtype=object))]
     Z = on_host(model.transform(rows))
     kept = [m for m in counts if m <= Z.shape[1]]
     if not kept:
-        raise ParameterError(f"components={tuple(counts)}: the model has {Z.shape[1]}. Choose some from 1 to that.")
-    tiles, titles = [table], ["given"]
+        raise ParameterError(
+            f"components={tuple(counts)}: the model has {Z.shape[1]} components. Choose numbers from 1 to {Z.shape[1]}."
+        )
+    tiles, titles = [table], ["original"]
     for m in kept:
         cut = np.where(np.arange(Z.shape[1]) < m, Z, 0).astype(Z.dtype)
         tiles.append(on_host(model.inverse_transform(cut)))
         titles.append(f"M = {m}")
-    mosaic = np.stack(tiles, axis=1).reshape(len(table) * len(tiles), -1)  # a line for each row
+    mosaic = np.stack(tiles, axis=1).reshape(len(table) * len(tiles), -1)  # one line per row
     words = titles + [""] * (len(mosaic) - len(titles))
     limits = limits or (float(table.min()), float(table.max()))
     return images(mosaic, image_shape, columns=len(tiles), titles=words, limits=limits, colors=colors, ax=ax)

@@ -1,28 +1,29 @@
-"""Where the names of arrows stand: beside their tips, and not on top of each other."""
+"""Placement of the names of arrows: next to their tips, without overlap."""
 
 from __future__ import annotations
 
 import numpy as np
 
-_TURNS = np.radians([0, 25, -25, 50, -50, 80, -80, 115, -115, 150, -150])  # from the arrow's own direction
-_STEPS = (0.0, 1.0, 2.0, 3.0, 4.5, 6.0)  # away from the tip, in heights of a name
-_ALONG = np.linspace(0.1, 1, 12)  # points of an arrow that a name should leave free
+_TURNS = np.radians([0, 25, -25, 50, -50, 80, -80, 115, -115, 150, -150])  # relative to the direction of the arrow
+_STEPS = (0.0, 1.0, 2.0, 3.0, 4.5, 6.0)  # distance from the tip, in heights of a name
+_ALONG = np.linspace(0.1, 1, 12)  # points of an arrow that a name should not cover
 
 
 def places_of_names(start: np.ndarray, tips: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> np.ndarray:
-    """Return the middle of each name's box, (m, 2): one after the other, each where it hides the least.
+    """Return the center of each name's box, (m, 2), placed one after the other where it hides least.
 
-    start : (2,) where all arrows begin; tips : (m, 2); sizes : (m, 2) width and height of the names; frame : (2, 2) the
-    lower left and the upper right corner of what names should not leave. All in the same unit, such as pixels.
+    start : (2,) origin of all arrows; tips : (m, 2); sizes : (m, 2) width and height of the names; frame : (2, 2)
+    lower left
+    and upper right corner of the area for names. All in the same unit, such as pixels.
     """
     arrows = (start + _ALONG[:, None, None] * (tips - start)).reshape(-1, 2)
-    low, high = np.empty((0, 2)), np.empty((0, 2))  # corners of the names that have a place
+    low, high = np.empty((0, 2)), np.empty((0, 2))  # corners of the names placed so far
     middles = np.empty_like(tips)
     for j, (tip, size) in enumerate(zip(tips, sizes, strict=True)):
         angle = np.arctan2(*(tip - start)[::-1])
         turns, steps = (grid.ravel() for grid in np.meshgrid(_TURNS, _STEPS))
         ways = np.column_stack([np.cos(angle + turns), np.sin(angle + turns)])  # (c, 2)
-        near = np.abs(ways) @ size / 2 + 0.25 * size[1]  # so far from its tip a box hides none of the arrow
+        near = np.abs(ways) @ size / 2 + 0.25 * size[1]  # at this distance the box does not cover the arrow
         found = tip + ways * (near + steps * size[1])[:, None]
         a, b = found - size / 2, found + size / 2
         inside = _common(a, b, frame[:1], frame[1:])[:, 0]
@@ -44,6 +45,6 @@ def _within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray
 
 
 def _common(a: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The area that boxes from a to b share with boxes from low to high, (c, m)."""
+    """The area of the intersection of boxes from a to b with boxes from low to high, (c, m)."""
     sides = np.minimum(b[:, None], high) - np.maximum(a[:, None], low)
     return np.maximum(sides, 0).prod(axis=2)

@@ -1,4 +1,4 @@
-"""Pictures of measures: distances before and after, common neighbours of every size, what each dimension explains."""
+"""Figures of quality measures: Shepard diagram, R_NX curves, residual variances."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from lowland.plots.style import (
     SEQUENTIAL,
     STRONG,
     WEAK,
+    as_integer,
     axes_for,
     called_as,
     figure_of,
@@ -23,25 +24,38 @@ from lowland.plots.style import (
     on_host,
     quiet,
     title_above,
-    whole,
 )
 
-_FEW_PAIRS = 3_000  # that can be seen as points; more are counted in cells
-_CELLS = 60  # along each side
+_FEW_PAIRS = 3_000  # more are drawn as a histogram
+_CELLS = 60  # per axis
 _STYLES = ("-", "--", "-.", ":")
 
 
 @called_as("shepard(quality.shepard(X, Z))")
 def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the distances of pairs in the embedding over those in the data, and the line of the best scale.
+    """Draw a Shepard diagram: pairwise distances in the embedding over those in the data.
 
-    Points above the line were pulled apart, points below pressed together. Many pairs are counted in cells.
+    The line shows the least-squares scale. Pairs above the line are too far apart in the embedding, pairs below it too
+    close.
+    Many pairs are drawn as a 2D histogram.
 
     Parameters
     ----------
-    diagram : what ``quality.shepard`` gives.
-    title : what stands above; None: the two correlations.
-    ax : matplotlib axes to draw in; None: a new figure.
+    diagram : Shepard
+        Result of ``quality.shepard``.
+    title : str or None, default None
+        Title of the figure. None: the two correlations.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
+
+    References
+    ----------
+    Shepard 1962, *The analysis of proximities*, doi:10.1007/BF02289630.
 
     Examples
     --------
@@ -51,7 +65,7 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
     >>> figure = plots.shepard(quality.shepard(X, PCA(2).fit_transform(X)))
     """
     if not hasattr(diagram, "original"):
-        raise DataError(f"{type(diagram).__name__} is no Shepard diagram. Pass what quality.shepard(X, Z) gives.")
+        raise DataError(f"{type(diagram).__name__} is not a Shepard diagram. Pass the result of quality.shepard(X, Z).")
     x, z = on_host(diagram.original), on_host(diagram.embedded)
     ax = axes_for(ax, (5.2, 4.2))
     if len(x) <= _FEW_PAIRS:
@@ -61,30 +75,42 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
         shown = np.ma.masked_equal(counts.T, 0)
         cells = ax.pcolormesh(*edges, np.ma.log10(shown), cmap=SEQUENTIAL, rasterized=True)
         bar = ax.figure.colorbar(cells, ax=ax)
-        bar.set_label("pairs, log₁₀", fontsize="small", color=INK)
+        bar.set_label("number of pairs (log₁₀)", fontsize="small", color=INK)
         bar.outline.set_visible(False)
     far = float(x.max())
-    ax.plot([0, far], [0, far / diagram.scale], color=MARK, linewidth=1.4, label="best scale")
+    ax.plot([0, far], [0, far / diagram.scale], color=MARK, linewidth=1.4, label="least-squares scale")
     ax.legend(frameon=False, labelcolor=INK, loc="upper left")
     ax.set_xlabel("distance in the data")
     ax.set_ylabel("distance in the embedding")
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
-    told = f"Spearman {diagram.spearman.value:.3f}, Pearson {diagram.pearson.value:.3f}"
-    title_above(ax, told if title is None else title)
+    correlations = f"Spearman {diagram.spearman.value:.3f}, Pearson {diagram.pearson.value:.3f}"
+    title_above(ax, correlations if title is None else title)
     quiet(ax)
     return figure_of(ax)
 
 
 @called_as("rnx_curve(quality.co_ranking(X, Z))")
 def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw R_NX over the size of the neighbourhood, on a logarithmic axis: 1 is perfect, 0 is chance.
+    """Draw R_NX over the neighborhood size k on a logarithmic axis: 1 is perfect, 0 is chance.
 
     Parameters
     ----------
-    curves : what ``quality.co_ranking`` gives, or several of them by name; bands show intervals of samples.
-    title : what stands above.
-    ax : matplotlib axes to draw in; None: a new figure.
+    curves : CoRanking or dict of str to CoRanking
+        Result of ``quality.co_ranking``, or several by name. Bands show the confidence intervals of samples.
+    title : str or None, default None
+        Title of the figure.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
+
+    References
+    ----------
+    Lee et al. 2013, doi:10.1016/j.neucom.2012.12.036.
 
     Examples
     --------
@@ -96,11 +122,11 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
     """
     several = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     if not several:
-        raise DataError("rnx_curve: there is no curve to draw. Pass what quality.co_ranking gives.")
+        raise DataError("rnx_curve: there are no curves to draw. Pass the result of quality.co_ranking(X, Z).")
     for one in several.values():
         if not hasattr(one, "r_nx"):
             raise DataError(
-                f"{type(one).__name__} is no curve. Pass what quality.co_ranking(X, Z) gives, or a dict of it."
+                f"{type(one).__name__} is not an R_NX curve. Pass the result of quality.co_ranking(X, Z), or a dict."
             )
     ax = axes_for(ax, (5.5, 3.8))
     lines = []
@@ -113,8 +139,8 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
     ax.set_ylim(min(0.0, *(float(one.r_nx.min()) for one in several.values())), 1.02)
     areas = [f"{name}: area {one.area.value:.3f}".removeprefix(": ") for name, one in several.items()]
     legend_of(ax, lines, areas, labelcolor=INK)
-    ax.set_xlabel("neighbours, k")
-    ax.set_ylabel("common neighbours, R_NX(k)")
+    ax.set_xlabel("neighborhood size k")
+    ax.set_ylabel("neighborhood agreement R_NX(k)")
     title_above(ax, title)
     quiet(ax)
     return figure_of(ax)
@@ -122,14 +148,23 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
 
 @called_as("residual_variances(model.residual_variances_)", of="Isomap")
 def residual_variances(variances: Any, choice: int | None = None, *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the residual variance of embeddings of 1, 2, 3, … dimensions: where the line bends they are enough.
+    """Draw the residual variance over the number of dimensions; the elbow suggests how many are enough.
 
     Parameters
     ----------
-    variances : one for each number of dimensions from 1 on, such as ``Isomap.residual_variances_``.
-    choice : a number of dimensions to mark.
-    title : what stands above.
-    ax : matplotlib axes to draw in; None: a new figure.
+    variances : array-like of shape (k,)
+        Residual variance of embeddings of 1, 2, …, k dimensions, such as ``Isomap.residual_variances_``.
+    choice : int or None, default None
+        Number of dimensions to mark.
+    title : str or None, default None
+        Title of the figure.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -140,8 +175,8 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
     """
     line = numbers(variances, "variances")
     if line.ndim != 1 or not line.size:
-        raise DataError(f"variances has shape {line.shape}. Pass one number for each number of dimensions.")
-    choice = None if choice is None else whole(choice, "choice", most=len(line))
+        raise DataError(f"variances has shape {line.shape}. Pass one residual variance per number of dimensions.")
+    choice = None if choice is None else as_integer(choice, "choice", most=len(line))
     ax = axes_for(ax, (5.5, 3.6))
     places = np.arange(1, len(line) + 1)
     ax.plot(places, line, color=STRONG, linewidth=1.6, marker="o", markersize=5)
@@ -149,7 +184,7 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
         at = (choice, line[choice - 1])
         ax.plot(*([each] for each in at), color=MARK, marker="o", markersize=9, fillstyle="none", markeredgewidth=1.8)
         ax.annotate(f"{choice}: {at[1]:.3g}", at, xytext=(8, 10), textcoords="offset points", color=INK)
-    ax.set_xlabel("dimensions")
+    ax.set_xlabel("number of dimensions")
     ax.set_ylabel("residual variance")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)

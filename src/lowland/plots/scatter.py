@@ -1,4 +1,4 @@
-"""Pictures of an embedding in the plane."""
+"""Scatter plot of an embedding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lowland.plots.style import (
     title_above,
 )
 
-MOST_CLASSES = 30  # more than this no legend can tell apart
+MOST_CLASSES = 30  # more are not distinguishable in a legend
 
 
 @called_as("embedding(model.transform(X))", "embedding(model.fit_transform(X))")
@@ -42,21 +42,35 @@ def embedding(
     centers: bool = False,
     ax: Any = None,
 ) -> Any:
-    """Draw the first two columns of Z as points, one unit as long on both axes; return the Figure.
+    """Draw a scatter plot of the first two coordinates, with equal scales on both axes.
 
     Parameters
     ----------
-    Z : (n, 2 or more) coordinates.
-    labels : one value a row. Whole numbers and texts are classes, each with a colour, a shape and a line in the
-        legend; other numbers are shown by a colour bar. Rows without a label, NaN or None, are grey. A ``Measure`` with
-        a value for each row, such as ``quality.trustworthiness(X, Z, per_row=True)``, shows where the picture can be
-        trusted.
-    label_names : names of the classes 0, 1, 2, …, as ``Sample.label_names``.
-    axis_names : what stands beside the axes.
-    title : what stands above.
-    size : area of a point in square points; None: smaller the more there are.
-    centers : also write each class's name at the median of its points.
-    ax : matplotlib axes to draw in; None: a new figure.
+    Z : array-like of shape (n, 2 or more)
+        Coordinates; the first two columns are drawn. Rows with NaN are left out.
+    labels : array-like of shape (n,), Measure or None, default None
+        One value per row. Integers and strings are classes: each has a color, a marker and a legend entry. Other
+        numbers are
+        shown with a color bar. Rows with a missing label (NaN or None) are gray. A ``Measure`` with ``per_row``, such
+        as
+        ``quality.trustworthiness(X, Z, per_row=True)``, shows where the embedding is reliable.
+    label_names : sequence of str or None, default None
+        Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
+    axis_names : tuple of two str
+        Labels of the axes.
+    title : str or None, default None
+        Title of the figure.
+    size : float or None, default None
+        Area of a marker in square points. None: smaller with more rows.
+    centers : bool, default False
+        Also write the name of each class at the median of its points.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -68,14 +82,14 @@ def embedding(
     Z = plane_of(Z)
     size = float(np.clip(20_000 / len(Z), 2, 30)) if size is None else size
     if not size > 0 or len(axis_names) != 2:
-        raise ParameterError(f"size={size!r}, axis_names={axis_names!r}: give a size above 0, and two names.")
+        raise ParameterError(f"size={size!r}, axis_names={axis_names!r}: choose a size above 0 and two axis names.")
     words, labels = getattr(labels, "name", None), _values_of(labels)
-    marks, known = (None, None) if labels is None else _one_a_row(labels, len(Z))
+    marks, known = (None, None) if labels is None else _one_per_row(labels, len(Z))
     classes = [] if marks is None or marks.dtype.kind == "f" else _classes(marks)
     if label_names is not None and any(isinstance(one, int) and one >= len(label_names) for one in classes):
         raise DataError(
-            f"There are {len(label_names)} label_names, and labels up to {int(classes[-1])}. "
-            f"Give a name to each of the classes 0 to {int(classes[-1])}."
+            f"There are {len(label_names)} label_names, but labels go up to {int(classes[-1])}. "
+            f"Pass one name for each of the classes 0 to {int(classes[-1])}."
         )
     ax = axes_for(ax, (5.5, 4.6))
     if marks is None or known is None:
@@ -93,31 +107,33 @@ def embedding(
     ax.set_ylabel(plain(axis_names[1]))
     title_above(ax, title)
     shared = all(len(group.get_siblings(ax)) > 1 for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes()))
-    ax.set_aspect("equal", adjustable="box" if shared else "datalim")  # limits that others share cannot be widened
+    ax.set_aspect("equal", adjustable="box" if shared else "datalim")  # limits of shared axes cannot be changed
     quiet(ax)
     ax.grid(visible=False)
     return figure_of(ax)
 
 
 def plane_of(Z: Any) -> np.ndarray:
-    """Return the first two columns of an embedding, float64; rows without coordinates may be NaN, but not all."""
+    """Return the first two columns of an embedding, float64; some rows may be NaN, but not all."""
     Z = on_host(Z)
     if Z.ndim != 2 or Z.shape[1] < 2:
-        raise DataError(f"Z has shape {Z.shape}. A picture in the plane needs two columns: reduce with n_components=2.")
+        raise DataError(f"Z has shape {Z.shape}. A scatter plot needs two columns. Fit with n_components=2.")
     plane = numbers(Z[:, :2], "Z", finite=False)
     if not np.isfinite(plane).all(axis=1).any():
-        raise DataError("Z has no row of finite coordinates, so there is nothing to draw.")
+        raise DataError(
+            "Z has no row with finite coordinates, so there is nothing to draw. Check the method that computed Z."
+        )
     return plane
 
 
 def _draw_classes(
     ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, str], blank: Any, size: float, centers: bool
 ) -> None:
-    """Each class in its colour and shape, and a legend; ``blank`` are the points without a label, None: none are."""
+    """Draw each class in its color and marker, and a legend; ``blank`` are the points without a label, if any."""
     handles, box = [], {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
     for i, (one, name) in enumerate(names.items()):
         mine, color = Z[marks == one], COLORS[i % len(COLORS)]
-        marker = MARKERS[(i + i // len(COLORS)) % len(MARKERS)]  # the colours come again with other shapes
+        marker = MARKERS[(i + i // len(COLORS)) % len(MARKERS)]  # colors repeat with other markers
         style = {"color": color, "marker": marker, "alpha": 0.75, "linewidths": 0, "label": plain(name)}
         handles.append(ax.scatter(*mine.T, s=size, **style))
         if centers and np.isfinite(mine).all(axis=1).any():
@@ -133,37 +149,41 @@ def _draw_classes(
 
 
 def _values_of(labels: Any) -> Any:
-    """The values of a Measure, or the labels as they are."""
+    """The values per row of a Measure, or the labels as they are."""
     if not hasattr(labels, "per_row"):
         return labels
     if labels.per_row is None:
-        raise DataError(f"This {labels.name} has no value for each row. Measure it with per_row=True.")
+        raise DataError(f"This measure ({labels.name}) has no values per row. Compute it with per_row=True.")
     return labels.per_row
 
 
-def _one_a_row(labels: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The labels there are, and which rows have one, (n,) bool."""
+def _one_per_row(labels: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The labels, and a mask of the rows that have one, (n,)."""
     marks = on_host(labels)
     if marks.shape != (n,):
-        raise DataError(f"labels has shape {marks.shape}, Z has {n} rows. Give one label a row.")
+        raise DataError(f"labels has shape {marks.shape}, but Z has {n} rows. Pass one label per row.")
     known = ~missing_labels(marks)
-    return unboxed(marks[known]), known  # numbers beside None are numbers
+    return unboxed(marks[known]), known  # numbers mixed with None become numbers
 
 
 def _classes(marks: np.ndarray) -> list[Any]:
     try:
         classes = np.unique(marks).tolist()
     except TypeError as error:
-        raise DataError(f"Labels of several kinds cannot be put in order: {error}. Make them all texts.") from error
+        raise DataError(
+            f"labels contains values of several types, which cannot be sorted: {error}. Convert them to strings."
+        ) from error
     if len(classes) > MOST_CLASSES:
         raise ParameterError(
-            f"There are {len(classes)} classes, and no legend can tell more than {MOST_CLASSES} apart. "
-            "Pass labels as floats for a colour bar, or draw fewer classes."
+            f"labels has {len(classes)} classes; a legend shows at most {MOST_CLASSES}. "
+            "Pass labels as floats for a color bar, or draw fewer classes."
         )
     return classes
 
 
 def _name(one: Any, label_names: Sequence[str] | None) -> str:
-    if label_names is not None and isinstance(one, int) and one >= 0:  # below 0 is no class, such as -1 of noise
+    if (
+        label_names is not None and isinstance(one, int) and one >= 0
+    ):  # negative values are no class, such as -1 for noise
         return str(label_names[one])
     return str(one)

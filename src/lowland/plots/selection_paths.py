@@ -1,4 +1,4 @@
-"""The path of a search: which column came, which went, and what the score was."""
+"""Figures of feature selection: the score of each step, and regularization paths."""
 
 from __future__ import annotations
 
@@ -23,18 +23,25 @@ from lowland.plots.style import (
     quiet,
 )
 
-_MOST_NAMED = 40  # steps whose columns can be written beside each other
-_MOST_COLORED = 8  # columns with a colour and a name of their own
+_MOST_NAMED = 40  # more names of columns are not legible
+_MOST_COLORED = 8  # columns with their own color and name
 
 
 @called_as("selection_path(model.path_)", of="L1Selector, SequentialFeatureSelector and TreeSelector")
 def selection_path(path: Any, *, ax: Any = None) -> Any:
-    """Draw the score after each step of a feature selection, with the column that came or went; return the Figure.
+    """Draw the score after each step of a feature selection, with the column that was added or removed.
 
     Parameters
     ----------
-    path : the steps, such as ``path_`` of SequentialFeatureSelector; each has number, action, name, score and size.
-    ax : matplotlib axes to draw in; None: a new figure.
+    path : sequence of steps
+        Steps, such as ``path_`` of SequentialFeatureSelector; each has number, action, name, score and size.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -45,13 +52,13 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
     """
     steps = list(path)
     if not steps:
-        raise DataError("selection_path: the path has no steps, so there is nothing to draw.")
+        raise DataError("selection_path: the path has no steps, so there is nothing to draw. Fit the selector first.")
     if not all(hasattr(step, "score") for step in steps):
-        raise DataError("selection_path: these are no steps of a selection. Pass model.path_ of your selector.")
+        raise DataError("selection_path: path does not contain steps of a feature selection. Pass model.path_.")
     ax = axes_for(ax, (max(5.5, 0.3 * min(len(steps), _MOST_NAMED) + 1.5), 3.8))
     numbers, scores = [step.number for step in steps], [step.score for step in steps]
     ax.plot(numbers, scores, color=WEAK, linewidth=1.4, zorder=1)
-    shown = (("remove", "v", MARK, "removed"), ("add", "^", STRONG, "added"), ("find", "o", STRONG, "found"))
+    shown = (("remove", "v", MARK, "removed"), ("add", "^", STRONG, "added"), ("find", "o", STRONG, "selected"))
     for action, marker, color, words in shown:
         some = [step for step in steps if step.action == action]
         if some:
@@ -73,15 +80,25 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
 def coefficient_paths(
     alphas: Any, coefs: Any, *, names: Any = None, chosen: float | None = None, ax: Any = None
 ) -> Any:
-    """Draw the coefficients of a sparse model against its penalty, one line a column; return the Figure.
+    """Draw a regularization path: the coefficients of a sparse model over the penalty, one line per column.
 
     Parameters
     ----------
-    alphas : the penalties, (m,), such as ``alphas_`` of L1Selector.
-    coefs : the coefficients at each, (m, d); of several classes (m, K, d), whose sizes are drawn.
-    names : names of the columns, written at the end of the largest ones.
-    chosen : the penalty that was chosen, marked by a line.
-    ax : matplotlib axes to draw in; None: a new figure.
+    alphas : array-like of shape (m,)
+        Penalties, such as ``alphas_`` of L1Selector.
+    coefs : array-like of shape (m, d) or (m, K, d)
+        Coefficients at each penalty. With K classes, their Euclidean norms over the classes are drawn.
+    names : sequence of str or None, default None
+        Names of the columns, written at the ends of the largest coefficients.
+    chosen : float or None, default None
+        The selected penalty, marked by a vertical line.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -96,8 +113,8 @@ def coefficient_paths(
         coefs = np.linalg.norm(coefs, axis=1)  # (m, d)
     if coefs.ndim != 2 or coefs.shape[:1] != alphas.shape:
         raise DataError(
-            f"coefficient_paths: {alphas.size} penalties and coefficients of shape {coefs.shape} do not belong "
-            "together. Give one row of coefficients for each penalty."
+            f"coefficient_paths: alphas has {alphas.size} penalties, but coefs has shape {coefs.shape}. "
+            "Pass one row of coefficients per penalty."
         )
     ax = axes_for(ax, (6.0, 3.8))
     largest = np.abs(coefs).max(axis=0)
@@ -115,14 +132,14 @@ def coefficient_paths(
         ax.axvline(chosen, color=INK, linewidth=1, linestyle="--")
     ax.set_xscale("log")
     ax.invert_xaxis()
-    ax.set_xlabel("penalty")
+    ax.set_xlabel("penalty α")
     ax.set_ylabel("coefficient")
     quiet(ax)
     return figure_of(ax)
 
 
 def _apart(heights: np.ndarray, least: float) -> np.ndarray:
-    """Move heights away from each other until each is ``least`` from the next, those in a crowd about their middle."""
+    """Move heights apart until neighbors differ by at least ``least``, crowded ones around their center."""
     order, moved = np.argsort(heights, kind="stable"), heights.astype(float)
     for _ in range(50):
         close = [(low, high) for low, high in pairwise(order) if moved[high] - moved[low] < 0.99 * least]

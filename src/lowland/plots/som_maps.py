@@ -1,4 +1,4 @@
-"""Pictures of a grid of units, such as a self-organizing map: one cell a unit, squares or hexagons."""
+"""Figures of a self-organizing map: one cell per unit, squares or hexagons."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lowland.plots.style import (
     SEQUENTIAL,
     STRONG,
     WEAK,
+    as_integer,
     axes_for,
     called_as,
     figure_of,
@@ -21,7 +22,6 @@ from lowland.plots.style import (
     numbers,
     plain,
     title_above,
-    whole,
 )
 
 Topology = Literal["hexagonal", "rectangular"]
@@ -29,14 +29,27 @@ Topology = Literal["hexagonal", "rectangular"]
 
 @called_as("u_matrix(model.u_matrix_, model.topology)", of="SelfOrganizingMap")
 def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the mean distance of each unit to its neighbours; dark ridges part regions of like rows; return the Figure.
+    """Draw the U-matrix: the mean distance of each unit to its neighboring units; dark ridges separate clusters.
 
     Parameters
     ----------
-    distances : (rows, columns), such as ``u_matrix_``.
-    topology : how the cells lie, as the model's ``topology``.
-    title : what stands above.
-    ax : matplotlib axes to draw in; None: a new figure.
+    distances : array-like of shape (rows, columns)
+        Mean distances, such as ``u_matrix_``.
+    topology : "hexagonal" or "rectangular", default "hexagonal"
+        Layout of the cells, as the model's ``topology``.
+    title : str or None, default None
+        Title of the figure.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
+
+    References
+    ----------
+    Ultsch and Siemon 1990, *Kohonen's self organizing feature maps for exploratory data analysis*, INNC Paris.
 
     Examples
     --------
@@ -48,7 +61,7 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     table = _table(distances, "distances", topology)
     ax = _axes(ax, table)
     cells = _draw_cells(ax, table, topology, "gray_r")
-    _bar(ax, cells, "distance to the neighbours")
+    _bar(ax, cells, "mean distance to neighboring units")
     return _finished(ax, title)
 
 
@@ -62,16 +75,27 @@ def component_planes(
     panels_across: int | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw each column of the prototypes on the grid, light where it is large, to its own scale; return the Figure.
+    """Draw the component planes: each column of the prototypes on the grid, on its own color scale.
 
     Parameters
     ----------
-    units : (u, d), such as ``prototypes_``; a few of its columns where there are many.
-    grid : rows and columns, such as ``grid_``.
-    topology : how the cells lie, as the model's ``topology``.
-    names : what stands above each panel, before the smallest and the largest value; None: the number of the column.
-    panels_across : how many panels stand side by side; None: about as many as stand below each other.
-    ax : matplotlib axes to draw in; None: a new figure.
+    units : array-like of shape (u, d)
+        Prototypes, such as ``prototypes_``, or some of their columns.
+    grid : tuple of two int
+        Rows and columns of the grid, such as ``grid_``.
+    topology : "hexagonal" or "rectangular", default "hexagonal"
+        Layout of the cells, as the model's ``topology``.
+    names : sequence of str or None, default None
+        Titles of the panels, followed by the range of values. None: the numbers of the columns.
+    panels_across : int or None, default None
+        Number of panels per line. None: about as many as lines.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -83,14 +107,17 @@ def component_planes(
     """
     table = numbers(units, "units", finite=False)
     if not isinstance(grid, Sequence | np.ndarray) or len(grid) != 2:
-        raise ParameterError(f"grid={grid!r}: give rows and columns, such as model.grid_.")
+        raise ParameterError(f"grid={grid!r}: pass the numbers of rows and columns, such as model.grid_.")
     if table.ndim != 2 or len(table) != grid[0] * grid[1]:
-        raise DataError(f"units has shape {table.shape}, and a grid of {grid[0]} x {grid[1]} has {grid[0] * grid[1]}.")
+        raise DataError(
+            f"units has shape {table.shape}, but a grid of {grid[0]} x {grid[1]} has {grid[0] * grid[1]} units. Pass "
+            "model.prototypes_ and model.grid_."
+        )
     _check_topology(topology)
     d = table.shape[1]
     words = names_of(names, d, "columns of units")
-    across = math.ceil(math.sqrt(d)) if panels_across is None else whole(panels_across, "panels_across")
-    wide, high = _centers(grid, topology).max(axis=0) + np.array([2.0, 3.0])  # with room between, and for words
+    across = math.ceil(math.sqrt(d)) if panels_across is None else as_integer(panels_across, "panels_across")
+    wide, high = _centers(grid, topology).max(axis=0) + np.array([2.0, 3.0])  # with space between panels and for titles
     ax = axes_for(ax, (2.3 * across, 2.3 * high / wide * math.ceil(d / across)))
     for j, word in enumerate(words):
         corner = np.array([j % across * wide, -(j // across) * high])
@@ -103,14 +130,23 @@ def component_planes(
 
 @called_as("hit_map(model.hits_, model.topology)", of="SelfOrganizingMap")
 def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
-    """Draw how many rows each unit has won, by the area of the mark in its cell; return the Figure.
+    """Draw the hit map: the number of rows per best-matching unit, as the area of a mark in its cell.
 
     Parameters
     ----------
-    hits : (rows, columns), such as ``hits_``.
-    topology : how the cells lie, as the model's ``topology``.
-    title : what stands above; None: how many rows and units there are.
-    ax : matplotlib axes to draw in; None: a new figure.
+    hits : array-like of shape (rows, columns)
+        Number of rows per unit, such as ``hits_``.
+    topology : "hexagonal" or "rectangular", default "hexagonal"
+        Layout of the cells, as the model's ``topology``.
+    title : str or None, default None
+        Title of the figure. None: the number of rows, units and dead units.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -122,24 +158,24 @@ def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = 
     table = _table(hits, "hits", topology, finite=True)
     ax = _axes(ax, table)
     _draw_cells(ax, np.zeros_like(table), topology, None)
-    share = np.sqrt(np.maximum(table, 0) / max(1.0, table.max()))  # of the cell's width
-    marks = _collection(_corners(topology) * 0.92, _centers(table.shape, topology), share.ravel())
+    widths = np.sqrt(np.maximum(table, 0) / max(1.0, table.max()))  # relative to the cell
+    marks = _collection(_corners(topology) * 0.92, _centers(table.shape, topology), widths.ravel())
     marks.set(facecolor=STRONG, edgecolor="none")
     ax.add_collection(marks)
     empty = int((table == 0).sum())
-    return _finished(ax, title or f"{int(table.sum()):,} rows, {table.size} units, {empty} of them empty")
+    return _finished(ax, title or f"{int(table.sum()):,} rows, {table.size} units, {empty} dead")
 
 
 def _check_topology(topology: str) -> None:
     if topology not in get_args(Topology):
-        raise ParameterError(f"topology={topology!r}: choose 'hexagonal' or 'rectangular', as model.topology says.")
+        raise ParameterError(f"topology={topology!r}: choose 'hexagonal' or 'rectangular', as in model.topology.")
 
 
 def _table(values: Any, name: str, topology: str, finite: bool = False) -> np.ndarray:
     _check_topology(topology)
     table = numbers(values, name, finite=finite)
     if table.ndim != 2 or not table.size:
-        raise DataError(f"{name} has shape {table.shape}. Pass one number a unit, as (rows, columns).")
+        raise DataError(f"{name} has shape {table.shape}. Pass one number per unit, shape (rows, columns).")
     return table
 
 
@@ -149,7 +185,7 @@ def _axes(ax: Any, table: np.ndarray) -> Any:
 
 
 def _centers(shape: tuple[int, int], topology: Topology) -> np.ndarray:
-    """Where the cells lie, (u, 2): as ``positions_`` of the model."""
+    """Centers of the cells, (u, 2), as ``positions_`` of the model."""
     row, column = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
     if topology == "rectangular":
         return np.column_stack([column, row]).astype(float)
@@ -157,7 +193,7 @@ def _centers(shape: tuple[int, int], topology: Topology) -> np.ndarray:
 
 
 def _corners(topology: Topology) -> np.ndarray:
-    """The corners of a cell about its centre."""
+    """The corners of a cell relative to its center."""
     if topology == "rectangular":
         return np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     angles = np.pi / 6 + np.pi / 3 * np.arange(6)
@@ -177,14 +213,14 @@ def _draw_cells(ax: Any, table: np.ndarray, topology: Topology, colors: str | No
     if colors is None:
         cells.set(facecolor="none", edgecolor=WEAK, linewidth=0.6)
     else:
-        cells.set(cmap=colors, edgecolor=WEAK, linewidth=0.4)  # a white cell on a white page is seen by its edge
+        cells.set(cmap=colors, edgecolor=WEAK, linewidth=0.4)  # the edge makes white cells visible
         cells.set_array(table.ravel())
     ax.add_collection(cells)
     return cells
 
 
 def _bar(ax: Any, cells: Any, label: str) -> None:
-    beside = ax.inset_axes((1.03, 0.1, 0.035, 0.8))  # as high as the map, however wide its panel is
+    beside = ax.inset_axes((1.03, 0.1, 0.035, 0.8))  # as high as the map, whatever the width of the panel
     bar = ax.figure.colorbar(cells, cax=beside)
     bar.set_label(label, fontsize="small", color=INK)
     bar.outline.set_visible(False)

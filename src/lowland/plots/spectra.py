@@ -1,4 +1,4 @@
-"""Pictures of a spectrum: how much each component holds, and what is lost without it."""
+"""Figures of spectra: explained variance, reconstruction error, and the decay of diffusion eigenvalues."""
 
 from __future__ import annotations
 
@@ -15,14 +15,27 @@ from lowland.plots.style import INK, MARK, STRONG, WEAK, axes_for, called_as, fi
     of="IncrementalPCA, PCA and TruncatedSVD",
 )  # fmt: skip
 def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: Any = None) -> Any:
-    """Draw the eigenvalues as shares of the variance, one bar each; return the Figure.
+    """Draw a scree plot: the explained variance ratio of each component as a bar.
 
     Parameters
     ----------
-    values : eigenvalues in descending order, such as ``explained_variance_``.
-    total : what they are shares of, such as ``total_variance_``; None: their sum.
-    choice : how many were kept, as a number or as ``choice_``; those bars stand out, and the reason is written.
-    ax : matplotlib axes to draw in; None: a new figure.
+    values : array-like of shape (k,)
+        Eigenvalues in descending order, such as ``explained_variance_``.
+    total : float or None, default None
+        Total variance, such as ``total_variance_``. None: the sum of the values.
+    choice : int, Choice or None, default None
+        Number of components kept, or ``choice_`` of a model; they are highlighted.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
+
+    References
+    ----------
+    Cattell 1966, *The scree test for the number of factors*, doi:10.1207/s15327906mbr0102_10.
 
     Examples
     --------
@@ -34,20 +47,20 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     values = _line(values, "values")
     sum_of_all = float(values.sum()) if total is None else float(numbers(total, "total"))
     if not sum_of_all > 0:
-        raise DataError("scree: the eigenvalues add up to nothing, so there are no shares to draw.")
+        raise DataError("scree: the eigenvalues add up to zero, so there is no variance to draw. Check the values.")
     kept, reason = _kept(choice, len(values))
     ax = axes_for(ax, (5.5, 3.6))
-    shares = 100 * values / sum_of_all
-    of = "the values shown" if total is None else "the variance"  # components left out may hold more
+    percent = 100 * values / sum_of_all
+    of = "the values shown" if total is None else "the variance"  # there may be more components than shown
     places = np.arange(1, len(values) + 1)
     colors = [STRONG if kept is None or place <= kept else WEAK for place in places]
-    ax.bar(places, shares, width=0.8, color=colors)
+    ax.bar(places, percent, width=0.8, color=colors)
     if kept is not None:
         ax.axvline(kept + 0.5, color=MARK, linewidth=1.2, linestyle="--")
-        text = reason or f"{kept} kept: {shares[:kept].sum():.1f}% of {of}"
+        text = reason or f"{kept} of {len(values)} components: {percent[:kept].sum():.1f}% of {of}"
         ax.set_title(text, fontsize="medium", color=INK, loc="left")
     ax.set_xlabel("component")
-    ax.set_ylabel(f"share of {of} (%)")
+    ax.set_ylabel("explained variance (%)" if total is not None else f"fraction of {of} (%)")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlim(0.3, len(values) + 0.7)
     quiet(ax)
@@ -56,13 +69,21 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
 
 @called_as("distortion_curve([model.distortion(M) for M in range(model.n_components_ + 1)])", of="PCA")
 def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) -> Any:
-    """Draw the mean squared error J(M) of keeping M components, M = 0, 1, 2, …; return the Figure.
+    """Draw the mean squared reconstruction error J(M) over the number of components M = 0, 1, 2, …
 
     Parameters
     ----------
-    distortions : J(0), J(1), …, such as ``[pca.distortion(M) for M in range(pca.n_components_ + 1)]``.
-    choice : how many were kept, as a number or as ``choice_``; that point is marked.
-    ax : matplotlib axes to draw in; None: a new figure.
+    distortions : array-like of shape (k + 1,)
+        J(0), J(1), …, such as ``[pca.distortion(M) for M in range(pca.n_components_ + 1)]``.
+    choice : int, Choice or None, default None
+        Number of components kept, or ``choice_`` of a model; they are highlighted.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -80,7 +101,7 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
         ax.annotate(
             f"J({kept}) = {J[kept]:.3g}", (kept, J[kept]), xytext=(8, 10), textcoords="offset points", color=INK
         )
-    ax.set_xlabel("components kept, M")
+    ax.set_xlabel("number of components M")
     ax.set_ylabel("mean squared error J(M)")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
@@ -90,13 +111,23 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
 
 @called_as("decay(model.eigenvalues_, [1, model.diffusion_time_])", of="DiffusionMap")
 def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) -> Any:
-    """Draw the powers λ^t of a walk's eigenvalues, a line for each time t: what each coordinate counts by then.
+    """Draw the powers λ^t of the eigenvalues of a random walk, one line per diffusion time t.
+
+    λ^t is the weight of a diffusion coordinate after t steps of the random walk.
 
     Parameters
     ----------
-    eigenvalues : in descending order, such as ``DiffusionMap.eigenvalues_``.
-    times : the times t.
-    ax : matplotlib axes to draw in; None: a new figure.
+    eigenvalues : array-like of shape (k,)
+        Eigenvalues in descending order, such as ``DiffusionMap.eigenvalues_``.
+    times : sequence of numbers, default (1, 2, 4, 8, 16)
+        Diffusion times t.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -105,9 +136,9 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
     >>> figure = plots.decay(DiffusionMap(10).fit(load_dataset("iris").X).eigenvalues_)
     """
     values, times = _line(eigenvalues, "eigenvalues"), _line(times, "times")
-    if (worst := float(np.abs(values).max())) > 1 + 1e-6:  # float32 rounds that much
+    if (worst := float(np.abs(values).max())) > 1 + 1e-6:  # rounding error of float32
         raise DataError(
-            f"decay: an eigenvalue of size {worst:.3g} is none of a random walk, whose lie from -1 to 1. "
+            f"decay: an eigenvalue has the absolute value {worst:.3g}, but those of a random walk lie in [-1, 1]. "
             "Pass eigenvalues_ of a DiffusionMap."
         )
     ax = axes_for(ax, (5.5, 3.6))
@@ -117,8 +148,8 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
         powers = np.maximum(values, 0) ** t
         ax.plot(places, powers, marker="o", markersize=3.5, color=STRONG, alpha=shade, label=f"t = {t:g}")
     ax.legend(frameon=False, labelcolor=INK)
-    ax.set_xlabel("coordinate")
-    ax.set_ylabel("what it counts, λᵗ")
+    ax.set_xlabel("diffusion coordinate")
+    ax.set_ylabel("weight λᵗ")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlim(0.3, len(values) + 0.7)
     ax.set_ylim(0, 1.03)
@@ -134,10 +165,10 @@ def _line(values: Any, name: str) -> np.ndarray:
 
 
 def _kept(choice: Any, most: int) -> tuple[int | None, str]:
-    """How many were kept and why, from a number or from a Choice."""
+    """The number of components kept and the reason, from an integer or a Choice."""
     if choice is None:
         return None, ""
     kept, reason = getattr(choice, "n_components", choice), getattr(choice, "reason", "")
     if isinstance(kept, bool) or not isinstance(kept, int | np.integer) or not 0 <= kept <= most:
-        raise ParameterError(f"choice={choice!r}: give a whole number from 0 to {most}, or a model's choice_.")
+        raise ParameterError(f"choice={choice!r}: choose an integer from 0 to {most}, or pass choice_ of a model.")
     return int(kept), str(reason)

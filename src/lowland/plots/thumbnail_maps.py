@@ -1,4 +1,4 @@
-"""An embedding of images, with some of the images around it."""
+"""Scatter plot of an embedding of images, with thumbnails around it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from lowland.plots.style import (
     INK,
     MARK,
     WEAK,
+    as_integer,
     axes_for,
     called_as,
     figure_of,
     height_and_width,
     numbers,
     on_host,
-    whole,
 )
 
-_LARGEST = 0.17  # of the longer side of the cloud: the height of an image
-_SPARE = 1.4  # places around the cloud for each image, so that most find one near their point
-_LEAST_SIDE = 0.4  # of the longer side: a thin cloud gets room above and below
+_LARGEST = 0.17  # height of an image relative to the longer side of the points
+_SPARE = 1.4  # positions per image, so that most images are near their point
+_LEAST_SIDE = 0.4  # relative to the longer side: elongated points get space above and below
 
 
 @called_as("thumbnails(model.transform(X), X, image_shape)", "thumbnails(model.fit_transform(X), X, image_shape)")
@@ -47,27 +47,46 @@ def thumbnails(
     size: float | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw the first two columns of Z as points, and the images of some of them around the cloud; return the Figure.
+    """Draw a scatter plot of the first two coordinates, with the images of some rows around it.
 
-    A thin line joins each image with its point; the images never overlap, and the lines do not cross.
+    A thin line connects each image with its point. Images do not overlap and lines do not cross.
 
     Parameters
     ----------
-    Z : (n, 2 or more) coordinates; rows of NaN are left out.
-    images : (n, height * width) pixels of the same rows, line by line.
-    image_shape : (height, width), as ``Sample.image_shape``.
-    rows : the rows whose images are shown; None: chosen along the path.
-    path : a path to draw: (p, 2) points that straight lines join, or two or more numbers of rows, between which it
-        goes over the points in small steps. None: without rows, over the points from one end of the first coordinate
-        to the other; with rows, no path.
-    count : how many images are chosen, evenly along the path; points that would come twice come once.
-    labels, label_names : colours of the points, as in ``plots.embedding``.
-    axis_names : what stands beside the axes.
-    title : what stands above.
-    limits : the values of the first and the last colour; None: the smallest and the largest pixel shown.
-    colors : a matplotlib colour map; "gray_r" is ink on paper, "gray" is for photographs.
-    size : area of a point in square points; None: smaller the more there are.
-    ax : matplotlib axes to draw in; None: a new figure.
+    Z : array-like of shape (n, 2 or more)
+        Coordinates; the first two columns are drawn. Rows with NaN are left out.
+    images : array-like of shape (n, height * width)
+        Pixels of the same rows, line by line.
+    image_shape : tuple (height, width)
+        Shape of the images in pixels, such as ``Sample.image_shape``.
+    rows : sequence of int or None, default None
+        Rows whose images are shown. None: rows along the path.
+    path : array-like or None, default None
+        Path to draw: vertices, shape (p, 2), or two or more row numbers, connected through nearby points. None:
+        without ``rows``, a path from the smallest to the largest first coordinate; with ``rows``, no path.
+    count : int, default 14
+        Number of images, at even intervals along the path. A row is shown only once.
+    labels : array-like of shape (n,) or None, default None
+        One value per row for the color of its point, as for ``plots.embedding``.
+    label_names : sequence of str or None, default None
+        Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
+    axis_names : tuple of two str
+        Labels of the axes.
+    title : str or None, default None
+        Title of the figure.
+    limits : tuple of two float or None, default None
+        Values at the two ends of the colormap. None: the smallest and the largest pixel shown.
+    colors : str, default "gray_r"
+        Matplotlib colormap. "gray_r" draws dark on light, "gray" suits photographs.
+    size : float or None, default None
+        Area of a marker in square points. None: smaller with more rows.
+    ax : matplotlib Axes or None, default None
+        Axes to draw in. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; save it with ``figure.savefig(path)``.
 
     Examples
     --------
@@ -97,21 +116,21 @@ def thumbnails(
     limits = limits or (float(np.nanmin(pixels)), float(np.nanmax(pixels)))
     for point, image, corner in zip(plane[shown], pixels, corners, strict=True):
         _draw(ax, point, image.reshape(image_shape), frame, corner, limits, colors)
-    ax.set_aspect("equal", adjustable="box")  # the limits hold as they are, with the images at their edge
+    ax.set_aspect("equal", adjustable="box")  # keep the limits, with the images at the border
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
     return figure_of(ax)
 
 
 @dataclass(frozen=True)
 class MapFrame:
-    """Places for images of one size around a cloud, none of which overlap."""
+    """Positions for images of one size around the points, without overlap."""
 
     corners: np.ndarray  # (places, 2) lower left
     size: np.ndarray  # (2,) width and height of an image
 
     @classmethod
     def around(cls, points: np.ndarray, count: int, image_shape: tuple[int, int]) -> MapFrame:
-        """Choose the size of the images, and places for them on all four sides, half as many again as are needed."""
+        """Choose the size of the images, and positions on all four sides, 1.4 times as many as needed."""
         low, high = points.min(axis=0), points.max(axis=0)
         longer = float((high - low).max()) or 1.0
         middle, sides = (low + high) / 2, np.maximum(high - low, _LEAST_SIDE * longer)
@@ -119,7 +138,7 @@ class MapFrame:
         tall = _LARGEST * longer
         while True:
             size, gap = np.array([tall * width, tall]), 0.18 * tall
-            inner = sides + 2 * gap  # what is left free for the points
+            inner = sides + 2 * gap  # area of the points
             across = int((inner[0] + 2 * size[0] + gap) // (size[0] + gap))
             up = int((inner[1] - gap) // (tall + gap))
             if 2 * (across + up) >= _SPARE * count:
@@ -135,7 +154,7 @@ class MapFrame:
     def matched(self, points: np.ndarray) -> np.ndarray:
         """Return the lower left corner of each point's image, (m, 2).
 
-        The lines are the shortest in sum, and so no two cross: else their ends could be changed for less.
+        The total length of the lines is minimal, so no two lines cross: swapping their ends would shorten them.
         """
         from scipy.optimize import linear_sum_assignment
 
@@ -150,7 +169,7 @@ def _draw(
     from matplotlib.patches import Rectangle
 
     (left, bottom), (width, height) = corner, frame.size
-    ends = np.stack([point, corner + frame.size / 2])  # what runs under the image is hidden by it
+    ends = np.stack([point, corner + frame.size / 2])  # the image covers the rest of the line
     ax.plot(*ends.T, color=INK, linewidth=0.6, alpha=0.7, zorder=4)
     ax.plot(*point, marker="o", markersize=5, color="white", markeredgecolor=MARK, markeredgewidth=1.4, zorder=5)
     box = (left, left + width, bottom, bottom + height)
@@ -161,7 +180,7 @@ def _draw(
 
 
 def _way(plane: np.ndarray, known: np.ndarray, path: Any) -> np.ndarray:
-    """The corners of the path, (p, 2)."""
+    """The vertices of the path, (p, 2)."""
     if path is None:
         first = np.where(known, plane[:, 0], np.nan)
         path = [np.nanargmin(first), np.nanargmax(first)]
@@ -172,32 +191,33 @@ def _way(plane: np.ndarray, known: np.ndarray, path: Any) -> np.ndarray:
         return plane[numbers][walk(plane[numbers], np.searchsorted(numbers, stops))]
     if given.ndim != 2 or given.shape[1] != 2 or len(given) < 2 or not np.isfinite(given).all():
         raise DataError(
-            f"path has shape {given.shape}. Give two or more finite points, an array (p, 2), or the numbers of "
-            "two or more rows."
+            f"path has shape {given.shape}. Pass two or more finite points, shape (p, 2), or two or more row numbers."
         )
     return given.astype(float)
 
 
 def _chosen(plane: np.ndarray, way: Any, count: int) -> np.ndarray:
-    return rows_along(plane, way, whole(count, "count"))
+    return rows_along(plane, way, as_integer(count, "count"))
 
 
 def _rows(name: str, rows: Any, known: np.ndarray, least: int) -> np.ndarray:
-    """Numbers of rows that have a place, checked."""
+    """Indices of rows with coordinates, checked."""
     numbers = on_host(rows)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) < least:
-        raise DataError(f"{name} should be a list of {least} or more numbers of rows, from 0 to {len(known) - 1}.")
+        raise DataError(f"{name} must be a list of {least} or more row numbers, from 0 to {len(known) - 1}.")
     if numbers.min() < 0 or numbers.max() >= len(known) or not known[numbers].all():
-        raise DataError(f"{name} names rows that Z does not place. Choose among the {known.sum()} rows without NaN.")
+        raise DataError(
+            f"{name} contains rows without coordinates in Z. Choose among the {known.sum()} rows without NaN."
+        )
     return numbers.astype(np.int64)
 
 
 def _check(n: int, images: np.ndarray, image_shape: tuple[int, int]) -> None:
     if images.ndim != 2 or len(images) != n:
-        raise DataError(f"images has shape {images.shape}, and Z has {n} rows. Give the pixels of the same rows.")
+        raise DataError(f"images has shape {images.shape}, but Z has {n} rows. Pass the pixels of the same rows.")
     height, width = image_shape
     if images.shape[1] != height * width:
         raise DataError(
-            f"images has shape {images.shape}, and images of {height} x {width} need {height * width} columns. "
-            "Pass the image_shape the rows were made from."
+            f"images has shape {images.shape}, but images of {height} x {width} need {height * width} columns. "
+            "Pass the image_shape of the rows."
         )

@@ -1,4 +1,4 @@
-"""Measures of an embedding: plain numbers that say how far it can be trusted."""
+"""Quality measures of an embedding: neighborhoods, distances, classes, reconstruction, stability, dimension."""
 
 from lowland.quality.amari import amari_distance
 from lowland.quality.class_separation import (

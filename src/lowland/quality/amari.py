@@ -1,4 +1,4 @@
-"""How well sources were separated, where the true mixing is known."""
+"""Amari distance: the error of a blind source separation whose true mixing matrix is known."""
 
 from __future__ import annotations
 
@@ -12,14 +12,30 @@ from lowland.quality.measure import Measure
 
 
 def amari_distance(unmixing: Any, mixing: Any) -> Measure:
-    """Return the Amari distance of an unmixing matrix (k, d) from the true mixing (d, k): 0 perfect, 1 the worst.
+    """Return the Amari distance between an unmixing matrix and the true mixing matrix: 0 is perfect, 1 is worst.
 
-    With P = |unmixing @ mixing|, which is a scaled permutation where every source was found, it is
-    [sum_i (sum_j p_ij / max_j p_ij − 1) + sum_j (sum_i p_ij / max_i p_ij − 1)] / (2k(k − 1)): the share of the other
-    sources in each component, and of the other components in each source. Order and signs
-    do not matter; components and sources should each be of equal variance, since their scales do count.
+    With P = |unmixing @ mixing|, a scaled permutation if every source was recovered, the distance is
 
-    Reference: Amari, Cichocki and Yang 1996, normalised to [0, 1].
+        [sum_i (sum_j p_ij / max_j p_ij - 1) + sum_j (sum_i p_ij / max_i p_ij - 1)] / (2k(k - 1)).
+
+    It measures how much the other sources contribute to each component, and the other components to each source.
+    Order and signs of the components do not matter. Scales do: components and sources should have equal variances.
+
+    Parameters
+    ----------
+    unmixing : array-like of shape (k, d)
+        Estimated unmixing matrix, such as ``components_`` of FastICA.
+    mixing : array-like of shape (d, k)
+        True mixing matrix.
+
+    Returns
+    -------
+    Measure
+        Value in [0, 1], lower is better.
+
+    References
+    ----------
+    Amari, Cichocki and Yang 1996, *A new learning algorithm for blind signal separation*, NIPS 8; normalized to [0, 1].
 
     Examples
     --------
@@ -33,16 +49,16 @@ def amari_distance(unmixing: Any, mixing: Any) -> Measure:
     W, A = _matrix(unmixing), _matrix(mixing)
     if W.ndim != 2 or A.ndim != 2 or W.shape != A.T.shape or not W.size:
         raise DataError(
-            f"An unmixing of shape {W.shape} does not fit a mixing of shape {A.shape}. Pass components_, (k, d), and "
-            "the true mixing, (d, k)."
+            f"unmixing has shape {W.shape} and mixing has shape {A.shape}, which do not match. Pass components_, shape "
+            "(k, d), and the true mixing matrix, shape (d, k)."
         )
     P = np.abs(W @ A)  # (k, k)
     across, down = P.max(axis=1), P.max(axis=0)
     if not np.isfinite(P).all() or across.min() == 0 or down.min() == 0:
-        raise DataError("unmixing @ mixing has NaN, or a row or column of zeros. Pass matrices of full rank.")
+        raise DataError("unmixing @ mixing has NaN, or a row or column of zeros. Pass finite matrices of full rank.")
     k = len(P)
     excess = float(np.sum(P.sum(axis=1) / across - 1) + np.sum(P.sum(axis=0) / down - 1))
-    about = f"Share of other sources in each of {k} components, and of other components in each source."
+    about = f"Contribution of other sources to each of {k} components, and of other components to each source."
     return Measure("Amari distance", excess / max(2 * k * (k - 1), 1), None, "lower", about)
 
 

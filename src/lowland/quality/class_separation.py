@@ -1,4 +1,4 @@
-"""Whether an embedding keeps labelled classes apart: among neighbours, by silhouettes, for a classifier."""
+"""Separation of labeled classes in an embedding: by neighbors, by silhouette, by a classifier."""
 
 from __future__ import annotations
 
@@ -26,24 +26,38 @@ from lowland.quality.neighborhoods.nearest import COUNTED
 from lowland.quality.original_space import ORDERED, OriginalSpace
 from lowland.run.local import LocalRun
 
-_BLOCK = 1 << 20  # distances that a thread has in hand
+_BLOCK = 1 << 20  # distances per thread
 
 
 def neighborhood_hit(
     Z: Any, y: Any, n_neighbors: int = 5, *, per_row: bool = False, sample: Sample = "auto", random_state: Any = None
 ) -> Measure:
-    """Return the share of the k nearest of a row that have its label, on average.
+    """Return the mean fraction of the k nearest neighbors of a row that have its label.
 
     Parameters
     ----------
-    Z : (n, k) coordinates; rows of NaN are left out, and counted.
-    y : a label for each row, whole numbers or texts.
-    n_neighbors : how many neighbours are asked.
-    per_row : whether to give the value of each row as well.
-    sample : how many rows are asked for their neighbours among all; "auto": all of up to 30,000; None: all.
-    random_state : seed of what is drawn; None draws the same each time.
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    y : array-like of shape (n,)
+        Class label of each row: integers or strings.
+    n_neighbors : int, default 5
+        Number of neighbors k, at most n - 1.
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Paulovich et al. 2008, doi:10.1109/TVCG.2007.70443.
+    Returns
+    -------
+    Measure
+        Value in [0, 1], higher is better. By chance: the sum of the squared class fractions.
+
+    References
+    ----------
+    Paulovich, Nonato, Minghim and Levkowitz 2008, *Least square projection*, doi:10.1109/TVCG.2007.70443.
 
     Examples
     --------
@@ -67,14 +81,33 @@ def nearest_neighbor_accuracy(
     sample: Sample = "auto",
     random_state: Any = None,
 ) -> Measure:
-    """Return the share of rows whose label the k nearest others name by majority; of a tie, that with the nearest.
+    """Return the leave-one-out accuracy of a k-nearest-neighbor classifier.
 
-    The accuracy of the rows themselves, ``nearest_neighbor_accuracy(X, y)``, is what there was to keep.
+    Each row is classified by a majority vote of its k nearest neighbors; a tie is decided by the nearest one.
+    Compare with the accuracy in the data, ``nearest_neighbor_accuracy(X, y)``.
 
     Parameters
     ----------
-    Z, y, n_neighbors, per_row, sample, random_state : as of ``neighborhood_hit``; Z may also be the rows.
-    metric : how rows are compared; "precomputed": Z are their distances, (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates, or the original rows for comparison. Rows with NaN are left out and counted in ``left_out``.
+    y : array-like of shape (n,)
+        Class label of each row: integers or strings.
+    n_neighbors : int, default 5
+        Number of neighbors k, at most n - 1.
+    metric : str or function, default "euclidean"
+        Distance metric. With "precomputed", Z contains the distances, shape (n, n).
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
+
+    Returns
+    -------
+    Measure
+        Value in [0, 1], higher is better. Baseline: the fraction of the largest class.
 
     Examples
     --------
@@ -97,17 +130,48 @@ def silhouette(
     sample: Sample = "auto",
     random_state: Any = None,
 ) -> Measure:
-    """Return the mean of (b - a)/max(a, b), a the mean distance to the own class and b to the nearest other one.
+    """Return the mean silhouette coefficient of the classes.
 
-    1: classes are tight and far apart; 0: they overlap; below: rows lie among another class. It favours round classes
-    of one size. A row alone in its class counts 0.
+    The silhouette of a row is (b - a)/max(a, b), where a is the mean distance to the other rows of its class and b the
+    mean distance to the rows of the nearest other class. 1: compact classes, far apart. 0: overlapping classes. Below
+    0: rows lie among another class. The silhouette of the only row of a class is 0.
 
     Parameters
     ----------
-    Z, y, metric, per_row, random_state : as of ``nearest_neighbor_accuracy``.
-    sample : how many rows are compared with all others; "auto": all of up to 4,096; None: all.
+    Z : array-like of shape (n, k)
+        Coordinates, or the original rows for comparison. Rows with NaN are left out and counted in ``left_out``.
+    y : array-like of shape (n,)
+        Class label of each row: integers or strings.
+    metric : str or function, default "euclidean"
+        Distance metric. With "precomputed", Z contains the distances, shape (n, n).
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows that are compared with all others. "auto": all rows up to 4,096. None: all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Rousseeuw 1987, doi:10.1016/0377-0427(87)90125-7; agrees with scikit-learn's.
+    Returns
+    -------
+    Measure
+        Value in [-1, 1], higher is better.
+
+    Notes
+    -----
+    The silhouette favors round classes of equal size. Equals ``sklearn.metrics.silhouette_score``.
+
+    References
+    ----------
+    Rousseeuw 1987, *Silhouettes: a graphical aid to the interpretation and validation of cluster analysis*,
+    doi:10.1016/0377-0427(87)90125-7.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load_dataset
+    >>> iris = load_dataset("iris")
+    >>> round(quality.silhouette(PCA(2).fit_transform(iris.X), iris.y).value, 3)
+    0.534
     """
     side, kept = open_points(Z, metric)
     classes, codes = class_labels(y, kept)
@@ -118,9 +182,9 @@ def silhouette(
 def silhouette_of(
     side: PointSet, codes: np.ndarray, classes: int, evaluated: EvaluatedRows, *, per_row: bool = False
 ) -> Measure:
-    """The silhouette of points that have been opened."""
+    """The silhouette of points that are already opened."""
     rows = np.arange(side.n) if evaluated.rows is None else evaluated.rows
-    sizes = np.bincount(codes, minlength=classes)  # none is empty
+    sizes = np.bincount(codes, minlength=classes)  # no class is empty
     by_class, starts = np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes
     values = np.empty(len(rows))
 
@@ -136,27 +200,47 @@ def silhouette_of(
         values[block] = np.where((sizes[own] > 1) & (top > 0), (b - a) / np.where(top > 0, top, 1.0), 0.0)
 
     run = side.threads(LocalRun())
-    run.each("comparing classes", slices(len(rows), max(1, _BLOCK // side.n)), work)
-    about = f"How much nearer the {classes} classes lie to themselves than to the next one."
+    run.each("computing silhouettes", slices(len(rows), max(1, _BLOCK // side.n)), work)
+    about = f"How much nearer rows are to their own class than to the nearest other class, of {classes} classes."
     return evaluated.mean("silhouette", values, "higher", about, ends=(-1.0, 1.0), per_row=per_row)
 
 
 def downstream_accuracy(
     Z: Any, y: Any, classifier: Any = None, *, folds: int = 5, per_row: bool = False, random_state: Any = None
 ) -> Measure:
-    """Return the accuracy of a classifier that learns from the coordinates, on rows it has not seen.
+    """Return the cross-validated accuracy of a classifier that is trained on the coordinates.
 
     Parameters
     ----------
-    Z, y : as of ``neighborhood_hit``.
-    classifier : any of scikit-learn's manner; None: the five nearest neighbours.
-    folds : parts of the cross-validation, each with its share of every class; fewer where a class is smaller.
-    per_row : whether to say for each row if it was named rightly, 1 or 0.
-    random_state : seed of the folds; None takes the same each time.
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    y : array-like of shape (n,)
+        Class label of each row: integers or strings.
+    classifier : scikit-learn classifier or None, default None
+        Classifier to train, not fitted. None: k-nearest neighbors with k = 5.
+    folds : int, default 5
+        Number of stratified folds. Fewer if the smallest class has fewer rows.
+    per_row : bool, default False
+        Also return for each row whether it was classified correctly, 1 or 0.
+    random_state : int, Generator or None, default None
+        Seed of the folds. None uses the same folds every time.
 
-    The value is the share of all rows that were named rightly when held out; ``folds`` has that of each fold. The
-    interval is that of Nadeau and Bengio 2003, doi:10.1023/A:1024068626366: folds share what they learn from; it is no
-    narrower than chance in so many rows makes it.
+    Returns
+    -------
+    Measure
+        Fraction of all rows that were classified correctly when held out, higher is better. Baseline: the fraction of
+        the largest class.
+
+    Notes
+    -----
+    The confidence interval is corrected for the overlap of the training folds (Nadeau and Bengio), and is never
+    narrower
+    than Wilson's interval of a fraction of n rows. A supervised method such as LDA has seen the labels of the held-out
+    rows. Evaluate it on other rows, or use ``lowland.compare``, which refits it in each fold.
+
+    References
+    ----------
+    Nadeau and Bengio 2003, *Inference for the generalization error*, doi:10.1023/A:1024068626366.
 
     Examples
     --------
@@ -173,61 +257,63 @@ def downstream_accuracy(
     classes, codes = class_labels(y, kept)
     smallest = int(np.argmin(np.bincount(codes)))
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
-        raise ParameterError(f"folds={folds!r}: give a whole number of at least 2.")
+        raise ParameterError(f"folds={folds!r}: choose an integer of at least 2.")
     if np.bincount(codes)[smallest] < 2:
         raise DataError(
-            f"Only one row has the label {shown(classes[smallest])}: nothing can be learnt of it and then tested. "
-            "Leave it out, or join it to another class."
+            f"Only one row has the label {shown(classes[smallest])}, so the class cannot be in both training and test "
+            "folds. Remove the row, or merge its class with another."
         )
     folds = min(int(folds), int(np.bincount(codes)[smallest]))
     model = _classifier(classifier, len(C))
     if classifier is None:
-        C = PointSet.of(C).X  # for the nearest the unit does not matter, and squares of astronomic numbers would
+        C = PointSet.of(C).X  # rescaled: nearest neighbors stay the same, and squares cannot overflow
     labels, right, scores = classes[codes], np.empty(len(C)), []
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=_seed(random_state)).split(C, codes):
-        named = np.asarray(clone(model).fit(C[train], labels[train]).predict(C[test]))
-        right[test] = named.reshape(len(test)) == labels[test]
+        predicted = np.asarray(clone(model).fit(C[train], labels[train]).predict(C[test]))
+        right[test] = predicted.reshape(len(test)) == labels[test]
         scores.append(right[test].mean())
     value = float(right.mean())
     low, high = _held_out_interval(value, np.array(scores), len(C))
-    about = f"Accuracy of {type(model).__name__} by cross-validation in {folds} folds."
+    about = f"Accuracy of {type(model).__name__} trained on the coordinates, by {folds}-fold cross-validation."
     evaluated = EvaluatedRows(kept)
     each = evaluated.spread(right) if per_row else None
     return Measure("downstream accuracy", value, each, "higher", about, low, high, left_out=evaluated.left_out)
 
 
 def _classifier(classifier: Any, n: int) -> Any:
-    """What is asked, or refuse what cannot name classes."""
+    """The classifier to use; raise an error if the object is not a classifier."""
     from sklearn.base import is_clusterer, is_outlier_detector, is_regressor
     from sklearn.neighbors import KNeighborsClassifier
 
     if classifier is None:
         return KNeighborsClassifier(min(5, n // 2))
     if isinstance(classifier, type):
-        raise DataTypeError(f"{classifier.__name__} is a class. Pass a classifier made of it: {classifier.__name__}().")
+        raise DataTypeError(f"classifier={classifier.__name__} is a class. Pass an instance: {classifier.__name__}().")
     name = type(classifier).__name__
     if not hasattr(classifier, "predict"):
-        raise DataTypeError(f"A {name} does not predict. Pass a classifier, such as LogisticRegression().")
+        raise DataTypeError(f"{name} has no predict method. Pass a classifier, such as LogisticRegression().")
     if not hasattr(classifier, "get_params"):
-        raise DataTypeError(f"A {name} cannot be copied for every fold: it has no get_params, as scikit-learn's have.")
+        raise DataTypeError(
+            f"{name} has no get_params method, so it cannot be cloned for each fold. Pass a scikit-learn classifier."
+        )
     kinds = {"numbers": is_regressor, "clusters": is_clusterer, "outliers": is_outlier_detector}
     for what, holds in kinds.items():
         if hasattr(classifier, "__sklearn_tags__") and holds(classifier):
             raise DataTypeError(
-                f"A {name} predicts {what}, not classes. Pass a classifier, such as LogisticRegression()."
+                f"{name} predicts {what}, not classes. Pass a classifier, such as LogisticRegression()."
             )
     return classifier
 
 
 def _seed(random_state: Any) -> Any:
-    """A seed as scikit-learn takes it, which knows no Generator; None takes the same each time."""
+    """A seed that scikit-learn accepts, which excludes Generator; None uses the same seed every time."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     return 0 if random_state is None else random_state
 
 
 def _held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float, float]:
-    """The interval of an accuracy in folds, no narrower than chance in n rows makes it: folds may happen to agree."""
+    """The confidence interval of a cross-validated accuracy, at least as wide as Wilson's for n rows."""
     f = len(scores)
     half = student_quantile(f - 1) * float(scores.std(ddof=1)) * math.sqrt(1 / f + 1 / (f - 1))
     low, high = wilson_interval(value, n)
@@ -235,7 +321,7 @@ def _held_out_interval(value: float, scores: np.ndarray, n: int) -> tuple[float,
 
 
 class _NearestLabels:
-    """The labels of the nearest of each row, beside its own."""
+    """The labels of the nearest neighbors of each row, and its own."""
 
     def __init__(self, near: np.ndarray, codes: np.ndarray, evaluated: EvaluatedRows) -> None:
         self.evaluated, self.k = evaluated, near.shape[1]
@@ -251,42 +337,41 @@ class _NearestLabels:
         return cls(side.nearest(k, LocalRun(), evaluated.rows), codes, evaluated)
 
     def hit(self, per_row: bool = False) -> Measure:
-        about = f"Share of the {self.k} nearest in the embedding that have the label of the row."
+        about = f"Mean fraction of the {self.k} nearest neighbors in the embedding that have the label of the row."
         values = (self.near == self.own[:, None]).mean(axis=1)
-        return self.evaluated.mean("neighbourhood hit", values, "higher", about, per_row=per_row)
+        return self.evaluated.mean("neighborhood hit", values, "higher", about, per_row=per_row)
 
     def accuracy(self, where: str = "", per_row: bool = False) -> Measure:
-        about = f"Share of rows whose label their {self.k} nearest{where} name, the row itself left out."
-        right = (self._named() == self.own).astype(np.float64)
-        return self.evaluated.mean(f"nearest-neighbour accuracy{where}", right, "higher", about, per_row=per_row)
+        about = f"Fraction of rows classified correctly by a majority vote of their {self.k} nearest neighbors{where}."
+        right = (self._majority() == self.own).astype(np.float64)
+        return self.evaluated.mean(f"nearest-neighbor accuracy{where}", right, "higher", about, per_row=per_row)
 
-    def _named(self) -> np.ndarray:
-        """The label most of the nearest have; of a tie, that of the nearest among them.
+    def _majority(self) -> np.ndarray:
+        """The most frequent label among the nearest neighbors; of a tie, that of the nearest.
 
-        Equal labels of a row are brought together: there may be more classes than could be counted side by side.
+        Equal labels of a row are grouped by sorting, since a table of rows by classes could be too large.
         """
         m, k = self.near.shape
         order = np.argsort(self.near, axis=1, kind="stable")
         labels = np.take_along_axis(self.near, order, axis=1)
         begins = np.ones((m, k), dtype=bool)
         begins[:, 1:] = labels[:, 1:] != labels[:, :-1]
-        runs = np.flatnonzero(begins)  # the nearest of each label
+        runs = np.flatnonzero(begins)  # the nearest neighbor of each label
         votes = np.diff(runs, append=m * k)
         rank = votes * k - order.ravel()[runs]
-        first = np.searchsorted(runs, np.arange(m) * k)  # of the runs of each row
+        first = np.searchsorted(runs, np.arange(m) * k)  # first run of each row
         best = np.repeat(np.maximum.reduceat(rank, first), np.diff(first, append=len(runs)))
-        named: np.ndarray = labels.ravel()[
-            runs[rank == best]
-        ]  # of no two runs are both the votes and the nearest equal
-        return named
+        winners: np.ndarray = labels.ravel()[runs[rank == best]]  # unique: no two runs tie in votes and in the nearest
+        return winners
 
 
 def label_measures(
     high: OriginalSpace, Z: PointSet, codes: np.ndarray, k: int, differ: tuple[bool, bool] = (True, True)
 ) -> tuple[Measure, ...]:
-    """Every measure of labels of a few rows among all, and the accuracy there was in the data.
+    """Every measure of class separation in the embedding, and the nearest-neighbor accuracy in the data.
 
-    Where distances do not differ, in the data or in the embedding, no row has nearest ones to be asked.
+    If all distances are equal, in the data or in the embedding, measures that need nearest neighbors there are left
+    out.
     """
     evaluated, found = high.evaluated, []
     if differ[1]:

@@ -1,7 +1,7 @@
-"""Whether distances are kept: stress in three kinds, the Shepard diagram and its correlations, residual variance.
+"""Preservation of distances: three kinds of stress, the Shepard diagram and its correlations, residual variance.
 
-An embedding often has a unit of its own: neighbours in Z may lie a thousandth as far apart as in X and the picture be
-perfect. Unless told otherwise the stresses multiply the distances of Z by the factor that makes them smallest.
+The scale of an embedding is often arbitrary: all distances in Z may be a thousandth of those in X in a perfect
+embedding. By default the stresses therefore multiply the distances in Z by the factor that minimizes the stress.
 """
 
 from __future__ import annotations
@@ -21,24 +21,45 @@ from lowland.quality.measure import Measure
 from lowland.quality.original_space import OriginalSpace
 from lowland.quality.sampled_pairs import SampledPairs, Table
 
-_ROUNDING = 1e-12  # deviation, relative to the mean, below which distances are equal but for rounding
+_ROUNDING = 1e-12  # standard deviation, relative to the mean, below which distances are equal up to rounding error
 
 
 def raw_stress(
     X: Any, Z: Any, *, metric: Metric = "euclidean", rescale: bool = True, per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
 ) -> Measure:  # fmt: skip
-    """Return the sum over pairs of (δ - s d)², δ the distance in X and d in Z; it grows with rows and their unit.
+    """Return the raw stress: the sum over all pairs of (δ - s d)².
+
+    δ is the distance in X and d the distance in Z. The value grows with the number of rows and with the squared unit
+    of X.
 
     Parameters
     ----------
-    X : rows, or a ``OriginalSpace``; with metric "precomputed" their distances, (n, n).
-    Z : (n, k) coordinates; rows of NaN are left out, and counted.
-    metric : how rows of X are compared.
-    rescale : whether s is the best factor, for embeddings whose unit is free; False: s is 1, as for MDS.
-    per_row : whether to give each row's share as well; the shares add up to the whole.
-    sample : of how many rows all pairs are compared; "auto": of 1,448 at most; None: of all.
-    random_state : seed of what is drawn; None draws the same each time.
+    X : array-like of shape (n, d), path, or OriginalSpace
+        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
+        distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    rescale : bool, default True
+        Multiply the distances in Z by the factor s that minimizes the stress. False: s = 1, the stress that MDS and
+        Sammon mapping minimize.
+    per_row : bool, default False
+        Also return the contribution of each row; the contributions add up to the value.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
+
+    Returns
+    -------
+    Measure
+        Value of at least 0, lower is better.
+
+    References
+    ----------
+    Kruskal 1964, *Multidimensional scaling by optimizing goodness of fit*, doi:10.1007/BF02289565.
 
     Examples
     --------
@@ -57,13 +78,45 @@ def normalized_stress(
     X: Any, Z: Any, *, metric: Metric = "euclidean", rescale: bool = True, per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
 ) -> Measure:  # fmt: skip
-    """Return Kruskal's stress-1: the root of the sum of (δ - s d)² over the sum of δ²; 0 is perfect, 1 the worst.
+    """Return the normalized stress (Kruskal's stress-1): the root of sum (δ - s d)² / sum δ².
+
+    δ is the distance in X and d the distance in Z. 0 is perfect; with ``rescale=True`` the worst value is 1.
 
     Parameters
     ----------
-    X, Z, metric, rescale, per_row, sample, random_state : as of ``raw_stress``.
+    X : array-like of shape (n, d), path, or OriginalSpace
+        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
+        distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    rescale : bool, default True
+        Multiply the distances in Z by the factor s that minimizes the stress. False: s = 1, the stress that MDS and
+        Sammon mapping minimize.
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Kruskal 1964, doi:10.1007/BF02289565.
+    Returns
+    -------
+    Measure
+        Value of at least 0, lower is better.
+
+    References
+    ----------
+    Kruskal 1964, *Multidimensional scaling by optimizing goodness of fit*, doi:10.1007/BF02289565.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
+    >>> round(quality.normalized_stress(X, PCA(2).fit_transform(X)).value, 3)
+    0.04
     """
     return _DistanceComparison.of(X, Z, metric, sample, random_state).normalized(rescale, per_row)
 
@@ -72,15 +125,45 @@ def sammon_stress(
     X: Any, Z: Any, *, metric: Metric = "euclidean", rescale: bool = True, per_row: bool = False,
     sample: Sample = "auto", random_state: Any = None,
 ) -> Measure:  # fmt: skip
-    """Return Sammon's stress: the sum of (δ - s d)²/δ over the sum of δ, in which small distances count as much.
+    """Return the Sammon stress: sum (δ - s d)²/δ over sum δ, which gives more weight to small distances.
 
-    Pairs of equal rows, δ = 0, are left out.
+    δ is the distance in X and d the distance in Z. Pairs of duplicate rows, δ = 0, are left out.
 
     Parameters
     ----------
-    X, Z, metric, rescale, per_row, sample, random_state : as of ``raw_stress``.
+    X : array-like of shape (n, d), path, or OriginalSpace
+        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
+        distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    rescale : bool, default True
+        Multiply the distances in Z by the factor s that minimizes the stress. False: s = 1, the stress that MDS and
+        Sammon mapping minimize.
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Sammon 1969, doi:10.1109/T-C.1969.222678.
+    Returns
+    -------
+    Measure
+        Value of at least 0, lower is better.
+
+    References
+    ----------
+    Sammon 1969, *A nonlinear mapping for data structure analysis*, doi:10.1109/T-C.1969.222678.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
+    >>> round(quality.sammon_stress(X, PCA(2).fit_transform(X)).value, 4)
+    0.0063
     """
     return _DistanceComparison.of(X, Z, metric, sample, random_state).sammon(rescale, per_row)
 
@@ -88,42 +171,103 @@ def sammon_stress(
 def residual_variance(
     X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
 ) -> Measure:
-    """Return 1 - r², r the correlation of the distances in X and in Z: what the embedding does not explain of them.
+    """Return the residual variance 1 - r², where r is the Pearson correlation of the distances in X and in Z.
 
-    For Isomap pass its distances along the graph: ``residual_variance(isomap.dist_matrix_, Z, metric="precomputed")``.
+    For Isomap, pass its geodesic distances: ``residual_variance(isomap.dist_matrix_, Z, metric="precomputed")``.
 
     Parameters
     ----------
-    X, Z, metric, sample, random_state : as of ``raw_stress``.
+    X : array-like of shape (n, d), path, or OriginalSpace
+        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
+        distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Tenenbaum, de Silva and Langford 2000, doi:10.1126/science.290.5500.2319.
+    Returns
+    -------
+    Measure
+        Value in [0, 1], lower is better.
+
+    References
+    ----------
+    Tenenbaum, de Silva and Langford 2000, *A global geometric framework for nonlinear dimensionality reduction*,
+    doi:10.1126/science.290.5500.2319.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
+    >>> round(quality.residual_variance(X, PCA(2).fit_transform(X)).value, 4)
+    0.0032
     """
     return _DistanceComparison.of(X, Z, metric, sample, random_state).correlating().residual()
 
 
 @dataclass(frozen=True, eq=False)
 class Shepard:
-    """The distances of pairs of rows in the data and in the embedding, and how they correlate."""
+    """The data of a Shepard diagram: pairwise distances in the data and in the embedding, and their correlations.
+
+    Attributes
+    ----------
+    original : array of shape (p,)
+        Distances in the data.
+    embedded : array of shape (p,)
+        Distances of the same pairs in the embedding.
+    scale : float
+        The least-squares factor from embedded to original distances.
+    spearman : Measure
+        Spearman correlation: 1 if the order of all distances is preserved.
+    pearson : Measure
+        Pearson correlation: 1 if the distances are preserved up to a scale and a constant.
+    sample : int or None
+        Number of sampled rows whose pairs these are. None: all rows.
+    left_out : int
+        Number of rows without coordinates.
+    """
 
     original: np.ndarray  # (p,)
-    embedded: np.ndarray  # (p,) in the unit of the embedding
-    scale: float  # the factor that brings them nearest to the original ones
-    spearman: Measure  # of their ranks: 1 if the order of all distances is kept
-    pearson: Measure  # of the distances: 1 if they are kept up to a unit and a constant
-    sample: int | None  # rows whose pairs these are; None: all
-    left_out: int  # rows without coordinates
+    embedded: np.ndarray  # (p,)
+    scale: float
+    spearman: Measure
+    pearson: Measure
+    sample: int | None
+    left_out: int
 
 
 def shepard(
     X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
 ) -> Shepard:
-    """Return the distances of pairs in X beside those in Z, with Spearman's and Pearson's correlation.
+    """Return the Shepard diagram: pairwise distances in X and in Z, with their Spearman and Pearson correlations.
 
     Parameters
     ----------
-    X, Z, metric, sample, random_state : as of ``raw_stress``.
+    X : array-like of shape (n, d), path, or OriginalSpace
+        Original rows, or rows prepared once with ``OriginalSpace.of``. With ``metric="precomputed"``: their
+        distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows of which all pairs are compared. "auto": at most 1,448. None: all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Shepard 1962, doi:10.1007/BF02289630.
+    Returns
+    -------
+    Shepard
+        Distances and correlations; draw them with ``plots.shepard``.
+
+    References
+    ----------
+    Shepard 1962, *The analysis of proximities*, doi:10.1007/BF02289630.
 
     Examples
     --------
@@ -139,15 +283,15 @@ def shepard(
 
 @dataclass(frozen=True, eq=False)
 class DistanceMeasures:
-    """Every measure of distances that can be told, and their diagram."""
+    """Every measure of distances that is defined for these points, and the Shepard diagram."""
 
     measures: tuple[Measure, ...]
-    diagram: Shepard  # its correlations are NaN where all distances are equal on one side
+    diagram: Shepard  # correlations are NaN if all distances are equal in the data or in the embedding
     differ: tuple[bool, bool]  # whether distances differ in the data and in the embedding
 
     @classmethod
     def of(cls, high: OriginalSpace, Z: PointSet) -> DistanceMeasures:
-        """In any unit of Z, from one table of them."""
+        """Compute all of them from one table of distances; the scale of Z is free."""
         compared = _DistanceComparison(high.pairs, Z)
         diagram, differ = compared.shepard(), compared.differ
         correlations = (diagram.spearman, diagram.pearson, compared.residual()) if all(differ) else ()
@@ -157,7 +301,7 @@ class DistanceMeasures:
 
 @dataclass(frozen=True, eq=False)
 class _DistanceComparison:
-    """Distances δ and d of the same pairs on both sides, each in the unit of its side, and sums over them."""
+    """Distances δ and d of the same pairs in data and embedding, each in the unit of its side, and sums over them."""
 
     pairs: SampledPairs
     Z: PointSet
@@ -180,19 +324,19 @@ class _DistanceComparison:
     def raw(self, rescale: bool, per_row: bool = False) -> Measure:
         fit, m, n, unit = self._fit(rescale), self.pairs.m, self.pairs.side.n, self.pairs.side.length
         total, most = fit.errors.sum() / 2, fit.squares.sum() / 2
-        whole = n * (n - 1) / (m * (m - 1))  # pairs for each that was looked at
+        whole = n * (n - 1) / (m * (m - 1))  # number of all pairs over number of sampled pairs
         with np.errstate(over="ignore", under="ignore"):
             value, top = (float(whole * each * unit * unit) for each in (total, most))
         if not np.isfinite(top) or (total > 0 and value < np.finfo(np.float64).tiny):
             raise DataError(
-                "The distances are so long or short that the sum of their squares is no number any more. Ask for the "
-                "normalized stress, or rescale the columns."
+                "raw_stress: the sum of squared distances overflows or underflows float64. Use normalized_stress, or "
+                "rescale the columns."
             )
 
         def left() -> np.ndarray:
             return n * (n - 1) / ((m - 1) * (m - 2)) * (total - fit.errors) * unit * unit
 
-        about = f"Sum of squared differences of the distances, {fit.unit}."
+        about = f"Sum of squared differences between distances in data and embedding, {fit.unit}."
         return self.pairs.measure(
             "raw stress", value, "lower", about, left, ends=(0.0, top if rescale else value + max(top, value)),
             each=(lambda: whole * fit.errors / 2 * unit * unit) if per_row else None,
@@ -200,8 +344,10 @@ class _DistanceComparison:
 
     def normalized(self, rescale: bool, per_row: bool = False) -> Measure:
         fit = self._fit(rescale)
-        about = f"Differences of the distances relative to those in the data, {fit.unit}."
-        return self._share("normalized stress", fit.errors, fit.squares, about, rescale, per_row, root=True)
+        about = (
+            f"Root of the squared differences between distances relative to the data (Kruskal's stress-1), {fit.unit}."
+        )
+        return self._relative_stress("normalized stress", fit.errors, fit.squares, about, rescale, per_row, root=True)
 
     def sammon(self, rescale: bool, per_row: bool = False) -> Measure:
         x, z, zz = self.pairs.sums(
@@ -211,22 +357,25 @@ class _DistanceComparison:
         _check_apart(x.sum(), self._squares[2].sum())
         s = float(z.sum() / zz.sum()) if rescale and zz.any() else self._same_unit
         (errors,) = self.pairs.sums(self.delta, self.d, lambda x, z: _ratio((x - s * z) ** 2, x))
-        about = f"Differences of the distances, small ones counting as much as large, {self._unit(s, rescale)}."
-        return self._share("Sammon stress", errors, x, about, rescale, per_row)
+        about = (
+            f"Squared differences between distances, weighted by 1 / distance in the data, {self._unit(s, rescale)}."
+        )
+        return self._relative_stress("Sammon stress", errors, x, about, rescale, per_row)
 
-    def _share(
+    def _relative_stress(
         self, name: str, errors: np.ndarray, sizes: np.ndarray, about: str, rescale: bool, per_row: bool,
         root: bool = False,
     ) -> Measure:  # fmt: skip
-        """The sum of errors over that of sizes, or its root; of the best factor it is 1 at most.
+        """The sum of errors over the sum of sizes, or its root; with the best factor it is at most 1.
 
-        Had the factor been found without a row it would differ, but the sum, being smallest there, would not.
+        The factor would differ if a row were left out, but the sum would not to first order, since it is at its
+        minimum.
         """
         value = float(errors.sum() / sizes.sum())
         if not np.isfinite(value):
             raise DataError(
-                "The distances of the embedding are so much longer than those in the data that their stress is no "
-                "number. Let them be rescaled: rescale=True."
+                f"{name}: the distances in the embedding are so much larger than those in the data that the stress "
+                "overflows float64. Pass rescale=True."
             )
 
         def each() -> np.ndarray:
@@ -244,7 +393,7 @@ class _DistanceComparison:
         return self.pairs.sums(self.delta, self.d, lambda x, z: x * x, lambda x, z: x * z, lambda x, z: z * z)
 
     def _fit(self, rescale: bool) -> _Fit:
-        """The factor of least squares, and what it leaves; else the one that takes the units as they came."""
+        """The residuals with the least-squares factor, or with the units as given."""
         xx, _, zz = self._squares
         _check_apart(xx.sum(), zz.sum())
         s = self._scale if rescale else self._same_unit
@@ -253,30 +402,30 @@ class _DistanceComparison:
 
     @cached_property
     def _scale(self) -> float:
-        """The factor of least squares."""
+        """The least-squares factor."""
         _, xz, zz = self._squares
         return float(xz.sum() / zz.sum())
 
     @cached_property
     def _same_unit(self) -> float:
-        """The factor that takes a distance in Z in the unit of X."""
+        """The factor that converts a distance in Z to the unit of X."""
         with np.errstate(all="ignore"):
             return float(np.float64(self.Z.length) / self.pairs.side.length)
 
     def _given(self, s: float) -> float:
-        """A factor between the units of the sides as one between those that came."""
+        """A factor between internal units, converted to the units of the input."""
         with np.errstate(all="ignore"):
             return float(np.float64(s) / self._same_unit)
 
     def _unit(self, s: float, rescale: bool) -> str:
-        best = f"those of the embedding times {self._given(s):.4g}, which is best"
-        return best if rescale else "in the unit of the embedding"
+        best = f"embedded distances multiplied by {self._given(s):.4g}, the optimal factor"
+        return best if rescale else "embedded distances not rescaled"
 
     # --- correlations ---
 
     def residual(self) -> Measure:
-        """1 - r², and the same of the ends between which r lies."""
-        about = "Share of the variance of the distances in the data that those in the embedding do not explain."
+        """1 - r², with the interval that follows from that of r."""
+        about = "1 - r², where r is the Pearson correlation between distances in the data and in the embedding."
         r = self.pearson
         found = Measure("residual variance", 1 - r.value**2, None, "lower", about, None, None, r.sample, r.left_out)
         if r.low is None or r.high is None:
@@ -286,35 +435,37 @@ class _DistanceComparison:
 
     @cached_property
     def pearson(self) -> Measure:
-        about = "Whether the distances are kept, up to unit and constant."
+        about = "Linear correlation between distances in the data and in the embedding."
         return self._correlation("Pearson correlation", about, self._moments)
 
     def shepard(self) -> Shepard:
         ranks = _Moments.of(self.pairs, self.pairs.original_ranks, self.pairs.ranks(self.d))
-        spearman = self._correlation("Spearman correlation", "Whether the order of the distances is kept.", ranks)
+        spearman = self._correlation(
+            "Spearman correlation", "Rank correlation between distances in the data and in the embedding.", ranks
+        )
         evaluated, unit = self.pairs.evaluated, self.pairs.side.length
-        with np.errstate(all="ignore"):  # squared distances may be no numbers in the unit that came
+        with np.errstate(all="ignore"):  # squared distances may overflow in the original unit
             x, z = self.pairs.once(self.delta) * unit, self.pairs.once(self.d) * self.Z.length
         return Shepard(x, z, self._given(self._scale), spearman, self.pearson, evaluated.sample, evaluated.left_out)
 
     def _correlation(self, name: str, about: str, of: _Moments) -> Measure:
         r = of.r if all(self.differ) else math.nan
-        # a row whose distances say nothing lowers r by no more than r in pairs of two: once the way to the end
+        # an uninformative row lowers r by at most r times its fraction of the pairs, hence shared=1
         return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0), shared=1)
 
     def correlating(self) -> _DistanceComparison:
-        """Refuse distances that are all equal."""
+        """Raise an error if all distances are equal."""
         if not all(self.differ):
             where = "the data" if not self.differ[0] else "the embedding"
             raise DataError(
-                f"All distances are equal in {where}, so that nothing can correlate. Pass more rows, or ask for a "
-                "stress."
+                f"All distances are equal in {where}, so their correlation is undefined. Pass more rows, or use a "
+                "stress measure."
             )
         return self
 
     @property
     def differ(self) -> tuple[bool, bool]:
-        """Whether distances differ in the data and in the embedding, by more than rounding."""
+        """Whether distances differ by more than rounding error, in the data and in the embedding."""
         return self._moments.differ
 
     @cached_property
@@ -324,7 +475,7 @@ class _DistanceComparison:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """What a factor of the distances in Z leaves."""
+    """The residuals of scaled distances in Z."""
 
     squares: np.ndarray  # (m,) of the distances in X, summed over the pairs of each row
     errors: np.ndarray  # (m,) the same of the differences
@@ -333,7 +484,7 @@ class _Fit:
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """Sums over the pairs of each row from which correlations are found; centered, so that no digit is lost."""
+    """Sums over the pairs of each row from which correlations follow; centered, so that no digits cancel."""
 
     means: np.ndarray  # (2,)
     sums: np.ndarray  # (5, m) of a, b, a², b² and ab, about the means
@@ -349,7 +500,7 @@ class _Moments:
 
     @property
     def differ(self) -> tuple[bool, bool]:
-        """Whether the values of either side differ by more than rounding."""
+        """Whether the values of each side differ by more than rounding error."""
         m = self.sums.shape[1]
         spread = np.sqrt(self.sums[2:4].sum(axis=1) / (m * (m - 1)))
         a, b = spread > _ROUNDING * self.means
@@ -357,7 +508,7 @@ class _Moments:
 
     @property
     def r(self) -> float:
-        """Pearson's correlation; NaN where there is none."""
+        """Pearson's correlation; NaN if it is undefined."""
         aa, bb, ab = self.sums[2:].sum(axis=1)
         norm = math.sqrt(aa) * math.sqrt(bb)
         return float(np.clip(ab / norm, -1, 1)) if norm > 0 else math.nan
@@ -376,7 +527,7 @@ def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _check_apart(x: float, z: float) -> None:
-    """Refuse rows that are all equal."""
+    """Raise an error if all rows are equal."""
     if not x or not z:
         where = "Z" if x else "X"
-        raise DataError(f"All rows of {where} that were drawn are equal. Look at more rows, or check the data.")
+        raise DataError(f"All sampled rows of {where} are equal. Choose a larger sample, or check the data.")

@@ -1,4 +1,4 @@
-"""Every measure that applies to an embedding, from one computation of ranks and distances."""
+"""All quality measures that apply to an embedding, from one computation of ranks and distances."""
 
 from __future__ import annotations
 
@@ -29,21 +29,36 @@ def evaluate(
     sample: Sample = "auto",
     random_state: Any = None,
 ) -> tuple[Measure, ...]:
-    """Return every measure that applies: of neighbourhoods and distances, of labels where given, of the way back.
+    """Return all quality measures that apply: of neighborhoods, distances, classes and reconstruction.
 
-    Z may come from anywhere, other libraries included. What cannot be told, as neighbours where all distances are
-    equal, is left out with a warning.
+    Z may come from any library. Measures that are undefined, such as neighborhoods if all distances are equal, are
+    left out
+    with a warning.
 
     Parameters
     ----------
-    X : rows, or a ``OriginalSpace`` made of them once to judge many embeddings.
-    Z : (n, k) coordinates; rows of NaN are left out, and counted.
-    y : a label for each row that has coordinates; None: no measures of labels.
-    model : the fitted method that made Z, where the way back to rows is to be measured too.
-    n_neighbors : how many neighbours make a neighbourhood.
-    metric : how rows of X are compared, unless it is a ``OriginalSpace``.
-    sample : how many rows are compared with all others; "auto": all of up to 4,096, and of 1,448 for pairs; None: all.
-    random_state : seed of what is drawn; None draws the same each time.
+    X : array-like of shape (n, d), path, or OriginalSpace
+        Original rows, or rows prepared once with ``OriginalSpace.of`` to evaluate many embeddings.
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    y : array-like of shape (n,) or None, default None
+        Class label of each row with coordinates. None: no measures of class separation.
+    model : fitted method or None, default None
+        The method that computed Z. If it has an inverse transform, the reconstruction is measured, too.
+    n_neighbors : int, default 5
+        Size k of the neighborhood, less than n / 2.
+    metric : str or function, default "euclidean"
+        Distance metric in X, unless X is an ``OriginalSpace``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows. "auto": all rows up to 4,096 for ranks, and at most 1,448 for pairwise distances.
+        None: all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
+
+    Returns
+    -------
+    tuple of Measure
+        The measures; see docs/quality.md for the question that each answers.
 
     Examples
     --------
@@ -61,7 +76,7 @@ def evaluate(
     )
     measures = list(found.measures)
     if model is not None and not has_inverse_transform(model):
-        warn(f"What is lost on the way down and back is not measured. {no_inverse_transform(model)}")
+        warn(f"The reconstruction error is not measured. {no_inverse_transform(model)}")
     elif model is not None:
         source = X.source if isinstance(X, OriginalSpace) else X
         measures += reconstruction_measures(model, source)
@@ -70,10 +85,10 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False)
 class DetailedEvaluation:
-    """Measures, and what they were found from."""
+    """Measures, and the curves and distances behind them."""
 
     measures: tuple[Measure, ...]
-    ranks: CoRanking  # of chance, where all distances are equal
+    ranks: CoRanking  # meaningless if all distances are equal
     distances: Shepard
 
 
@@ -81,7 +96,7 @@ def evaluate_in_detail(
     X: Any, Z: Any, y: Any = None, *, n_neighbors: int = 5, metric: Metric = "euclidean", sample: Sample = "auto",
     random_state: Any = None, per_row: bool = False,
 ) -> DetailedEvaluation:  # fmt: skip
-    """``evaluate`` with the curves and the diagram; ``per_row``: trustworthiness has the value of each row as well."""
+    """``evaluate`` with curves and Shepard diagram; ``per_row``: trustworthiness also has the value of each row."""
     C, kept = open_coordinates(Z)
     codes = None if y is None else class_labels(y, kept)[1]
     high = OriginalSpace.prepared_once(X, labels=y, metric=metric, sample=sample, random_state=random_state)
@@ -92,8 +107,8 @@ def evaluate_in_detail(
     if not all(distances.differ):
         where = " and in ".join(np.array(["the data", "the embedding"])[~np.array(distances.differ)])
         warn(
-            f"All distances are equal in {where}: no row is nearer than another, and nothing can correlate. What needs "
-            "that, as trustworthiness does, is left out."
+            f"All distances are equal in {where}. Measures that need nearest neighbors or correlations, such as "
+            "trustworthiness, are left out."
         )
         of_ranks = ()
     return DetailedEvaluation((*of_ranks, *distances.measures, *of_labels), ranks, distances.diagram)

@@ -1,4 +1,4 @@
-"""The two sides of an embedding: rows and coordinates, opened, checked, and the rows that are looked at."""
+"""Inputs of the measures: rows and coordinates, opened and checked, and the sample of rows to evaluate."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
-Sample = int | Literal["auto"] | None  # rows to look at
+Sample = int | Literal["auto"] | None  # number of rows to evaluate
 
 MIN_ROWS = 3
 MIN_SAMPLE = 20
-_RING = 8  # rows that are drawn of each
+_RING = 8  # sampled rows per ring
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedRows:
-    """The rows that a measure looks at: ``rows``, among those with coordinates, ``kept``, of all."""
+    """The rows that a measure evaluates: ``rows``, indices among the rows with coordinates, ``kept``."""
 
     kept: np.ndarray  # (N,) bool
-    rows: np.ndarray | None = None  # (m,) places among the kept; None: all of them
+    rows: np.ndarray | None = None  # (m,) indices among the kept rows; None: all of them
     n: int = field(init=False)  # rows with coordinates
-    left_out: int = field(init=False)  # rows without
-    sample: int | None = field(init=False)  # how many rows were drawn; None: none were
+    left_out: int = field(init=False)  # rows without coordinates
+    sample: int | None = field(init=False)  # number of sampled rows; None: all rows are evaluated
 
     def __post_init__(self) -> None:
         n = int(self.kept.sum())
@@ -48,7 +48,7 @@ class EvaluatedRows:
         self, name: str, values: np.ndarray, better: Better, about: str, *, ends: Bounds = (0.0, 1.0),
         per_row: bool = False,
     ) -> Measure:  # fmt: skip
-        """The mean of a value of each row looked at, with its interval where they were drawn."""
+        """The mean of one value per evaluated row, with its confidence interval if the rows are a sample."""
         value = float(values.mean())
         low = high = None
         if self.rows is not None:
@@ -58,7 +58,7 @@ class EvaluatedRows:
         return Measure(name, value, each, better, about, low, high, self.sample, self.left_out)
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """The values at the places of their rows among all, (N,); NaN elsewhere."""
+        """The values at the positions of their rows among all rows, (N,); NaN elsewhere."""
         each = np.full(len(self.kept), np.nan)
         places = np.flatnonzero(self.kept)
         each[places if self.rows is None else places[self.rows]] = values
@@ -67,25 +67,25 @@ class EvaluatedRows:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedPair:
-    """Rows and coordinates of the same points, those without coordinates left out."""
+    """Rows and coordinates of the same points; rows without coordinates are left out of both."""
 
     X: PointSet
-    Z: ShuffledPoints  # so that ties come in another order than in X
+    Z: ShuffledPoints  # ties are broken in another order than in X
     kept: np.ndarray  # (N,) bool
     run: Run
 
     @property
     def n(self) -> int:
-        """Points on either side."""
+        """Number of points."""
         return self.X.n
 
 
 def open_pair(X: Any, Z: Any, metric: Metric = "euclidean") -> EmbeddedPair:
-    """Open rows and coordinates; those without coordinates, all NaN, are left out."""
+    """Open rows and coordinates; rows without coordinates (NaN) are left out."""
     side, (C, kept) = open_original(X, metric), open_coordinates(Z)
     if side.n != len(kept):
         raise DataError(
-            f"X has {side.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
+            f"X has {side.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in the same order."
         )
     if not kept.all():
         side = side.among(kept)
@@ -97,20 +97,20 @@ def open_original(X: Any, metric: Metric) -> PointSet:
     check_metric(metric, {})
     rows = open_rows(X)
     if rows.is_sparse:
-        raise DataTypeError("Sparse rows are not compared here. Reduce them first, as with TruncatedSVD(50).")
+        raise DataTypeError("Sparse rows are not supported here. Reduce them first, for example with TruncatedSVD(50).")
     table = to_numpy(run_for(rows).to_array(rows, "Comparing rows"))
     if metric == "precomputed":
         table = check_distances(table)
     elif bool((table == table[:1]).all()):
-        raise DataError("All rows of X are equal: none is nearer than another. Check the columns that were chosen.")
+        raise DataError("All rows of X are equal, so there are no nearest neighbors. Check the selected columns.")
     return PointSet.of(table, metric)
 
 
 def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Open an embedding: the coordinates of the rows that have some, (n, k), and which do, (N,) bool."""
+    """Open an embedding: the coordinates of the rows that have some, (n, k), and a mask of these rows, (N,)."""
     C: np.ndarray
     if type(Z) is np.ndarray and Z.ndim == 2 and Z.size and Z.dtype in (np.float32, np.float64):
-        C = Z  # what most methods return
+        C = Z  # the usual case
     else:
         rows = open_rows(Z)
         if rows.is_sparse:
@@ -120,20 +120,20 @@ def open_coordinates(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     if not np.isfinite(C).all():
         kept = ~np.isnan(C).any(axis=1)
         if not np.isfinite(C[kept]).all():
-            raise DataError("Z holds infinite coordinates. Fit the method anew, or leave those rows out of X and Z.")
+            raise DataError("Z contains infinite coordinates. Refit the method, or remove those rows from X and Z.")
         C = C[kept]
     if len(C) < MIN_ROWS:
         raise DataError(
-            f"{len(C)} of the {len(kept)} rows of Z have coordinates, and at least {MIN_ROWS} are needed to compare. "
-            "Pass more rows; a method with disconnected='connect' leaves none out."
+            f"{len(C)} of the {len(kept)} rows of Z have coordinates. At least {MIN_ROWS} are needed. Pass more rows, "
+            "or fit the method with disconnected='connect', which leaves no rows out."
         )
     if bool((C[:1] == C).all()):
-        raise DataError("All rows of Z are equal: it shows one point. Check the method that made it, and its input.")
+        raise DataError("All rows of Z are equal. Check the method that computed Z, and its input.")
     return C, kept
 
 
 def open_points(Z: Any, metric: Metric) -> tuple[PointSet, np.ndarray]:
-    """Open coordinates to be compared in a metric, or distances that were given, and which rows have some."""
+    """Open coordinates or precomputed distances, and return a mask of the rows that have coordinates."""
     check_metric(metric, {})
     if metric == "precomputed":
         side = open_original(Z, metric)
@@ -143,12 +143,12 @@ def open_points(Z: Any, metric: Metric) -> tuple[PointSet, np.ndarray]:
 
 
 def class_labels(y: Any, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes, and the number of the class of each row that has coordinates; others need no label."""
+    """Return the classes and the class index of each row with coordinates; other rows need no label."""
     return classes_of(_one_per_row(y, len(kept))[kept])
 
 
 def class_strata(y: Any, n: int) -> np.ndarray:
-    """Return the number of the class of each row, (n,), of which a sample takes even shares; -1 without a label."""
+    """Return the class index of each row, (n,), for stratified sampling; -1 for rows without a label."""
     labels = _one_per_row(y, n)
     named, strata = ~missing_labels(labels), np.full(n, -1)
     if named.any():
@@ -165,20 +165,20 @@ def _one_per_row(y: Any, n: int) -> np.ndarray:
 
 
 def check_neighbors(k: int, n: int, *, half: bool = True) -> None:
-    """Refuse more neighbours than the measure can have."""
+    """Raise an error if the measure is not defined for so many neighbors."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"n_neighbors={k!r}: give a whole number of at least 1.")
-    most = (n - 1) // 2 if half else n - 1  # beyond half of the rows the worst case of ranks is another one
+        raise ParameterError(f"n_neighbors={k!r}: choose an integer of at least 1.")
+    most = (n - 1) // 2 if half else n - 1  # for larger k the normalization of the rank measures does not hold
     if k > most:
         raise ParameterError(f"n_neighbors={k}: there are {n:,} rows with coordinates. Choose at most {most:,}.")
 
 
 def check_sample(sample: Sample) -> None:
-    """Refuse a sample too small for an interval."""
-    whole = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
-    if sample not in (None, "auto") and (not whole or int(sample) < MIN_SAMPLE):
+    """Raise an error if the sample is too small for a confidence interval."""
+    integer = not isinstance(sample, bool) and isinstance(sample, int | np.integer)
+    if sample not in (None, "auto") and (not integer or int(sample) < MIN_SAMPLE):
         raise ParameterError(
-            f"sample={sample!r}: give a whole number of at least {MIN_SAMPLE}, 'auto', or None for all rows."
+            f"sample={sample!r}: choose an integer of at least {MIN_SAMPLE}, 'auto', or None for all rows."
         )
 
 
@@ -190,11 +190,12 @@ def sample_rows(
     strata: np.ndarray | None = None,
     least: int = 500,
 ) -> np.ndarray | None:
-    """Draw rows evenly over classes, where ``strata`` tells them, and from the middle to the rim; None: all rows.
+    """Sample rows, stratified by class (``strata``) and by distance from the center; None: use all rows.
 
-    "auto" draws as many as make so many comparisons with all others, and not fewer than ``least``. The rows are put in
-    order, class by class and ring by ring about the mean, and every n/m-th is taken from a random start: each has the
-    same chance, and every part of the cloud its share.
+    "auto" samples as many rows as give ``comparisons`` comparisons with all others, and at least ``least``. The rows
+    are
+    sorted by class and by ring around the mean, and every n/m-th row is taken from a random first one. Each row has the
+    same probability, and every region of the data is represented in proportion.
     """
     check_sample(sample)
     n = side.n
@@ -205,12 +206,12 @@ def sample_rows(
     classes = np.zeros(n) if strata is None else strata
     from_middle = np.argsort(np.argsort(_distance_from_center(side), kind="stable"), kind="stable")
     order = np.lexsort((rng.random(n), from_middle // math.ceil(_RING * n / m), classes))
-    places = np.floor((rng.random() + np.arange(m)) * (n / m)).astype(np.int64)
-    return np.sort(order[np.minimum(places, n - 1)])
+    picks = np.floor((rng.random() + np.arange(m)) * (n / m)).astype(np.int64)
+    return np.sort(order[np.minimum(picks, n - 1)])
 
 
 def _distance_from_center(side: PointSet) -> np.ndarray:
-    """The squared distance of each row from the mean, (n,), or its mean distance from the others."""
+    """The squared distance of each row from the mean, (n,), or its mean distance from the other rows."""
     if side.metric == "precomputed":
         return side.X.mean(axis=1, dtype=np.float64)
     mean, out = side.X.mean(axis=0, dtype=np.float64), np.empty(side.n)

@@ -1,4 +1,4 @@
-"""What every measure returns: a number, what it means, which way is better, and how sure it is."""
+"""The result of every quality measure: a value, its direction, its meaning and its confidence interval."""
 
 from __future__ import annotations
 
@@ -9,58 +9,80 @@ from typing import Any, Literal
 import numpy as np
 
 Better = Literal["lower", "higher"]
-_NORMAL = 1.959963984540054  # standard errors on either side that hold 95 %
-Bounds = tuple[float, float]  # the least and the greatest value there can be
+_NORMAL = 1.959963984540054  # 97.5% quantile of the normal distribution
+Bounds = tuple[float, float]  # the smallest and the largest possible value
 
 
-@dataclass(frozen=True, eq=False)  # eq: two arrays do not compare to one truth
+@dataclass(frozen=True, eq=False)  # eq: comparing arrays gives no single truth value
 class Measure:
-    """One judgement of an embedding."""
+    """One quality measure of an embedding.
+
+    Attributes
+    ----------
+    name : str
+        Name of the measure, such as "trustworthiness".
+    value : float
+        The value. ``float(measure)`` returns it, too.
+    per_row : array of shape (n,) or None
+        Value of each row, if ``per_row=True`` was passed. NaN for rows that were not sampled or have no coordinates.
+    better : "lower" or "higher"
+        Direction in which the measure improves.
+    about : str
+        What the value means, in one sentence.
+    low, high : float or None
+        95% confidence interval of the value of all rows. None if all rows were evaluated.
+    sample : int or None
+        Number of sampled rows. None if all rows were evaluated.
+    left_out : int
+        Number of rows without coordinates (NaN), which were left out.
+    """
 
     name: str
     value: float
-    per_row: np.ndarray | None  # (n,) float64 on the host, where asked for; NaN of rows that were not looked at
+    per_row: np.ndarray | None  # (n,) float64 on the host; NaN where not evaluated
     better: Better
     about: str  # one sentence
-    low: float | None = None  # between these lies the value of all rows, 95 % sure; None: nothing was drawn
+    low: float | None = None  # 95% confidence interval; None: all rows were evaluated
     high: float | None = None
-    sample: int | None = None  # rows that were looked at; None: every row
+    sample: int | None = None  # number of sampled rows; None: all rows
     left_out: int = 0  # rows without coordinates
 
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
-        interval = "" if self.low is None or self.high is None else f"{self.low:.6g} to {self.high:.6g}, "
-        told = f"{self.name}: {self.value:.6g} ({interval}{self.better} is better). {self.about}"
+        interval = "" if self.low is None or self.high is None else f"95% CI {self.low:.6g} to {self.high:.6g}, "
+        text = f"{self.name}: {self.value:.6g} ({interval}{self.better} is better). {self.about}"
         if self.sample is not None:
-            told += f" Estimated from {self.sample:,} rows."
+            text += f" Estimated from {self.sample:,} sampled rows."
         if self.left_out:
-            told += f" Left out: {self.left_out:,} without coordinates."
-        return told
+            text += f" Left out: {self.left_out:,} rows without coordinates."
+        return text
 
 
 def confidence_interval(
     value: Any, spread: Any, m: int, n: float = math.inf, *, ends: tuple[Any, Any], shared: int = 1
 ) -> tuple[Any, Any]:
-    """Return the 95 % interval of a mean over m of n rows, of values with the standard deviation ``spread``.
+    """Return the 95% confidence interval of a mean over m of n rows, of values with the standard deviation ``spread``.
 
-    ``ends`` are the least and the greatest value a row can have. Rare rows may all have been missed, and then the
-    spread says nothing of them: if the mean of all rows lies δ nearer to an end at the distance R, then because a share
-    δ/R of them stands there, and the variance is (1 - δ/R)(spread² + δR). The interval holds every δ that Student's t
-    does not refuse with this variance: Wilson's (1927, doi:10.2307/2276774) where rows are right or wrong, and the
-    rule of three, nearly, where all that were drawn are equal. ``shared``: a row has a say in so many times its
-    share of the whole, as in sums over pairs, which are of two rows.
+    ``ends`` are the smallest and the largest value that a row can have. The sample may have missed all rare rows, and
+    then
+    the standard deviation carries no information about them. If the mean of all rows lies δ closer to an end at
+    distance R, the least extreme explanation is that a fraction δ/R of the rows lies at that end; the variance is then
+    (1 - δ/R)(spread² + δR). The interval contains every δ that Student's t-test does not reject with this variance. For
+    binary values it is Wilson's interval (1927, doi:10.2307/2276774); if all sampled values are equal it is close to
+    the rule
+    of three. ``shared``: how many times its fraction of the total a row contributes, such as 2 in sums over pairs.
     """
     q = student_quantile(m - 1) ** 2 * max(0.0, 1 / m - 1 / n)
     low, high = (_half_width(np.abs(end - value) * shared, spread, q) for end in ends)
     return np.maximum(value - low, np.minimum(ends[0], value)), np.minimum(value + high, np.maximum(ends[1], value))
 
 
-def wilson_interval(share: float, n: int) -> tuple[float, float]:
-    """Return the ends between which 95 % of such shares of n rows lie (Wilson 1927, doi:10.2307/2276774)."""
-    q, spread = _NORMAL**2 / n, math.sqrt(share * (1 - share))
-    return share - float(_half_width(share, spread, q)), share + float(_half_width(1 - share, spread, q))
+def wilson_interval(fraction: float, n: int) -> tuple[float, float]:
+    """Return Wilson's 95% confidence interval of a fraction of n rows (1927, doi:10.2307/2276774)."""
+    q, spread = _NORMAL**2 / n, math.sqrt(fraction * (1 - fraction))
+    return fraction - float(_half_width(fraction, spread, q)), fraction + float(_half_width(1 - fraction, spread, q))
 
 
 def _half_width(R: Any, spread: Any, q: float) -> Any:
@@ -71,7 +93,7 @@ def _half_width(R: Any, spread: Any, q: float) -> Any:
 
 
 def student_quantile(degrees: int) -> float:
-    """Return how many standard errors on either side hold 95 %, of Student's t."""
+    """Return the 97.5% quantile of Student's t distribution."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, 0.975))

@@ -1,4 +1,4 @@
-"""Rows prepared once to be compared with many embeddings: a sample of them, their ranks and distances."""
+"""Original rows prepared once for comparison with many embeddings: a sample, its ranks and distances."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from lowland.quality.sampled_pairs import SampledPairs
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
-ORDERED = 1 << 24  # pairs of rows that "auto" puts in order: all of 4,096 rows
+ORDERED = 1 << 24  # pairs of rows that "auto" ranks: all of 4,096 rows
 PAIRED = 1448  # rows of which "auto" compares all pairs, a million
-KEPT_BYTES = 1 << 28  # ranks that are kept; more are found again for every embedding
-_BLOCK = 1 << 21  # ranks that a thread has in hand
+KEPT_BYTES = 1 << 28  # bytes of ranks to keep; larger ones are computed again for each embedding
+_BLOCK = 1 << 21  # ranks per thread
 
 
 @dataclass(frozen=True, eq=False)
 class OriginalSpace:
-    """The rows of X, prepared once to be compared with many embeddings by ``evaluate`` and ``co_ranking``.
+    """Rows of X, prepared once for comparison with many embeddings by ``evaluate`` and ``co_ranking``.
 
-    Make it with ``OriginalSpace.of(X)``.
+    Create it with ``OriginalSpace.of(X)``. Ranks and distances are computed when they are first needed, and kept.
 
     Examples
     --------
@@ -39,18 +39,18 @@ class OriginalSpace:
     [0.48, 0.69, 0.87]
     """
 
-    source: Any  # the rows as they were given
+    source: Any  # the rows as passed by the user
     side: PointSet
     evaluated: EvaluatedRows
     sample: Sample
     random_state: Any
-    strata: np.ndarray | None  # (n,) numbers of classes, where labels were given
+    strata: np.ndarray | None  # (n,) class indices, if labels were passed
     run: Run
-    found: dict[int, np.ndarray] = field(default_factory=dict)  # the nearest, for every k that was asked for
-    n: int = field(init=False)  # rows that are compared
-    m: int = field(init=False)  # rows that are looked at
-    places: np.ndarray = field(init=False)  # (m,) which these are
-    step: int = field(init=False)  # rows that a thread has in hand
+    found: dict[int, np.ndarray] = field(default_factory=dict)  # nearest neighbors, by k
+    n: int = field(init=False)  # number of rows
+    m: int = field(init=False)  # number of evaluated rows
+    places: np.ndarray = field(init=False)  # (m,) their indices
+    step: int = field(init=False)  # rows per thread
 
     def __post_init__(self) -> None:
         n = len(self.side.X)
@@ -67,18 +67,29 @@ class OriginalSpace:
 
         Parameters
         ----------
-        X : rows, as any method takes them; with metric "precomputed" their distances, (n, n).
-        labels : one a row, of which the sample takes even shares, those without one too; None: no labels.
-        metric : how rows are compared.
-        sample : how many rows are compared with all others; "auto": all of up to 4,096; None: all.
-        random_state : seed of what is drawn; None draws the same each time.
+        X : array-like of shape (n, d) or path
+            Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n,
+            n).
+        labels : array-like of shape (n,) or None, default None
+            Class labels by which the sample is stratified. Missing labels are a class of their own.
+        metric : str or function, default "euclidean"
+            Distance metric in X.
+        sample : int, "auto" or None, default "auto"
+            Number of sampled rows that are compared with all others. "auto": all rows up to 4,096. None: all rows.
+        random_state : int, Generator or None, default None
+            Seed of the sample. None draws the same sample every time.
+
+        Returns
+        -------
+        OriginalSpace
+            The prepared rows.
         """
         side = open_original(X, metric)
         strata = None if labels is None else class_strata(labels, side.n)
-        return cls._drawn(X, side, np.ones(side.n, dtype=bool), sample, random_state, strata)
+        return cls._sampled(X, side, np.ones(side.n, dtype=bool), sample, random_state, strata)
 
     @classmethod
-    def _drawn(
+    def _sampled(
         cls, source: Any, side: PointSet, kept: np.ndarray, sample: Sample, random_state: Any, strata: np.ndarray | None
     ) -> Self:
         rows = sample_rows(side, sample, ORDERED, random_state, strata)
@@ -88,7 +99,7 @@ class OriginalSpace:
     def beside(
         cls, X: Any, Z: Any, *, metric: Metric = "euclidean", sample: Sample = "auto", random_state: Any = None
     ) -> tuple[Self, PointSet]:
-        """Open rows, or take those prepared, with the coordinates of the same; rows without are left out of both."""
+        """Open or reuse prepared rows, with their coordinates; rows without coordinates are left out of both."""
         high = cls.prepared_once(X, metric=metric, sample=sample, random_state=random_state)
         return high.paired(*open_coordinates(Z))
 
@@ -97,45 +108,46 @@ class OriginalSpace:
         cls, X: Any, *, labels: Any = None, metric: Metric = "euclidean", sample: Sample = "auto",
         random_state: Any = None,
     ) -> Self:  # fmt: skip
-        """Prepare rows, or take those that were, if the choices do not contradict them."""
+        """Prepare rows, or reuse prepared ones if the parameters do not contradict them."""
         if not isinstance(X, cls):
             return cls.of(X, labels=labels, metric=metric, sample=sample, random_state=random_state)
         X._check_the_same(metric, sample, random_state)
         return X
 
     def paired(self, C: np.ndarray, kept: np.ndarray) -> tuple[Self, PointSet]:
-        """These rows and their coordinates; ``kept`` marks the rows that have some, (n,), and C holds them."""
+        """These rows and their coordinates C; ``kept`` is the mask of the rows that have some, (n,)."""
         if self.n != len(kept):
             raise DataError(
-                f"X has {self.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, in order."
+                f"X has {self.n:,} rows and Z has {len(kept):,}. Pass the coordinates of the rows of X, "
+                "in the same order."
             )
         return (self if kept.all() else self.among(kept)), PointSet.of(C)
 
     def _check_the_same(self, metric: Metric, sample: Sample, random_state: Any) -> None:
-        """Refuse choices that contradict those with which the rows were prepared; what is left as it is agrees."""
+        """Raise an error if a parameter contradicts the one used to prepare the rows; defaults always agree."""
         made = {"metric": self.side.metric, "sample": self.sample, "random_state": self.random_state}
         asked = {"metric": metric, "sample": sample, "random_state": random_state}
         left = {"metric": "euclidean", "sample": "auto", "random_state": None}
         for name, value in asked.items():
             if value is not left[name] and value != left[name] and value is not made[name] and value != made[name]:
                 raise ParameterError(
-                    f"{name}={value!r}: this OriginalSpace was made with {name}={made[name]!r}. "
-                    "Say it to OriginalSpace.of alone."
+                    f"{name}={value!r}: this OriginalSpace was created with {name}={made[name]!r}. "
+                    f"Pass {name} to OriginalSpace.of only."
                 )
 
     def among(self, kept: np.ndarray) -> Self:
-        """Prepare the marked rows alone: ranks among them are other ones."""
+        """Prepare only the marked rows: their ranks among themselves differ."""
         strata = None if self.strata is None else self.strata[kept]
-        return self._drawn(self.source, self.side.among(kept), kept, self.sample, self.random_state, strata)
+        return self._sampled(self.source, self.side.among(kept), kept, self.sample, self.random_state, strata)
 
     def prepared(self) -> Self:
-        """Find the ranks now, on all threads, unless they are too many to keep."""
+        """Compute the ranks now, on all threads, unless they are too many to keep."""
         if 4 * self.m * self.n <= KEPT_BYTES:
             _ = self._kept_ranks
         return self
 
     def ranks(self, block: slice) -> np.ndarray:
-        """The ranks of all points among the neighbours of some of the rows looked at, (b, n) int32."""
+        """The ranks of all points as neighbors of a block of the evaluated rows, (b, n) int32."""
         if 4 * self.m * self.n > KEPT_BYTES:
             return self.side.all_ranks(self.places[block])
         return self._kept_ranks[block]
@@ -147,18 +159,18 @@ class OriginalSpace:
         def work(block: slice) -> None:
             out[block] = self.side.all_ranks(self.places[block])
 
-        self.side.threads(self.run).each("ranking neighbours", slices(self.m, self.step), work)
+        self.side.threads(self.run).each("ranking neighbors", slices(self.m, self.step), work)
         return out
 
     def nearest(self, k: int) -> np.ndarray:
-        """The k nearest of the rows that are looked at, (m, k), found once."""
+        """The k nearest neighbors of the evaluated rows, (m, k), computed once."""
         if k not in self.found:
             self.found[k] = self.side.nearest(k, self.run, self.evaluated.rows)
         return self.found[k]
 
     @cached_property
     def pairs(self) -> SampledPairs:
-        """Rows of which all pairs are compared, and their distances; every row where there are few enough."""
+        """The rows of which all pairs are compared, and their distances; all rows if there are few enough."""
         sample = PAIRED if self.sample == "auto" else self.sample
         evaluated = EvaluatedRows(
             self.evaluated.kept, sample_rows(self.side, sample, 0, self.random_state, self.strata)

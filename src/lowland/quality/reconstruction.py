@@ -1,6 +1,6 @@
-"""How much of the rows is lost on the way down and back: measures of methods that have an inverse.
+"""Reconstruction error and explained variance of methods with an inverse transform.
 
-The rows are read once, slab by slab, through the run; the table is never held whole, nor a sparse one made dense.
+The rows are read once, chunk by chunk. The table is never held in memory as a whole, and sparse rows stay sparse.
 """
 
 from __future__ import annotations
@@ -21,15 +21,31 @@ from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.point_map import PointMap
 from lowland.quality.measure import Measure
 
-_LEAST = 1e-290  # sums of squares below have lost digits
+_LEAST = 1e-290  # smaller sums of squares have lost digits to underflow
 
 
 def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
-    """Return the mean over the rows of |x - x̂|², x̂ being the row that comes back from its coordinates.
+    """Return the reconstruction error: the mean of |x - x̂|², where x̂ is the inverse transform of the coordinates of x.
 
-    For PCA and the rows it was fitted to this is ``distortion()``, the sum of the discarded eigenvalues (with
-    ``scale=True`` it is not: there the distortion counts scaled columns, this counts columns as they came).
-    ``per_row=True`` also gives |x - x̂|² for each row: rows far above the mean do not look like the ones fitted.
+    Parameters
+    ----------
+    model : fitted method with inverse_transform
+        The method to evaluate, such as PCA.
+    X : array-like of shape (n, d) or path
+        Rows to reconstruct: training rows or new rows.
+    per_row : bool, default False
+        Also return |x - x̂|² of each row. Rows far above the mean are unlike the training rows.
+
+    Returns
+    -------
+    Measure
+        Value of at least 0, lower is better.
+
+    Notes
+    -----
+    For PCA and its training rows this equals ``distortion()``, the sum of the discarded eigenvalues. With
+    ``scale=True``
+    it does not: the distortion refers to standardized columns, the reconstruction error to the original columns.
 
     Examples
     --------
@@ -42,17 +58,32 @@ def reconstruction_error(model: Any, X: Any, per_row: bool = False) -> Measure:
     """
     rows, run, errors = _opened(model, X)
     if not per_row:
-        total = run.fold(rows, errors, name="measuring rows")
+        total = run.fold(rows, errors, name="computing reconstruction errors")
         return _mean_error(rows, errors, total.squares / total.columns.rows)
-    each = to_numpy(run.gather(errors.of_rows, rows, 1, name="measuring rows"))[:, 0]
+    each = to_numpy(run.gather(errors.of_rows, rows, 1, name="computing reconstruction errors"))[:, 0]
     return _mean_error(rows, errors, float(each.mean()), each)
 
 
 def explained_variance_fraction(model: Any, X: Any) -> Measure:
-    """Return the share of the variance of X that survives: 1 - (sum of |x - x̂|²) / (sum of |x - mean|²).
+    """Return the explained variance ratio of the reconstruction: 1 - sum |x - x̂|² / sum |x - mean|².
 
-    For PCA and the rows it was fitted to this is the sum of ``explained_variance_ratio_``. New rows may give less, and
-    a model of other data less than nothing.
+    Parameters
+    ----------
+    model : fitted method with inverse_transform
+        The method to evaluate, such as PCA.
+    X : array-like of shape (n, d) or path
+        Rows to reconstruct: training rows or new rows.
+
+    Returns
+    -------
+    Measure
+        Value of at most 1, higher is better.
+
+    Notes
+    -----
+    For PCA and its training rows this is the sum of ``explained_variance_ratio_``. It can be lower for new rows, and
+    negative for
+    a model of other data.
 
     Examples
     --------
@@ -68,48 +99,52 @@ def explained_variance_fraction(model: Any, X: Any) -> Measure:
 def reconstruction_measures(model: Any, X: Any) -> tuple[Measure, Measure]:
     """Return ``reconstruction_error`` and ``explained_variance_fraction`` from one pass over the rows."""
     rows, run, errors = _opened(model, X)
-    total = run.fold(rows, errors, name="measuring rows")
+    total = run.fold(rows, errors, name="computing reconstruction errors")
     spread = float(xp_of(total.columns.squares).sum(total.columns.squares))
     if spread <= _LEAST:
         raise DataError(
-            f"All rows of {rows.source} are the same, or vary too little to be squared: there is no variance to "
+            f"All rows of {rows.source} are equal, or their variance underflows float64, so there is no variance to "
             "explain. Pass other rows, or rescale the columns."
         )
-    about = f"Share of the variance of {rows.source} that {errors.width} coordinates keep."
-    explained = Measure("explained share", 1 - total.squares / spread, None, "higher", about)
+    about = (
+        f"Fraction of the variance of {rows.source} explained by the reconstruction from {errors.width} coordinates."
+    )
+    explained = Measure("explained variance ratio", 1 - total.squares / spread, None, "higher", about)
     return _mean_error(rows, errors, total.squares / total.columns.rows), explained
 
 
 def _mean_error(rows: Any, errors: SquaredErrorsOfRows, value: float, each: np.ndarray | None = None) -> Measure:
-    about = f"Mean squared distance between {rows.source} and its reconstruction from {errors.width} coordinates."
+    about = (
+        f"Mean squared distance between rows of {rows.source} and their reconstruction from {errors.width} coordinates."
+    )
     return Measure("reconstruction error", value, each, "lower", about)
 
 
 def has_inverse_transform(model: Any) -> bool:
-    """Whether a fitted method leads from coordinates back to rows."""
+    """Whether a fitted method has an inverse transform."""
     return hasattr(model, "inverse_transform") and hasattr(model, "_decoding") and hasattr(model, "_encoding")
 
 
 def no_inverse_transform(model: Any) -> str:
-    """Return what to say of a method that does not lead back."""
+    """Return the message for a method without an inverse transform."""
     remedy = "Pass a fitted method with inverse_transform, such as PCA."
     if getattr(model, "fit_inverse_transform", None) is False:
         remedy = f"Fit {type(model).__name__}(fit_inverse_transform=True)."
-    return f"A {type(model).__name__} has no way back from coordinates to rows that Lowland knows. {remedy}"
+    return f"{type(model).__name__} has no inverse transform. {remedy}"
 
 
 def _opened(model: Any, X: Any) -> tuple[Any, Any, SquaredErrorsOfRows]:
     if not has_inverse_transform(model):
         raise DataTypeError(no_inverse_transform(model))
     rows, run = model._rows_to_map(X)
-    if isinstance(model, PointMap):  # as many numbers a row as points were kept
+    if isinstance(model, PointMap):  # one number per row and training point
         rows = in_slabs(rows, model._kept_points())
     return rows, run, SquaredErrorsOfRows(model._encoding(), model._decoding(), int(model._encoding_width()))
 
 
 @dataclass(frozen=True)
 class ReconstructionSums:
-    """Sum of the squared errors of rows, beside the moments of their columns. Parts of it add up."""
+    """Sum of the squared errors of rows, and the moments of their columns. Mergeable."""
 
     squares: float
     columns: ColumnMoments
@@ -119,41 +154,41 @@ class ReconstructionSums:
         return type(self)(self.squares + other.squares, self.columns + other.columns)
 
     def is_finite(self) -> bool:
-        """Whether NaN, infinity or an overflow is absent."""
+        """Whether there is no NaN, infinity or overflow."""
         return math.isfinite(self.squares) and self.columns.is_finite()
 
 
 @dataclass(frozen=True)
 class SquaredErrorsOfRows:
-    """|x - x̂|² of each row of a slab, in float64; an object, so that it can travel to a worker."""
+    """|x - x̂|² of each row of a chunk, in float64; an object that can be sent to a worker process."""
 
     encode: Callable[[Any], Array]
     decode: Callable[[Any], Array]
-    width: int  # how many coordinates a row is reduced to
+    width: int  # number of coordinates per row
 
     def __call__(self, X: Array) -> ReconstructionSums:
-        """Return the statistic of one slab, to be folded."""
+        """Return the statistic of one chunk, to be merged."""
         each = self.of_rows(X)
         return ReconstructionSums(float(xp_of(each).sum(each)), ColumnMoments.of(X))
 
     def of_rows(self, X: Array) -> Array:
-        """Return the squared errors of one slab, (m, 1)."""
+        """Return the squared errors of one chunk, (m, 1)."""
         if is_sparse(X):
             if isinstance(self.encode, Affine) and isinstance(self.decode, Affine):
                 return self._of_sparse(X, self.encode, self.decode)
-            X = X.toarray()  # what comes back from these methods is dense as well
-        X = as_double(X)  # in float32 the subtraction would measure rounding
+            X = X.toarray()  # the reconstructions of these methods are dense, too
+        X = as_double(X)  # in float32 the difference would be rounding error
         return xp_of(X).sum((X - self.decode(self.encode(X))) ** 2, axis=1)[:, None]
 
     def _of_sparse(self, X: Array, encode: Affine, decode: Affine) -> Array:
-        """With x̂ = o + zB: |x - o - zB|² = |x - o|² - 2 z·B(x - o) + z·(BB')z, which only needs k columns beside X."""
+        """With x̂ = o + zB: |x - o - zB|² = |x - o|² - 2 z·B(x - o) + z·(BB')z, which needs only k columns beside X."""
         X = X.astype(np.float64)
         Z = encode(X)  # (m, k)
         B = like(decode.A, Z)  # (k, d)
-        squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)  # a sparse matrix would give a np.matrix
+        squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)  # scipy's spmatrix gives np.matrix
         towards = X @ B.T
         if decode.offset is not None:
             o = like(decode.offset, Z)
             squares, towards = squares - 2 * (X @ o) + o @ o, towards - B @ o
         squares = squares + (Z * (Z @ (B @ B.T) - 2 * towards)).sum(axis=1)
-        return squares.clip(min=0.0)[:, None]  # below zero is rounding
+        return squares.clip(min=0.0)[:, None]  # negative values are rounding error

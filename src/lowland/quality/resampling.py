@@ -1,4 +1,4 @@
-"""Whether the same picture comes again from other rows of the same kind."""
+"""Stability of an embedding under resampling of the rows."""
 
 from __future__ import annotations
 
@@ -29,21 +29,44 @@ def stability(
     per_row: bool = False,
     random_state: Any = None,
 ) -> Measure:
-    """Return how much of the embedding comes again when the method is fitted to other draws of the rows: 1 if all does.
+    """Return how reproducible an embedding is under resampling of the rows: 1 if it does not change.
 
-    Each embedding of a resample is turned, mirrored, scaled and shifted onto that of all rows (Procrustes); the value
-    is the share of the squares it then explains, on average over the resamples.
+    1. Fit the method to all rows, and to each resample.
+    2. Align each embedding of a resample with that of all rows by rotation, reflection, scaling and translation
+       (Procrustes).
+    3. The value is the fraction of the variance that the aligned embeddings explain, averaged over the resamples.
 
     Parameters
     ----------
-    method : not fitted, any with ``fit_transform``; copies of it are fitted.
-    X : rows, as the method takes them; distances or a Gram matrix where it wants those (``metric="precomputed"``).
-    y : labels, for methods that want them.
-    resamples : how many draws.
-    resample : "halves" draws half of the rows without repetition, "bootstrap" as many as there are with it.
-    per_row : whether to give each row's mean deviation as well (root of mean squares over the draws it was in), in
-        units of the spread of the embedding.
-    random_state : seed of the draws; None takes the same each time.
+    method : estimator with fit_transform
+        Method to evaluate, not fitted. Clones of it are fitted.
+    X : array-like of shape (n, d) or path
+        Rows, in any form that the method accepts. Distances or a Gram matrix if the method expects them
+        (``metric="precomputed"``).
+    y : array-like of shape (n,) or None, default None
+        Labels, for supervised methods.
+    resamples : int, default 10
+        Number of resamples.
+    resample : "halves" or "bootstrap", default "halves"
+        "halves" samples half of the rows without replacement, "bootstrap" as many as there are with replacement.
+    per_row : bool, default False
+        Also return the root mean squared displacement of each row over the resamples that contain it, relative to the
+        root mean squared distance of the embedding from its mean.
+    random_state : int, Generator or None, default None
+        Seed of the resamples. None uses the same resamples every time.
+
+    Returns
+    -------
+    Measure
+        Value in [0, 1], higher is better, with a 95% confidence interval over the resamples.
+
+    Notes
+    -----
+    A stable embedding may still be misleading: stability measures reproducibility, not correctness.
+
+    References
+    ----------
+    Gower 1975, *Generalized Procrustes analysis*, doi:10.1007/BF02291478.
 
     Examples
     --------
@@ -56,8 +79,10 @@ def stability(
     rows = open_rows(X)
     pairwise = _takes_pairs(method)
     if rows.is_sparse:
-        remedy = "Pass those of all pairs." if pairwise else "Reduce them first, as with TruncatedSVD(50)."
-        raise DataTypeError(f"Sparse {'distances' if pairwise else 'rows'} are not resampled here. {remedy}")
+        remedy = (
+            "Pass a dense matrix of all pairs." if pairwise else "Reduce them first, for example with TruncatedSVD(50)."
+        )
+        raise DataTypeError(f"Sparse {'distances' if pairwise else 'rows'} are not supported here. {remedy}")
     table = run_for(rows).to_array(rows, "Resampling")
     n = table.shape[0]
     labels = None if y is None else as_vector(y, n, "y")
@@ -65,37 +90,37 @@ def stability(
     whole, _ = in_own_unit(whole)
     size = math.sqrt(float(np.mean(np.sum((whole - whole.mean(axis=0)) ** 2, axis=1))))
     rng = generator(0 if random_state is None else random_state)
-    shares, squares, times = [], np.zeros(n), np.zeros(n)
+    explained, squares, times = [], np.zeros(n), np.zeros(n)
     place = np.cumsum(kept) - 1
     for _ in range(resamples):
-        drawn = _drawn(n, resample, rng)
-        if len(np.unique(drawn)) < MIN_ROWS:
-            raise DataError(f"A draw from the {n} rows has fewer than {MIN_ROWS} different ones. Pass more rows.")
+        picked = _resampled(n, resample, rng)
+        if len(np.unique(picked)) < MIN_ROWS:
+            raise DataError(f"A resample of the {n} rows has fewer than {MIN_ROWS} different rows. Pass more rows.")
         try:
             Z, here = open_coordinates(
-                _fitted(method, _taken(table, drawn, pairwise), None if labels is None else labels[drawn])
+                _fitted(method, _taken(table, picked, pairwise), None if labels is None else labels[picked])
             )
-        except ValueError as error:  # says how many rows there are: those drawn
-            raise DataError(f"With {len(drawn)} rows, drawn from the {n}: {error}") from error
-        both = kept[drawn[here]]
-        (Z, _), at = in_own_unit(Z[both]), drawn[here][both]
+        except ValueError as error:  # its message counts the rows of the resample
+            raise DataError(f"In a resample of {len(picked)} of the {n} rows: {error}") from error
+        both = kept[picked[here]]
+        (Z, _), at = in_own_unit(Z[both]), picked[here][both]
         if len(np.unique(at)) < MIN_ROWS:
             raise DataError(
-                f"A draw has coordinates for {here.sum()} of its {len(drawn)} rows, and all rows together leave nearly "
-                "all of these out: the two pictures cannot be compared. Let the method leave no rows out, as "
-                "disconnected='connect' does, or pass the rows of one part."
+                f"A resample has coordinates for {here.sum()} of its {len(picked)} rows, but nearly none of these have "
+                "coordinates in the embedding of all rows, so the two cannot be compared. Fit the method with "
+                "disconnected='connect', or pass the rows of one connected component."
             )
         B = whole[place[at]]
         Z, B = _as_wide(Z, B.shape[1]), _as_wide(B, Z.shape[1])
-        laid = Procrustes.onto(Z, B)
-        shares.append(laid.explained)
+        aligned = Procrustes.onto(Z, B)
+        explained.append(aligned.explained)
         at, first = np.unique(at, return_index=True)
-        squares[at] += np.sum((laid(Z) - B)[first] ** 2, axis=1)
+        squares[at] += np.sum((aligned(Z) - B)[first] ** 2, axis=1)
         times[at] += 1
-    value, spread = float(np.mean(shares)), float(np.std(shares, ddof=1))
+    value, spread = float(np.mean(explained)), float(np.std(explained, ddof=1))
     half = student_quantile(resamples - 1) * spread / math.sqrt(resamples)
     each = np.sqrt(np.divide(squares, times, out=np.full(n, np.nan), where=times > 0)) / size if per_row else None
-    about = f"Share of the embedding that comes again from {resamples} draws ({resample}) of the rows."
+    about = f"Fraction of the variance of the embedding reproduced by {resamples} resamples ({resample}) of the rows."
     return Measure(
         "stability", value, each, "higher", about, value - half, min(1.0, value + half), left_out=n - len(whole)
     )
@@ -104,9 +129,11 @@ def stability(
 def _check(method: Any, resamples: int, resample: str) -> None:
     if not hasattr(method, "fit_transform") or isinstance(method, type):
         name = method.__name__ if isinstance(method, type) else type(method).__name__
-        raise DataTypeError(f"{name} has no fit_transform to be called. Pass a method, such as PCA(2).")
+        raise DataTypeError(
+            f"{name} is not an estimator with fit_transform. Pass an instance of a method, such as PCA(2)."
+        )
     if isinstance(resamples, bool) or not isinstance(resamples, int | np.integer) or resamples < 2:
-        raise ParameterError(f"resamples={resamples!r}: give a whole number of at least 2.")
+        raise ParameterError(f"resamples={resamples!r}: choose an integer of at least 2.")
     if resample not in get_args(Resample):
         raise ParameterError(f"resample={resample!r}: choose 'halves' or 'bootstrap'.")
 
@@ -119,24 +146,24 @@ def _fitted(method: Any, X: Any, y: np.ndarray | None) -> np.ndarray:
 
 
 def _takes_pairs(method: Any) -> bool:
-    """Whether X holds a number for each pair of rows, so that columns are drawn with the rows."""
+    """Whether X contains one number per pair of rows, so that columns are resampled together with rows."""
     tags = getattr(method, "__sklearn_tags__", None)
     return tags is not None and bool(tags().input_tags.pairwise)
 
 
-def _taken(table: Any, drawn: np.ndarray, pairwise: bool) -> Any:
+def _taken(table: Any, picked: np.ndarray, pairwise: bool) -> Any:
     xp = xp_of(table)
-    rows = like(drawn, table, xp.int64)
+    rows = like(picked, table, xp.int64)
     part = xp.take(table, rows, axis=0)
     return xp.take(part, rows, axis=1) if pairwise else part
 
 
-def _drawn(n: int, resample: str, rng: np.random.Generator) -> np.ndarray:
+def _resampled(n: int, resample: str, rng: np.random.Generator) -> np.ndarray:
     if resample == "halves":
         return np.sort(rng.permutation(n)[: max(3, n // 2)])
     return np.sort(rng.integers(n, size=n))
 
 
 def _as_wide(Z: np.ndarray, width: int) -> np.ndarray:
-    """With columns of zeros up to a width: a method that chooses its dimensions may choose others."""
+    """Pad with columns of zeros: a method that chooses its number of components may choose another one."""
     return np.pad(Z, ((0, 0), (0, max(0, width - Z.shape[1]))))

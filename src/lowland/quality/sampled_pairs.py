@@ -1,4 +1,4 @@
-"""All pairs of some rows: their distances, and how far sums over them would be off had other rows been drawn."""
+"""All pairs of sampled rows: their distances, sums over them, and jackknife intervals of these sums."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from lowland.quality.measure import Better, Bounds, Measure, confidence_interval
 from lowland.run.local import serial_run
 from lowland.run.run import Run
 
-KEPT_BYTES = 1 << 25  # distances that are kept; more are measured again for every sum
-_BLOCK = 1 << 19  # distances that a thread has in hand
+KEPT_BYTES = 1 << 25  # bytes of distances to keep; larger tables are computed again for each sum
+_BLOCK = 1 << 19  # distances per thread
 
-Table = Callable[[slice], np.ndarray]  # of stretches of the rows: their values with all, (b, m)
+Table = Callable[[slice], np.ndarray]  # block of rows -> their values with all rows, (b, m)
 
 
 @dataclass(frozen=True, eq=False)
 class SampledPairs:
-    """The pairs of the rows looked at, and their distances in the data; each pair stands in the rows of both."""
+    """The pairs of the sampled rows, and their distances in the data; each pair counts in the rows of both."""
 
     side: PointSet
     evaluated: EvaluatedRows
     run: Run
-    rows: np.ndarray = field(init=False)  # (m,) those whose pairs these are
+    rows: np.ndarray = field(init=False)  # (m,) the sampled rows
     m: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -38,16 +38,16 @@ class SampledPairs:
 
     @cached_property
     def original(self) -> Table:
-        """The distances in the data, in the unit of the side."""
+        """The distances in the data, in the unit of their side."""
         return self.of(self.side)
 
     @cached_property
     def original_ranks(self) -> Table:
-        """The ranks of these distances among all, equal ones sharing theirs."""
+        """The ranks of these distances among all pairs; ties have the mean rank."""
         return self.ranks(self.original)
 
     def of(self, side: PointSet) -> Table:
-        """The distances on a side, in its unit."""
+        """The distances on one side, in its unit."""
         few = side.alone(self.rows)
 
         def measured(block: slice) -> np.ndarray:
@@ -62,7 +62,7 @@ class SampledPairs:
         return self._whole(measured, side).__getitem__
 
     def ranks(self, table: Table) -> Table:
-        """The ranks of the values of all pairs, equal ones sharing theirs."""
+        """The ranks of the values of all pairs; ties have the mean rank."""
         from scipy.spatial.distance import squareform
         from scipy.stats import rankdata
 
@@ -70,7 +70,7 @@ class SampledPairs:
 
     def once(self, table: Table) -> np.ndarray:
         """The values of all pairs i < j, each once, (p,)."""
-        self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a sample of fewer rows")
+        self.run.require(64 * self.m**2, f"All pairs of {self.m:,} rows at once", "Choose a smaller sample")
         return self._whole(table, None)[np.triu_indices(self.m, 1)]
 
     def _whole(self, table: Table, side: PointSet | None) -> np.ndarray:
@@ -79,7 +79,7 @@ class SampledPairs:
         def work(block: slice) -> None:
             out[block] = table(block)
 
-        self._each("measuring distances", side, work)
+        self._each("computing distances", side, work)
         return out
 
     @cached_property
@@ -87,7 +87,7 @@ class SampledPairs:
         return slices(self.m, max(1, _BLOCK // self.m))
 
     def _each(self, name: str, side: PointSet | None, work: Callable[[slice], None]) -> None:
-        """Work on every block of rows, on the threads that a side allows; a single one needs none, and no progress."""
+        """Process every block of rows on the threads that a side allows; a single block without threads or progress."""
         if len(self._blocks) == 1:
             work(self._blocks[0])
         else:
@@ -95,13 +95,13 @@ class SampledPairs:
             run.each(name, self._blocks, work)
 
     def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """The sums over the pairs of each row of functions of two tables, (f, m); the row itself is no pair."""
+        """For each row, sums of functions of two tables over its pairs, (f, m); a row and itself are no pair."""
         out = np.empty((len(of), self.m))
 
         def work(block: slice) -> None:
             a, b = A(block), B(block)
             own = np.arange(len(a))
-            with np.errstate(over="ignore"):  # what is infinite is told by who asks
+            with np.errstate(over="ignore"):  # callers check for infinite values
                 for f, sums in zip(of, out, strict=True):
                     values = f(a, b)
                     values[own, own + block.start] = 0.0
@@ -114,10 +114,11 @@ class SampledPairs:
         self, name: str, value: float, better: Better, about: str, left: Callable[[], np.ndarray], *, ends: Bounds,
         shared: int = 2, of: Callable[[float], float] = float, each: Callable[[], np.ndarray] | None = None,
     ) -> Measure:  # fmt: skip
-        """A measure, ``of`` a value between two ends, with its interval where rows were drawn.
+        """A measure, ``of`` a value between two ends, with its confidence interval if the rows are a sample.
 
-        The interval is a jackknife over the rows: ``left`` are the values with each left out in turn and all its pairs.
-        Where few rows make up most of the value it is too narrow: a draw that misses them cannot know.
+        The interval is a jackknife over the rows: ``left`` returns the values with each row and its pairs left out in
+        turn.
+        If a few rows make up most of the value, the interval is too narrow, since a sample may miss all of them.
         """
         low = high = None
         if self.evaluated.rows is not None:

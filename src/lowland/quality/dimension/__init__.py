@@ -1,1 +1,1 @@
-"""Intrinsic dimension of the rows."""
+"""Estimators of the intrinsic dimension of the rows."""

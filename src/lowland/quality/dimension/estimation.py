@@ -1,4 +1,4 @@
-"""How many dimensions the rows have of their own."""
+"""Intrinsic dimension of a data set: the public function."""
 
 from __future__ import annotations
 
@@ -24,23 +24,49 @@ def intrinsic_dimension(
     sample: int | None = 5_000,
     random_state: Any = None,
 ) -> IntrinsicDimension:
-    """Return how many dimensions the rows of X have of their own, with an interval and the bias known of the estimator.
+    """Estimate the intrinsic dimension of the rows, with a confidence interval and the known bias of the estimator.
+
+    The intrinsic dimension is the number of coordinates needed to describe the rows locally: 2 on a surface, whatever
+    the
+    number of columns.
 
     Parameters
     ----------
-    X : rows, as any method takes them; they are compared by straight distances, so columns should share a scale.
-    method : "auto" corrects the maximum likelihood of Levina and Bickel for borders, curvature and noise; "mle" is
-        theirs, "twonn" that of Facco et al., "correlation" of Grassberger and Procaccia; "pca" counts the components of
-        neighbourhoods, "global_pca" those of all rows, "isomap" finds the elbow of its residuals; "all" gives "auto"
-        with all ``others`` beside it.
-    n_neighbors : how many neighbours of a row are looked at; None: 20, or all others where there are fewer.
-    per_point : whether to map the dimension around each row as well ("auto", "mle", "twonn", "pca").
-    confidence : of the interval; it covers chance, not bias.
-    sample : how many rows, drawn at random, are asked for their neighbours among all rows; None, or a map: every row.
-    random_state : seed of what is drawn; None draws the same each time.
+    X : array-like of shape (n, d) or path
+        Rows. They are compared by Euclidean distance, so the columns should have a common scale.
+    method : str, default "auto"
+        Estimator:
 
-    Reference: Levina and Bickel 2004 (NIPS 17), the mean as of MacKay and Ghahramani 2005; corrected as in DANCo
-    (Ceruti et al. 2014, doi:10.1016/j.patcog.2014.02.013), but against exact expectations in place of simulated ones.
+        - "auto": maximum likelihood of Levina and Bickel, corrected for borders, curvature and noise.
+        - "mle": maximum likelihood, uncorrected.
+        - "twonn": ratio of the distances to the two nearest neighbors (Facco et al.).
+        - "correlation": correlation dimension (Grassberger and Procaccia).
+        - "pca": number of principal components of neighborhoods (Fukunaga and Olsen).
+        - "global_pca": participation ratio of the principal components of all rows.
+        - "isomap": elbow of Isomap's residual variances.
+        - "all": "auto", with all others in the attribute ``others``.
+    n_neighbors : int or None, default None
+        Number of neighbors per row. None: 20, or all other rows if there are fewer.
+    per_point : bool, default False
+        Also estimate the local dimension around each row ("auto", "mle", "twonn", "pca").
+    confidence : float, default 0.95
+        Confidence level of the interval. The interval covers sampling error, not bias.
+    sample : int or None, default 5000
+        Number of rows, sampled at random, whose neighbors are searched among all rows. None, or ``per_point=True``:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
+
+    Returns
+    -------
+    IntrinsicDimension
+        Estimate, confidence interval, known bias and details.
+
+    References
+    ----------
+    Levina and Bickel 2004, *Maximum likelihood estimation of intrinsic dimension*, NIPS 17; averaged as in MacKay and
+    Ghahramani 2005, *Comments* on it. Ceruti et al. 2014 (DANCo), doi:10.1016/j.patcog.2014.02.013: the same kind of
+    correction, here with exact expectations instead of simulations.
 
     Examples
     --------
@@ -53,13 +79,13 @@ def intrinsic_dimension(
     _check(method, n_neighbors, per_point, confidence, sample, random_state)
     rows = open_rows(X)
     if rows.is_sparse:
-        raise DataTypeError("Sparse rows have no map of neighbours here. Reduce them first, as with TruncatedSVD(50).")
+        raise DataTypeError("Sparse rows are not supported here. Reduce them first, for example with TruncatedSVD(50).")
     run = run_for(rows)
     table = run.to_array(rows, "The intrinsic dimension")
     rng = generator(0 if random_state is None else random_state)
     work = Work(table, run, n_neighbors, per_point, confidence, sample, rng)
     if method in (*BY_SPACINGS, "all"):
-        work.warn_of_steps()
+        work.warn_if_discrete()
     if method != "all":
         return ESTIMATORS[method](work)
     others = [ESTIMATORS[each] for each in get_args(Estimator) if each != "auto"]
@@ -76,16 +102,16 @@ def _check(
         )
     for name, value, least in (("n_neighbors", n_neighbors, 2), ("sample", sample, 20)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least):
-            raise ParameterError(f"intrinsic_dimension({name}={value!r}): give a whole number of at least {least}.")
+            raise ParameterError(f"intrinsic_dimension({name}={value!r}): choose an integer of at least {least}.")
     if not isinstance(confidence, float | np.floating) or not 0 < confidence < 1:
-        raise ParameterError(f"intrinsic_dimension(confidence={confidence!r}): give a share between 0 and 1.")
+        raise ParameterError(f"intrinsic_dimension(confidence={confidence!r}): choose a number between 0 and 1.")
     seeds = int | np.integer | np.random.Generator | np.random.RandomState | None
     if not isinstance(random_state, seeds) or (isinstance(random_state, int | np.integer) and random_state < 0):
         raise ParameterError(
-            f"intrinsic_dimension(random_state={random_state!r}): give a whole number of at least 0, or a Generator."
+            f"intrinsic_dimension(random_state={random_state!r}): choose an integer of at least 0, or a Generator."
         )
     if per_point and method not in (*MAPPED, "all"):
         raise ParameterError(
-            f"intrinsic_dimension(method={method!r}, per_point=True): this estimator speaks of all rows at once. "
-            f"For a map choose among {', '.join(map(repr, MAPPED))}."
+            f"intrinsic_dimension(method={method!r}, per_point=True): this estimator has no local version. "
+            f"Choose among {', '.join(map(repr, MAPPED))}."
         )

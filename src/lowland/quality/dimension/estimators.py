@@ -1,4 +1,4 @@
-"""Estimators of the intrinsic dimension, each with an interval and the bias that is known of it."""
+"""Estimators of the intrinsic dimension, each with a confidence interval and its known bias."""
 
 from __future__ import annotations
 
@@ -20,33 +20,59 @@ from lowland.quality.dimension import spacings as blocks
 from lowland.run.run import Run
 
 Estimator = Literal["auto", "mle", "twonn", "correlation", "pca", "global_pca", "isomap"]
-BY_SPACINGS = ("auto", "mle", "twonn")  # those that read the spacings of distances
-MAPPED = ("auto", "mle", "twonn", "pca")  # those that speak of single points
+BY_SPACINGS = ("auto", "mle", "twonn")  # estimators that use the spacings of distances
+MAPPED = ("auto", "mle", "twonn", "pca")  # estimators with a local version
 
-_NEIGHBOURS = 20  # unless told otherwise
+_NEIGHBORS = 20  # default
 _PAIRED = 2000  # rows of which all pairs are compared: 32 MB of distances
-_NEIGHBOURHOODS = 1000  # taken apart by local PCA, unless a map is asked for
+_NEIGHBORHOODS = 1000  # for local PCA, unless all rows are requested
 _MAPPED_BY_ISOMAP = 1000
-_REPEATS = 3  # of Isomap's map, each without another tenth of the rows, to see whether its elbow stays
+_REPEATS = 3  # fits of Isomap, each without another tenth of the rows, for the range of the elbow
 
 
-@dataclass(frozen=True, eq=False)  # eq: two arrays do not compare to one truth
+@dataclass(frozen=True, eq=False)  # eq: comparing arrays gives no single truth value
 class IntrinsicDimension:
-    """An estimate of the dimension, the interval it lies in, and what is known of its bias."""
+    """An estimate of the intrinsic dimension, with its confidence interval and known bias.
+
+    Attributes
+    ----------
+    value : float
+        The estimate. ``float(result)`` returns it, too.
+    low, high : float
+        Confidence interval.
+    confidence : float
+        Confidence level of the interval.
+    interval : str
+        How the interval was computed.
+    n_rows : int
+        Number of rows.
+    method, name : str
+        Estimator, as a parameter value and in words.
+    bias : str
+        Known bias of the estimator, in one sentence.
+    about : str
+        How this estimate came about, in one sentence.
+    per_point : array of shape (n,) or None
+        Local dimension around each row, if ``per_point=True`` was passed.
+    details : dict
+        Intermediate results, such as the dimension at each radius.
+    others : tuple of IntrinsicDimension
+        The other estimators, with ``method="all"``.
+    """
 
     value: float
     low: float
     high: float
-    confidence: float  # of the interval
-    interval: str  # how it was found
+    confidence: float
+    interval: str
     n_rows: int
     method: str
     name: str
-    bias: str  # known bias, in one sentence
-    about: str  # what was seen in these rows, in one sentence
-    per_point: np.ndarray | None = None  # (n,) float64 on the host, where asked for
+    bias: str
+    about: str
+    per_point: np.ndarray | None = None  # (n,) float64 on the host
     details: dict[str, Any] = field(default_factory=dict)
-    others: tuple[IntrinsicDimension, ...] = ()  # with method="all"
+    others: tuple[IntrinsicDimension, ...] = ()
 
     def __float__(self) -> float:
         return self.value
@@ -57,75 +83,77 @@ class IntrinsicDimension:
 
 
 class Work:
-    """The rows, each counted once, and what the estimators share: neighbours, samples, the words of the interval."""
+    """The distinct rows, and what the estimators share: neighbors, samples, the wording of the interval."""
 
     def __init__(
         self, X: Array, run: Run, k: int | None, per_point: bool, confidence: float, sample: int | None,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        self.unit = unit_of(X)  # squares of distances are taken: of numbers of order one
+        self.unit = unit_of(X)  # rescaled, so that squared distances neither overflow nor underflow
         self.X = X if self.unit == 1 else X / self.unit
         self.run, self.asked_k, self.per_point, self.confidence = run, k, per_point, confidence
         self.most = X.shape[0] if per_point or sample is None else sample
-        self.place = np.arange(X.shape[0])  # (rows given,) which distinct row each is
-        self._demand_rows()
+        self.place = np.arange(X.shape[0])  # (number of input rows,) index of the distinct row
+        self._check_rows()
         self.order = rng.permutation(self.n)
-        self.indices, self.distances = self._neighbours()
+        self.indices, self.distances = self._neighbors()
         if np.any(self.distances[:, 0] == 0):
             self._drop_repeated()
             self.order = rng.permutation(self.n)
-            self.indices, self.distances = self._neighbours()
-        if self.k < _NEIGHBOURS and k is None:
-            warn(f"intrinsic_dimension: there are {self.n} rows to compare, so {self.k} neighbours of each are looked "
-                 f"at in place of {_NEIGHBOURS}. Few rows say little.", DataWarning)  # fmt: skip
+            self.indices, self.distances = self._neighbors()
+        if self.k < _NEIGHBORS and k is None:
+            warn(f"intrinsic_dimension: with {self.n} distinct rows, {self.k} neighbors per row are used instead of "
+                 f"{_NEIGHBORS}. The estimate is uncertain. Pass more rows.", DataWarning)  # fmt: skip
         positive = self.distances[self.distances > 0]
-        self.distances = np.maximum(self.distances, positive.min())  # of distinct rows that rounding has made meet
+        self.distances = np.maximum(self.distances, positive.min())  # distinct rows at distance zero due to rounding
 
     @property
     def n(self) -> int:
-        """How many distinct rows there are."""
+        """Number of distinct rows."""
         return int(self.X.shape[0])
 
     @property
     def k(self) -> int:
-        """How many neighbours are looked at."""
-        return self.asked_k or min(_NEIGHBOURS, self.n - 1)
+        """Number of neighbors per row."""
+        return self.asked_k or min(_NEIGHBORS, self.n - 1)
 
-    def _demand_rows(self) -> None:
+    def _check_rows(self) -> None:
         if self.n == 1 < len(self.place):
-            raise DataError("All rows are the same: there is no dimension to estimate. Pass other rows.")
-        told = "rows" if self.n == len(self.place) else "distinct rows"
+            raise DataError("All rows are equal, so the intrinsic dimension is undefined. Pass other rows.")
+        kind = "rows" if self.n == len(self.place) else "distinct rows"
         if self.n < 3:
-            raise DataError(f"The data has {self.n} {told}: too few for a dimension. Pass at least 3, better hundreds.")
+            raise DataError(
+                f"The data has {self.n} {kind}: too few to estimate a dimension. Pass at least 3, better hundreds."
+            )
         if self.n <= self.k:
             raise ParameterError(
-                f"intrinsic_dimension(n_neighbors={self.k}): the data has {self.n} {told}. Choose at most {self.n - 1}."
+                f"intrinsic_dimension(n_neighbors={self.k}): the data has {self.n} {kind}. Choose at most {self.n - 1}."
             )
 
-    def warn_of_steps(self) -> None:
-        """Say so where spacings are of no use: a ball is no model of rows on a grid, or in groups of near twins."""
+    def warn_if_discrete(self) -> None:
+        """Warn if distances are discrete: a ball does not model rows on a grid, or groups of near-duplicate rows."""
         if blocks.are_discrete(blocks.spacings(self.distances), self.n):
             warn(
-                "intrinsic_dimension: the distances to neighbours come in steps, as on a grid or in groups of nearly "
-                "equal rows, so estimates from their spacings are not to be trusted. Choose method='pca'.",
+                "intrinsic_dimension: the distances to neighbors are discrete, as on a grid or between near-duplicate "
+                "rows, so estimates from their spacings are unreliable. Choose method='pca'.",
                 DataWarning,
             )
 
     def _drop_repeated(self) -> None:
-        """Count repeated rows once: a distance of zero has no logarithm."""
+        """Remove duplicate rows: a distance of zero has no logarithm."""
         host = to_numpy(self.X)
         _, first, place = np.unique(host, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         self.place = rank[place.reshape(-1)]
         self.X = self.taken(np.sort(first))
-        repeated = len(host) - self.n
-        self._demand_rows()
-        if repeated:
-            warn(f"intrinsic_dimension: {repeated} of {len(host)} rows repeat another. Each was counted once.",
+        duplicates = len(host) - self.n
+        self._check_rows()
+        if duplicates:
+            warn(f"intrinsic_dimension: {duplicates} of {len(host)} rows are duplicates. Each row is counted once.",
                  DataWarning)  # fmt: skip
 
-    def _neighbours(self) -> tuple[np.ndarray, np.ndarray]:
-        """The k nearest of all rows to each row that is asked, nearest first, (m, k)."""
+    def _neighbors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest neighbors, among all rows, of each sampled row, nearest first, (m, k)."""
         searcher = choose_searcher(self.X, "euclidean", {}, "auto", self.k)
         rows = None if self.most >= self.n else self.asked
         indices, distances = searcher.nearest(self.k, self.run, rows=rows)
@@ -133,34 +161,34 @@ class Work:
 
     @property
     def asked(self) -> np.ndarray:
-        """The rows that are asked for their neighbours, in order."""
+        """The sampled rows whose neighbors are searched, sorted."""
         return self.drawn(self.most)
 
     def drawn(self, most: int) -> np.ndarray:
-        """Rows drawn at random, in order: the same for all estimators."""
+        """Rows sampled at random, sorted: the same for all estimators."""
         return np.sort(self.order[:most])
 
     def taken(self, places: np.ndarray) -> Array:
-        """These rows."""
+        """The rows at these indices."""
         xp = xp_of(self.X)
         return xp.take(self.X, like(places, self.X, xp.int64), axis=0)
 
     def error_of_mean(self, values: np.ndarray, asked: np.ndarray | None = None) -> float:
-        """Standard error of the mean of values, (m,), of rows that are neighbours of each other."""
+        """Standard error of the mean of values, (m,), that are correlated between neighbors."""
         places = slice(None) if asked is None else np.searchsorted(self.asked, asked)
         rows = self.asked if asked is None else asked
         return math.sqrt(blocks.covariance_of_means(values[:, None], self.indices[places], rows)[0, 0])
 
     def map_of(self, values: np.ndarray) -> np.ndarray | None:
-        """Values of the distinct rows for all rows, where a map was asked for."""
+        """Values of the distinct rows, expanded to all rows, if local estimates were requested."""
         return values[self.place] if self.per_point else None
 
     def found(self, method: str, value: float, error: float, about: str, **more: Any) -> IntrinsicDimension:
-        """The record of an estimate with its standard error; the interval keeps above zero."""
+        """The result for an estimate with its standard error; the interval stays above zero."""
         name, bias = _KNOWN[method]
         if not value < 0.99 * blocks.MOST:  # NaN as well
             raise DataError(
-                f"{name}: the nearest distances are all equal, as on a grid, so there is no estimate. "
+                f"{name}: the distances to the nearest neighbors are all equal, as on a grid, so there is no estimate. "
                 "Choose another method, or add a little noise to the rows."
             )
         z = NormalDist().inv_cdf((1 + self.confidence) / 2)
@@ -189,17 +217,21 @@ def _auto(work: Work) -> IntrinsicDimension:
     radius = trend.scale * work.unit
     course = f"from {first:.3g} at radius {radius[0]:.3g} to {last:.3g} at {radius[-1]:.3g}"
     about = {
-        "all scales": f"There is no trend over the scales, {course}, so all count.",
-        "towards scale zero": f"It rises with the scale, {course}, as on curved sheets: it was carried towards zero.",
-        "the largest scale": f"It falls with the scale, {course}, as under noise: it was read at the largest.",
+        "all scales": f"The estimate has no trend over the scales ({course}), so all scales are averaged.",
+        "extrapolation to scale zero": (
+            f"The estimate rises with the scale ({course}), a sign of curvature, so it is extrapolated to scale zero."
+        ),
+        "the largest scale": (
+            f"The estimate falls with the scale ({course}), a sign of noise, so it is taken at the largest scale."
+        ),
     }[trend.taken]
     local = None
     if work.per_point:
         each = blocks.smoothed(blocks.spacings(work.distances).mean(axis=1), work.indices)
         local = work.map_of(curve.dimension(each))
     details = {
-        "rows asked": len(work.asked),
-        "neighbours": work.k,
+        "sampled rows": len(work.asked),
+        "neighbors": work.k,
         "radius": radius,
         "dimension at radius": trend.at_scale,
         "slope in standard errors": trend.slope,
@@ -212,24 +244,24 @@ def _mle(work: Work) -> IntrinsicDimension:
     each = blocks.spacings(work.distances).mean(axis=1)
     value = 1 / each.mean() if each.any() else math.inf
     local = work.map_of(1 / np.maximum(blocks.smoothed(each, work.indices), 1e-9)) if work.per_point else None
-    about = f"{len(work.asked)} rows were asked for their {work.k} neighbours."
-    details = {"rows asked": len(work.asked), "neighbours": work.k}
+    about = f"From the {work.k} nearest neighbors of {len(work.asked)} rows."
+    details = {"sampled rows": len(work.asked), "neighbors": work.k}
     return work.found("mle", value, value**2 * work.error_of_mean(each), about, per_point=local, details=details)
 
 
 def _twonn(work: Work) -> IntrinsicDimension:
     value = blocks.two_nearest(work.distances)
     each = blocks.spacings(work.distances[:, :2])[:, 0]
-    each = np.minimum(each, np.quantile(each, 0.9))  # as the fit leaves the largest ratios out
-    share = work.error_of_mean(each) / max(each.mean(), 1e-300)
+    each = np.minimum(each, np.quantile(each, 0.9))  # the fit leaves out the largest ratios, too
+    relative_error = work.error_of_mean(each) / max(each.mean(), 1e-300)
     local = None
     if work.per_point:
         ratios = blocks.smoothed(blocks.spacings(work.distances[:, :2])[:, 0], work.indices)
         local = work.map_of(1 / np.maximum(ratios, 1e-9))
-    about = (
-        f"{len(work.asked)} rows were asked for their two neighbours; the tenth with the largest ratios was left out."
+    about = f"From the two nearest neighbors of {len(work.asked)} rows, without the 10% with the largest ratios."
+    return work.found(
+        "twonn", value, value * relative_error, about, per_point=local, details={"sampled rows": len(work.asked)}
     )
-    return work.found("twonn", value, value * share, about, per_point=local, details={"rows asked": len(work.asked)})
 
 
 def _correlation(work: Work) -> IntrinsicDimension:
@@ -241,21 +273,22 @@ def _correlation(work: Work) -> IntrinsicDimension:
     found = blocks.correlation_sum(D, low, high)
     radius = found.radius * work.unit
     about = (
-        f"Slope over radii from {radius[0]:.3g} to {radius[-1]:.3g}, within which lie "
-        f"{found.share[0]:.2%} to {found.share[-1]:.2%} of the pairs of {m} rows."
+        f"Slope of the correlation sum over radii from {radius[0]:.3g} to {radius[-1]:.3g}, which contain "
+        f"{found.fraction[0]:.2%} to {found.fraction[-1]:.2%} of the pairs of {m} rows."
     )
-    details = {"rows": m, "radius": radius, "share of pairs": found.share}
-    interval = "normal, from how much the shares of single rows differ"
+    details = {"rows": m, "radius": radius, "fraction of pairs": found.fraction}
+    interval = "normal, from the variance between rows"
     return work.found("correlation", found.slope, found.error, about, interval=interval, details=details)
 
 
 def _pca(work: Work) -> IntrinsicDimension:
-    rows = work.asked if work.per_point else np.intersect1d(work.asked, work.drawn(_NEIGHBOURHOODS))
+    rows = work.asked if work.per_point else np.intersect1d(work.asked, work.drawn(_NEIGHBORHOODS))
     ranks = blocks.local_ranks(work.X, rows, work.indices[np.searchsorted(work.asked, rows)])
     about = (
-        f"Components of a twentieth of the first one's variance or more, in {len(rows)} neighbourhoods of {work.k + 1}."
+        f"Mean number of components with at least 5% of the first one's variance, in {len(rows)} neighborhoods of "
+        f"{work.k + 1} rows."
     )
-    details = {"neighbourhoods": len(rows), "neighbours": work.k}
+    details = {"neighborhoods": len(rows), "neighbors": work.k}
     error = work.error_of_mean(ranks, rows)
     return work.found("pca", float(ranks.mean()), error, about, per_point=work.map_of(ranks), details=details)
 
@@ -263,8 +296,10 @@ def _pca(work: Work) -> IntrinsicDimension:
 def _global_pca(work: Work) -> IntrinsicDimension:
     rows = work.drawn(_PAIRED)
     value, error = blocks.participation(to_numpy(work.taken(rows)))
-    about = f"(sum of variances)² / (sum of their squares), over the components of {len(rows)} rows."
-    interval = "normal, from how much single rows add"
+    about = (
+        f"Participation ratio: (sum of variances)² / sum of squared variances, over the components of {len(rows)} rows."
+    )
+    interval = "normal, from the variance between rows"
     return work.found("global_pca", value, error, about, interval=interval, details={"rows": len(rows)})
 
 
@@ -277,59 +312,61 @@ def _isomap(work: Work) -> IntrinsicDimension:
 
     def fitted(places: np.ndarray) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # it speaks of its map; what counts here is said below
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # warnings about the embedding; the relevant one is given below
             return Isomap(2, n_neighbors=k).fit(to_numpy(work.taken(places)))
 
     def elbow(map_: Any) -> int:
-        return min(int(map_.elbow_), work.X.shape[1])  # rows have no more dimensions than columns
+        return min(int(map_.elbow_), work.X.shape[1])  # at most the number of columns
 
     whole = fitted(rows)
     if whole.n_connected_components_ > 1:
-        warn(f"intrinsic_dimension(method='isomap'): with {k} neighbours the rows fall into "
-             f"{whole.n_connected_components_} groups, which were joined by their shortest links. "
-             "Ask for the dimension of each group by itself.",
+        warn(f"intrinsic_dimension(method='isomap'): the graph of {k} nearest neighbors has "
+             f"{whole.n_connected_components_} connected components, which were joined by their shortest edges. "
+             "Estimate the dimension of each component separately.",
              DataWarning)  # fmt: skip
     left_out = work.order[: len(rows)] % 10
-    parts = [elbow(fitted(rows[left_out != part])) for part in work.run.iterate("mapping parts", _REPEATS)]
+    parts = [elbow(fitted(rows[left_out != part])) for part in work.run.iterate("fitting Isomap to subsets", _REPEATS)]
     found = work.found(
         "isomap", float(elbow(whole)), 0.0,
-        f"Residual variance {whole.residual_variances_[elbow(whole) - 1]:.2g} at the elbow, of {len(rows)} rows.",
-        interval=f"the range of elbows, {parts} where another tenth of the rows was left out each time",
-        details={"rows": len(rows), "neighbours": k, "residual variances": np.asarray(whole.residual_variances_)},
+        f"Elbow of the residual variances of {len(rows)} rows, at {whole.residual_variances_[elbow(whole) - 1]:.2g}.",
+        interval=f"range of the elbows with another tenth of the rows left out each time: {parts}",
+        details={"rows": len(rows), "neighbors": k, "residual variances": np.asarray(whole.residual_variances_)},
     )  # fmt: skip
     low, high = min(*parts, found.value), max(*parts, found.value)
     return replace(found, low=float(low), high=float(high))
 
 
-_ASYMPTOTIC = "normal, from how much the rows differ, with the dependence of neighbours"
+_ASYMPTOTIC = "normal, from the variance between rows, with the correlation between neighbors"
 _KNOWN: dict[str, tuple[str, str]] = {
     "auto": (
         "Corrected maximum likelihood",
-        "none in evenly filled balls; up to 7 % high on spheres and 11 % on Gaussian clouds, up to 9 % low in cubes.",
+        "none in uniformly filled balls; up to 7% high on spheres and 11% on Gaussian clouds, up to 9% low in cubes.",
     ),
     "mle": (
         "Maximum likelihood",
-        "low at many dimensions (15 % at 10, 24 % at 20, of some thousand rows), high where rows curve or are noisy.",
+        "low in high dimensions (15% at 10, 24% at 20, with a few thousand rows), high with curvature or noise.",
     ),
     "twonn": (
-        "Two nearest neighbours",
-        "low at many dimensions (9 to 18 % at 10); it sees the smallest scale alone, where noise makes it high.",
+        "Two nearest neighbors",
+        "low in high dimensions (9 to 18% at 10); high with noise, since it uses only the smallest scale.",
     ),
     "correlation": (
         "Correlation dimension",
-        "low at many dimensions (17 % at 10, 27 % at 20) and never far above 2 log10(n); high where the rows curve.",
+        "low in high dimensions (17% at 10, 27% at 20), with 2 log10(n) as an upper limit; high with curvature.",
     ),
     "pca": (
         "Local PCA",
-        "high where neighbourhoods curve or are noisy, low where the dimension comes near the number of neighbours.",
+        "high with curvature or noise within neighborhoods, low if the dimension is close to the number of neighbors.",
     ),
     "global_pca": (
         "Global PCA",
-        "high on all that curves: it speaks of the flat space the rows fill, and is low where that is filled unevenly.",
+        "high on curved data, since it measures the linear span of the rows; low if the variances are unequal.",
     ),
     "isomap": (
         "Isomap's elbow",
-        "a whole number: low where dimensions are unequal, high on closed surfaces and where the graph has short cuts.",
+        "an integer; low if dimensions have unequal extent, high on closed surfaces and if the graph has shortcuts.",
     ),
 }
 ESTIMATORS: dict[str, Callable[[Work], IntrinsicDimension]] = {

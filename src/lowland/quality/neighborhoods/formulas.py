@@ -1,4 +1,4 @@
-"""The measures of neighborhoods from the rank errors of each row: one formula each."""
+"""Formulas of the neighborhood measures, from the rank errors of each row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lowland.quality.measure import Measure
 
 
 def rank_excess(ranks: np.ndarray, k: int) -> np.ndarray:
-    """By how much ranks exceed k, summed over each row's."""
+    """Sum over each row of how far its ranks exceed k."""
     return np.maximum(ranks - k, 0).sum(axis=1)
 
 
@@ -19,14 +19,14 @@ def _one_minus_worst_fraction(excess: np.ndarray, n: int, k: int) -> np.ndarray:
 
 def trustworthiness_measure(evaluated: EvaluatedRows, excess: np.ndarray, k: int, *, per_row: bool = False) -> Measure:
     """Return trustworthiness, 1 - 2/(nk(2n - 3k - 1)) Σ excess, as a measure."""
-    about = f"Whether the {k} nearest in the embedding are near in the data."
+    about = f"Whether the {k} nearest neighbors in the embedding are also near in the data."
     values = _one_minus_worst_fraction(excess, evaluated.n, k)
     return evaluated.mean("trustworthiness", values, "higher", about, per_row=per_row)
 
 
 def continuity_measure(evaluated: EvaluatedRows, excess: np.ndarray, k: int, *, per_row: bool = False) -> Measure:
-    """Return continuity: the same formula with the spaces exchanged."""
-    about = f"Whether the {k} nearest in the data are near in the embedding."
+    """Return continuity: the same formula with data and embedding exchanged."""
+    about = f"Whether the {k} nearest neighbors in the data are also near in the embedding."
     return evaluated.mean(
         "continuity", _one_minus_worst_fraction(excess, evaluated.n, k), "higher", about, per_row=per_row
     )
@@ -42,7 +42,7 @@ def relative_rank_errors(
     first, second = (
         evaluated.mean(
             f"relative rank error in the {place}", errors / worst, "lower",
-            f"By how much ranks of the {k} nearest in the {place} differ, relative to the rank.", per_row=per_row,
+            f"Mean rank error of the {k} nearest neighbors in the {place}, relative to the rank.", per_row=per_row,
         )
         for place, errors in where.items()
     )  # fmt: skip
@@ -50,8 +50,8 @@ def relative_rank_errors(
 
 
 def lcmc_measure(evaluated: EvaluatedRows, shared: np.ndarray, k: int, *, per_row: bool = False) -> Measure:
-    """Return the local continuity meta-criterion: common neighbors beyond chance."""
-    about = f"Share of the {k} nearest that data and embedding have in common, less what chance gives."
+    """Return the local continuity meta-criterion: the fraction of common neighbors beyond chance."""
+    about = f"Fraction of the {k} nearest neighbors shared by data and embedding, minus the value expected by chance."
     chance = k / (evaluated.n - 1)
     ends = (-chance, 1 - chance)
     return evaluated.mean("LCMC", shared / k - chance, "higher", about, ends=ends, per_row=per_row)

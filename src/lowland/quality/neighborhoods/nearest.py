@@ -1,7 +1,7 @@
-"""Whether the k nearest neighbors stay neighbors: trustworthiness, continuity, relative rank errors, LCMC.
+"""Preservation of the k nearest neighbors: trustworthiness, continuity, relative rank errors, LCMC.
 
-Ranks are found in blocks of rows. For k neighbors nothing is sorted: the points nearer than each are counted. Ties are
-broken by the index in X and by an unrelated order in Z: where both have ties, these agree no more than by chance.
+Ranks are computed in blocks of rows. Nothing is sorted: the rank of a neighbor is the number of points that are nearer.
+Ties are broken by the row index in X and by an unrelated order in Z, so that ties in both agree only by chance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lowland.quality.neighborhoods.formulas import (
 from lowland.quality.original_space import OriginalSpace
 from lowland.run.run import Run
 
-COUNTED = 1 << 30  # pairs of rows that "auto" compares for the ranks of a few neighbors
+COUNTED = 1 << 30  # pairs of rows that "auto" compares to rank k neighbors
 
 
 def trustworthiness(
@@ -38,21 +38,42 @@ def trustworthiness(
     sample: Sample = "auto",
     random_state: Any = None,
 ) -> Measure:
-    """Return whether neighbours in the embedding are neighbours in the data: 1 if all are.
+    """Return whether the nearest neighbors in the embedding are also near in the data: 1 if all are.
 
-    Each of the k nearest in Z that is not among the k nearest in X is charged by how far beyond it ranks there.
+    Each of the k nearest neighbors in Z that is not among the k nearest in X is penalized by how far its rank in X
+    exceeds k. Low values mean false neighbors: points drawn close together that are far apart in the data.
 
     Parameters
     ----------
-    X : rows, as any method takes them; with metric "precomputed" their distances, (n, n).
-    Z : (n, k) coordinates; rows of NaN are left out, and counted.
-    n_neighbors : fewer than half of the rows.
-    metric : how rows of X are compared; those of Z are by straight lines.
-    per_row : whether to give the value of each row as well.
-    sample : how many rows are asked for their neighbours among all; "auto": all of up to 30,000; None: all.
-    random_state : seed of what is drawn; None draws the same each time.
+    X : array-like of shape (n, d) or path
+        Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    n_neighbors : int, default 5
+        Size k of the neighborhood, less than n / 2.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Venna and Kaski 2001, doi:10.1007/3-540-44668-0_68; agrees with scikit-learn's but for ties.
+    Returns
+    -------
+    Measure
+        Value in [0, 1], higher is better; about 0.5 by chance.
+
+    Notes
+    -----
+    Equals ``sklearn.manifold.trustworthiness`` unless there are ties. Report it together with continuity.
+
+    References
+    ----------
+    Venna and Kaski 2001, *Neighborhood preservation in nonlinear projection methods*,
+    doi:10.1007/3-540-44668-0_68.
 
     Examples
     --------
@@ -77,13 +98,37 @@ def continuity(
     sample: Sample = "auto",
     random_state: Any = None,
 ) -> Measure:
-    """Return whether neighbours in the data are neighbours in the embedding: 1 if all are.
+    """Return whether the nearest neighbors in the data are also near in the embedding: 1 if all are.
 
-    The same as ``trustworthiness`` with X and Z exchanged: what was near and has been torn apart is charged.
+    Trustworthiness with X and Z exchanged. Low values mean missed neighbors: neighborhoods that the embedding tears
+    apart.
 
     Parameters
     ----------
-    X, Z, n_neighbors, metric, per_row, sample, random_state : as of ``trustworthiness``.
+    X : array-like of shape (n, d) or path
+        Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    n_neighbors : int, default 5
+        Size k of the neighborhood, less than n / 2.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
+
+    Returns
+    -------
+    Measure
+        Value in [0, 1], higher is better; about 0.5 by chance.
+
+    References
+    ----------
+    Venna and Kaski 2001, doi:10.1007/3-540-44668-0_68.
 
     Examples
     --------
@@ -108,11 +153,34 @@ def trustworthiness_and_continuity(
     sample: Sample = "auto",
     random_state: Any = None,
 ) -> tuple[Measure, Measure]:
-    """Return both, which should be reported together: rows of X are compared once, not twice.
+    """Return trustworthiness and continuity from one comparison of the rows of X instead of two.
 
     Parameters
     ----------
-    X, Z, n_neighbors, metric, per_row, sample, random_state : as of ``trustworthiness``.
+    X : array-like of shape (n, d) or path
+        Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    n_neighbors : int, default 5
+        Size k of the neighborhood, less than n / 2.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
+
+    Returns
+    -------
+    tuple of two Measure
+        Trustworthiness and continuity.
+
+    References
+    ----------
+    Venna and Kaski 2001, doi:10.1007/3-540-44668-0_68.
 
     Examples
     --------
@@ -138,15 +206,46 @@ def mean_relative_rank_errors(
     sample: Sample = "auto",
     random_state: Any = None,
 ) -> tuple[Measure, Measure]:
-    """Return by how much ranks differ, relative to the rank: of neighbours in Z, and of neighbours in X; 0 is perfect.
+    """Return the mean relative rank errors (MRRE) of neighbors in the embedding and in the data: 0 is perfect.
 
-    Unlike trustworthiness it also counts neighbours that change their order, the nearest most; 1 is the worst there is.
+    Unlike trustworthiness, they also count changes of order among the k nearest neighbors. Errors are divided by the
+    rank, so the nearest neighbors count most. 1 is the worst possible value.
 
     Parameters
     ----------
-    X, Z, n_neighbors, metric, per_row, sample, random_state : as of ``trustworthiness``.
+    X : array-like of shape (n, d) or path
+        Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    n_neighbors : int, default 5
+        Size k of the neighborhood, less than n / 2.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Lee and Verleysen 2009, doi:10.1016/j.neucom.2008.12.017, W_n and W_ν.
+    Returns
+    -------
+    tuple of two Measure
+        Relative rank error in the embedding and relative rank error in the data, lower is better.
+
+    References
+    ----------
+    Lee and Verleysen 2009, *Quality assessment of dimensionality reduction*, W_n and W_ν,
+    doi:10.1016/j.neucom.2008.12.017.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
+    >>> [round(each.value, 3) for each in quality.mean_relative_rank_errors(X, PCA(2).fit_transform(X))]
+    [0.03, 0.016]
     """
     sides, evaluated = _opened(X, Z, n_neighbors, metric, sample, random_state)
     here = np.arange(1, n_neighbors + 1)
@@ -165,14 +264,46 @@ def lcmc(
     sample: Sample = "auto",
     random_state: Any = None,
 ) -> Measure:
-    """Return the share of the k nearest that X and Z have in common, less what chance gives (LCMC): 0 is chance.
+    """Return the local continuity meta-criterion (LCMC): common nearest neighbors in X and Z beyond chance.
+
+    The fraction of the k nearest neighbors that X and Z have in common, minus the expected value k/(n - 1) of a random
+    embedding.
 
     Parameters
     ----------
-    X, Z, metric, per_row, sample, random_state : as of ``trustworthiness``.
-    n_neighbors : up to all others.
+    X : array-like of shape (n, d) or path
+        Original rows, in any form that methods accept. With ``metric="precomputed"``: their distances, shape (n, n).
+    Z : array-like of shape (n, k)
+        Coordinates of the same rows, in the same order. Rows with NaN are left out and counted in ``left_out``.
+    n_neighbors : int, default 5
+        Size k of the neighborhood, at most n - 1.
+    metric : str or function, default "euclidean"
+        Distance metric in X. Distances in Z are Euclidean.
+    per_row : bool, default False
+        Also return the value of each row, in the attribute ``per_row``.
+    sample : int, "auto" or None, default "auto"
+        Number of sampled rows whose neighbors are searched among all rows. "auto": all rows up to about 30,000. None:
+        all rows.
+    random_state : int, Generator or None, default None
+        Seed of the sample. None draws the same sample every time.
 
-    Reference: Chen and Buja 2009, doi:10.1198/jasa.2009.0111.
+    Returns
+    -------
+    Measure
+        Higher is better; 0 is chance, 1 - k/(n - 1) is perfect.
+
+    References
+    ----------
+    Chen and Buja 2009, *Local multidimensional scaling for nonlinear dimension reduction*,
+    doi:10.1198/jasa.2009.0111.
+
+    Examples
+    --------
+    >>> from lowland import PCA, quality
+    >>> from lowland.data import load_dataset
+    >>> X = load_dataset("iris").X
+    >>> round(quality.lcmc(X, PCA(2).fit_transform(X)).value, 3)
+    0.602
     """
     sides, evaluated = _opened(X, Z, n_neighbors, metric, sample, random_state, half=False)
     k, run = n_neighbors, sides.run
@@ -187,7 +318,8 @@ def _opened(
 ) -> tuple[EmbeddedPair, EvaluatedRows]:
     if isinstance(X, OriginalSpace):
         raise ParameterError(
-            "An OriginalSpace keeps whole orders of neighbours: pass it to evaluate or co_ranking, rows here."
+            "X is an OriginalSpace, which this function does not accept. Pass the rows, or pass it to evaluate or "
+            "co_ranking."
         )
     sides = open_pair(X, Z, metric)
     check_neighbors(k, sides.n, half=half)
@@ -197,13 +329,13 @@ def _opened(
 def _excess(
     X: PointSet | ShuffledPoints, Z: PointSet | ShuffledPoints, run: Run, evaluated: EvaluatedRows, k: int
 ) -> np.ndarray:
-    """By how much the ranks in X of each row's k nearest in Z exceed k, summed, (m,)."""
+    """Sum over the k nearest neighbors in Z of how far their ranks in X exceed k, (m,)."""
     near = Z.nearest(k, run, evaluated.rows)  # (m, k)
     return rank_excess(X.ranks(near, run, evaluated.rows), k)
 
 
 def _both_ranks(sides: EmbeddedPair, evaluated: EvaluatedRows, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The ranks in X of the k nearest in Z, and the ranks in Z of the k nearest in X, (m, k) each."""
+    """The ranks in X of the k nearest in Z, and the ranks in Z of the k nearest in X, each (m, k)."""
     near = sides.Z.nearest(k, sides.run, evaluated.rows)
     there, originals = sides.X.ranks_and_nearest(near, k, sides.run, evaluated.rows)
     return there, sides.Z.ranks(originals, sides.run, evaluated.rows)
