@@ -1,4 +1,4 @@
-"""``lowland compare FILE``: every method on one file, and which one to choose."""
+"""``lowland compare FILE``: compare all methods on one file and recommend one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
 from lowland.errors import FileProblem, ParameterError
 
-# Written here as well as in study, which would load numpy for a line of help; a test compares the two.
+# Repeated from study, whose import would load numpy just for the help; a test compares the two.
 PURPOSES = ("see", "compress", "classify")
 SCALES = ("none", "standard", "auto")
 LIMIT = 120.0
@@ -24,8 +24,8 @@ SHOWN = (
     "area under R_NX",
     "trustworthiness",
     "downstream accuracy",
-    "explained share",
-)  # measures in the table on the screen
+    "explained variance ratio",
+)  # measures in the printed table
 INTERRUPTED = 130
 
 
@@ -34,7 +34,7 @@ def run(
     limit: float, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
     memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
-    """Open, compare, write, print; after Ctrl-C the same with what is done."""
+    """Open, compare, write, print; after Ctrl-C, with the trials that are done."""
     from lowland.cli.shared import show
     from lowland.cli.shared.inputs import open_with_labels
     from lowland.study.comparison import compare as study
@@ -67,19 +67,17 @@ def run(
         import webbrowser
 
         if not webbrowser.open(to.resolve().as_uri()):
-            click.echo(
-                f"lowland: There is no browser to open {show.printable(str(to))} with. Open it by hand.", err=True
-            )
+            click.echo(f"lowland: No browser found. Open {show.printable(str(to))} yourself.", err=True)
     if not result.complete:
         if not as_json:
-            click.echo("lowland: Interrupted. What is told above is what was done by then.", err=True)
+            click.echo("lowland: Interrupted. The results above cover the trials that finished.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
 
 
 def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, opened: bool) -> None:
-    """Refuse what would only fail after the work."""
+    """Refuse what would fail only after the computation."""
     if opened and to is None:
-        raise ParameterError("--open shows the report in the browser, and none is written. Name it: --to report.html.")
+        raise ParameterError("--open needs a report to open. Add --to report.html.")
     if to is not None:
         from lowland.cli.shared.outputs import check_outputs
         from lowland.study.report import check_name
@@ -88,23 +86,25 @@ def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, 
         check_outputs(to=None, model=to, force=force, read=(file,))
     if save is not None:
         if save.exists() and not save.is_dir():
-            raise FileProblem(f"{str(save)!r} is a file. Name a folder for the study.")
+            raise FileProblem(f"{str(save)!r} is a file. Give the name of a folder.")
         _check_place(save)
         if (save / "study.json").exists() and not force:
-            raise FileProblem(f"{str(save)!r} holds a study already. Overwrite it with --force, or name another.")
+            raise FileProblem(
+                f"{str(save)!r} already contains a study. Overwrite it with --force, or choose another folder."
+            )
 
 
 def _check_place(folder: Path) -> None:
-    """Refuse a folder that could not be made or written to."""
+    """Refuse a folder that cannot be created or written to."""
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not there.is_dir():
-        raise FileProblem(f"{str(there)!r} is a file, so that no folder can be made in it. Name another for the study.")
+        raise FileProblem(f"{str(there)!r} is a file, so it cannot contain a folder. Choose another folder.")
     if not os.access(there, os.W_OK):
-        raise FileProblem(f"{str(there)!r} may not be written to. Name another folder for the study.")
+        raise FileProblem(f"Permission denied: {str(there)!r} is not writable. Choose another folder.")
 
 
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
-    """The values of --sweep, as the parameters take them."""
+    """The values of --sweep, converted to values of the parameters."""
     from lowland.cli.shared.values import value_of
     from lowland.study.parameter_grid import split_sweep, swept
 
@@ -158,7 +158,9 @@ def _print(facts: dict[str, Any]) -> None:
     line = f"{done} trial{'s' * (done != 1)} on {facts['file']}, {size}{f' ({others})' if others else ''}"
     click.echo(show.printable(line))
     click.echo()
-    fullest = sorted((trial["scores"] for trial in facts["trials"]), key=len, reverse=True)  # what decides stands first
+    fullest = sorted(
+        (trial["scores"] for trial in facts["trials"]), key=len, reverse=True
+    )  # the decisive measure first
     measured = [name for name in dict.fromkeys(name for scores in fullest for name in scores) if name in SHOWN]
     order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
     lines = [_line(t, measured) for t in order if t["status"] == "done"]
@@ -168,7 +170,7 @@ def _print(facts: dict[str, Any]) -> None:
     for advice in facts["advice"]:
         click.echo(f"\n{show.printable(advice['text'])}")
         for sentence in (each for each in advice["evidence"] if each not in printed):
-            printed.add(sentence)  # units and dimensions hold for all purposes, and are printed once
+            printed.add(sentence)  # advice on units and dimension is the same for all purposes
             here = re.sub(r"drop=\['(.*)'\]", _as_flag, sentence.replace("scale='standard'", "--scale standard"))
             click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
@@ -177,7 +179,7 @@ def _print(facts: dict[str, Any]) -> None:
 
 
 def _as_flag(drop: re.Match[str]) -> str:
-    """The name of a column as --drop takes it: in double quotes where it holds a comma."""
+    """The name of a column as --drop takes it: in double quotes if it contains a comma."""
     name = f'"{drop[1]}"' if "," in drop[1] else drop[1]
     return f"--drop {shlex.quote(name)}"
 
@@ -197,7 +199,7 @@ def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
 
 
 def _print_remarks(trials: list[dict[str, Any]]) -> None:
-    """What methods warned of, and why others have no line in the table; the same words are printed once."""
+    """Print the warnings of methods, and why some are not in the table; identical messages once."""
     from lowland.cli.shared import show
 
     remarks: dict[str, list[str]] = {}
@@ -223,27 +225,29 @@ compare = Command(
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
-        *options.data_options("The column of labels: classes to learn from and judge by."),
+        *options.data_options("Column of class labels, for supervised methods and for accuracy."),
         *in_section("Study", [
-        options.names_option("--methods", "a,b,c", "Try only these methods. [default: all that apply]"),
-        _option("-k --components k", 2, click.IntRange(min=1), "Dimensions to bring the rows down to. [default: 2]",
+        options.names_option("--methods", "a,b,c", "Compare only these methods. [default: all that apply]"),
+        _option("-k --components k", 2, click.IntRange(min=1), "Number of components. [default: 2]",
                 metavar="N"),
-        _option("--purpose", "see", click.Choice(PURPOSES), "What it is for; its advice comes first. [default: see]"),
-        _option("--sweep", None, str, "Try several values of a parameter; may be given again.", multiple=True,
+        _option("--purpose", "see", click.Choice(PURPOSES),
+                "Purpose of the embedding; its advice is printed first. [default: see]"),
+        _option("--sweep", None, str, "Try several values of a parameter; may be repeated.", multiple=True,
                 metavar="METHOD.PARAMETER=A,B,…"),
         _option("--scale", "none", click.Choice(SCALES),
-                "Take columns as they are, give each the deviation 1, or do so where deviations differ by more than 10 "
-                "times. [default: none]"),
+                "Use the columns as they are, standardize them, or standardize them if their standard deviations "
+                "differ by more than a factor of 10. [default: none]"),
         _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True),
-                "Seconds that one fit may take. [default: 120]", metavar="SECONDS"),
-        _option("--cache/--no-cache", True, None, "Read and keep trials in the user's cache folder. [default: cache]"),
+                "Time limit of each trial, in seconds. [default: 120]", metavar="SECONDS"),
+        _option("--cache/--no-cache", True, None,
+                "Reuse results from the user's cache folder, and store new ones. [default: cache]"),
         _option("--random-state --seed random_state", 0, click.IntRange(min=0),
-                "Seed of what is drawn. [default: 0]", metavar="N"),
+                "Random seed. [default: 0]", metavar="N"),
         ]),
         *in_section(OUTPUT, [
-        options.file_option("--to", "Write the report here, one page that opens offline: a name that ends in .html."),
+        options.file_option("--to", "Write the report to this .html file, one page that works offline."),
         Option(["--open", "opened"], is_flag=True, default=False, help="Open the report in the browser."),
-        options.file_option("--save", "Write the study here as plain data: study.json and points.parquet.",
+        options.file_option("--save", "Write the study to this folder: study.json and points.parquet.",
                             metavar="FOLDER"),
         options.force_option(),
         ]),
@@ -251,7 +255,7 @@ compare = Command(
         options.json_option(),
         options.debug_option(),
     ],
-    help="Try every method on a file: what each takes, how good it is, and which one to choose.\n\nFILE is a table of "
-    "numbers, which is held in memory. Ctrl-C ends the study and tells what is done.",
-    short_help="Try every method on a file, and say which one to choose.",
+    help="Compare all methods on a file: time, memory, quality, and a recommendation.\n\nFILE is a table of numbers "
+    "that fits in memory. Ctrl-C stops the study and prints the results so far.",
+    short_help="Compare all methods on a file and recommend one.",
 )  # fmt: skip

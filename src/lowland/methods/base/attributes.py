@@ -69,6 +69,11 @@ def collect_attributes(cls: type) -> dict[str, Attribute]:
 
 
 def attributes_of(cls: Any) -> tuple[Attribute, ...]:
-    """Return the declared attributes of a method: its own first, then those it shares with others."""
-    own = [name for name in cls._attributes if name not in cls.__mro__[1]._attributes] if cls.__mro__ else []
-    return tuple(cls._attributes[name] for name in [*own, *(n for n in cls._attributes if n not in own)])
+    """Return the declared attributes of a method: its own first, those of its most general base class last."""
+    groups: list[list[str]] = []
+    seen: set[str] = set()
+    for base in reversed(cls.__mro__):
+        new = [name for name in vars(base).get("_attributes", {}) if name not in seen]
+        groups.append(new)
+        seen.update(new)
+    return tuple(cls._attributes[name] for group in reversed(groups) for name in group)
