@@ -1,4 +1,4 @@
-# Targets are thin; .venv holds everything they need. Only Python >= 3.11, make and pip are expected.
+# Every target installs what it needs into .venv. Requirements: Python >= 3.11, make and pip.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -10,27 +10,27 @@ BIN := .venv/bin
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev]"
 	touch $@
 
-check: .venv/installed  ## format, lint, types, layers
+check: .venv/installed  ## formatting, linting, types, layers of imports
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 test: .venv/installed  ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto  # a process a core: threads of BLAS in each would only be in the way
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto  # one process per core, so BLAS gets one thread in each
 
-bench: .venv/installed  ## side by side with scikit-learn, in one run
+bench: .venv/installed  ## benchmarks against scikit-learn
 	$(BIN)/python -m benchmarks
 
-demo: .venv/installed  ## every method on the wines, and the report opened in the browser
+demo: .venv/installed  ## compare all methods on the wine data and open the report
 	mkdir -p demo
 	$(BIN)/lowland sample wine --label-column --to demo/wine.csv --force
 	$(BIN)/lowland compare demo/wine.csv --label label --scale auto --to demo/report.html --open --force
 
-gallery: .venv/installed  ## run every script of examples/: pictures and the facts they show, on one page
+gallery: .venv/installed  ## run every script in examples/: pictures and the claims they illustrate, on one page
 	$(BIN)/python examples
 
-docs: .venv/installed  ## write the generated pages and pictures anew
+docs: .venv/installed  ## generate pages and pictures
 	$(BIN)/python docs/generate.py
 
-texts: .venv/installed  ## the same without the pictures: the index of methods, the reference, the tables
+texts: .venv/installed  ## the same without pictures: index of methods, reference, tables
 	$(BIN)/python docs/generate.py --texts
 
 clean:

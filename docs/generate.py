@@ -1,8 +1,8 @@
-"""Write everything that is generated: the index of methods, the reference, tables of methods, and the pictures.
+"""Generate the index of methods, the reference, the tables of methods, and the pictures.
 
-``make docs`` runs it, ``make texts`` all but the pictures; the same data give the same files. Tests hold the index, the
-reference and the tables to the code. What the tables say of a method is read from its class and from the table "In
-short" of its page.
+``make docs`` generates everything, ``make texts`` everything but the pictures. The output is deterministic. Tests check
+that the index, the reference and the tables are up to date. The tables are generated from the class of each method and
+from the table "In short" of its page.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import lowland
+from lowland.methods.base.attributes import Attribute, attributes_of
 from lowland.methods.base.parameters import parameters_of
 from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import INDEX, Entry, entries, index_text, load_method
@@ -28,11 +29,19 @@ README = DOCS.parent / "README.md"
 WHICH = DOCS / "which-method.md"
 MOST_BYTES = 150_000
 MODULES = ("data", "quality", "plots", "study", "rules", "algorithms", "errors")
-SHORT = ("Keeps", "Straight", "Time", "Memory", "Measured", "Citation")  # of the table "In short" of a method's page
+SHORT = (
+    "Keeps",
+    "Straight",
+    "Time",
+    "Memory",
+    "Measured",
+    "Citation",
+)  # rows of the table "In short" on the page of a method
+FORMER = {"Keeps": "Preserves", "Straight": "Linear"}  # former names of these rows
 
 
 def main(*, draw_pictures: bool = True) -> None:
-    """Write everything anew."""
+    """Generate everything."""
     INDEX.write_text(index_text(), encoding="utf-8")
     (DOCS / "reference.md").write_text(reference(), encoding="utf-8")
     README.write_text(with_methods(README.read_text(encoding="utf-8")), encoding="utf-8")
@@ -44,14 +53,14 @@ def main(*, draw_pictures: bool = True) -> None:
         size = path.stat().st_size
         print(f"{path.relative_to(DOCS.parent)}: {size / 1000:.0f} kB")
         if size > MOST_BYTES:
-            sys.exit(f"{path} is larger than {MOST_BYTES} bytes. Draw fewer points or at a lower resolution.")
+            sys.exit(f"{path} is larger than {MOST_BYTES} bytes. Draw fewer points, or lower the resolution.")
 
 
 # --- pictures ---------------------------------------------------------------------------------------------------------
 
 
 def pictures() -> dict[str, Callable[[], Any]]:
-    """Return what draws each picture: the public functions of pictures.py, else the page that shows it."""
+    """Return the function that draws each picture: from pictures.py, or else from the page that shows it."""
     sys.path.insert(0, str(DOCS))
     module = importlib.import_module("pictures")
     drawn = {n: f for n, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == "pictures"}
@@ -64,7 +73,7 @@ def pictures() -> dict[str, Callable[[], Any]]:
 
 
 def drawn_by_page(page: Path) -> Any:
-    """Run the Python snippets of a page in an empty folder and return the ``figure`` they leave."""
+    """Run the Python snippets of a page in an empty folder and return the variable ``figure``."""
     snippets = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
     space: dict[str, Any] = {"__name__": "snippet"}
     before = Path.cwd()
@@ -75,7 +84,7 @@ def drawn_by_page(page: Path) -> Any:
         finally:
             os.chdir(before)
     if "figure" not in space:
-        raise ValueError(f"{page.name} shows a picture that nothing draws. Draw it in a snippet: figure = plots....")
+        raise ValueError(f"{page.name} shows a picture that no code draws. Draw it in a snippet: figure = plots....")
     return space["figure"]
 
 
@@ -83,12 +92,12 @@ def drawn_by_page(page: Path) -> Any:
 
 
 def with_methods(text: str) -> str:
-    """Return the README with its table of methods as the registry has it."""
+    """Return the README with an up-to-date table of methods."""
     return _between(text, "README.md", "methods", methods_table())
 
 
 def with_facts(text: str) -> str:
-    """Return the page on which method to take with its tables: abilities, costs and citations."""
+    """Return the page "Which method when" with up-to-date tables of abilities, costs and citations."""
     for mark, table in (("facts", facts_table), ("costs", costs_table), ("citations", citations_table)):
         text = _between(text, WHICH.name, mark, table())
     return text
@@ -103,26 +112,26 @@ def in_short(entry: Entry) -> dict[str, str]:
     """Return the table "In short" of a method's page."""
     page = page_of(entry)
     section = page.read_text(encoding="utf-8").partition("\n## In short\n")[2].partition("\n## ")[0]
-    table = dict(re.findall(r"^\| (\w+) \| (.*) \|$", section, re.M))
+    table = {FORMER.get(name, name): text for name, text in re.findall(r"^\| (\w+) \| (.*) \|$", section, re.M)}
     missing = [name for name in SHORT if name not in table]
     if missing:
-        raise ValueError(f'{page.name} lacks {", ".join(missing)} in its table "In short". See the page of PCA.')
+        raise ValueError(f'The table "In short" of {page.name} lacks {", ".join(missing)}. See the page of PCA.')
     return table
 
 
 def _between(text: str, page: str, mark: str, table: str) -> str:
-    """Put a table where the marks of a page say."""
+    """Replace the text between two marks of a page by a table."""
     begin, end = f"<!-- {mark}: written by make docs -->", f"<!-- {mark}: end -->"
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise ValueError(f"{page} has lost its marks {begin} and {end}. Put them back around the table.")
+        raise ValueError(f"{page} lacks the marks {begin} and {end}. Put them around the table.")
     return f"{before}{begin}\n\n{table}\n\n{end}{after}"
 
 
 def methods_table() -> str:
-    """Return one line a method: name with its page, verb, what it is, what it takes."""
-    lines = ["| Method | Verb | What it does | Larger than memory | Sparse |", "|---|---|---|---|---|"]
+    """Return one line per method: name and page, name on the command line, summary, accepted data."""
+    lines = ["| Method | Command line | Summary | Larger than memory | Sparse |", "|---|---|---|---|---|"]
     for entry in entries().values():
         page = page_of(entry).relative_to(DOCS.parent).as_posix()
         takes = (_large(entry), _yes(entry.takes_sparse))
@@ -131,44 +140,44 @@ def methods_table() -> str:
 
 
 def facts_table() -> str:
-    """Return one line a method: whether it needs labels, places new rows, leads back, streams, takes sparse rows."""
+    """Return one line per method: labels, out-of-sample extension, inverse transform, large files, sparse data."""
     lines = [
-        "| Method | Labels | New rows | Way back | Larger than memory | Sparse rows |",
+        "| Method | Labels | New rows | Inverse transform | Larger than memory | Sparse data |",
         "|---|---|---|---|---|---|",
     ]
     for entry in entries().values():
         cls = load_method(entry.name)
-        labels = "needs" if entry.needs_y else "takes" if traits_of(cls).reads_y else "no"
-        back = "if asked" if hasattr(cls, "fit_inverse_transform") else _yes(hasattr(cls, "inverse_transform"))
+        labels = "required" if entry.needs_y else "optional" if traits_of(cls).reads_y else "no"
+        back = "on request" if hasattr(cls, "fit_inverse_transform") else _yes(hasattr(cls, "inverse_transform"))
         can = (labels, _yes(hasattr(cls, "transform")), back, _large(entry), _yes(entry.takes_sparse))
         lines.append(f"| [{entry.name}](methods/{page_of(entry).name}) | {' | '.join(can)} |")
     return "\n".join(lines)
 
 
 def costs_table() -> str:
-    """Return one line a method: what it preserves, its cost, and the largest table it was measured on."""
+    """Return one line per method: what it preserves, its cost, and the largest data set it was measured on."""
     lines = [
-        "| Method | Keeps | Straight? | Time | Memory | How large it was, in practice |",
+        "| Method | Preserves | Linear? | Time | Memory | Largest data set measured |",
         "|---|---|---|---|---|---|",
     ]
     for entry in entries().values():
         short = in_short(entry)
-        cells = [short[name] for name in ("Keeps", "Straight", "Time", "Memory", "Measured")]
+        cells = [short[name] for name in ("Preserves", "Linear", "Time", "Memory", "Measured")]
         lines.append(f"| {entry.name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def citations_table() -> str:
-    """Return one line a method: whom to cite."""
+    """Return one line per method: the citation."""
     lines = [f"| {entry.name} | {in_short(entry)['Citation']} |" for entry in entries().values()]
     return "\n".join(["| Method | Citation |", "|---|---|", *lines])
 
 
 def reference() -> str:
-    """Return the reference: every method with its parameters and verbs, every other public name with its sentence."""
+    """Return the reference: parameters, attributes and methods of each class, and every other public name."""
     parts = [
         "# Reference",
-        "Written by `make docs` from the code; change the code, not this page.",
+        "This page is generated from the code by `make docs`. Edit the code, not this page.",
         "## Methods",
         *(_method(load_method(name), entry) for name, entry in entries().items()),
         "## Names of `lowland`",
@@ -176,30 +185,42 @@ def reference() -> str:
     ]
     for public in MODULES:
         module = importlib.import_module(f"lowland.{public}")
-        names = getattr(module, "__all__", None) or [n for n, v in vars(module).items() if inspect.isclass(v)]
+        names = getattr(module, "__all__", None) or [
+            n for n, v in vars(module).items() if inspect.isclass(v) and v.__module__ == module.__name__
+        ]
         parts += [f"## Names of `lowland.{public}`", _first_line(module), _names(f"lowland.{public}", sorted(names))]
     return "\n\n".join(parts) + "\n"
 
 
 def _method(cls: Any, entry: Any) -> str:
     facts = (
-        f"[Page](methods/{page_of(entry).name}) · on the command line `lowland fit {entry.verb}` · in `{entry.module}`"
+        f"[Page](methods/{page_of(entry).name}) · command line: `lowland fit {entry.verb}` · module: `{entry.module}`"
     )
-    head = "| Parameter | Type | Default | Limits | What it does |\n|---|---|---|---|---|\n"
-    rows = [f"| `{p.name}` | {p.words} | `{p.default!r}` | {_limits(p.limits)} | {p.doc} |" for p in parameters_of(cls)]
+    head = "| Parameter | Type | Default | Limits | Description |\n|---|---|---|---|---|\n"
+    rows = [
+        f"| `{p.name}` | {_cell(p.words)} | `{p.default!r}` | {_limits(p.limits)} | {_cell(p.doc)} |"
+        for p in parameters_of(cls)
+    ]
     verbs = [f"- `{name}{_signature(value)}`: {_first_line(value)}" for name, value in sorted(_own_methods(cls))]
-    return "\n\n".join([f"### {cls.__name__}", entry.summary, facts, head + "\n".join(rows), "\n".join(verbs)])
+    parts = [entry.summary, facts, head + "\n".join(rows), _attributes(attributes_of(cls)), "\n".join(verbs)]
+    return "\n\n".join([f"### {cls.__name__}", *parts])
+
+
+def _attributes(declared: tuple[Attribute, ...]) -> str:
+    """Return the table of the fitted attributes of a method: name, type with shape, description."""
+    rows = [f"| `{a.name}` | {_cell(a.type)} | {_cell(a.sentence)} |" for a in declared]
+    return "\n".join(["| Attribute | Type | Description |", "|---|---|---|", *rows])
 
 
 def _own_methods(cls: Any) -> Iterator[tuple[str, Any]]:
-    """The public methods that Lowland writes; those every scikit-learn estimator has are not repeated."""
+    """The public methods that Lowland defines; those that every scikit-learn estimator has are omitted."""
     for name, value in inspect.getmembers(cls, inspect.isfunction):
         if not name.startswith("_") and value.__module__.startswith("lowland."):
             yield name, value
 
 
 def _names(where: str, names: list[str]) -> str:
-    lines = ["| Name | What it is |", "|---|---|"]
+    lines = ["| Name | Description |", "|---|---|"]
     module = importlib.import_module(where)
     for name in names:
         value = getattr(module, name)
@@ -208,7 +229,7 @@ def _names(where: str, names: list[str]) -> str:
 
 
 def _signature(value: Any) -> str:
-    """The arguments by name, with defaults where they are plain."""
+    """The arguments by name, with their defaults if these are plain values."""
     if inspect.isclass(value) and issubclass(value, BaseException):
         return ""
     found = inspect.signature(value)
@@ -227,12 +248,16 @@ def _limits(limits: dict[str, float]) -> str:
 
 
 def _first_line(value: Any) -> str:
-    line = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
-    return line.replace("|", "\\|").replace("``", "`")  # of a table, and Markdown's code
+    return _cell((inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " "))
+
+
+def _cell(text: str) -> str:
+    """A text in a Markdown table."""
+    return text.replace("|", "\\|").replace("``", "`")
 
 
 def _large(entry: Any) -> str:
-    """Whether a method takes files larger than memory."""
+    """Whether a method accepts files larger than memory."""
     return "with landmarks" if entry.streams_with_landmarks else _yes(entry.streams)
 
 

@@ -1,11 +1,11 @@
-"""Lowland brings high-dimensional data down to a few dimensions and says how far the result can be trusted."""
+"""Lowland: dimensionality reduction with measured quality, for data in memory and for larger files."""
 
 import importlib
 from typing import Any
 
 __version__ = "0.1.0.dev0"
 
-# Where each public name lives; it is imported when it is first used.
+# The module of each public name; it is imported on first use.
 _PLACES = {
     "Progress": "run.progress",
     "Stopped": "errors",

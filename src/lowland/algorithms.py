@@ -1,7 +1,7 @@
-"""The mathematics of the methods on plain matrices, without data handling.
+"""The algorithms of the methods on plain matrices, without data handling.
 
-A covariance in, axes out; a distance matrix in, coordinates out; a graph in, an embedding out. The methods call these
-functions, or the steps they consist of.
+Each function takes a matrix and returns the result of the algorithm: principal axes of a covariance matrix, coordinates
+for a distance matrix, an embedding of a graph. The methods call these functions or their steps.
 """
 
 from lowland.blocks.codebooks.kmeans import lloyd

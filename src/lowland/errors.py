@@ -1,6 +1,7 @@
-"""Every exception Lowland raises on purpose, and its warning.
+"""The exceptions and the warning of Lowland.
 
-Each one says what happened and what to do, and also inherits the built-in that callers expect.
+Each message says what happened and what to do. Each exception also inherits from the built-in exception that callers
+expect.
 """
 
 import sys
@@ -10,19 +11,19 @@ from contextlib import contextmanager
 
 
 class LowlandError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base class of all exceptions of Lowland."""
 
 
 class DataError(LowlandError, ValueError):
-    """The data cannot be used as they are."""
+    """The data cannot be used as it is."""
 
 
 class DataTypeError(LowlandError, TypeError):
-    """The data are of a kind that has no numbers to reduce."""
+    """The data has a type that cannot be used, such as text where numbers are needed."""
 
 
 class ParameterError(LowlandError, ValueError):
-    """A parameter has a value that makes no sense here."""
+    """A parameter has an invalid value."""
 
 
 class FileProblem(LowlandError, OSError):
@@ -30,11 +31,11 @@ class FileProblem(LowlandError, OSError):
 
 
 class MissingFile(LowlandError, FileNotFoundError):
-    """A file or folder is not there."""
+    """A file or folder does not exist."""
 
 
 class ModelFileError(LowlandError, ValueError):
-    """A model file is damaged, foreign or too new."""
+    """A model file is damaged, was not written by Lowland, or needs a newer version."""
 
 
 class MissingExtra(LowlandError, ImportError):
@@ -45,19 +46,19 @@ class MissingExtra(LowlandError, ImportError):
 
 
 class MemoryBudgetError(LowlandError, MemoryError):
-    """The work needs more memory than the budget allows."""
+    """The computation needs more memory than the memory budget allows."""
 
 
 class Stopped(LowlandError, RuntimeError):
-    """A progress callback asked for the work to stop."""
+    """A progress callback stopped the computation."""
 
 
 class DataWarning(UserWarning):
-    """The data were used, but say less than one might read into the result."""
+    """The data was used, but the result needs care."""
 
 
 def warn(text: str, category: type[Warning] = DataWarning) -> None:
-    """Warn at the user's own line: Python shows that line, and shows a warning once for each."""
+    """Issue a warning that points to the line of the user's code; Python shows it once per line."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("lowland", "sklearn"):
         frame, level = frame.f_back, level + 1
@@ -66,7 +67,7 @@ def warn(text: str, category: type[Warning] = DataWarning) -> None:
 
 @contextmanager
 def with_remedy(text: str) -> Iterator[None]:
-    """Add what to do to an error that a block raises as a bare fact: only the caller knows its parameters."""
+    """Add a remedy to the errors of blocks, which state only the fact: the caller knows the parameters."""
     try:
         yield
     except (DataError, ParameterError) as error:

@@ -1,4 +1,4 @@
-"""Values as JSON holds them, decided once: for saved studies, reports, model files and the command line."""
+"""Values as JSON, for saved studies, reports, model files and the command line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def to_plain(
 ) -> Any:
     """Return a value in JSON's own types: None, booleans, numbers, strings, lists, and dicts with string keys.
 
-    Arrays and numbers of numpy become lists and numbers. JSON has neither NaN nor infinity: ``non_finite`` says what
-    stands for them, null unless told otherwise. ``unknown`` says what stands for any other object, its repr.
+    Numpy arrays and numbers become lists and numbers. JSON has no NaN and no infinity: ``non_finite`` replaces them, by
+    default with None. ``unknown`` replaces any other object, by default with its repr.
 
     Examples
     --------
@@ -31,6 +31,6 @@ def to_plain(
         return {str(key): to_plain(item, non_finite=non_finite, unknown=unknown) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_plain(item, non_finite=non_finite, unknown=unknown) for item in value]
-    if hasattr(value, "tolist"):  # numpy's arrays and numbers
+    if hasattr(value, "tolist"):  # numpy arrays and numbers
         return to_plain(value.tolist(), non_finite=non_finite, unknown=unknown)
     return unknown(value)

@@ -1,4 +1,4 @@
-"""Rules that choose the number of components from a spectrum: give one as ``n_components``."""
+"""Rules that choose the number of components from the eigenvalues: pass one as ``n_components``."""
 
 from lowland.blocks.spectra.component_rules import (
     Cumulative,

@@ -1,19 +1,19 @@
-"""Which known names may be meant by a word that is none of them: the one place that answers "did you mean"."""
+"""Suggestions for a misspelled name: the only place that decides "did you mean"."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-CUTOFF = 0.6  # similarity from 0 to 1 below which two names have nothing to do with each other
+CUTOFF = 0.6  # similarity from 0 to 1 below which a name is not suggested
 
 
 def closest(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = CUTOFF) -> list[str]:
-    """Return the up to ``n`` names most similar to a word, the nearest first; case, - and _ make no difference.
+    """Return at most ``n`` names similar to a word, the most similar first; case, - and _ do not matter.
 
     >>> closest("Isomp", ["isomap", "pca", "kernel-pca"])
     ['isomap']
     """
-    import difflib  # only where a name is wrong
+    import difflib  # needed only for wrong names
 
     matcher, likeness = difflib.SequenceMatcher(b=_folded(word)), {}
     for name in known:
@@ -23,7 +23,7 @@ def closest(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = CUTO
 
 
 def abbreviated(word: str, known: Iterable[str], n: int = 3) -> list[str]:
-    """Return the names that a word may abbreviate: one of their parts, their initials, or else a piece of them.
+    """Return the names that a word may abbreviate: one of their parts, their initials, or else a substring.
 
     >>> abbreviated("fa", ["factor-analysis", "fast-ica"]), abbreviated("ica", ["factor-analysis", "fast-ica"])
     (['factor-analysis'], ['fast-ica'])
@@ -34,7 +34,7 @@ def abbreviated(word: str, known: Iterable[str], n: int = 3) -> list[str]:
 
 
 def suggested(word: str, known: Iterable[str]) -> list[str]:
-    """Return the names to suggest for a word: those it may abbreviate, or else the most similar one."""
+    """Return the names to suggest for a word: those it may abbreviate, or the most similar one."""
     names = list(known)
     return abbreviated(word, names) or closest(word, names, n=1)
 

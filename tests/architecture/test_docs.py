@@ -1,4 +1,4 @@
-"""The docs are true: links resolve, snippets run and print what they say, generated parts are what the code says."""
+"""The docs are correct: links resolve, snippets run and print what they say, generated parts are up to date."""
 
 import ast
 import contextlib
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import lowland
+from lowland.methods.base.attributes import attributes_of
 from lowland.methods.registry import entries
 
 ROOT = Path(__file__).parents[2]
@@ -144,6 +145,13 @@ def test_the_method_of_the_how_to_works_when_pasted(tmp_path):
         assert after == pytest.approx(before, rel=0.1)
         with pytest.raises(ValueError, match="at most 30"):
             module.RandomProjection(31).fit(X)
+        left = {name for name in vars(model) if name.endswith("_")}
+        assert left == {a.name for a in attributes_of(module.RandomProjection) if not a.when}
+        text = module.RandomProjection.__doc__
+        places = [
+            text.index(f"\n{title}\n---") for title in ("Parameters", "Attributes", "Notes", "References", "Examples")
+        ]
+        assert places == sorted(places)
     finally:
         del sys.modules["random_projection_of_the_docs"]
 
@@ -192,7 +200,7 @@ def test_citations_are_those_of_the_methods():
 def test_pages_stay_short():
     assert len(read(WHICH).splitlines()) - 3 * len(entries()) <= 125
     assert len(read(ROOT / "CONTRIBUTING.md").splitlines()) < 60
-    assert len(read(ROOT / "README.md").splitlines()) - len(entries()) < 95  # its table has a line a method
+    assert len(read(ROOT / "README.md").splitlines()) - len(entries()) < 95  # its table has one line per method
 
 
 def test_pages_name_no_place_of_one_machine():
@@ -221,7 +229,7 @@ def test_the_readme_names_every_figure_and_calls_nothing_missing_that_is_there()
 
     row = next(line for line in read(ROOT / "README.md").splitlines() if line.startswith("| Figures |"))
     assert set(re.findall(r"`(\w+)`", row)) == set(plots.__all__)
-    missing = read(ROOT / "README.md").split("## What is not there yet")[1].split("##")[0].lower()
+    missing = read(ROOT / "README.md").split("Not available yet:")[1].split("##")[0].lower()
     for words in ("self-organizing", "feature selection", "autoencoder", "agglomerat"):
         assert words not in missing
 
@@ -234,5 +242,5 @@ def test_a_page_may_draw_its_picture_itself(generate, tmp_path):
     )
     generate.drawn_by_page(page).savefig(tmp_path / "picture.png")
     page.write_text("```python\nx = 1\n```\n")
-    with pytest.raises(ValueError, match="nothing draws"):
+    with pytest.raises(ValueError, match="picture that no code draws"):
         generate.drawn_by_page(page)

@@ -49,7 +49,7 @@ def test_debug_shows_the_traceback(lowland, files):
         assert result.stderr.splitlines()[-1].startswith("lowland: There is no file")
 
 
-def test_what_nobody_foresaw_is_one_line_too(lowland, table, monkeypatch):
+def test_an_unexpected_error_is_one_line_too(lowland, table, monkeypatch):
     from lowland.methods.pca import PCA
 
     def broken(self, *_):
@@ -58,7 +58,7 @@ def test_what_nobody_foresaw_is_one_line_too(lowland, table, monkeypatch):
     monkeypatch.setattr(PCA, "_solve", broken)
     result = lowland("fit", "pca", table)
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[0].startswith("lowland: An error nobody foresaw: ZeroDivisionError: oh.")
+    assert result.stderr.splitlines()[0].startswith("lowland: Unexpected error: ZeroDivisionError: oh.")
     assert len(result.stderr.splitlines()) == 1
 
 

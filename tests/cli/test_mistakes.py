@@ -17,19 +17,19 @@ MISTAKES = [
     ((*FIT, "table.csv", "--columns", "a,zebra", "--to", "new.csv"), 1, "'zebra'"),
     ((*FIT, "table.csv", "--drop", "zebra", "--to", "new.csv"), 1, "'zebra'"),
     ((*FIT, "table.csv", "--label", "zebra", "--to", "new.csv"), 1, "'zebra'"),
-    ((*FIT, "words.csv", "--to", "new.csv"), 1, "'note' of 'words.csv' holds text"),
-    ((*FIT, "gaps.parquet", "--to", "new.csv"), 1, "NaN (1 value) in column 'c'"),
+    ((*FIT, "words.csv", "--to", "new.csv"), 1, ("'note' of 'words.csv'", "text")),
+    ((*FIT, "gaps.parquet", "--to", "new.csv"), 1, ("NaN", "'c'")),
     ((*FIT, "ragged.csv", "--to", "new.csv"), 1, "Row #21"),
-    ((*FIT, "cut.parquet", "--to", "new.csv"), 1, "not a whole Parquet file"),
+    ((*FIT, "cut.parquet", "--to", "new.csv"), 1, "Parquet"),
     ((*FIT, "empty.csv", "--to", "new.csv"), 1, "is empty"),
     ((*FIT, "x.npy", "--columns", "a", "--to", "new.csv"), 1, "no column names"),
     ((*FIT, "x.npy", "--label", "a", "--to", "new.csv"), 1, "--label"),
     ((*FIT, "table.csv", "-k", "9", "--to", "new.csv"), 1, "Choose at most 4"),
     ((*FIT, "table.csv", "-k", "0", "--to", "new.csv"), 2, "-k / --components"),
     ((*FIT, "table.csv", "-k", "many", "--to", "new.csv"), 2, "kaiser"),
-    ((*FIT, "table.csv", "-k", "downstream", "--to", "new.csv"), 2, "Python only"),
+    ((*FIT, "table.csv", "-k", "downstream", "--to", "new.csv"), 2, ("'downstream'", "only in Python")),
     ((*FIT, "table.csv", "--svd-solver", "ful", "--to", "new.csv"), 2, "--svd-solver: 'ful' is not one of 'auto'"),
-    ((*FIT, "table.csv", "--n-oversamples", "0", "--to", "new.csv"), 2, "--n-oversamples: 0 is not a whole"),
+    ((*FIT, "table.csv", "--n-oversamples", "0", "--to", "new.csv"), 2, ("--n-oversamples: 0", "at least 1")),
     ((*FIT, "table.csv", "--tol", "tiny", "--to", "new.csv"), 2, "--tol: 'tiny' is not a number"),
     ((*FIT, "table.csv", "--memory", "lots", "--to", "new.csv"), 2, "1GB"),
     ((*FIT, "table.csv", "--memory", "1kB", "--to", "new.csv"), 1, "--memory"),
@@ -40,18 +40,18 @@ MISTAKES = [
     ((*FIT, "table.csv", "--to", "new.txt"), 1, ".parquet"),
     ((*FIT, "table.csv", "--to", "nowhere/new.csv"), 1, "The folder 'nowhere' does not exist"),
     ((*FIT, "table.csv", "--model", "folder"), 1, "is a folder"),
-    ((*FIT, "table.csv", "--to", "new.csv", "--model", "./new.csv"), 1, "two names"),
+    ((*FIT, "table.csv", "--to", "new.csv", "--model", "./new.csv"), 1, ("--to and --model", "different names")),
     ((*FIT, "table.csv", "--whitten"), 2, "--whiten"),
     (FIT, 2, "Missing argument 'FILE'"),
     (("fit", "pac", "table.csv"), 2, "Did you mean 'pca'?"),
-    (("fit", "zzz", "table.csv"), 2, "Choose among: "),
+    (("fit", "zzz", "table.csv"), 2, "Choose one of: "),
     (("fit", "table.csv"), 2, "lowland fit pca table.csv"),
     (("fitt", "pca"), 2, "Did you mean 'fit'?"),
     (("transform", "nowhere.lowland", "table.csv", "--to", "new.csv"), 1, "There is no model file"),
-    (("transform", "cut.lowland", "table.csv", "--to", "new.csv"), 1, "not a whole model file"),
+    (("transform", "cut.lowland", "table.csv", "--to", "new.csv"), 1, "not a complete model file"),
     (("transform", "flipped.lowland", "table.csv", "--to", "new.csv"), 1, "checksum"),
     (("transform", "foreign.lowland", "table.csv", "--to", "new.csv"), 1, "is not a Lowland model"),
-    (("transform", "table.csv", "model.lowland", "--to", "new.csv"), 1, "the model comes first, then the file"),
+    (("transform", "table.csv", "model.lowland", "--to", "new.csv"), 1, "the model comes before the data file"),
     (("transform", "model.lowland", "gaps.parquet", "--to", "new.parquet"), 1, "NaN"),
     (("transform", "model.lowland", "ragged.csv", "--to", "new.parquet"), 1, "Row #21"),
     (("transform", "model.lowland", "header.csv", "--to", "new.parquet"), 1, "no rows"),
@@ -60,23 +60,23 @@ MISTAKES = [
     (("inverse", "model.lowland", "table.csv", "--to", "new.csv"), 1, "2 components"),
     (("inspect", "foreign.lowland"), 1, "is not a Lowland model"),
     (("inspect", "gaps.parquet"), 1, "is not a Lowland model"),
-    (("predict", "model.lowland", "table.csv", "--to", "new.csv"), 1, "PCA does not classify"),
+    (("predict", "model.lowland", "table.csv", "--to", "new.csv"), 1, ("PCA is not a classifier", "lowland fit lda")),
     (("predict", "lda.lowland", "labels.csv", "--to", "new.npy"), 1, "Write .csv or .parquet"),
     (("predict", "lda.lowland", "labels.csv"), 2, "--to"),
     (("predict", "lda.lowland", "labels.csv", "--to", "new.csv", "--columns", "a,b"), 1, "Missing: 'c', 'd'"),
     (("predict", "lda.lowland", "labels.csv", "--to", "new.csv", "--drop", "d"), 1, "Missing: 'd'"),
-    (("predict", "lda.lowland", "words.csv", "--to", "new.csv", "--drop", "a"), 1, "'note' of 'words.csv' holds text"),
-    (("predict", "lda.lowland", "gaps.parquet", "--to", "new.csv"), 1, "NaN (1 value) in column 'c' of 'gaps.parquet'"),
+    (("predict", "lda.lowland", "words.csv", "--to", "new.csv", "--drop", "a"), 1, ("'note' of 'words.csv'", "text")),
+    (("predict", "lda.lowland", "gaps.parquet", "--to", "new.csv"), 1, ("NaN", "'c' of 'gaps.parquet'")),
     (("predict", "lda.lowland", "header.csv", "--to", "new.csv"), 1, "no rows"),
-    (("fit", "lda", "labels.csv", "--to", "new.csv"), 2, "lda learns from labels: name their column with --label"),
-    (("fit", "select-filter", "table.csv", "-k", "2"), 2, "learns from labels: name their column with --label"),
+    (("fit", "lda", "labels.csv", "--to", "new.csv"), 2, ("lda is a supervised method", "--label COLUMN")),
+    (("fit", "select-filter", "table.csv", "-k", "2"), 2, ("select-filter is a supervised method", "--label COLUMN")),
     (("fit", "select-filter", "table.csv", "-k", "2", "--statistic", "mrmr"), 2, "or choose --statistic variance"),
     (("fit", "select-l1", "labels.csv", "--label", "way", "-k", "9"), 1, "-k 9: the data has 4 columns."),
     (("fit", "agglomerate", "table.csv", "-k", "9"), 1, "-k 9: the data has 4 columns. Choose at most 4."),
-    (("fit", "som", "table.csv", "-k", "9"), 2, "som has no -k: give its rows and columns with --grid."),
-    (("fit", "lda", "labels.csv", "--label", "Way"), 1, "Did you mean 'way'? Its columns: 'a', 'b', 'c', 'd', 'way'."),
-    (("fit", "lda", "x.npy", "--label", "way"), 1, "Write the labels as a column of a .csv or .parquet file"),
-    ((*LSQR, "--to", "new.csv", "--model", "new.lowland"), 1, "leave --to out, and classify with lowland predict"),
+    (("fit", "som", "table.csv", "-k", "9"), 2, ("som has no -k", "--grid")),
+    (("fit", "lda", "labels.csv", "--label", "Way"), 1, ("Did you mean 'way'?", "'a', 'b', 'c', 'd', 'way'")),
+    (("fit", "lda", "x.npy", "--label", "way"), 1, ("--label", ".csv or .parquet file")),
+    ((*LSQR, "--to", "new.csv", "--model", "new.lowland"), 1, ("omit --to", "lowland predict")),
     (("fit", "factor-analysis", "table.csv", "-k", "0.9"), 2, "write cumulative:0.9"),
     (("fit", "ica", "table.csv"), 2, "Did you mean 'fast-ica'?"),
     (("fit", "fa", "table.csv"), 2, "Did you mean 'factor-analysis'?"),
@@ -85,7 +85,7 @@ MISTAKES = [
     (("sample", "iris", "--option", "n", "--to", "new.csv"), 2, "NAME=VALUE"),
     (("sample", "iris", "--option", "n=3", "--to", "new.csv"), 1, "no option 'n'"),
     (("sample", "airports", "--label-column", "--to", "new.csv"), 1, "no labels"),
-    (("sample", "--to", "new.csv"), 2, "Name the data set"),
+    (("sample", "--to", "new.csv"), 2, "--to needs the name of a data set"),
 ]  # fmt: skip
 
 
@@ -119,11 +119,12 @@ def test_a_mistake_is_said_in_one_line_and_leaves_nothing(lowland, files, folder
     result = lowland(*words)
     assert result.exit_code == code, result.stderr
     assert result.stdout == ""
-    assert said in result.stderr
+    for term in (said,) if isinstance(said, str) else said:
+        assert term in result.stderr
     assert result.stderr.startswith("lowland: ")
     assert len(result.stderr.splitlines()) == 1
     assert "Traceback" not in result.stderr
-    assert "nobody foresaw" not in result.stderr
+    assert "Unexpected error" not in result.stderr
     assert {name: os.path.getmtime(name) for name in os.listdir(folder)} == before
 
 
@@ -133,7 +134,8 @@ def test_with_json_a_mistake_is_an_object(lowland, files, words, code, said):
     assert result.exit_code == code
     assert result.stderr == ""
     error = json.loads(result.stdout)["error"]
-    assert said.split(":")[0] in error["message"]
+    for term in (said,) if isinstance(said, str) else said:
+        assert term.split(":")[0] in error["message"]
     assert error["type"].isidentifier()
 
 

@@ -150,7 +150,7 @@ def test_a_flat_spectrum_is_left_to_lapack():
     X = np.random.default_rng(0).standard_normal((1300, 30))
     kpca = KernelPCA(3, kernel="rbf", gamma=0.1, max_iter=4).fit(X)  # rows far from each other
     assert "flat" in kpca.solver_.reason
-    with pytest.warns(ConvergenceWarning, match="before it converged"):
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
         KernelPCA(3, kernel="rbf", gamma=0.1, max_iter=4, eigen_solver="randomized").fit(X)
 
 

@@ -187,14 +187,14 @@ def test_files_that_overreach_a_reader(path, tmp_path):
     header, rest = header_of(path)
     header["__metadata__"]["lowland"] = "[" * 100_000 + "]" * 100_000
     rewrite(path, header, rest)
-    with pytest.raises(ModelFileError, match="not a whole model file"):
+    with pytest.raises(ModelFileError, match="not a complete model file"):
         lowland.load(path)
     header["__metadata__"]["lowland"] = "{}"
     for about in header.values():
         if about.get("dtype") == "F64":
             about.update(dtype="F8_E4M3", shape=[8, *about["shape"]])
     rewrite(path, header, rest)
-    with pytest.raises(ModelFileError, match="not a whole model file"):
+    with pytest.raises(ModelFileError, match="not a complete model file"):
         lowland.load(path)
 
 

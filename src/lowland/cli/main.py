@@ -1,4 +1,4 @@
-"""``lowland``: the verbs, and how whatever goes wrong is reported in one sentence."""
+"""``lowland``: the commands, and how errors are reported in one line."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ GOOD, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 class Lowland(CommandGroup):
-    """The group of verbs, which ends every call with a sentence and an exit code instead of a traceback."""
+    """The group of commands; every error ends in one line and an exit code instead of a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order in which one meets them."""
+        """Return the commands in the order of their use."""
         return list(self.commands)
 
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
         standalone_mode: bool = True, **extra: Any,
     ) -> Any:  # fmt: skip
-        """Run a call and leave with its exit code."""
+        """Run a command and exit with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
         if not standalone_mode or "_LOWLAND_COMPLETE" in os.environ:
             return super().main(words, prog_name, complete_var, standalone_mode, **extra)
@@ -50,7 +50,7 @@ class Lowland(CommandGroup):
 
         def call() -> None:
             with self.make_context("lowland", list(words), **extra) as ctx:
-                ctx.meta["lowland.words"] = tuple(words)  # so that a report can show the call
+                ctx.meta["lowland.words"] = tuple(words)  # so that a report can show the command
                 self.invoke(ctx)
 
         def translate(text: str) -> str:
@@ -59,7 +59,7 @@ class Lowland(CommandGroup):
         sys.exit(exit_code_of(call, as_json="--json" in flags, debug="--debug" in flags, translate=translate))
 
     def named(self, words: Sequence[str]) -> click.Command:
-        """Return the command that is called."""
+        """Return the command that the words name."""
         command: click.Command = self
         for word in words:
             if isinstance(command, click.Group) and not word.startswith("-"):
@@ -68,9 +68,9 @@ class Lowland(CommandGroup):
 
 
 def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, translate: Callable[[str], str] = str) -> int:
-    """Make the call; report what went wrong, if anything did; return the exit code.
+    """Run a command, report its error, if any, and return the exit code.
 
-    ``translate`` puts messages of the library, which name parameters of Python, into the words of the command line.
+    ``translate`` replaces the Python parameters in messages of the library by flags of the command line.
     """
     try:
         with warnings_in_one_line(translate):
@@ -86,24 +86,24 @@ def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, transl
         return report_error(error, "Interrupted. No unfinished file is left behind.", INTERRUPTED, as_json, debug)
     except BrokenPipeError as error:
         _close_pipe()
-        return report_error(error, "Whoever reads the output stopped reading before its end.", FAILED, False, debug)
+        return report_error(error, "The program that reads the output closed the pipe early.", FAILED, False, debug)
     except click.UsageError as error:
         hint = f" (See {error.ctx.command_path} --help.)" if error.ctx is not None else ""
         return report_error(error, f"{error.format_message()}{hint}", MISUSED, as_json, debug)
     except (LowlandError, click.ClickException) as error:
         return report_error(error, translate(str(error)), FAILED, as_json, debug)
     except MemoryError as error:
-        text = f"The machine has too little memory ({error}). Use fewer rows or columns, or a method that streams."
+        text = f"Out of memory ({error}). Use fewer rows or columns, or a method that reads files in chunks."
         return report_error(error, text, FAILED, as_json, debug)
     except OSError as error:
         return report_error(error, f"{error.filename or 'A file'}: {error.strerror or error}.", FAILED, as_json, debug)
     except Exception as error:
-        text = f"An error nobody foresaw: {type(error).__name__}: {error}. Please report it, with what --debug prints."
+        text = f"Unexpected error: {type(error).__name__}: {error}. Please report it with the output of --debug."
         return report_error(error, text, FAILED, as_json, debug)
 
 
 def report_error(error: BaseException, text: str, code: int, as_json: bool, debug: bool) -> int:
-    """Report an error in one line, on stderr for people or as JSON on stdout, and return the exit code."""
+    """Report an error in one line, as text on stderr or as JSON on stdout, and return the exit code."""
     if debug:
         import traceback
 
@@ -134,7 +134,7 @@ def warnings_in_one_line(translate: Callable[[str], str]) -> Iterator[None]:
 
 
 def _close_pipe() -> None:
-    """Let what is still in the buffer go nowhere, so that Python does not stumble over the pipe again as it leaves."""
+    """Discard what is left in the buffer, so that Python does not write to the closed pipe again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -156,7 +156,8 @@ cli = Lowland(
     "lowland",
     commands=[fit, transform, inverse, predict, evaluate, compare, dimension, inspect, methods, sample],
     params=[_version_option(), options.debug_option()],
-    help="Bring high-dimensional data down to a few dimensions.\n\n\b\nlowland sample iris --to iris.csv\n"
+    help="Dimensionality reduction: fit, apply, evaluate and compare methods on data files.\n\n\b\n"
+    "lowland sample iris --to iris.csv\n"
     "lowland fit pca iris.csv -k 0.95 --to z.parquet --model m.lowland\n"
     "lowland transform m.lowland iris.csv --to z2.parquet",
     no_args_is_help=True,
@@ -170,10 +171,10 @@ def main() -> NoReturn:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  open until the program ends
         getattr(sys, name).reconfigure(errors="replace")  # a terminal without × prints ? and does not fail
     with contextlib.suppress(ValueError):  # not in the main thread
-        # a scheduler that ends the program leaves no unfinished file either
+        # SIGTERM, as from a scheduler, leaves no unfinished file either
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     cli.main(prog_name="lowland")
-    raise SystemExit(GOOD)  # not reached: cli.main leaves with its own code
+    raise SystemExit(GOOD)  # not reached: cli.main exits
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Models on disk: one safetensors file, arrays beside a JSON header. No pickle; classes come from the registry only."""
+"""Model files: one safetensors file with arrays and a JSON header. No pickle; classes come only from the registry."""
 
 from __future__ import annotations
 
@@ -23,16 +23,22 @@ from lowland.methods.base.parameters import Described
 from lowland.methods.registry import entries, load_method
 
 FORMAT = 1
-_CSR = ("data", "indices", "indptr")  # of a sparse matrix
+_CSR = ("data", "indices", "indptr")  # the arrays of a sparse matrix
 _PRIVATE = (*PRIVATE_STATE, "_sklearn_output_config")
-_FUNCTIONS = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}  # numpy's, saved by their names
+_FUNCTIONS = {
+    "mean": np.mean,
+    "median": np.median,
+    "max": np.max,
+    "min": np.min,
+}  # numpy functions that are saved by name
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted method to ``path``. The file holds numbers and names only, and loads in any Python version."""
+    """Save a fitted method to ``path``. The file contains only numbers and names, and loads in any Python version."""
     if not isinstance(model, Reducer) or type(model).__name__ not in entries():
         raise ModelFileError(
-            f"A {type(model).__name__} is not a method of Lowland. Only those are saved, without pickle."
+            f"{type(model).__name__} is not a method of Lowland. lowland.save writes only those. For other objects, "
+            "such as pipelines, use joblib.dump."
         )
     check_is_fitted(model)
     arrays: dict[str, np.ndarray] = {}
@@ -54,21 +60,21 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Return the method saved at ``path``. A damaged or hostile file gives an error and runs nothing."""
+    """Load the method saved at ``path``. A damaged or malicious file raises an error; no code in it is run."""
     header, arrays = _read(Path(path))
     try:
         if header["format"] > FORMAT:
             raise ModelFileError(
-                f"{str(path)!r} was written by a newer Lowland ({header['lowland']}). Update: pip install -U lowland"
+                f"{str(path)!r} was written by a newer version of Lowland ({header['lowland']}). Update with: "
+                "pip install -U lowland"
             )
         if header["class"] not in entries():
             raise ModelFileError(
-                f"{str(path)!r} asks for {header['class']!r}, which is not a method of Lowland {__version__}."
+                f"{str(path)!r} contains the method {header['class']!r}, which Lowland {__version__} does not have. "
+                "Load it with the version that wrote it, or update Lowland."
             )
         if header["checksum"] != _checksum(header, arrays):
-            raise ModelFileError(
-                f"{str(path)!r} is damaged: its contents do not match their checksum. Copy or save it again."
-            )
+            raise ModelFileError(f"{str(path)!r} is damaged: the checksum does not match. Copy or save it again.")
         cls = load_method(header["class"])
         model = cls()
         given = {name: _decoded(value, arrays) for name, value in header["parameters"].items()}
@@ -76,15 +82,16 @@ def load(path: str | os.PathLike[str]) -> Any:
         unknown = set(given) - set(model.get_params(deep=False))
         if unknown or not all(_is_state_name(name, cls) for name in state):
             raise ModelFileError(
-                f"{str(path)!r} holds names that {header['class']} does not have. It was not written by Lowland."
+                f"{str(path)!r} contains names that {header['class']} does not have. It was not written by "
+                "Lowland. Save the model with lowland.save."
             )
         if not isinstance(state.get("n_features_in_"), int):
-            raise ModelFileError(f"{str(path)!r} holds no fitted model: n_features_in_ is missing. Save it again.")
+            raise ModelFileError(f"{str(path)!r} contains no fitted model: n_features_in_ is missing. Save it again.")
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(
-            f"{str(path)!r} is damaged: its header makes no sense ({error}). Copy or save it again."
+            f"{str(path)!r} is damaged: its header is invalid ({error}). Copy or save it again."
         ) from error
     vars(model).update(given)
     vars(model).update(state)
@@ -92,14 +99,14 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a model file says of itself, without importing its method: class, parameters, shapes, sizes."""
+    """Return the header of a model file without importing its method: class, parameters, shapes and data types."""
     header, arrays = _read(Path(path))
     header["arrays"] = {name: {"shape": list(a.shape), "dtype": str(a.dtype)} for name, a in arrays.items()}
     return header
 
 
 def _is_state_name(name: str, cls: type[Any]) -> bool:
-    """Whether a fit may leave this name: none that would hide a method, or steer scikit-learn's metadata."""
+    """Whether a fit may set this name: none that would hide a method or change scikit-learn's metadata."""
     if name.startswith("_"):
         return name in _PRIVATE
     return name.isidentifier() and name.endswith("_") and not hasattr(cls, name)
@@ -109,17 +116,17 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
-        raise MissingFile(f"There is no model file {str(path)!r}. Check the name and the folder.")
+        raise MissingFile(f"There is no model file {str(path)!r}. Check the file name and the folder.")
     if _is_foreign(path):
         raise ModelFileError(
-            f"{str(path)!r} is not a Lowland model: lowland.save or lowland fit --model writes one. On the command "
-            "line the model comes first, then the file."
+            f"{str(path)!r} is not a Lowland model. lowland.save or lowland fit --model writes one. On the command "
+            "line, the model comes before the data file."
         )
     try:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("lowland", "null"))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no dict
-    except (  # AttributeError: a number type that numpy lacks; RecursionError: a header nested without end
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a dict
+    except (  # AttributeError: a data type that numpy lacks; RecursionError: a header nested too deeply
         SafetensorError,
         OSError,
         ValueError,
@@ -129,24 +136,26 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         AttributeError,
         RecursionError,
     ) as error:
-        raise ModelFileError(f"{str(path)!r} is not a whole model file: {error}. Copy or save it again.") from error
+        raise ModelFileError(f"{str(path)!r} is not a complete model file: {error}. Copy or save it again.") from error
     if not isinstance(header, dict):
-        raise ModelFileError(f"{str(path)!r} was not written by Lowland: it has no header of ours.")
+        raise ModelFileError(
+            f"{str(path)!r} was not written by Lowland: it has no Lowland header. Save the model with lowland.save."
+        )
     return header, arrays
 
 
 def _is_foreign(path: Path) -> bool:
-    """Whether a file does not even begin as safetensors do: the length of the header in eight bytes, then JSON."""
+    """Whether a file does not start like safetensors: the length of the header in eight bytes, then JSON."""
     try:
         with open(path, "rb") as file:
             begin = file.read(9)
-    except OSError:  # told by who reads it next
+    except OSError:  # the next reader reports it
         return False
     return begin[5:8] != bytes(3) or begin[8:] != b"{"
 
 
 def _checksum(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
-    """The SHA-256 of the header, less the checksum itself, and of the arrays."""
+    """The SHA-256 of the header, without the checksum itself, and of the arrays."""
     content = {name: value for name, value in header.items() if name != "checksum"}
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
     for name in sorted(arrays):
@@ -157,7 +166,7 @@ def _checksum(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 
 def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
-    """Return a JSON form of a value; arrays go beside, unknown objects become a description."""
+    """Return a value as JSON; arrays are stored separately, unknown objects become a description."""
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, int | np.integer):
@@ -193,17 +202,17 @@ def _encoded(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:
     where, _, name = key.partition(".")
     if callable(value) and where == "parameters":
         warn(
-            f"The function given as {name} is not saved, only a description of it: a file holds no programs. After "
-            f"lowland.load give it again with set_params({name}=...)."
+            f"The function given as {name} is not saved, only a description of it: model files contain no code. After "
+            f"lowland.load, set it again with set_params({name}=...)."
         )
     return {"described": value.text if isinstance(value, Described) else repr(value)}
 
 
 def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return the value behind a JSON form. Only plain data and our own records can come out."""
+    """Return the value of a JSON form: plain data or one of Lowland's records, nothing else."""
     if not isinstance(value, dict):
         if isinstance(value, list):
-            raise ModelFileError("The header holds a bare list, which Lowland never writes.")
+            raise ModelFileError("The header contains a bare list, which Lowland never writes.")
         return value
     match value:
         case {"float": text}:
@@ -219,7 +228,7 @@ def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
             stored = tuple(_decoded(parts[name], arrays) for name in _CSR)
             rows = scipy.sparse.csr_array(stored, shape=(shape["rows"], shape["columns"]))
-            rows.check_format(full_check=True)  # an index beyond the columns would be read from foreign memory
+            rows.check_format(full_check=True)  # an index out of range would read other memory
             return rows
         case {"list": items, "tuple": is_tuple}:
             decoded = [_decoded(v, arrays) for v in items]
@@ -232,4 +241,4 @@ def _decoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
             return _FUNCTIONS[name]
         case {"described": text}:
             return Described(str(text))
-    raise ModelFileError("The header holds a value of unknown form.")
+    raise ModelFileError("The header contains a value of unknown form.")

@@ -1,7 +1,7 @@
-"""Which methods there are. A small generated index answers without importing any of them.
+"""The registry of methods. A generated index lists them without importing any of them.
 
-A file of this folder that the index does not list yet is imported and indexed in memory, so that a new method works at
-once. ``make docs`` and ``make texts`` write the index anew; a test keeps it true.
+A file in this folder that is not in the index yet is imported and indexed in memory, so that a new method works at
+once. ``make docs`` and ``make texts`` regenerate the index; a test checks that it is up to date.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from lowland.errors import ParameterError
 from lowland.suggestions import suggested
 
 INDEX = Path(__file__).with_name("index.json")
-_NO_METHODS = ("__init__", "model_files", "registry")  # the files of this folder that hold no method
+_NO_METHODS = ("__init__", "model_files", "registry")  # files in this folder that define no method
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A parameter as the command line and the forms show it."""
+    """A parameter as the command line shows it."""
 
     name: str
     words: str  # its type in words
     default: Any
     doc: str
-    choices: list[str] | None  # the texts it may be, if it is one of a few
+    choices: list[str] | None  # the allowed strings, if there are only a few
     kinds: list[str]  # "int", "float", "bool", "none", "rule", "numbers"
 
 
@@ -45,14 +45,14 @@ class Entry:
     streams_with_landmarks: bool
     takes_sparse: bool
     order_free: bool
-    needs_y: bool  # whether it cannot do without labels
-    takes_covariance: bool  # whether it can be fitted to a covariance alone
+    needs_y: bool  # whether it requires labels
+    takes_covariance: bool  # whether it can be fitted to a covariance matrix
     flags: list[Flag]
 
 
 @functools.cache
 def entries() -> dict[str, Entry]:
-    """Return the methods by class name: those of the index, and those of files that are newer than it."""
+    """Return the methods by class name: those in the index, and those of files that are not in it yet."""
     listed = json.loads(INDEX.read_text(encoding="utf-8"))
     indexed = [Entry(**{**e, "flags": [Flag(**flag) for flag in e["flags"]]}) for e in listed]
     modules = _modules()
@@ -63,20 +63,20 @@ def entries() -> dict[str, Entry]:
 
 
 def match_method(name: str) -> Entry | None:
-    """Return a method by its class name or its verb, or None; case, dashes and underscores do not matter."""
+    """Return a method by its class name or its name on the command line, or None; case, - and _ do not matter."""
     word = _plain(name)
     return next((e for e in entries().values() if word in (_plain(e.name), _plain(e.verb))), None)
 
 
 def find_method(name: str) -> Entry:
-    """Return a method named as for ``match_method``, or say which names are close and which there are."""
+    """Return a method named as for ``match_method``; the error for an unknown name suggests similar ones."""
     found = match_method(name)
     if found is not None:
         return found
     verbs = sorted(e.verb for e in entries().values())
     close = suggested(name.strip(), verbs)
     meant = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
-    raise ParameterError(f"There is no method {name.strip()!r}. {meant}The methods: {', '.join(verbs)}.")
+    raise ParameterError(f"There is no method {name.strip()!r}. {meant}Available methods: {', '.join(verbs)}.")
 
 
 def load_method(name: str) -> type[Any]:
@@ -86,7 +86,7 @@ def load_method(name: str) -> type[Any]:
 
 
 def build_entries() -> list[Entry]:
-    """Find every method by importing every file of this folder."""
+    """Find all methods by importing every file in this folder."""
     return [e for module in sorted(_modules()) for e in _entries_in(module)]
 
 
@@ -95,13 +95,13 @@ def _plain(name: str) -> str:
 
 
 def _modules() -> set[str]:
-    """The modules of this folder that may hold a method, by their file names."""
+    """The modules in this folder that may define a method, by their file names."""
     stems = {name.removesuffix(".py") for name in os.listdir(INDEX.parent) if name.endswith(".py")}
     return {f"{__package__}.{stem}" for stem in stems.difference(_NO_METHODS) if stem.isidentifier()}
 
 
 def _entries_in(module: str) -> list[Entry]:
-    """The methods that a module defines: every class with a verb."""
+    """The methods that a module defines: the classes with a ``verb``."""
     from lowland.methods.base.estimator import Reducer
 
     own = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type) and v.__module__ == module]
@@ -135,5 +135,5 @@ def _flag_of(p: Any) -> Flag:
 
 
 def index_text() -> str:
-    """Return the index as it should stand in the file."""
+    """Return the contents of the index file."""
     return json.dumps([asdict(e) for e in build_entries()], indent=1, ensure_ascii=False) + "\n"

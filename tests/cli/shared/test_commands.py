@@ -21,8 +21,8 @@ def test_the_sections_of_the_help_stand_in_the_order_of_their_first_options():
     [
         ("lda2", "Did you mean 'lda'?"),
         ("kpca", "Did you mean 'kernel-pca'?"),
-        ("zzzz", "Choose among: "),
-        ("iris.csv", "Name the method before the file"),
+        ("zzzz", "Choose one of: "),
+        ("iris.csv", "method before the file: lowland fit pca iris.csv"),
     ],
 )
 def test_a_name_that_is_not_there(word, words):

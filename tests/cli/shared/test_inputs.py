@@ -83,10 +83,10 @@ def test_names_of_points_of_affinities(lowland, airports, affinity):
 @pytest.mark.parametrize(
     ("columns", "words", "said"),
     [
-        ("abcde", ("--columns", "a,b,c,d,e"), "'e' was not among them. Leave --columns out"),
-        ("abcd", ("--columns", "b,a,d,c"), "They are in another order. Leave --columns out"),
+        ("abcde", ("--columns", "a,b,c,d,e"), "Unexpected: 'e'. Omit --columns"),
+        ("abcd", ("--columns", "b,a,d,c"), "They are in another order. Omit --columns"),
         ("abc", (), "Missing: 'd'."),
-        ("abce", (), "Missing: 'd'. It has 'e' instead."),
+        ("abce", (), "Missing: 'd'. Unexpected: 'e'."),
         ("abcd", ("--drop", "d"), "Missing: 'd'."),
         ("abcd", ("--label", "d"), "Missing: 'd'."),
     ],
@@ -95,6 +95,6 @@ def test_columns_that_do_not_match_the_model_come_with_what_helps(lowland, model
     write_chunks([rng.standard_normal((5, len(columns)))], "new.csv", list(columns))
     result = lowland("transform", model, "new.csv", "--to", "z.npy", *words)
     assert result.exit_code == 1
-    assert f"The columns of new.csv are not those of the model. {said}" in result.stderr
-    if "Leave" in said:
+    assert f"The columns of new.csv do not match the columns of the model. {said}" in result.stderr
+    if "Omit" in said:
         assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0

@@ -18,11 +18,11 @@ def test_a_name_cannot_steer_the_terminal(lowland, X):
     assert r"\x1b[2J, [red]b, :smile:, d" in text
 
 
-def test_only_the_first_ten_shares_are_listed(lowland, rng):
+def test_only_the_first_ten_components_are_listed(lowland, rng):
     np.save("wide.npy", rng.standard_normal((40, 15)))
     lines = lowland("fit", "pca", "wide.npy").stdout.splitlines()
     assert lines[-2].split()[0] == "10"
-    assert lines[-1] == "and 5 more, 100.00% in all"
+    assert lines[-1] == "and 5 more; 100.00% in total"
 
 
 @pytest.mark.parametrize(

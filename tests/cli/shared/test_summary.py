@@ -40,14 +40,14 @@ def wines(lowland) -> str:
     return "wines.csv"
 
 
-def test_discriminants(lowland, labelled, X):
-    facts, text = told(lowland, "fit", "lda", labelled, "--label", "way")
+def test_discriminants(lowland, labeled, X):
+    facts, text = told(lowland, "fit", "lda", labeled, "--label", "way")
     lda = ll.load("m")
     assert facts["facts"]["rows of classes"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
     assert facts["facts"]["rank within classes"] == 4
     assert facts["facts"]["deviation between/within"] == lda.singular_values_.tolist()
     assert f"{lda.singular_values_[0]:.4g}" in text
-    assert "Shares of the variance between classes" in text
+    assert "Fraction of the variance between classes explained" in text
 
 
 def test_factors(lowland, wine):
@@ -137,7 +137,7 @@ def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, said):
     assert facts["step score"] in text
     assert [step["score"] for step in facts["path"]] == [step.score for step in model.path_]
     assert [step["size"] for step in facts["path"]] == [step.size for step in model.path_]
-    step, sign = model.path_[0], {"add": "+ ", "remove": "− ", "find": "found at once "}[model.path_[0].action]
+    step, sign = model.path_[0], {"add": "+ ", "remove": "− ", "find": "found directly "}[model.path_[0].action]
     assert facts["path"][0]["column"] == (None if step.feature is None else step.name)
     assert f"{sign}{facts['path'][0]['column'] or ''} {step.score:.4g}".replace("  ", " ") in text
 

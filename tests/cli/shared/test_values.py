@@ -41,12 +41,12 @@ def test_how_many_components(text, value):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("downstream", "Python only"),
-        ("cumulative", "cumulative:SHARE"),
-        ("cumulative:lots", "cumulative:SHARE"),
+        ("downstream", "only in Python"),
+        ("cumulative", "cumulative:FRACTION"),
+        ("cumulative:lots", "cumulative:FRACTION"),
         ("cumulative:1.5", "between 0 and 1"),
-        ("knee:3", "write knee"),
-        ("1.5", "a share between 0 and 1"),
+        ("knee:3", "Write knee"),
+        ("1.5", "a fraction between 0 and 1"),
         ("nan", "'mle'"),
         ("kaizer", "kaiser"),
     ],
@@ -78,13 +78,13 @@ def test_other_values(kinds, choices, text, value):
     assert type(found) is type(value)
 
 
-def test_a_share_is_named_only_where_it_is_allowed():
-    """A method that takes rules but no share points to the rule for a share."""
+def test_a_fraction_is_offered_only_where_it_is_allowed():
+    """A method that takes rules but no fraction points to the rule for a fraction."""
     factors = flag(["int", "rule", "none"], ["bic"])
     with pytest.raises(ParameterError, match=r"write cumulative:0\.9\.$") as caught:
         values.value_of(factors, "0.9")
-    assert "share between" not in str(caught.value)
-    with pytest.raises(ParameterError, match=r"'0\.9' is not a whole number or 'none'\.$"):
+    assert "fraction between" not in str(caught.value)
+    with pytest.raises(ParameterError, match=r"'0\.9' is not an integer or 'none'\.$"):
         values.value_of(flag(["int", "none"]), "0.9")
 
 
@@ -93,7 +93,7 @@ def test_numbers_with_commas():
 
 
 def test_a_wrong_value_names_what_is_allowed():
-    with pytest.raises(ParameterError, match=r"'much' is not a whole number or 'auto'\."):
+    with pytest.raises(ParameterError, match=r"'much' is not an integer or 'auto'\."):
         values.value_of(flag(["int"], ["auto"]), "much")
 
 

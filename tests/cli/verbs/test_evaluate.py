@@ -29,7 +29,7 @@ def test_a_table(lowland, files):
     Z = PCA(2).fit_transform(iris.X)
     assert f"trustworthiness                         {quality.trustworthiness(iris.X, Z).value:.4g}" in result.stdout
     assert "z.npy as an embedding of iris.csv, 150 rows × 4 columns" in result.stdout
-    for name in ("silhouette", "explained share", "residual variance", "area under R_NX"):
+    for name in ("silhouette", "explained variance ratio", "residual variance", "area under R_NX"):
         assert name in result.stdout
     assert "interval" not in result.stdout
 
@@ -44,8 +44,8 @@ def test_json_and_a_sample(lowland, files):
     assert facts["measures"][0]["low"] == pytest.approx(found[0].low)
     assert (facts["rows"], facts["columns"]) == (150, 4)
     table = lowland("evaluate", *files, "--drop", "kind", "--sample", 60).stdout
-    assert "95 % interval" in table
-    assert "60 rows were compared with all others" in table
+    assert "95% confidence interval" in table
+    assert "60 sampled rows, compared with all rows" in table
 
 
 def test_rows_without_coordinates_are_told(lowland, files):
@@ -54,7 +54,7 @@ def test_rows_without_coordinates_are_told(lowland, files):
     np.save("holes.npy", Z)
     result = lowland("evaluate", "iris.csv", "holes.npy", "--drop", "kind")
     assert result.exit_code == 0, result.stderr
-    assert "1 row without coordinates left out." in result.stdout
+    assert "1 row without coordinates excluded." in result.stdout
 
 
 def test_columns_of_the_coordinates(lowland, files):
@@ -69,7 +69,7 @@ def test_columns_of_the_coordinates(lowland, files):
     assert [m["value"] for m in json.loads(found.stdout)["measures"]] == pytest.approx([m["value"] for m in plain])
     refused = lowland("evaluate", "iris.csv", "wide.csv", "--label", "kind")
     assert refused.exit_code == 1
-    assert "Columns of COORDINATES are chosen with --coordinates." in refused.stderr
+    assert "columns of COORDINATES with --coordinates." in refused.stderr
     assert "three" in lowland("evaluate", "iris.csv", "wide.csv", "--coordinates", "three", "--label", "kind").stderr
 
 
@@ -78,8 +78,8 @@ def test_a_sample_of_distances_is_told(lowland):
     np.save("x.npy", X)
     np.save("z.npy", X[:, :2])
     told = lowland("evaluate", "x.npy", "z.npy").stdout
-    assert "Stresses and correlations come from the distances among 1,448 rows that were drawn; --sample" in told
-    assert "compared with all others" not in told
+    assert "Stress and correlations: distances among 1,448 sampled rows. Change the number with --sample." in told
+    assert "compared with all rows" not in told
 
 
 def test_what_cannot_be_told_is_said(lowland, files):
@@ -125,6 +125,6 @@ def test_a_model_says_which_columns_and_whether_they_are_scaled(lowland):
         facts = json.loads(lowland("evaluate", "w.csv", "z.csv", *words, "--json").stdout)
         assert facts["scaled"] is True
         assert facts["measures"][0]["value"] == pytest.approx(found)
-    assert "columns standardised" in lowland("evaluate", "w.csv", "z.csv", "--model", "m.lowland").stdout
+    assert "standardized columns" in lowland("evaluate", "w.csv", "z.csv", "--model", "m.lowland").stdout
     plain = json.loads(lowland("evaluate", "w.csv", "z.csv", "--drop", "id", "--json").stdout)
     assert plain["measures"][0]["value"] < found - 0.05

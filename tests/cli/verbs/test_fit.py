@@ -40,7 +40,7 @@ def airports() -> list[str]:
     return names
 
 
-def test_columns_are_selected_dropped_and_labelled(lowland, X):
+def test_columns_are_selected_dropped_and_labeled(lowland, X):
     labels = np.where(X[:, 0] > 0, "up", "down").astype(object)
     write_chunks([np.column_stack([X.astype(object), labels])], "named.parquet", [*"abcd", "way"])
     wanted = ll.PCA(1).fit(X[:, [2, 0]]).explained_variance_
@@ -91,9 +91,9 @@ def test_a_method_is_named_by_verb_or_class(lowland, table):
     assert lowland("fit", "TruncatedSVD", table).exit_code == 0
 
 
-def test_a_class_may_be_named_with_dashes(lowland, labelled):
-    assert lowland("fit", "linear-discriminant-analysis", labelled, "--label", "way").exit_code == 0
-    assert lowland("fit", "Fast_ICA", labelled, "--drop", "way").exit_code == 0
+def test_a_class_may_be_named_with_dashes(lowland, labeled):
+    assert lowland("fit", "linear-discriminant-analysis", labeled, "--label", "way").exit_code == 0
+    assert lowland("fit", "Fast_ICA", labeled, "--drop", "way").exit_code == 0
 
 
 def test_many_slabs_pass_through(lowland, rng, monkeypatch):
@@ -138,7 +138,7 @@ def test_a_covariance_has_no_rows(lowland, table):
     for words in (("--to", "z.csv"), ("--label", "a")):
         result = lowland("fit", "factor-analysis", table, "-k", 1, "--covariance-of", 60, *words)
         assert result.exit_code == 2
-        assert f"leave out {words[0]}" in result.stderr
+        assert f"Omit {words[0]}" in result.stderr
     assert "as many rows as columns" in lowland("fit", "factor-analysis", table, "-k", 1, "--covariance-of", 60).stderr
     assert lowland("fit", "pca", table, "--covariance-of", 60).exit_code == 2
 

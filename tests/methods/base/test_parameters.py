@@ -31,9 +31,12 @@ def test_values_of_a_type(kind, good, bad):
 
 
 def test_types_in_words():
-    assert in_words(int | None) == "a whole number or None"
+    assert in_words(int | None) == "an integer or None"
     assert in_words(Literal["a", "b"]) == "one of 'a', 'b'"
     assert in_words(float | Literal["auto"] | None) == "a number, 'auto' or None"
+    assert in_words(bool) == "True or False"
+    assert in_words(str | Callable[[float], float]) == "a string or a function"
+    assert in_words(np.ndarray | dict[str, float]) == "an array or a dictionary"
 
 
 def test_limits_are_checked_where_the_value_is_a_number():

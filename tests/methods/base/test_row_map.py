@@ -25,7 +25,7 @@ def test_chunks_are_the_whole_in_order(pca, iris):
 
 
 def test_coordinates_of_another_width_are_refused(pca):
-    with pytest.raises(DataError, match="Z has 3 columns, but PCA has 2 components"):
+    with pytest.raises(DataError, match="X has 3 columns, but PCA has 2 components"):
         pca.inverse_transform(np.zeros((5, 3)))
 
 

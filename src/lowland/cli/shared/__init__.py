@@ -1,1 +1,1 @@
-"""What commands share: flags, options, output."""
+"""Code that the commands share: flags, options, output."""

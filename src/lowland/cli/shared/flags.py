@@ -1,4 +1,4 @@
-"""Parameters of a method as flags: a ``Flag`` of the index becomes an option."""
+"""The parameters of a method as command-line options, generated from the index of methods."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from lowland.cli.shared.values import RULES, ParameterValue
 if TYPE_CHECKING:
     from lowland.methods.registry import Entry, Flag
 
-_IN_PYTHON = (  # how a sentence reads in Python, and how on the command line
+_IN_PYTHON = (  # phrases of parameter descriptions in Python, and on the command line
     (r",? or a function[^,.;]*|, a function (?:of two rows(?=,)|that[^,.;]*)", ""),
     (r"a rule such as \w+\(\)", "a rule"),
     (r"lowland\.config\((\w+)=[^)]*\)", r"--\1"),
     (r"\bNone\b", "none"),
-    (r"\bX holds\b", "FILE holds"),
-    (r"([a-z])_(?!\w)", r"\1"),  # the name of an attribute
+    (r"\bX (holds|contains|is)\b", r"FILE \1"),
+    (r"([a-z])_(?!\w)", r"\1"),  # the name of a fitted attribute
 )
 _SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
-TAKEN = ("memory",)  # on the command line the working memory
+TAKEN = ("memory",)  # on the command line, --memory is the memory budget
 
 
 def parameter_options(entry: Entry) -> list[click.Parameter]:
-    """Return the options for the parameters of a method, in a section of their own."""
+    """Return the options for the parameters of a method, in a section of the help."""
     return in_section(f"Parameters of {entry.name}", [option_of(flag) for flag in entry.flags if is_settable(flag)])
 
 
 def option_of(flag: Flag) -> Option:
-    """Return the option for a parameter. Its default is shown, and left to the method."""
+    """Return the option for a parameter. The default is only shown; the method sets it."""
     names, doc = flag_names(flag.name), command_line_text(flag.doc)
     if "rule" in flag.kinds:
         doc = f"{doc} Rules: {', '.join(RULES.values())}."
@@ -47,22 +47,22 @@ def option_of(flag: Flag) -> Option:
 
 
 def command_line_text(doc: str) -> str:
-    """Return the sentence of a parameter as it reads on the command line, without what only Python can give."""
+    """Return the description of a parameter for the command line, without values that only Python can express."""
     for python, here in _IN_PYTHON:
         doc = re.sub(python, here, doc)
     return doc
 
 
 def is_settable(flag: Flag) -> bool:
-    """Whether words can give it a value: a parameter that takes only objects of Python, or none, has no flag.
+    """Whether a parameter can be set on the command line.
 
-    Nor has one whose flag means something else here.
+    A parameter that takes only Python objects has no flag, nor has one whose flag means something else here.
     """
     return flag.name not in TAKEN and (flag.kinds != ["none"] or bool(flag.choices))
 
 
 def flag_names(parameter: str) -> list[str]:
-    """Return the flags that stand for a parameter, the one with its own name last."""
+    """Return the flags for a parameter; the last one has its full name."""
     own = f"--{parameter.replace('_', '-')}"
     return ["-k", _SHORT[parameter], own] if parameter in _SHORT else [own]
 
@@ -75,7 +75,7 @@ def default_text(value: Any) -> str:
 
 
 def metavar_of(flag: Flag) -> str:
-    """Return what a flag takes, in capitals and words: ``NUMBER|mle|RULE|none``."""
+    """Return the allowed values of a flag for the help: ``NUMBER|mle|RULE|none``."""
     number = "NUMBER" if "float" in flag.kinds else "INTEGER" if "int" in flag.kinds else None
     parts = [
         number,
@@ -83,7 +83,7 @@ def metavar_of(flag: Flag) -> str:
         "RULE" if "rule" in flag.kinds else None,
         "yes|no" if "bool" in flag.kinds else None,
         "NUMBER,NUMBER,…" if "numbers" in flag.kinds else None,
-        "TEXT" if "str" in flag.kinds else None,
+        "STRING" if "str" in flag.kinds else None,
         "none" if "none" in flag.kinds else None,
     ]
     return "|".join(part for part in parts if part) or "VALUE"

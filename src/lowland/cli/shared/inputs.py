@@ -1,4 +1,4 @@
-"""Where rows come from: files opened for a fit, or for a model that knows its columns."""
+"""Reading data files: for a fit, or for a fitted model with its columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN_COLUMNS = 12
 
 
 def open_file(file: Path, columns: Any, drop: Any, label: str | None = None) -> Any:
-    """Open the rows of a file, without the columns that are dropped or hold labels."""
+    """Open the rows of a file, without the dropped columns and the label column."""
     from lowland.data.open import open_rows
 
     _check_label(file, label)
@@ -21,7 +21,7 @@ def open_file(file: Path, columns: Any, drop: Any, label: str | None = None) -> 
 
 
 def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None) -> tuple[Any, Any]:
-    """Open the rows of a file, without the columns that are dropped or hold labels, and read the labels."""
+    """Open the rows of a file, without the dropped columns and the label column, and read the labels."""
     from lowland.data.open import open_labelled
 
     _check_label(file, label)
@@ -31,15 +31,15 @@ def open_with_labels(file: Path, columns: Any, drop: Any, label: str | None) -> 
 def _check_label(file: Path, label: str | None) -> None:
     if label is not None and _has_no_names(file):
         raise ParameterError(
-            f"{str(file)!r} has no column names, so --label cannot be used with it. Write the labels as a column of a "
-            ".csv or .parquet file."
+            f"{str(file)!r} has no column names, so --label cannot be used. Store the data and the labels in a .csv or "
+            ".parquet file."
         )
 
 
 def row_name_column(est: Any, file: Path, columns: Any, drop: Any, *, square: bool = False) -> str | None:
-    """Return the first column of a file of distances, kernel values or affinities, if it holds text: names of rows.
+    """Return the first column of a file of distances, kernel values or affinities if it contains row names (strings).
 
-    ``square``: the file is such a matrix, whatever the method's metric, kernel or affinity.
+    ``square``: the file is such a matrix, whatever the metric, kernel or affinity of the method.
     """
     parameters = est.get_params(deep=False)
     kinds = (str(parameters.get(name)) for name in ("metric", "dissimilarity", "kernel", "affinity"))
@@ -53,9 +53,9 @@ def row_name_column(est: Any, file: Path, columns: Any, drop: Any, *, square: bo
 
 
 def columns_for(est: Any, file: Path, columns: Any, drop: Any, label: str | None) -> tuple[Any, Any]:
-    """Return which columns of a file a model takes, and which are dropped: its own by name, if the file has them all.
+    """Return the columns of a file to read and to drop: the training columns by name, if the file has all of them.
 
-    Otherwise the label it was fitted with is dropped, and whoever compares the columns says what is missing.
+    Otherwise only the training label is dropped, and the later check of the columns reports what is missing.
     """
     if columns is not None or _has_no_names(file):
         return columns, drop
@@ -72,7 +72,7 @@ def columns_for(est: Any, file: Path, columns: Any, drop: Any, label: str | None
 
 @contextmanager
 def matching_columns(est: Any, rows: Any, file: Path) -> Iterator[None]:
-    """Explain columns that do not match those of the model, with the flag that helps."""
+    """Explain columns that do not match those of the model, and name the flag that helps."""
     fitted = getattr(est, "feature_names_in_", None)
     try:
         yield
@@ -80,18 +80,18 @@ def matching_columns(est: Any, rows: Any, file: Path) -> Iterator[None]:
         if fitted is None or rows.names is None or tuple(fitted) == tuple(rows.names):
             raise
         hint = column_remedy(list(fitted), rows.names)
-        raise DataError(f"The columns of {file.name} are not those of the model. {hint}") from error
+        raise DataError(f"The columns of {file.name} do not match the columns of the model. {hint}") from error
 
 
 def column_remedy(fitted: list[str], given: tuple[str, ...]) -> str:
-    """Say which columns are missing, or too much, or in another order, and what to do."""
+    """Say which columns are missing, unexpected or in another order, and what to do."""
     missing = [name for name in fitted if name not in given]
     extra = [name for name in given if name not in fitted]
     if missing:
-        rest = f" It has {_listed(extra)} instead." if extra else ""
-        return f"Missing: {_listed(missing)}.{rest} Add them, or transform a file that has them."
-    what = f"{_listed(extra)} was not among them." if extra else "They are in another order."
-    return f"{what} Leave --columns out: the model knows its columns by name."
+        rest = f" Unexpected: {_listed(extra)}." if extra else ""
+        return f"Missing: {_listed(missing)}.{rest} Add the missing columns, or use a file that has them."
+    what = f"Unexpected: {_listed(extra)}." if extra else "They are in another order."
+    return f"{what} Omit --columns: the model selects its columns by name."
 
 
 def _listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Verbs that take a model and a file and write another file: transform, inverse, predict."""
+"""Commands that apply a model to a file and write another file: transform, inverse, predict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def mapping_command(
     name: str, callback: Callable[..., Any], summary: str, about_file: str, *, to: str, label: str | None = None,
     more: Sequence[Option] = (),
 ) -> Command:  # fmt: skip
-    """Return the command of such a verb."""
+    """Return such a command."""
     return Command(
         name,
         callback=callback,
@@ -29,7 +29,7 @@ def mapping_command(
             options.json_option(),
             options.debug_option(),
         ],
-        help=f"{summary}\n\nMODEL is a file that lowland fit --model wrote. {about_file}",
+        help=f"{summary}\n\nMODEL is a model file written by lowland fit --model. {about_file}",
         short_help=summary,
     )
 
@@ -38,7 +38,7 @@ def print_mapping(
     verb: str, est: Any, file: Path, columns: int, model: Path, written: dict[str, Any], started: float, as_json: bool,
     facts: dict[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """Print what was done to a file, and further facts where there are some."""
+    """Print what was done to a file, and further facts, if any."""
     from lowland.cli.shared import show
 
     took = round(time.perf_counter() - started, 6)

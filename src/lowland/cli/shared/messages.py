@@ -1,4 +1,4 @@
-"""Messages of the library on the command line: one line, with flags where they name parameters of Python."""
+"""Messages of the library on the command line: one line, with flags in place of Python parameters."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 
 
 def in_flags(text: str, command: click.Command) -> str:
-    """Return a message of the library with the flags of a command where it names parameters of Python.
+    """Return a message of the library with the Python parameters replaced by the flags of a command.
 
-    ``Isomap(radius=0.1, n_neighbors=None)`` becomes ``--radius 0.1 --n-neighbors none``, ``n_neighbors`` alone
-    ``--n-neighbors``. Names without an underscore are words as well, so alone they stay.
+    ``Isomap(radius=0.1, n_neighbors=None)`` becomes ``--radius 0.1 --n-neighbors none``, and ``n_neighbors`` becomes
+    ``--n-neighbors``. A name without an underscore may be an ordinary word, so alone it is not replaced.
     """
     if not isinstance(command, Command) or command.python is None:
         return text
@@ -46,7 +46,7 @@ def in_flags(text: str, command: click.Command) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a message of the library as one line, with flags where it names the settings of Python."""
+    """Return a message of the library as one line, with flags in place of ``lowland.config``."""
     text = re.sub(r":\n- (.*(?:\n- .*)*)\n", lambda found: f": {found[1].replace(chr(10) + '- ', ', ')}. ", text)
     text = re.sub(r'lowland\.config\(memory="([^"]+)"\)', r"--memory \1", text)
     return printable(" ".join(text.split()))

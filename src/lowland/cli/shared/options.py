@@ -1,4 +1,4 @@
-"""The options verbs share: which data, how to work, where the results go."""
+"""The options that commands share: data, computation, output."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import click
 
 from lowland.errors import ParameterError
 
-DATA, WORK, OUTPUT, OTHER = "Data", "Work", "Results", "Other"
+DATA, WORK, OUTPUT, OTHER = "Data", "Computation", "Output", "Other"
 
 
 class Option(click.Option):
-    """An option that stands in a section of the help; ``in_section`` says in which."""
+    """An option in a section of the help, set by ``in_section``."""
 
     section = OTHER
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Return how messages name the option: by its first two flags."""
+        """Return the name of the option in messages: its first two flags."""
         return " / ".join(self.opts[:2])
 
 
@@ -34,7 +34,7 @@ def in_section(section: str, options: Iterable[Option]) -> list[click.Parameter]
 
 
 class Names(click.ParamType):
-    """Names with commas between them; one that holds a comma stands in double quotes."""
+    """Names separated by commas; a name that contains a comma is quoted with double quotes."""
 
     name = "names"
 
@@ -46,7 +46,7 @@ class Names(click.ParamType):
 
         names = [name.strip() for name in next(csv.reader([value], skipinitialspace=True), [])]
         if not names or not all(names):
-            self.fail(f"{value!r} holds an empty name. Write names with commas between them: a,b,c.", param, ctx)
+            self.fail(f"{value!r} contains an empty name. Separate names by commas: a,b,c.", param, ctx)
         return names
 
 
@@ -62,16 +62,16 @@ class MemorySize(click.ParamType):
         try:
             return parse_bytes(value)
         except ParameterError:
-            self.fail(f"{value!r} is not an amount of memory. Write it as 1GB, 512MB or a number of bytes.", param, ctx)
+            self.fail(f"{value!r} is not an amount of memory. Write 1GB, 512MB or a number of bytes.", param, ctx)
 
 
 def file_argument(name: str, metavar: str) -> click.Argument:
-    """Return the argument that names a file to read; the library says what is wrong with it."""
+    """Return the argument for a file to read; the library reports problems with it."""
     return click.Argument([name], metavar=metavar, type=click.Path(path_type=Path))
 
 
 def names_option(flag: str, metavar: str, text: str) -> Option:
-    """Return an option that takes names, and may be given more than once."""
+    """Return an option that takes names and may be repeated."""
     return Option([flag], type=Names(), metavar=metavar, help=text, multiple=True, callback=_flattened)
 
 
@@ -80,15 +80,17 @@ def _flattened(ctx: click.Context, param: click.Parameter, lists: Any) -> list[s
 
 
 def file_option(flag: str, text: str, *, metavar: str = "FILE", required: bool = False) -> Option:
-    """Return an option that names a file or folder."""
+    """Return an option for a file or folder."""
     return Option([flag], type=click.Path(path_type=Path), metavar=metavar, required=required, help=text)
 
 
 def data_options(label: str | None = None) -> list[click.Parameter]:
-    """Return the options that select columns; ``label`` is the sentence of --label, where it makes sense."""
+    """Return the options that select columns; ``label`` is the help text of --label, if there is one."""
     found = [
-        names_option("--columns", "a,b,c", 'Use only these columns, in this order; a name with a comma as "x, y".'),
-        names_option("--drop", "a,b", 'Leave these columns out; a name with a comma as "x, y".'),
+        names_option(
+            "--columns", "a,b,c", 'Use only these columns, in this order. Quote a name that contains a comma: "x, y".'
+        ),
+        names_option("--drop", "a,b", 'Exclude these columns. Quote a name that contains a comma: "x, y".'),
     ]
     if label is not None:
         found.append(Option(["--label"], metavar="NAME", help=label))
@@ -96,16 +98,16 @@ def data_options(label: str | None = None) -> list[click.Parameter]:
 
 
 def covariance_option() -> list[click.Parameter]:
-    """Return the option that says that a file is no table of rows."""
-    text = "FILE is no table of rows but the covariance or correlation matrix of N of them."
+    """Return the option for a file that contains a covariance matrix instead of rows."""
+    text = "FILE is the covariance or correlation matrix of N rows, not a table of rows."
     return in_section(DATA, [Option(["--covariance-of"], type=click.IntRange(min=2), metavar="N", help=text)])
 
 
 def work_options() -> list[click.Parameter]:
-    """Return the options that say how the work is done."""
-    memory = "Working memory to stay within, such as 1GB. [default: half of the machine's]"
-    threads = "Threads to use; the result is the same. [default: every core]"
-    progress = "Show progress on stderr. [default: on a terminal]"
+    """Return the options for memory, threads and progress."""
+    memory = "Memory budget, such as 1GB. [default: half of the machine's memory]"
+    threads = "Number of threads; does not change the result. [default: all cores]"
+    progress = "Show progress on stderr. [default: only on a terminal]"
     return in_section(
         WORK,
         [
@@ -119,31 +121,31 @@ def work_options() -> list[click.Parameter]:
 def output_options(
     to: str, *, required: bool = False, model: bool = False, more: Sequence[Option] = ()
 ) -> list[click.Parameter]:
-    """Return the options that say where results go; ``to`` is the sentence of --to, ``model`` adds --model."""
-    found = [file_option("--to", f"{to} The ending says how: .parquet, .csv, .csv.gz or .npy.", required=required)]
+    """Return the options for output files; ``to`` is the help text of --to, ``model`` adds --model."""
+    found = [file_option("--to", f"{to} Format by extension: .parquet, .csv, .csv.gz or .npy.", required=required)]
     if model:
-        text = "Save the fitted model here, for lowland transform, inverse, predict and inspect."
+        text = "Save the fitted model to this file, for lowland transform, inverse, predict and inspect."
         found.append(file_option("--model", text))
     return in_section(OUTPUT, [*found, *more, force_option()])
 
 
 def force_option() -> Option:
-    """Return the option that allows to overwrite."""
-    return Option(["--force"], is_flag=True, help="Overwrite files that exist.")
+    """Return the option to overwrite files."""
+    return Option(["--force"], is_flag=True, help="Overwrite existing files.")
 
 
 def json_option() -> Option:
-    """Return the option for machines."""
+    """Return the option for JSON output."""
     return Option(["--json", "as_json"], is_flag=True, help="Print one JSON object instead of text.")
 
 
 def debug_option() -> Option:
-    """Return the option for those who look for a fault; ``main`` reads it from the words of the call."""
+    """Return the option for tracebacks; ``main`` reads it from the arguments."""
     return Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
 
 
 def working(memory: int | None, threads: int | None, progress: bool | None) -> AbstractContextManager[Any]:
-    """Put the options of the work into force for a ``with`` block."""
+    """Apply the options for memory, threads and progress in a ``with`` block."""
     from lowland.run.settings import config
 
     return config(memory=memory, threads=threads, progress="auto" if progress is None else progress)

@@ -1,4 +1,4 @@
-"""Where results go: checked before any work, written atomically."""
+"""Output files: checked before the computation, written atomically."""
 
 from __future__ import annotations
 
@@ -9,37 +9,39 @@ from typing import Any
 
 from lowland.errors import DataError, FileProblem, MissingFile, ParameterError
 
-TEXT_SLAB = 2**14  # rows written at a time where text stands beside numbers, which costs an object a cell
+TEXT_SLAB = 2**14  # rows per chunk of mixed strings and numbers, which need one object per cell
 
 
 def holds_numbers_only(path: Path) -> bool:
-    """Whether a file of this ending has neither text nor names of columns."""
+    """Whether a file with this extension has neither strings nor column names."""
     return path.name.lower().endswith(".npy")
 
 
 def check_outputs(*, to: Path | None, model: Path | None = None, force: bool, read: tuple[Path, ...] = ()) -> None:
-    """Refuse an ending, a folder or an existing file that would only fail after the work."""
+    """Refuse an extension, a folder or an existing file that would fail only after the computation."""
     if to is not None:
         from lowland.data.write import check_writable
 
         check_writable(to)
     for path in (path for path in (to, model) if path is not None):
         if path.is_dir():
-            raise FileProblem(f"{str(path)!r} is a folder. Name a file in it.")
+            raise FileProblem(f"{str(path)!r} is a folder. Give the name of a file.")
         if not path.parent.is_dir():
-            raise MissingFile(f"The folder {str(path.parent)!r} does not exist. Make it first, or write elsewhere.")
+            raise MissingFile(f"The folder {str(path.parent)!r} does not exist. Create it, or write to another folder.")
         if not os.access(path.parent, os.W_OK):
-            raise FileProblem(f"The folder {str(path.parent)!r} is closed to you. Write elsewhere.")
+            raise FileProblem(
+                f"Permission denied: the folder {str(path.parent)!r} is not writable. Write to another folder."
+            )
         if any(path.resolve() == other.resolve() for other in read):
-            raise ParameterError(f"{str(path)!r} is read, so it cannot be written as well. Choose another name.")
+            raise ParameterError(f"{str(path)!r} is an input file and cannot be overwritten. Choose another name.")
         if path.exists() and not force:
-            raise FileProblem(f"{str(path)!r} exists already. Overwrite it with --force, or choose another name.")
+            raise FileProblem(f"{str(path)!r} already exists. Overwrite it with --force, or choose another name.")
     if to is not None and model is not None and to.resolve() == model.resolve():
-        raise ParameterError(f"--to and --model both name {str(to)!r}. Choose two names.")
+        raise ParameterError(f"--to and --model are the same file, {str(to)!r}. Choose different names.")
 
 
 def write_table(chunks: Any, path: Path, names: list[str], row_names: tuple[Path, str] | None = None) -> dict[str, Any]:
-    """Write chunks as they come; return what was written. ``row_names``: the file and its column that name the rows."""
+    """Write chunks one by one; return what was written. ``row_names``: the file and column with the row names."""
     from lowland.data.write import write_chunks
 
     if row_names is not None and not holds_numbers_only(path):
@@ -53,7 +55,7 @@ def write_table(chunks: Any, path: Path, names: list[str], row_names: tuple[Path
 
 
 def named_rows(chunks: Iterable[Any], names: Any) -> Iterator[Any]:
-    """Yield the chunks with the names of their rows before the numbers."""
+    """Yield the chunks with the row names as their first column."""
     import numpy as np
 
     from lowland.arrays.namespace import to_numpy
@@ -67,30 +69,30 @@ def named_rows(chunks: Iterable[Any], names: Any) -> Iterator[Any]:
 
 
 def _not_empty(chunks: Iterable[Any]) -> Iterator[Any]:
-    """Yield the chunks; refuse to write a file of none."""
+    """Yield the chunks; refuse to write an empty file."""
     empty = True
     for chunk in chunks:
         empty = False
         yield chunk
     if empty:
-        raise DataError("There are no rows to write: the file that was read has none. Nothing was written.")
+        raise DataError("The input file has no rows. Nothing was written. Check the file.")
 
 
 def coordinate_refusal(est: Any) -> str | None:
-    """Return why a method, fitted or not, has no coordinates: it was asked only to classify. None where it has some."""
+    """Return why a method has no coordinates (its parameters make it a classifier only), or None if it has some."""
     try:
         if hasattr(est, "_encoding"):
             est._encoding()
     except ParameterError as error:
         return str(error)
-    except AttributeError:  # not fitted: nothing in its parameters speaks against them
+    except AttributeError:  # not fitted: its parameters allow coordinates
         pass
     return None
 
 
 def coordinates_of(est: Any, rows: Any) -> Iterable[Any]:
-    """Return the coordinates of the rows a method was just fitted to, slab by slab where the method can."""
-    if hasattr(est, "embedding_"):  # placed again, a row would lie near its place, not on it
+    """Return the coordinates of the training rows, in chunks if the method can."""
+    if hasattr(est, "embedding_"):  # an out-of-sample extension of the same rows would differ
         return [est.embedding_]
     if hasattr(est, "transform_chunks"):
         chunks: Iterable[Any] = est.transform_chunks(rows)

@@ -1,4 +1,4 @@
-"""Plain data on the screen: text tables, rich tables on a terminal, JSON. Nothing is calculated here."""
+"""Printing: plain tables, rich tables on a terminal, JSON. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 SHOWN_VALUES = 12
 SHOWN_FRACTIONS = 10
-_SIGNS = {"add": "+", "remove": "−", "find": "found at once"}
+_SIGNS = {"add": "+", "remove": "−", "find": "found directly"}
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -21,9 +21,9 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table whose last column is wrapped to the terminal, or left whole where there is none.
+    """Print a table; on a terminal, the last column is wrapped.
 
-    Written out here because importing rich would double the time of a listing.
+    Written without rich, whose import would double the time of a listing.
     """
     widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head) - 1)]
     indent = sum(widths) + 2 * len(widths)
@@ -35,7 +35,7 @@ def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    """Return the lines of a text beside an indent; one line where there is no terminal or too little room."""
+    """Return the lines of a text after an indent; one line without a terminal or if there is too little room."""
     if not sys.stdout.isatty():
         return [text]
     import shutil
@@ -51,7 +51,7 @@ def print_facts(
     fractions: list[float | None] | None = None,
     fractions_of: str = "the variance",
 ) -> None:
-    """Print facts in two columns, and below them the fractions of the variance of the first components."""
+    """Print facts in two columns, and below them the explained variance ratio of the first components."""
     from rich.table import Table
     from rich.text import Text
 
@@ -62,9 +62,11 @@ def print_facts(
         table.add_row(name, Text(printable(text)))
     parts: list[Any] = [Text(printable(title), style="bold"), Text(), table]
     if fractions:
-        parts += [Text(), Text(f"Shares of {fractions_of}"), _fraction_table(fractions)]
+        parts += [Text(), Text(f"Fraction of {fractions_of} explained"), _fraction_table(fractions)]
         if len(fractions) > SHOWN_FRACTIONS:
-            parts.append(Text(f"and {len(fractions) - SHOWN_FRACTIONS} more, {_percent(_sums(fractions)[-1])} in all"))
+            parts.append(
+                Text(f"and {len(fractions) - SHOWN_FRACTIONS} more; {_percent(_sums(fractions)[-1])} in total")
+            )
     _print(parts)
 
 
@@ -72,7 +74,7 @@ def _fraction_table(fractions: list[float | None]) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for name in ("Component", "Share", "Cumulative"):
+    for name in ("Component", "Explained", "Cumulative"):
         table.add_column(name, justify="right", no_wrap=True)
     for i, (fraction, total) in enumerate(zip(fractions[:SHOWN_FRACTIONS], _sums(fractions), strict=False), start=1):
         table.add_row(str(i), _percent(fraction), _percent(total))
@@ -95,7 +97,7 @@ def _print(parts: list[Any]) -> None:
         for part in parts:
             console.print(part)
         return
-    # no terminal: as wide as the words need, no colours, no blanks at the ends of lines
+    # no terminal: as wide as needed, no colors, no trailing blanks
     console = Console(width=100_000, force_terminal=False, no_color=True, highlight=False, markup=False, emoji=False)
     with console.capture() as capture:
         for part in parts:
@@ -104,12 +106,12 @@ def _print(parts: list[Any]) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with control characters written out: a file's names must not steer the terminal."""
+    """Return a text with control characters escaped: names from a file must not control the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def model_lines(facts: dict[str, Any], *, every_parameter: bool = False) -> list[tuple[str, str]]:
-    """Return the facts of a model as lines; ``every_parameter``: not only those that differ from the default."""
+    """Return the facts of a model as lines; ``every_parameter``: also those at their defaults."""
     changed = _changed_parameters(facts)
     lines = [("Method", facts["class"] + _assignments(", ", changed))]
     if every_parameter:
@@ -135,7 +137,7 @@ def _changed_parameters(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def fact_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the facts that a method adds as lines, less what it does not know."""
+    """Return the further facts of a method as lines, without those that are None."""
     found: list[tuple[str, str]] = []
     for name, value in facts.items():
         texts = [] if value is None else _texts(value)
@@ -144,7 +146,7 @@ def fact_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the lines of a value: those of a text, one a list of a dictionary of lists, otherwise one."""
+    """Return the lines of a value: the lines of a string, one per item of a dictionary of lists, otherwise one."""
     if isinstance(value, str):
         return value.splitlines() or [""]
     if isinstance(value, dict) and value and all(isinstance(item, list) for item in value.values()):
@@ -156,13 +158,13 @@ def _texts(value: Any) -> list[str]:
 
 def _components(facts: dict[str, Any]) -> str:
     if facts["components"] is None:
-        return "none: a classifier only, for lowland predict"
+        return "none (a classifier only; use lowland predict)"
     chosen = facts["choice"]
     return f"{facts['components']}" + (f" ({chosen['reason']})" if chosen else "")
 
 
 def in_words(value: Any) -> str:
-    """Return plain data as it is read: four digits of a number, the first of many values."""
+    """Return plain data as text: four significant digits, the first of many values."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -186,13 +188,13 @@ def _assignments(before: str, values: dict[str, Any]) -> str:
 
 
 def table_size(rows: int | None, columns: int) -> str:
-    """Return a shape in words."""
+    """Return a shape as text."""
     count = "rows not counted" if rows is None else f"{rows:,} row{'s' * (rows != 1)}"
     return f"{count} × {columns:,} column{'s' * (columns != 1)}"
 
 
 def seconds(value: float) -> str:
-    """Return a time in words."""
+    """Return a time as text."""
     if value < 60:
         return f"{value:.2g} s" if value < 9.95 else f"{value:.0f} s"
     minutes, rest = divmod(round(value), 60)

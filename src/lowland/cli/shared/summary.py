@@ -1,4 +1,4 @@
-"""What a fitted method reports, as plain data: JSON prints it, ``show`` draws it."""
+"""The summary of a fitted method as plain data, for JSON and for ``show``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from lowland.plain import to_plain
 
 
 def model_facts(est: Any) -> dict[str, Any]:
-    """Return what a fitted method reports: its parameters, how it was solved, what it found."""
+    """Return the summary of a fitted method: parameters, solver, results."""
     from lowland.cli.shared.outputs import coordinate_refusal
     from lowland.methods.registry import entries
 
-    # These two first: they need the results, and partial_fit may have left the last step to whoever reads.
+    # These two first: after partial_fit, reading a result runs the solver.
     components, own = None if coordinate_refusal(est) else est._n_features_out, est._facts()
     known, found = entries()[type(est).__name__], vars(est)
     solver, choice = found.get("solver_"), found.get("choice_")
@@ -28,7 +28,7 @@ def model_facts(est: Any) -> dict[str, Any]:
         "iterations": found.get("n_iter_"),
         "converged": found.get("converged_", getattr(solver, "converged", None)),
         "stopped_because": found.get("stopped_because_"),
-        "shares_of": own.pop("shares of", "the variance"),
+        "explained_variance_ratio_of": own.pop("shares of", "the variance"),
         "facts": own,
         "explained_variance": found.get("explained_variance_"),
         "explained_variance_ratio": found.get("explained_variance_ratio_"),

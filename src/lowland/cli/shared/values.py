@@ -1,4 +1,4 @@
-"""Texts of the command line become values of a method's parameters."""
+"""Converts strings of the command line to values of parameters."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from lowland.errors import ParameterError
 if TYPE_CHECKING:
     from lowland.methods.registry import Flag
 
-# Written here as well as in blocks/spectra/component_rules, which would load numpy for a line of help; a test compares
-# the two.
+# Repeated from blocks/spectra/component_rules, whose import would load numpy only for the help; a test compares both.
 RULES = {
-    "cumulative": "cumulative:SHARE",
-    "each-at-least": "each-at-least:SHARE",
+    "cumulative": "cumulative:FRACTION",
+    "each-at-least": "each-at-least:FRACTION",
     "eigenvalue-above": "eigenvalue-above:VALUE",
     "kaiser": "kaiser",
     "parallel-analysis": "parallel-analysis",
     "knee": "knee",
 }
-PYTHON_ONLY = {"downstream": "it needs an estimator, which only Python can give"}
+PYTHON_ONLY = {"downstream": "it needs an estimator"}
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 
 @dataclass(eq=False, repr=False)
 class ParameterValue(click.ParamType):
-    """The text of a flag whose parameter takes values of several kinds."""
+    """The type of an option whose parameter takes values of several types."""
 
     flag: Flag
     name = "value"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value a text stands for, or say which texts are allowed."""
+        """Return the value of a string, or fail with the allowed values."""
         try:
             return value_of(self.flag, value) if isinstance(value, str) else value
         except ParameterError as error:
@@ -44,7 +43,7 @@ class ParameterValue(click.ParamType):
 
 
 def value_of(flag: Flag, text: str) -> Any:
-    """Return the value a text stands for, tried in order: a choice, none, yes or no, numbers, a rule, a text."""
+    """Return the value of a string; tried in order: a choice, none, yes or no, numbers, a rule, a string."""
     word = text.strip().lower()
     for choice in flag.choices or []:
         if word == choice.lower():
@@ -68,10 +67,10 @@ def value_of(flag: Flag, text: str) -> Any:
             return rule
     if "str" in flag.kinds:
         return text
-    if not flag.kinds and not flag.choices:  # a parameter the index has no words for: numbers as numbers
+    if not flag.kinds and not flag.choices:  # of a type that is not in the index: numbers as numbers
         return text if number is None else number
     is_fraction = "rule" in flag.kinds and number is not None and 0 < number < 1
-    hint = f" For a share of the variance write cumulative:{word}." if is_fraction else ""
+    hint = f" For a fraction of the variance, write cumulative:{word}." if is_fraction else ""
     raise ParameterError(f"{text!r} is not {allowed_values(flag)}.{hint}")
 
 
@@ -86,10 +85,12 @@ def _number(word: str) -> int | float | None:
 
 
 def _rule(word: str) -> Any:
-    """Return the rule behind ``kaiser`` or ``cumulative:0.9``; None if it names no rule."""
+    """Return the rule for ``kaiser`` or ``cumulative:0.9``; None if there is no such rule."""
     name, _, rest = word.replace("_", "-").removesuffix("()").partition(":")
     if name in PYTHON_ONLY:
-        raise ParameterError(f"the rule {name!r} is for Python only: {PYTHON_ONLY[name]}.")
+        raise ParameterError(
+            f"the rule {name!r} is available only in Python: {PYTHON_ONLY[name]}. Choose another rule."
+        )
     if name not in RULES:
         return None
     from lowland.blocks.spectra.component_rules import RULES as CLASSES
@@ -97,11 +98,11 @@ def _rule(word: str) -> Any:
     cls = next(cls for key, cls in CLASSES.items() if dashed(key) == name)
     values = [_number(part.strip()) for part in rest.split(",")] if rest else []
     if None in values or (":" in RULES[name] and not values):
-        raise ParameterError(f"{word!r} is not a rule: write {RULES[name]} with a number.")
+        raise ParameterError(f"{word!r} is not a rule. Write {RULES[name]} with a number.")
     try:
         return cls(*values)
     except TypeError as error:
-        raise ParameterError(f"{word!r} is not a rule: write {RULES[name]}.") from error
+        raise ParameterError(f"{word!r} is not a rule. Write {RULES[name]}.") from error
 
 
 def dashed(name: str) -> str:
@@ -110,16 +111,16 @@ def dashed(name: str) -> str:
 
 
 def allowed_values(flag: Flag) -> str:
-    """Return in words what a flag takes."""
-    number = "a number" if "float" in flag.kinds else "a whole number" if "int" in flag.kinds else None
+    """Return the allowed values of a flag in words."""
+    number = "a number" if "float" in flag.kinds else "an integer" if "int" in flag.kinds else None
     if {"rule", "float"} <= set(flag.kinds):
-        number = "a whole number, a share between 0 and 1"
+        number = "an integer, a fraction between 0 and 1"
     parts = [
         number,
         *(f"'{choice}'" for choice in flag.choices or []),
         f"a rule ({', '.join(RULES.values())})" if "rule" in flag.kinds else None,
         "'yes', 'no'" if "bool" in flag.kinds else None,
-        "numbers with commas between them" if "numbers" in flag.kinds else None,
+        "numbers separated by commas" if "numbers" in flag.kinds else None,
         "'none'" if "none" in flag.kinds else None,
     ]
     found = [part for part in parts if part]

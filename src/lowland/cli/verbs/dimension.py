@@ -1,4 +1,4 @@
-"""``lowland dimension FILE``: how many dimensions the rows have of their own."""
+"""``lowland dimension FILE``: estimate the intrinsic dimension of the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import Option, in_section
 from lowland.errors import ParameterError
 
-# Written here as well as in quality, which would load numpy for a line of help; a test compares the two.
+# Repeated from quality, whose import would load numpy just for the help; a test compares the two.
 METHODS = ("auto", "mle", "twonn", "correlation", "pca", "global_pca", "isomap", "all")
 MAPPED = ("auto", "mle", "twonn", "pca")
 COLUMN = "dimension"
@@ -24,7 +24,7 @@ def run(
     sample: int, random_state: int, to: Path | None, force: bool, memory: Any, threads: Any, progress: Any,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Open, estimate, write the map, print."""
+    """Open, estimate, write the local estimates, print."""
     from lowland.cli.shared import show
     from lowland.cli.shared.inputs import open_file
     from lowland.cli.shared.outputs import check_outputs, write_table
@@ -33,7 +33,8 @@ def run(
     check_outputs(to=to, force=force, read=(file,))
     if to is not None and method not in (*MAPPED, "all"):
         raise ParameterError(
-            f"--to writes a map, and --method {method} speaks of all rows at once. Choose {', '.join(MAPPED)} or all."
+            f"--to writes one estimate per row, but --method {method} gives only one for all rows. Choose "
+            f"{', '.join(MAPPED)} or all."
         )
     started = time.perf_counter()
     with options.working(memory, threads, progress):
@@ -66,14 +67,14 @@ def _print(facts: dict[str, Any]) -> None:
     click.echo(show.printable(f"Intrinsic dimension of {facts['file']}, {size}"))
     click.echo()
     estimates = facts["estimates"]
-    interval = f"{100 * estimates[0]['confidence']:.4g} % interval"
+    interval = f"{100 * estimates[0]['confidence']:.4g}% confidence interval"
     lines = [
         (e["name"], f"{e['value']:.2f}", f"{e['low']:.2f} to {e['high']:.2f}", f"{e['about']} Bias: {e['bias']}")
         for e in estimates
     ]
-    show.print_columns(("Estimator", "Dimension", interval, "What was seen, and the known bias"), lines)
+    show.print_columns(("Estimator", "Dimension", interval, "Details and known bias"), lines)
     if facts["map"]:
-        click.echo(f"\nWritten  {show.printable(facts['map']['file'])}, the dimension around each row")
+        click.echo(f"\nWritten  {show.printable(facts['map']['file'])}, the local dimension at each row")
 
 
 def _number(flags: str, default: Any, kind: Any, text: str, metavar: str = "N") -> Option:
@@ -86,23 +87,24 @@ dimension = Command(
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
-        *options.data_options("A column to leave out, such as one of labels."),
+        *options.data_options("Column to exclude, such as class labels."),
         *in_section("Estimate", [
             Option(["--method"], type=click.Choice(METHODS), default="auto",
-                   help="The estimator; all: a table of every one. [default: auto]"),
+                   help="Estimator; all: a table of all estimators. [default: auto]"),
         _number("--n-neighbors --neighbors n_neighbors", None, click.IntRange(min=2),
-                "Neighbours of a row that are looked at. [default: 20, or all others]"),
-        _number("--confidence", 0.95, float, "Confidence of the interval. [default: 0.95]", "SHARE"),
-        _number("--sample", 5000, int, "Rows that are asked for their neighbours among all rows. [default: 5000]"),
+                "Number of nearest neighbors per row. [default: 20, or all other rows]"),
+        _number("--confidence", 0.95, float, "Confidence level of the interval. [default: 0.95]", "LEVEL"),
+        _number("--sample", 5000, int,
+                "Number of sampled rows; neighbors are searched among all rows. [default: 5000]"),
         _number("--random-state --seed random_state", 0, click.IntRange(min=0),
-                "Seed of what is drawn. [default: 0]"),
+                "Random seed. [default: 0]"),
         ]),
-        *options.output_options("Write the dimension around each row here; every row is then asked."),
+        *options.output_options("Write the local dimension at each row to this file; uses all rows, not a sample."),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),
     ],
-    help="Estimate how many dimensions the rows have of their own.\n\nFILE is a table of numbers. Rows are compared by "
-    "straight distances, so columns should share a scale.",
-    short_help="Estimate how many dimensions the rows have of their own.",
+    help="Estimate the intrinsic dimension of a data set.\n\nFILE is a table of numbers. The estimators use Euclidean "
+    "distances, so the columns should be on a common scale.",
+    short_help="Estimate the intrinsic dimension of a data set.",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``lowland evaluate DATA COORDINATES``: how far an embedding can be trusted."""
+"""``lowland evaluate DATA COORDINATES``: quality measures of an embedding."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def run(
 
 
 def _coordinates(file: Path, columns: list[str] | None) -> Any:
-    """The coordinates; what is said of their columns is said with the flag that chooses them."""
+    """The coordinates; errors about their columns name the flag that selects them."""
     from lowland.data.open import open_rows
     from lowland.errors import DataError, DataTypeError
 
     try:
         return open_rows(file, columns=columns).to_array()
     except (DataError, DataTypeError) as error:
-        raise type(error)(f"{error} Columns of COORDINATES are chosen with --coordinates.") from error
+        raise type(error)(f"{error} Select the columns of COORDINATES with --coordinates.") from error
 
 
 def _facts(data: Path, file: Path, size: tuple[int, int], found: Any, seconds: float) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _print(facts: dict[str, Any]) -> None:
     from lowland.cli.shared import show
 
     size = show.table_size(facts["rows"], facts["columns"])
-    scaled = ", its columns standardised" if facts["scaled"] else ""
+    scaled = ", standardized columns" if facts["scaled"] else ""
     click.echo(show.printable(f"{facts['coordinates']} as an embedding of {facts['file']}, {size}{scaled}"))
     click.echo()
     measures = facts["measures"]
@@ -73,22 +73,27 @@ def _print(facts: dict[str, Any]) -> None:
     lines = [
         (m["name"], f"{m['value']:.4g}", *([_interval(m)] if drawn else []), m["better"], m["about"]) for m in measures
     ]
-    show.print_columns(("Measure", "Value", *(["95 % interval"] if drawn else []), "Better", "What it says"), lines)
+    show.print_columns(
+        ("Measure", "Value", *(["95% confidence interval"] if drawn else []), "Better", "Definition"), lines
+    )
     for line in _drawn(measures):
         click.echo(f"\n{line}")
     left_out = measures[0]["left_out"]
     if left_out:
-        click.echo(f"\n{left_out:,} row{'s' * (left_out != 1)} without coordinates left out.")
+        click.echo(f"\n{left_out:,} row{'s' * (left_out != 1)} without coordinates excluded.")
 
 
 def _drawn(measures: list[dict[str, Any]]) -> list[str]:
-    """How many rows were drawn, for what; distances are those among fewer rows than are asked for neighbours."""
+    """How many rows were sampled; distances are computed among fewer rows than neighbors."""
     of_pairs = {m["sample"] for m in measures if m["name"] in OF_PAIRS} - {None}
     of_rows = {m["sample"] for m in measures if m["name"] not in OF_PAIRS} - {None}
-    lines = [f"{sample:,} rows were compared with all others; --sample takes more or fewer." for sample in of_rows]
+    lines = [
+        f"Neighborhoods: {sample:,} sampled rows, compared with all rows. Change the number with --sample."
+        for sample in of_rows
+    ]
     lines += [
-        f"Stresses and correlations come from the distances among {sample:,} rows that were drawn"
-        f"{'.' if of_rows else '; --sample takes more or fewer.'}"
+        f"Stress and correlations: distances among {sample:,} sampled rows."
+        f"{'' if of_rows else ' Change the number with --sample.'}"
         for sample in of_pairs
     ]
     return lines
@@ -109,27 +114,28 @@ evaluate = Command(
     params=[
         options.file_argument("data", "DATA"),
         options.file_argument("file", "COORDINATES"),
-        *options.data_options("A column of DATA with labels: whether classes stay apart is measured too."),
+        *options.data_options("Column of DATA with class labels; adds measures of class separation."),
         *in_section(DATA, [
             options.names_option("--coordinates", "a,b", "Use only these columns of COORDINATES."),
         ]),
         *in_section("Measures", [
-        options.file_option("--model", "The fitted model that made the coordinates: it says which columns, whether "
-                            "standardised; its way back to rows is measured too."),
+        options.file_option("--model", "Fitted model that computed the coordinates: gives the columns and the "
+                            "scaling, and adds the reconstruction error."),
         Option(["--scale"], is_flag=True, default=False,
-               help="Divide the columns of DATA by their deviations first, as fit --scale does."),
+               help="Divide the columns of DATA by their standard deviations first, as fit --scale does."),
         _number("--n-neighbors --neighbors n_neighbors", 5, click.IntRange(min=1),
-                "Neighbours that make a neighbourhood. [default: 5]"),
+                "Number of nearest neighbors in a neighborhood. [default: 5]"),
         _number("--sample", None, click.IntRange(min=20),
-                "Rows that are compared with all others. [default: all of up to 4096, and of 1448 for distances]"),
+                "Number of sampled rows that are compared with all rows. [default: all, at most 4096; 1448 for "
+                "distances]"),
         _number("--random-state --seed random_state", 0, click.IntRange(min=0),
-                "Seed of what is drawn. [default: 0]"),
+                "Random seed. [default: 0]"),
         ]),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),
     ],
-    help="Measure how far an embedding can be trusted.\n\nDATA is a table of numbers, COORDINATES what lowland fit "
-    "--to, lowland transform or any other program wrote for it, row for row.",
-    short_help="Measure how far an embedding can be trusted.",
+    help="Evaluate an embedding with quality measures.\n\nDATA is a table of numbers. COORDINATES has one row per row "
+    "of DATA, in the same order, as written by lowland fit --to, lowland transform or any other program.",
+    short_help="Evaluate an embedding with quality measures.",
 )  # fmt: skip

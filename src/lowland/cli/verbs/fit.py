@@ -1,4 +1,4 @@
-"""``lowland fit METHOD FILE``: fit a method to a file; write coordinates, a model, or only a summary."""
+"""``lowland fit METHOD FILE``: fit a method to a file; write coordinates or a model, print a summary."""
 
 from __future__ import annotations
 
@@ -18,44 +18,45 @@ from lowland.methods.registry import Entry, entries, match_method
 
 
 class FitCommands(CommandGroup):
-    """A command for every method of the index, built when it is asked for."""
+    """One command per method in the index, built on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs of the methods."""
+        """Return the names of the methods."""
         return sorted(entry.verb for entry in entries().values())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a method, named by verb or class, with dashes or without."""
+        """Return the command of a method, by its name or its class name, with or without dashes."""
         entry = match_method(cmd_name)
         return None if entry is None else command_of(entry)
 
     def missing(self, ctx: click.Context, name: str, what: str = "method") -> str:
-        """Return what to say of a method that is not there, or was left out before the file."""
+        """Return the message for an unknown method, or for a file name in place of the method."""
         if Path(name).suffix or Path(name).exists():
-            return f"{name!r} is not a method. Name the method before the file, as in: lowland fit pca {name}"
+            return f"{name!r} is not a method. Write the method before the file: lowland fit pca {name}"
         return super().missing(ctx, name, what)
 
 
 def command_of(entry: Entry) -> click.Command:
     """Return the command that fits one method."""
-    label = "A column to leave out and pass as labels to the method." + " [required]" * entry.needs_y
+    label = "Column of labels, passed to the method and excluded from the features." + " [required]" * entry.needs_y
     parameters = parameter_options(entry)
     params: list[click.Parameter] = [
         options.file_argument("file", "FILE"),
         *parameters,
         *options.data_options(label),
         *(options.covariance_option() if entry.takes_covariance else []),
-        *options.output_options("Write the coordinates here.", model=True),
+        *options.output_options("Write the coordinates to this file.", model=True),
         *options.work_options(),
         options.json_option(),
         options.debug_option(),
     ]
-    reads = "The rows must fit in memory."
+    reads = "The data must fit in memory."
     if entry.streams:
-        reads = "The file is read in slabs and may be larger than memory."
+        reads = "The file is read in chunks and may be larger than memory."
     elif entry.streams_with_landmarks:
-        reads = "The rows must fit in memory, unless --n-landmarks of them stand for all: then they are read in slabs."
-    text = f"{entry.summary}\n\nFILE is a table: .parquet (or a folder of parts), .csv, .tsv, .npy or .npz. {reads}"
+        reads = "The data must fit in memory, unless --n-landmarks is set: then the file is read in chunks."
+    formats = ".parquet (or a folder of .parquet files), .csv, .tsv, .npy or .npz"
+    text = f"{entry.summary}\n\nFILE is a table: {formats}. {reads}"
     return Command(
         entry.verb, params=params, callback=partial(run, entry), help=text, short_help=entry.summary, python=entry.name
     )
@@ -72,17 +73,18 @@ def run(
     from lowland.cli.shared.summary import model_facts
 
     if covariance_of is not None and (to is not None or label is not None):
-        text = f"A covariance has no rows to {'place' if to else 'label'}: leave out {'--to' if to else '--label'}."
+        flag = "--to" if to else "--label"
+        text = f"--covariance-of: a covariance matrix has no rows, so {flag} cannot be used. Omit {flag}."
         raise click.UsageError(text, click.get_current_context())
     check_outputs(to=to, model=model, force=force, read=(file,))
     est = _estimator(entry, parameters)
     if label is None and est.__sklearn_tags__().target_tags.required:
-        text = f"{entry.verb} learns from labels: name their column with --label COLUMN"
-        other = ", or choose --statistic variance, which needs none" if "statistic" in parameters else ""
+        text = f"{entry.verb} is a supervised method. Name the column of labels with --label COLUMN"
+        other = ", or choose --statistic variance, which needs no labels" if "statistic" in parameters else ""
         raise click.UsageError(f"{text}{other}.", click.get_current_context())
     refused = None if to is None else coordinate_refusal(est)
     if refused:
-        raise ParameterError(f"{refused} Or leave --to out, and classify with lowland predict.")
+        raise ParameterError(f"{refused} Or omit --to, and classify with lowland predict.")
     started = time.perf_counter()
     files: list[dict[str, Any]] = []
     with options.working(memory, threads, progress):
@@ -94,7 +96,7 @@ def run(
         else:
             est.fit_covariance(rows, covariance_of)
         if label is not None:
-            est.label_name_ = label  # so that the same file can be mapped, label and all
+            est.label_name_ = label  # so that transform can take the same file
         if to is not None:
             names = list(est.get_feature_names_out())
             files.append(write_table(coordinates_of(est, rows), to, names, (file, row_names) if row_names else None))
@@ -117,7 +119,7 @@ def run(
 
 
 def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
-    """Make the method with the parameters that were given; one beyond its limits is refused by the name of its flag."""
+    """Create the estimator; an invalid value is reported with the name of its flag."""
     from lowland.methods.base.parameters import parameters_of
     from lowland.methods.registry import load_method
 
@@ -131,7 +133,7 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
             continue
         given[name] = parameters[name]
         if not limits[name].fits(given[name]):
-            raise click.BadParameter(f"{given[name]!r} is not {limits[name].wanted}.", ctx, option)
+            raise click.BadParameter(f"{given[name]!r}. It must be {limits[name].wanted}.", ctx, option)
     return cls(**given)
 
 
@@ -151,12 +153,12 @@ def print_summary(facts: dict[str, Any], as_json: bool) -> None:
         size = f", {show.table_size(written['rows'], written['columns'])}" if "rows" in written else ", the model"
         lines.append(("Written", f"{written['file']}{size}"))
     title, fractions = f"Fitted {facts['class']} to {Path(data['file']).name}", facts["explained_variance_ratio"]
-    show.print_facts(title, lines, fractions, facts["shares_of"])
+    show.print_facts(title, lines, fractions, facts["explained_variance_ratio_of"])
 
 
 fit = FitCommands(
     "fit",
-    help="Fit a method to a file. Each method has its own flags: lowland fit METHOD --help.",
+    help="Fit a method to a file. Each method has its own options: lowland fit METHOD --help.",
     short_help="Fit a method to a file.",
     subcommand_metavar="METHOD FILE [OPTIONS]",
     options_metavar="",

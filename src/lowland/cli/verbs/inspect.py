@@ -1,26 +1,28 @@
-"""``lowland inspect MODEL``: what a model file holds."""
+"""``lowland inspect MODEL``: show what a model file contains."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import click
+
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command
+from lowland.plain import to_plain
 
 SHOWN_NAMES = 12
 
 
 def run(model: Path, as_json: bool) -> None:
-    """Load, so that a damaged file is refused, and print."""
+    """Load, which refuses a damaged file, and print."""
     from lowland import __version__
     from lowland.cli.shared import show
     from lowland.cli.shared.summary import model_facts
     from lowland.methods.model_files import describe, load
-    from lowland.plain import to_plain
 
     est, header = load(model), describe(model)
-    facts = model_facts(est)  # first: it may solve what partial_fit left to solve
+    facts = model_facts(est)  # first: after partial_fit, it runs the solver
     arrays = {name.removeprefix("state."): shape for name, shape in header["arrays"].items() if _is_public(name)}
     names = getattr(est, "feature_names_in_", None)
     facts |= {
@@ -30,19 +32,59 @@ def run(model: Path, as_json: bool) -> None:
         "columns_fitted": to_plain(names),
         "label": to_plain(getattr(est, "label_name_", None)),
         "arrays": to_plain(arrays),
+        "attributes": _attributes(est),
         "versions": to_plain({"lowland": header["lowland"], "format": header["format"], "reading": __version__}),
     }
     if as_json:
         show.print_json(facts)
     else:
         title, fractions = f"{facts['class']} in {model.name}", facts["explained_variance_ratio"]
-        show.print_facts(title, _lines(facts), fractions, facts["shares_of"])
+        show.print_facts(title, _lines(facts), fractions, facts["explained_variance_ratio_of"])
+        rows = [(a["name"], show.printable(_value(a)), a["about"]) for a in facts["attributes"]]
+        click.echo()
+        show.print_columns(("Attribute", "Value", "Description"), rows)
 
 
 def _is_public(name: str) -> bool:
     kept, _, attribute = name.partition(".")
-    attribute = attribute.partition(".")[0]  # several arrays may make up one
+    attribute = attribute.partition(".")[0]  # one attribute may consist of several arrays
     return kept == "state" and not attribute.startswith("_") and attribute.endswith("_")
+
+
+def _attributes(est: Any) -> list[dict[str, Any]]:
+    """Return the fitted attributes: name, type and description as declared; the value of a number or string."""
+    from lowland.methods.base.attributes import attributes_of
+
+    stored = vars(est)
+    found = []
+    for a in attributes_of(type(est)):
+        if a.name in stored:
+            value = stored[a.name]
+            shape = [int(size) for size in value.shape] if getattr(value, "shape", ()) else None
+            scalar = value if isinstance(value, bool | int | float | str) else None
+            found.append(
+                {
+                    "name": a.name,
+                    "type": a.type,
+                    "about": a.doc,
+                    "shape": shape,
+                    "dtype": str(value.dtype) if shape else None,
+                    "value": scalar,
+                    "is_set": value is not None,
+                }
+            )
+    return to_plain(found)
+
+
+def _value(attribute: dict[str, Any]) -> str:
+    """Return the value of an attribute as text: a number or string, or the shape and data type of an array."""
+    from lowland.cli.shared import show
+
+    if attribute["shape"]:
+        return f"{' × '.join(map(str, attribute['shape']))} {attribute['dtype']}"
+    if not attribute["is_set"]:
+        return "None"
+    return attribute["type"] if attribute["value"] is None else show.in_words(attribute["value"])
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -60,16 +102,16 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if facts["label"] is not None:
         lines.append(("Label", facts["label"]))
     lines += show.model_lines(facts, every_parameter=True)
-    arrays = [f"{name} {' × '.join(map(str, a['shape']))} {a['dtype']}" for name, a in facts["arrays"].items()]
     versions = facts["versions"]
     written = f"written by Lowland {versions['lowland']} in format {versions['format']}"
-    return [*lines, ("Arrays", ", ".join(arrays)), ("Versions", f"{written}, read by Lowland {versions['reading']}")]
+    return [*lines, ("Versions", f"{written}, read by Lowland {versions['reading']}")]
 
 
 inspect = Command(
     "inspect",
     callback=run,
     params=[options.file_argument("model", "MODEL"), options.json_option(), options.debug_option()],
-    help="Tell what a model file holds: method, parameters, solver and choice with their reasons, shares, versions.",
-    short_help="Tell what a model file holds.",
+    help="Show what a model file contains: method, parameters, solver, convergence, explained variance, fitted "
+    "attributes and versions.",
+    short_help="Show what a model file contains.",
 )

@@ -1,4 +1,4 @@
-"""``lowland inverse MODEL FILE --to FILE``: from coordinates back to rows, slab by slab."""
+"""``lowland inverse MODEL FILE --to FILE``: inverse transform of coordinates, in chunks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run(
     model: Path, file: Path, columns: Any, drop: Any, to: Path, force: bool,
     memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
-    """Load, decode, write, print."""
+    """Load, apply the inverse transform, write, print."""
     from lowland.cli.shared.inputs import open_file
     from lowland.cli.shared.outputs import check_outputs, write_table
     from lowland.methods.model_files import load
@@ -26,7 +26,7 @@ def run(
     with working(memory, threads, progress):
         rows = open_file(file, columns, drop)
         written = write_table(_chunks(est, rows), to, _names(est))
-    print_mapping("Decoded", est, file, rows.d, model, written, started, as_json)
+    print_mapping("Inverse transform of", est, file, rows.d, model, written, started, as_json)
 
 
 def _chunks(est: Any, rows: Any) -> Any:
@@ -37,12 +37,12 @@ def _chunks(est: Any, rows: Any) -> Any:
     name = type(est).__name__
     if getattr(est, "fit_inverse_transform", None) is False:
         rows = "rows, not their kernel values," if getattr(est, "kernel", None) == "precomputed" else "it again"
-        raise DataError(f"{name} was fitted without a way back to rows. Fit {rows} with --fit-inverse-transform.")
-    raise DataError(f"{name} has no way back from coordinates to rows. PCA has one.")
+        raise DataError(f"{name} was fitted without an inverse transform. Fit {rows} with --fit-inverse-transform.")
+    raise DataError(f"{name} has no inverse transform. Use a method that has one, such as pca.")
 
 
 def _names(est: Any) -> list[str]:
-    """Return the names of the decoded columns: those of the fit, or x0, x1 … where it had none."""
+    """Return the names of the reconstructed columns: those of the training data, or x0, x1, …"""
     names = getattr(est, "feature_names_in_", None)
     return [f"x{j}" for j in range(est.n_features_in_)] if names is None else [str(name) for name in names]
 
@@ -50,7 +50,7 @@ def _names(est: Any) -> list[str]:
 inverse = mapping_command(
     "inverse",
     run,
-    "Decode coordinates: write the rows they stand for.",
-    "FILE holds coordinates, as lowland fit --to or lowland transform wrote them.",
-    to="Write the decoded rows here.",
+    "Reconstruct rows from coordinates (inverse transform).",
+    "FILE contains coordinates, as written by lowland fit --to or lowland transform.",
+    to="Write the reconstructed rows to this file.",
 )

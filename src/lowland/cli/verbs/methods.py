@@ -1,4 +1,4 @@
-"""``lowland methods``: which methods there are, read from the index."""
+"""``lowland methods``: list the methods in the index."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lowland.methods.registry import Entry, entries
 
 
 def run(as_json: bool) -> None:
-    """Print the methods in the order of their verbs."""
+    """Print the methods in alphabetical order."""
     found = sorted(entries().values(), key=lambda entry: entry.verb)
     if as_json:
         print_json({"methods": [_facts(entry) for entry in found]})
         return
     rows = [(e.verb, e.name, _streams(e), _mark(e.takes_sparse), e.summary) for e in found]
-    print_columns(("Method", "Class", "Streams", "Sparse", "Summary"), rows)
+    print_columns(("Method", "Class", "Larger than memory", "Sparse", "Summary"), rows)
 
 
 def _streams(entry: Entry) -> str:
@@ -41,7 +41,7 @@ def _facts(entry: Entry) -> dict[str, object]:
             {
                 "name": flag.name,
                 "flags": flag_names(flag.name) if is_settable(flag) else [],
-                "takes": allowed_values(flag) if is_settable(flag) else "an object of Python, so it has no flag",
+                "takes": allowed_values(flag) if is_settable(flag) else "a Python object, so there is no flag",
                 "default": flag.default,
                 "about": flag.doc,
             }
@@ -54,6 +54,6 @@ methods = Command(
     "methods",
     callback=run,
     params=[options.json_option(), options.debug_option()],
-    help="List the methods: whether each streams files larger than memory, whether it takes sparse rows.",
+    help="List the methods, and whether each accepts files larger than memory and sparse data.",
     short_help="List the methods.",
 )

@@ -1,4 +1,4 @@
-"""``lowland predict MODEL FILE --to FILE``: the class of each row, or its unit or code, slab by slab."""
+"""``lowland predict MODEL FILE --to FILE``: the class, unit or code book index of each row, in chunks."""
 
 from __future__ import annotations
 
@@ -35,26 +35,27 @@ def run(
         with inputs.matching_columns(est, rows, file):
             chunks = _chunks(est, rows, probabilities, holds_numbers_only(to), found)
             written = write_table(chunks, to, _names(est, probabilities))
-    facts: dict[str, Any] = {f"{traits_of(est).predicts}s that won rows": len(found)}
+    facts: dict[str, Any] = {f"{traits_of(est).predicts}s in use": len(found)}
     if hasattr(est, "classes_"):
-        facts = {"rows of classes": {str(name): found[str(name)] for name in est.classes_}}
+        facts = {"rows per class": {str(name): found[str(name)] for name in est.classes_}}
     print_mapping("Classified", est, file, rows.d, model, written, started, as_json, facts)
 
 
 def _check(est: Any, probabilities: bool, to: Path) -> None:
-    """Refuse what would only fail after the work."""
+    """Refuse what would fail only after the computation."""
     from lowland.cli.shared.outputs import holds_numbers_only
 
     name = type(est).__name__
     if not hasattr(est, "predict"):
         raise DataError(
-            f"{name} does not classify. lowland transform writes its coordinates; lowland fit lda learns classes."
+            f"{name} is not a classifier. Write its coordinates with lowland transform, or fit a classifier with "
+            "lowland fit lda."
         )
     if probabilities and not hasattr(est, "predict_proba"):
-        raise ParameterError(f"{name} gives no probabilities. Leave --probabilities out.")
+        raise ParameterError(f"{name} does not estimate probabilities. Omit --probabilities.")
     if holds_numbers_only(to) and hasattr(est, "classes_") and est.classes_.dtype.kind not in "iufb":
         raise ParameterError(
-            f"The classes are texts, such as {str(est.classes_[0])!r}, and .npy holds numbers only. "
+            f"The class labels are strings, such as {str(est.classes_[0])!r}, but .npy files hold only numbers. "
             "Write .csv or .parquet."
         )
 
@@ -68,7 +69,7 @@ def _names(est: Any, probabilities: bool) -> list[str]:
 
 
 def _chunks(est: Any, rows: Any, probabilities: bool, only_numbers: bool, found: Counter[str]) -> Iterator[Any]:
-    """Yield the classes, and the probabilities beside them, slab by slab; count the classes in ``found``."""
+    """Yield the classes and, if requested, the probabilities in chunks; count the classes in ``found``."""
     import numpy as np
 
     from lowland.data.rows import ArrayRows
@@ -88,7 +89,7 @@ def _chunks(est: Any, rows: Any, probabilities: bool, only_numbers: bool, found:
 
 
 def _beside(classes: Any, P: Any) -> Iterator[Any]:
-    """Yield classes and numbers in one table, which costs an object a cell: a few rows at a time."""
+    """Yield classes and numbers in one table, in small chunks: each cell is an object."""
     import numpy as np
 
     from lowland.cli.shared.outputs import TEXT_SLAB
@@ -105,12 +106,12 @@ def _unchanged(X: Any) -> Any:
 predict = mapping_command(
     "predict",
     run,
-    "Write the class of each row, or its unit on a map, or its code in a book.",
-    "It must be one that classifies (lda), a map of units (som) or a book of codes (quantize). FILE is a table "
-    "with the columns the model was fitted to; it is read in slabs and may be larger than memory.",
-    to="Write the classes here.",
-    label="A column to leave out; by default the one that was the label when fitting.",
+    "Predict the class, the best-matching unit or the code book index of each row.",
+    "It must be a classifier (lda), a self-organizing map (som) or a code book (quantize). FILE is a table with the "
+    "columns of the training data. It is read in chunks and may be larger than memory.",
+    to="Write the predictions to this file.",
+    label="Column of labels to exclude. [default: the label column of the training data]",
     more=[
-        Option(["--probabilities"], is_flag=True, help="Add a column for each class: how likely it is."),
+        Option(["--probabilities"], is_flag=True, help="Add one column per class with its probability."),
     ],
 )

@@ -1,4 +1,4 @@
-"""``lowland sample NAME --to FILE``: write a shipped or generated data set to a file."""
+"""``lowland sample NAME --to FILE``: write an included or generated data set to a file."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def run(
     if name is None:
         if to is not None:
             raise click.UsageError(
-                "Name the data set to write. lowland sample lists them.", click.get_current_context()
+                "--to needs the name of a data set. List them with lowland sample.", click.get_current_context()
             )
         if as_json:
             show.print_json({"samples": available()})
         else:
-            show.print_columns(("Sample", "About"), list(available().items()))
+            show.print_columns(("Data set", "Description"), list(available().items()))
         return
     check_outputs(to=to, force=force)
     sample = load_dataset(name, **_settings(option))
@@ -44,11 +44,11 @@ def run(
     if as_json:
         show.print_json(facts)
     else:
-        show.print_facts(f"The sample {name}", _lines(facts))
+        show.print_facts(f"Data set {name}", _lines(facts))
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Return what ``--option n=5000`` stands for: a number, true or false, or a text."""
+    """Return the value of ``--option n=5000``: a number, true or false, or a string."""
     import json
 
     found: dict[str, Any] = {}
@@ -64,14 +64,14 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _table(sample: Any, name: str, label_column: bool, only_numbers: bool) -> tuple[list[str], Iterator[Any]]:
-    """Return names and chunks of the sample's rows, with the label as the last column where it is wanted."""
+    """Return names and chunks of the rows, with the label as the last column if requested."""
     from lowland.cli.shared.outputs import TEXT_SLAB
 
     names = list(sample.names)
     if not label_column:
         return names, (sample.X[start : start + TEXT_SLAB] for start in range(0, len(sample.X), TEXT_SLAB))
     if sample.y is None:
-        raise ParameterError(f"The sample {name!r} has no labels. Leave --label-column out.")
+        raise ParameterError(f"The data set {name!r} has no labels. Omit --label-column.")
     labels = sample.y
     if sample.label_names is not None and not only_numbers:
         labels = [sample.label_names[int(i)] for i in sample.y]
@@ -117,7 +117,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
     names = ", ".join(facts["names"][:8]) + (f" and {len(facts['names']) - 8} more" if len(facts["names"]) > 8 else "")
     lines = [
-        ("About", facts["about"]),
+        ("Description", facts["about"]),
         ("Size", table_size(facts["rows"], facts["columns"])),
         ("Columns", names),
     ]
@@ -126,7 +126,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     for written in facts["files"]:
         lines.append(("Written", f"{written['file']}, {table_size(written['rows'], written['columns'])}"))
     if not facts["files"]:
-        lines.append(("To write it", f"lowland sample {facts['sample']} --to {facts['sample']}.csv"))
+        lines.append(("Write it with", f"lowland sample {facts['sample']} --to {facts['sample']}.csv"))
     return lines
 
 
@@ -142,18 +142,20 @@ sample = Command(
                     ["-o", "--option"],
                     multiple=True,
                     metavar="NAME=VALUE",
-                    help="An option of the data set, such as n=5000, noise=0.1 or seed=1; may be repeated.",
+                    help="Option of the data set, such as n=5000, noise=0.1 or seed=1; may be repeated.",
                 )
             ],
         ),
         *options.output_options(
-            "Write the data set here.",
-            more=[Option(["--label-column"], is_flag=True, help=f"Add the labels as a last column, named {LABEL!r}.")],
+            "Write the data set to this file.",
+            more=[
+                Option(["--label-column"], is_flag=True, help=f"Add the labels as the last column, named {LABEL!r}.")
+            ],
         ),
         options.json_option(),
         options.debug_option(),
     ],
-    help="Write a shipped or generated data set to a file.\n\nWithout NAME the data sets are listed; without --to the "
-    "named one is described.",
-    short_help="Write a shipped or generated data set to a file.",
+    help="Write an included or generated data set to a file.\n\nWithout NAME, list the data sets. Without --to, "
+    "describe the data set.",
+    short_help="Write an included or generated data set to a file.",
 )

@@ -1,4 +1,4 @@
-"""``lowland transform MODEL FILE --to FILE``: coordinates of new rows, slab by slab."""
+"""``lowland transform MODEL FILE --to FILE``: coordinates of new rows, in chunks."""
 
 from __future__ import annotations
 
@@ -35,19 +35,22 @@ def run(
 
 
 def _chunks(est: Any, rows: Any) -> Any:
-    """Return the coordinates slab by slab."""
+    """Return the coordinates in chunks."""
     if hasattr(est, "transform_chunks"):
         return est.transform_chunks(rows)
     if not hasattr(est, "transform"):
-        raise DataError(f"{type(est).__name__} places only the rows it was fitted to. Use lowland fit --to instead.")
+        raise DataError(
+            f"{type(est).__name__} has no out-of-sample extension. Write the coordinates of the training rows with "
+            "lowland fit --to."
+        )
     return [est.transform(rows)]
 
 
 transform = mapping_command(
     "transform",
     run,
-    "Write the coordinates of new rows.",
-    "FILE is a table with the columns the model was fitted to; it is read in slabs and may be larger than memory.",
-    to="Write the coordinates here.",
-    label="A column to leave out; by default the one that was the label when fitting.",
+    "Compute the coordinates of new rows with a fitted model.",
+    "FILE is a table with the columns of the training data. It is read in chunks and may be larger than memory.",
+    to="Write the coordinates to this file.",
+    label="Column of labels to exclude. [default: the label column of the training data]",
 )

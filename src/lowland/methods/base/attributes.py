@@ -1,7 +1,7 @@
-"""Fitted attributes, declared once: name, type, shape and sentence are beside each other in the class.
+"""Fitted attributes, declared once in the class: name, type, shape and description.
 
-The docstring, ``lowland inspect`` and the reference page are generated from these declarations, and a contract test
-compares them with what a fit leaves.
+The docstring, ``lowland inspect`` and the reference page are generated from these declarations. A contract test
+compares them with the attributes that a fit sets.
 """
 
 from __future__ import annotations
@@ -24,28 +24,34 @@ class Attribute:
     @property
     def header(self) -> str:
         """Name, type and shape, as numpydoc writes them."""
+        return f"{self.name} : {self.type}"
+
+    @property
+    def type(self) -> str:
+        """Type and shape in words."""
+        kind, optional, _ = self.kind.partition(" | None")
         shape = f" of shape {self.shape}" if self.shape else ""
-        kind = "array" if self.shape and self.kind in ("Array", "np.ndarray", "Any") else self.kind
-        return f"{self.name} : {kind}{shape}"
+        kind = "array" if kind in ("Array", "np.ndarray", "Any") else kind
+        return f"{kind}{shape}{' or None' if optional else ''}"
 
     @property
     def sentence(self) -> str:
-        """What it is, and when it is there."""
+        """The description, and the condition under which a fit sets the attribute."""
         return f"{self.doc} Only {self.when}." if self.when else self.doc
 
 
 def attribute(doc: str, shape: str = "", *, when: str = "", init: Literal[False] = False) -> Any:
-    """Declare a fitted attribute: its sentence, its shape, and under which condition a fit sets it.
+    """Declare a fitted attribute: its description, its shape, and the condition under which a fit sets it.
 
-    The annotation beside it gives its type. ``init=False`` tells type checkers that it is no parameter.
+    The annotation gives its type. ``init=False`` tells type checkers that it is not a parameter.
     """
     return Attribute(doc, shape, when)
 
 
 def collect_attributes(cls: type) -> dict[str, Attribute]:
-    """Take the declarations out of a class body, so that an unfitted model has none of them; add those of its bases.
+    """Remove the declarations from a class body, so that an unfitted model has none; add those of its base classes.
 
-    A public property whose name ends in an underscore is an attribute too: its docstring is its sentence.
+    A public property whose name ends in an underscore counts as an attribute. Its docstring is the description.
     """
     found: dict[str, Attribute] = {}
     for base in reversed(cls.__mro__[1:]):
@@ -63,6 +69,11 @@ def collect_attributes(cls: type) -> dict[str, Attribute]:
 
 
 def attributes_of(cls: Any) -> tuple[Attribute, ...]:
-    """Return the declared attributes of a method: its own first, then those it shares with others."""
-    own = [name for name in cls._attributes if name not in cls.__mro__[1]._attributes] if cls.__mro__ else []
-    return tuple(cls._attributes[name] for name in [*own, *(n for n in cls._attributes if n not in own)])
+    """Return the declared attributes of a method: its own first, those of its most general base class last."""
+    groups: list[list[str]] = []
+    seen: set[str] = set()
+    for base in reversed(cls.__mro__):
+        new = [name for name in vars(base).get("_attributes", {}) if name not in seen]
+        groups.append(new)
+        seen.update(new)
+    return tuple(cls._attributes[name] for group in reversed(groups) for name in group)

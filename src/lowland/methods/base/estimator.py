@@ -1,4 +1,4 @@
-"""What every method shares: ``fit`` that opens and checks, and the manners of a scikit-learn estimator."""
+"""The base class of all methods: ``fit`` with its checks, and scikit-learn's estimator API."""
 
 from __future__ import annotations
 
@@ -24,25 +24,26 @@ from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
-PRIVATE_STATE = ("_solved", "_unread", "_moments", "_dtype")  # what a fit leaves beside the attributes users read
+PRIVATE_STATE = ("_solved", "_unread", "_moments", "_dtype")  # set by a fit beside the public attributes
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, attribute))
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A method that brings rows down to a few coordinates. A subclass declares ``param``s and writes ``_solve``."""
+    """A dimensionality reduction method. A subclass declares its parameters with ``param`` and writes ``_solve``."""
 
     _traits: ClassVar[Traits] = Traits()
     _attributes: ClassVar[dict[str, Attribute]] = {
         "n_features_in_": Attribute("Number of columns of the training data.", name="n_features_in_", kind="int"),
         "feature_names_in_": Attribute(
-            "Names of the columns.", "(n_features_in_,)", "where the training data has column names",
+            "Names of the columns of the training data.", "(n_features_in_,)", "if the training data has column names",
             "feature_names_in_", "Array",
         ),
         "label_name_": Attribute(
-            "Name of the column of labels.", when="where y named a column", name="label_name_", kind="str"
+            "Name of the column of labels.", when="if y was the name of a column", name="label_name_", kind="str"
         ),
+        "n_samples_": Attribute("Number of training rows.", name="n_samples_", kind="int"),
     }  # fmt: skip
 
     def __init_subclass__(cls, **traits: Any) -> None:
@@ -56,14 +57,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # --- fit: open, check, solve ---
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to the rows of X: an array, frame, sparse matrix, tensor, Dask array, the path of a file, or chunks.
+        """Fit to the rows of X: an array, data frame, sparse matrix, tensor, Dask array, file path, or list of chunks.
 
-        ``y`` holds labels, one a row, or names the column of the frame or file that does; it is no feature then.
+        ``y`` holds one label per row, or is the name of the column of X that holds the labels. That column is then
+        excluded from the features.
         """
         return self._fit(X, y)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Do the method's work: the recipe, one block a step."""
+        """The algorithm of the method: one call of a block per step."""
         raise NotImplementedError
 
     def _fit(self, X: Any, y: Any = None, weights: Any = None, **given: Any) -> Self:
@@ -75,14 +77,14 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._record_label_name(y)
         try:
             self._solve(rows, run_for(rows), labels, counts, **given)
-        except BaseException:  # stopped or failed: what is half done must not look like a result
+        except BaseException:  # interrupted or failed: a partial result must not look like a fit
             self._clear_fit()
             raise
         self._solved = True
         return self
 
     def _open(self, X: Any, y: Any) -> tuple[Rows, Any]:
-        """Open rows and labels; a string y names the column of labels, which is left out of the rows."""
+        """Open rows and labels; a string y names the column of labels, which is excluded from the rows."""
         rows, labels, label_name = open_labelled(X, y)
         if label_name is not None:
             return rows, as_vector(labels, rows.n, "y")
@@ -90,24 +92,24 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return rows, y
         if y is None and self._traits.needs_y:
             raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. It learns from labels: call "
-                "fit(X, y) with one label a row (lowland fit --label COLUMN)."
+                f"{type(self).__name__} requires y to be passed, but the target y is None. The method is supervised: "
+                "call fit(X, y) with one label per row (lowland fit --label COLUMN)."
             )
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             warn(
-                "A column-vector y was passed when a 1d array was expected: its one column is taken. Pass the column "
-                "itself, as y.ravel() is of an array.",
+                "A column-vector y was passed when a 1d array was expected. It is used as a 1d array. Pass "
+                "y.ravel() to avoid this warning.",
                 DataConversionWarning,
             )
         return rows, None if y is None else as_vector(y, rows.n, "y")
 
     def _record_label_name(self, y: Any) -> None:
-        """Note which column held the labels, so that the same frame or file can be mapped, label and all."""
+        """Record which column held the labels, so that transform can take the same frame or file."""
         if isinstance(y, str):
             self.label_name_ = y
 
     def _weights(self, weights: Any, rows: Rows) -> np.ndarray | None:
-        """Weights as floats, one a row; a single number weighs every row alike, as in scikit-learn."""
+        """Weights as floats, one per row; a single number is the weight of every row, as in scikit-learn."""
         if weights is None:
             return None
         if np.isscalar(weights) and rows.n is not None:
@@ -115,7 +117,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return float_vector(weights, rows.n, "sample_weight")
 
     def _clear_fit(self) -> None:
-        """Drop what an earlier fit left, so that nothing of it survives in this one."""
+        """Delete all results of an earlier fit."""
         kept = ("n_features_in_", "feature_names_in_")
         for name in [name for name in vars(self) if name in PRIVATE_STATE or (name.endswith("_") and name not in kept)]:
             delattr(self, name)
@@ -126,10 +128,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # --- checks ---
 
     def _check_rows(self, rows: Rows, *, reset: bool, least: int | None = None) -> None:
-        """Check shape and names of what came in against what the method needs, or against what it was fitted to."""
+        """Check shape and column names against the needs of the method, or against the training data."""
         if not self._takes(rows):
             raise DataError(
-                f"{type(self).__name__} does not take sparse data. Pass X.toarray() if it fits in memory, "
+                f"{type(self).__name__} does not accept sparse data. Pass X.toarray() if it fits in memory, "
                 f"{self._traits.sparse_remedy}."
             )
         if reset:
@@ -137,7 +139,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if rows.n is not None and rows.n < least:
                 raise DataError(
                     f"Found array with {rows.n} sample(s) (n_samples={rows.n}) while a minimum of {least} is "
-                    f"required by {type(self).__name__}. One point has no spread to describe: pass more rows."
+                    f"required by {type(self).__name__}. Pass more rows."
                 )
             self.n_features_in_ = rows.d
             if rows.names is not None:
@@ -153,11 +155,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if rows.d != self.n_features_in_:
             raise DataError(
                 f"X has {rows.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                "input. Pass the columns it was fitted to."
+                "input. Pass the columns of the training data."
             )
 
     def _takes(self, rows: Rows) -> bool:
-        """Whether rows of this kind are taken: sparse ones only where the method can do with them."""
+        """Whether the method accepts rows of this kind: dense, or sparse."""
         return self._traits.takes_sparse or not rows.is_sparse
 
     def _warn_about_names(self, rows: Rows, fitted: np.ndarray | None) -> None:
@@ -174,7 +176,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
 
     def _rows_to_map(self, X: Any) -> tuple[Rows, Run]:
-        """Open what is to be transformed and check it against the fit."""
+        """Open the rows to transform and check them against the training data."""
         check_is_fitted(self)
         beside_label = hasattr(self, "label_name_") and _has_named_columns(X)
         rows = open_rows(X, columns=list(self.feature_names_in_)) if beside_label else open_rows(X)
@@ -182,30 +184,30 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return rows, run_for(rows)
 
     def _generator(self) -> np.random.Generator:
-        """The method's random numbers; without a seed they are the same each time, so that answers can be repeated."""
+        """The random number generator; without a seed it is seeded with 0, so that results are reproducible."""
         seed = getattr(self, "random_state", None)
         return generator(0 if seed is None else seed)
 
     def _record_convergence(
         self,
         solver: Outcome,
-        remedy: str = "Raise tol or the number of iterations, or choose a direct solver.",
+        remedy: str = "Increase tol or the number of iterations, or choose a direct solver.",
     ) -> None:
-        """Record how the solver went; warn where it stopped before it was done."""
+        """Record the outcome of the solver; warn if it did not converge."""
         self.solver_ = solver
         self.n_iter_ = solver.iterations
         if not solver.converged:
             left = f" (residual {solver.trace[-1]:.1e})" if solver.trace else ""
             warn(
-                f"{type(self).__name__}: the solver {solver.name!r} stopped after {solver.iterations} iterations "
-                f"before it converged{left}. {remedy}",
+                f"{type(self).__name__}: the solver {solver.name!r} did not converge. It stopped after "
+                f"{solver.iterations} iterations{left}. {remedy}",
                 ConvergenceWarning,
             )
 
     # --- out ---
 
     def _present(self, Z: Array, X: Any) -> Any:
-        """Give frames to those who asked for them with ``lowland.config(output="frame")``."""
+        """Convert the result to a data frame if ``lowland.config(output="frame")`` is set and X is one."""
         if settings().output != "frame" or not is_frame(X):
             return Z
         from lowland.data.write import frame_like
@@ -213,7 +215,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return frame_like(X, Z, list(self.get_feature_names_out()))
 
     def _facts(self) -> dict[str, Any]:
-        """What a fit has to tell besides, in words and plain values; 'shares of' says of what its shares are."""
+        """Further results for the summary, by name; 'shares of': what explained_variance_ratio_ is a fraction of."""
         return {}
 
     def _encoding_width(self) -> int:
@@ -237,7 +239,7 @@ def _has_named_columns(X: Any) -> bool:
 
 
 def _feature_name_mismatch(fitted: tuple[str, ...], given: tuple[str, ...]) -> str:
-    """Say which columns are new, missing or out of order, in scikit-learn's words and with a remedy."""
+    """Say which columns are new, missing or out of order, in scikit-learn's phrases and with a remedy."""
     text = "The feature names should match those that were passed during fit.\n"
     for words, names in (
         ("Feature names unseen at fit time:", [n for n in given if n not in fitted]),

@@ -12,21 +12,21 @@ from lowland.methods.base.row_map import RowMap
 
 @dataclass(frozen=True)
 class Affine:
-    """The map x -> (x - shift) A + offset; an object, so that it can travel to a worker."""
+    """The map x -> (x - shift) A + offset, as an object that can be pickled and sent to a worker."""
 
     A: Array  # (d, k)
     shift: Array | None = None  # (d,)
     offset: Array | None = None  # (k,)
 
     def __call__(self, X: Any) -> Array:
-        """Map one slab."""
+        """Map one slab of rows."""
         A = like(self.A, X.data if is_sparse(X) else X)
         Z = centered_product(X, self.shift, A)
         return Z if self.offset is None else Z + like(self.offset, Z)[None, :]
 
 
 class LinearMap(RowMap):
-    """Rows are centered and multiplied."""
+    """A method whose transform is a linear map of the centered rows."""
 
     def _encoding(self) -> Affine:
         """The map from rows to coordinates."""

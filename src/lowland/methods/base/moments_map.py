@@ -1,4 +1,4 @@
-"""Linear maps that follow from the moments alone: ``partial_fit`` merges, the solution waits until it is read."""
+"""Linear maps determined by the moments alone: ``partial_fit`` merges moments; the solver runs on first access."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _pending_lock = threading.RLock()  # two threads may read the same model first
 
 
 class MomentsMap(LinearMap):
-    """A linear map that follows from the moments alone, so it can be fitted a part at a time.
+    """A linear map that is determined by the moments alone, so it can be fitted incrementally.
 
-    ``partial_fit`` only merges; the eigenproblem is solved when a result is first read.
+    ``partial_fit`` only merges moments. The eigenproblem is solved when a fitted attribute is first read.
     """
 
     if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class MomentsMap(LinearMap):
         raise NotImplementedError
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add the rows of X to those seen before. The answer is that of one fit to all of them."""
+        """Add the rows of X to the training data so far. The result equals that of one fit to all rows."""
         moments = vars(self).get("_moments")
         if moments is None and vars(self).get("_solved"):
             moments = self._moments_of_fit()
@@ -46,7 +46,7 @@ class MomentsMap(LinearMap):
         return self
 
     def _merge(self, moments: Any, rows: Rows, y: Any) -> None:
-        """Take the moments of all rows so far in place of what followed from those before."""
+        """Replace the results so far by the moments of all rows, to be solved later."""
         dtype = vars(self).get("_dtype", rows.dtype)
         self._clear_fit()
         self._record_label_name(y)
@@ -54,23 +54,23 @@ class MomentsMap(LinearMap):
         self._solved = self._unread = True
 
     def _moments_of_fit(self) -> Moments:
-        """The moments of the rows that ``fit`` saw, from what it kept of them."""
+        """The moments of the training rows, recovered from the fitted attributes."""
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
         is_result = name.endswith("_") and not name.startswith("_") and name not in ("feature_names_in_", "label_name_")
         if is_result and "_moments" in vars(self):
-            with _pending_lock:  # another thread may be at it
+            with _pending_lock:  # another thread may be solving
                 try:
                     self._solve_pending()
-                except LowlandError as error:  # hasattr must answer; transform tells the error as it is
+                except LowlandError as error:  # hasattr must return False; transform raises the error itself
                     raise AttributeError(str(error)) from error
                 if name in vars(self):
                     return vars(self)[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _solve_pending(self) -> None:
-        """Solve what partial_fit has merged, if nobody has read it yet."""
+        """Solve for the moments that partial_fit has merged, unless that has been done."""
         with _pending_lock:
             if vars(self).get("_unread"):
                 before = dict(vars(self))
@@ -92,7 +92,7 @@ class MomentsMap(LinearMap):
 
 
 def in_library_of(part: Any, other: Any) -> Any:
-    """A statistic with its arrays in the library and on the device of another's."""
+    """A statistic with its arrays moved to the library and the device of another's."""
     moved = {}
     for each in fields(part):
         mine, theirs = getattr(part, each.name), getattr(other, each.name)

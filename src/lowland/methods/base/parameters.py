@@ -1,6 +1,7 @@
-"""Parameters, said once: name, type, default, limits and sentence stand beside each other in the class.
+"""Parameters, declared once in the class: name, type, default, limits and description.
 
-The check in ``fit``, the docstring's table, the command line's flags and the reference page are read from there.
+The checks in ``fit``, the docstring, the flags of the command line and the reference page are generated from these
+declarations.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def param(
     positional: bool = False,
     wanted: str | None = None,
 ) -> Any:
-    """Declare a parameter: its default, its sentence and its limits. The annotation beside it gives its type.
+    """Declare a parameter: its default, its description and its limits. The annotation gives its type.
 
-    ``wanted`` says in words what may be given, where type and limits would not be understood.
+    ``wanted`` describes the allowed values in words, if type and limits are not enough.
     """
     limits = {"at least": at_least, "above": above, "at most": at_most}
     limits = {words: limit for words, limit in limits.items() if limit is not None}
@@ -52,7 +53,7 @@ class Parameter:
     default: Any
     doc: str
     limits: dict[str, float]
-    said: str | None = None  # what may be given, in words of its own
+    said: str | None = None  # the allowed values in words, if declared
 
     @property
     def words(self) -> str:
@@ -65,7 +66,7 @@ class Parameter:
         return self.said or self.words + "".join(f", {words} {limit:g}" for words, limit in self.limits.items())
 
     def fits(self, value: Any) -> bool:
-        """Whether a value is of its type and within its limits."""
+        """Whether a value has the declared type and lies within the limits."""
         if not admits(self.kind, value):
             return False
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
@@ -95,7 +96,7 @@ def _parameter(field: dataclasses.Field[Any], kind: Any) -> Parameter:
 
 
 def check_parameters(model: Any) -> None:
-    """Check every parameter of a method that is not at its default: ``fit`` on iris must stay under a millisecond."""
+    """Check the parameters that are not at their defaults: ``fit`` on iris must stay under a millisecond."""
     cls: Any = type(model)
     for p in parameters_of(cls):
         value = getattr(model, p.name)
@@ -107,13 +108,13 @@ def check_parameters(model: Any) -> None:
 
 
 def check_saved(model: Any, name: str) -> None:
-    """Refuse a parameter of a loaded model that was a function or a foreign object: its file holds no programs."""
+    """Refuse a parameter of a loaded model that was a function or another object: model files contain no code."""
     value = getattr(model, name)
     lost = next((v for v in (value, *getattr(value, "__dict__", {}).values()) if isinstance(v, Described)), None)
     if lost is not None:
         raise ParameterError(
-            f"{type(model).__name__} was loaded from a file, which keeps only a description of {name}: {lost.text}. "
-            f"Give the object again with set_params({name}=...)."
+            f"{type(model).__name__} was loaded from a file, which contains only a description of {name}: {lost.text}. "
+            f"Set the parameter again with set_params({name}=...)."
         )
 
 
@@ -130,7 +131,7 @@ def documented(cls: Any) -> str:
 
 
 def admits(kind: Any, value: Any) -> bool:
-    """Whether ``value`` is of the annotated ``kind``, with numpy's numbers as good as Python's."""
+    """Whether ``value`` has the annotated type ``kind``; numpy's numbers count as Python's."""
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
         return any(admits(part, value) for part in typing.get_args(kind))
@@ -152,7 +153,7 @@ def admits(kind: Any, value: Any) -> bool:
 
 
 def in_words(kind: Any) -> str:
-    """Return an annotation in words: 'a whole number or None'."""
+    """Return an annotation in words: 'an integer or None'."""
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
         words = [in_words(part) for part in typing.get_args(kind)]
@@ -161,10 +162,10 @@ def in_words(kind: Any) -> str:
         choices = [repr(choice) for choice in typing.get_args(kind)]
         return "one of " + ", ".join(choices) if len(choices) > 1 else choices[0]
     plain = {
-        int: "a whole number",
+        int: "an integer",
         float: "a number",
         bool: "True or False",
-        str: "a text",
+        str: "a string",
         types.NoneType: "None",
         Any: "anything",
     }
@@ -172,11 +173,15 @@ def in_words(kind: Any) -> str:
         return plain[kind]
     if origin is collections.abc.Callable:
         return "a function"
-    return f"a {getattr(kind, '__name__', kind)}"
+    name = str(getattr(kind, "__name__", kind))
+    return _NAMED.get(name) or f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+_NAMED = {"ndarray": "an array", "Sequence": "a sequence", "Rule": "a rule", "dict": "a dictionary"}
 
 
 class Described:
-    """What stands for a foreign object that was not saved: transforming works, fitting needs the object itself."""
+    """Placeholder for an object that was not saved. transform works without the object; fit needs it."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""Rows are mapped one by one, and back: ``transform``, ``inverse_transform`` and their chunked forms."""
+"""Maps of single rows: ``transform``, ``inverse_transform`` and their versions in chunks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lowland.run.run import Run, run_for
 
 
 class RowMap(Reducer):
-    """Rows are mapped one by one, and back. A method gives ``_encoding``, ``_encoding_width`` and ``_decoding``."""
+    """A method that maps each row by itself. A subclass writes ``_encoding``, ``_encoding_width`` and ``_decoding``."""
 
     def _encoding(self) -> Callable[[Any], Array]:
-        """The map from a slab of rows to coordinates; an object that can travel to a worker."""
+        """The map from a slab of rows to coordinates, as an object that can be sent to a worker."""
         raise NotImplementedError
 
     def _decoding(self) -> Callable[[Any], Array]:
@@ -27,22 +27,22 @@ class RowMap(Reducer):
         raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
-        """Return the coordinates of the rows of X, (n, k): tensors for tensors, lazy Dask arrays for Dask arrays."""
+        """Return the coordinates of the rows of X, (n, k), in the array library of X; lazy for Dask arrays."""
         rows, run = self._rows_to_map(X)
         return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="transforming rows"), X)
 
     def transform_chunks(self, X: Any) -> Iterator[Array]:
-        """Yield the coordinates slab by slab, in order: for results larger than memory."""
+        """Yield the coordinates in chunks, in order: for results larger than memory."""
         rows, run = self._rows_to_map(X)
         return run.map_rows(self._encoding(), rows, name="transforming rows")
 
     def inverse_transform(self, X: Any) -> Any:
-        """Return the rows that coordinates stand for, (n, d). The argument is called X, as in scikit-learn."""
+        """Return the rows reconstructed from coordinates, (n, d). The argument is named X, as in scikit-learn."""
         rows, run = self._rows_to_decode(X)
         return run.gather(self._decoding(), rows, self.n_features_in_, name="decoding rows")
 
     def inverse_chunks(self, X: Any) -> Iterator[Array]:
-        """Yield the rows that coordinates stand for slab by slab, in order."""
+        """Yield the reconstructed rows in chunks, in order: for results larger than memory."""
         rows, run = self._rows_to_decode(X)
         return run.map_rows(self._decoding(), rows, name="decoding rows")
 
@@ -52,9 +52,10 @@ class RowMap(Reducer):
         k = self._encoding_width()
         if rows.d != k:
             raise DataError(
-                f"Z has {rows.d} columns, but {type(self).__name__} has {k} components. Pass what transform returned."
+                f"inverse_transform: X has {rows.d} columns, but {type(self).__name__} has {k} components. Pass "
+                "coordinates as transform returns them."
             )
         most = slab_rows(max(k, self.n_features_in_), rows.dtype.itemsize)
         if most < rows.slab and not isinstance(rows, DaskRows) and self.n_features_in_ > k:
-            rows = SlicedRows(rows, most)  # what comes out is wider than what goes in
+            rows = SlicedRows(rows, most)  # the output is wider than the input
         return rows, run_for(rows)

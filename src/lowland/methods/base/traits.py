@@ -1,4 +1,4 @@
-"""What a method promises: the facts by which the command line, the study, the docs and the contract tests treat it."""
+"""Traits of a method: what the command line, the study, the docs and the contract tests need to know about it."""
 
 from __future__ import annotations
 
@@ -7,47 +7,51 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-ALL_PAIRS = 5_000  # rows of which all pairs can be compared in a few seconds
+ALL_PAIRS = 5_000  # rows up to which all pairs can be compared in a few seconds
 
 
 @dataclass(frozen=True)
 class StudyHints:
-    """How a study (``lowland.compare``) fits the method to a table it knows nothing of; all else is at its default."""
+    """How a study (``lowland.compare``) fits the method to an unknown table; other parameters are at their defaults."""
 
-    why_left_out: str | None = None  # a sentence, where the method takes part in a study only when it is named
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # whatever the table
-    n_neighbors: int | None = None  # of a method on a neighbor graph: the usual number, fewer where the rows are few
+    why_left_out: str | None = None  # the reason, if a study includes the method only by name
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # for every table
+    n_neighbors: int | None = None  # for a method on a neighbor graph; fewer if there are few rows
     counts_itself: bool = False  # whether n_neighbors counts the point itself, as in scikit-learn
-    all_pairs_up_to: int | None = None  # rows of which all pairs are compared; None: it does not compare all pairs
-    beyond: Literal["landmarks", "sample"] = "landmarks"  # stand for more rows; "sample": fitted, the others placed
-    takes_distances: bool = False  # whether metric="precomputed" gives what the rows themselves would
-    max_components: Callable[[int, int], int] | None = None  # of the numbers of columns and of classes
+    all_pairs_up_to: int | None = (
+        None  # rows up to which all pairs are compared; None: the method does not compare all pairs
+    )
+    beyond: Literal["landmarks", "sample"] = "landmarks"  # for more rows; "sample": fit a sample, map the other rows
+    takes_distances: bool = False  # whether metric="precomputed" gives the same result as the rows
+    max_components: Callable[[int, int], int] | None = None  # as a function of the numbers of columns and classes
 
 
 @dataclass(frozen=True)
 class Traits:
-    """The facts about a method, given as keywords of its class: ``class PCA(PrincipalMap, verb="pca", streams=True)``.
+    """The traits of a method, given as keywords of its class: ``class PCA(PrincipalMap, verb="pca", streams=True)``.
 
-    A subclass inherits those of its base and replaces what it names.
+    A subclass inherits the traits of its base class and overrides those it names.
     """
 
-    verb: str = ""  # the name on the command line; a class without one is not a method of its own
-    streams: bool = False  # whether files are read in slabs and never held whole
-    streams_with_landmarks: bool = False  # whether they are where n_landmarks rows stand for all
+    verb: str = ""  # the name on the command line; a class without one is not a method
+    streams: bool = False  # whether files are read in chunks and may be larger than memory
+    streams_with_landmarks: bool = False  # the same, if n_landmarks is set
     order_free: bool = True  # whether permuting the rows only permutes the result
     takes_sparse: bool = False
-    sparse_remedy: str = "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # what else will do
+    sparse_remedy: str = (
+        "or reduce it first with PCA or TruncatedSVD, which keep it sparse"  # the alternative, in the error
+    )
     reads_y: bool = False  # whether y must be one label per row; otherwise it is accepted and ignored
-    needs_y: bool = False  # whether it cannot do without
-    width_parameter: str | None = "n_components"  # the parameter that says how many columns come out
-    selects_columns: bool = False  # whether those are columns of the data, with their names
-    predicts: str = "class"  # what ``predict``, where there is one, says of a row
+    needs_y: bool = False  # whether y is required
+    width_parameter: str | None = "n_components"  # the parameter that sets the number of output columns
+    selects_columns: bool = False  # whether the output columns are columns of the data
+    predicts: str = "class"  # what ``predict``, if there is one, returns for a row
     min_rows: int = 2
     study: StudyHints = field(default_factory=StudyHints)
-    tolerance: float = 1e-10  # fraction of the largest coordinate to which engines and chunkings agree
-    quick: Mapping[str, Any] = field(default_factory=dict)  # parameters of a fit to a small table of noise, as in tests
+    tolerance: float = 1e-10  # to which engines and chunk sizes agree, relative to the largest coordinate
+    quick: Mapping[str, Any] = field(default_factory=dict)  # parameters for a fast fit in tests
 
 
 def traits_of(method: Any) -> Traits:
-    """Return the traits of a method's class, or of one fitted."""
+    """Return the traits of a method, given its class or an instance."""
     return method._traits
