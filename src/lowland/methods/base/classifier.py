@@ -1,8 +1,8 @@
-"""What methods that also classify share: rows belong to the class whose linear score is largest."""
+"""Shared base of the classifiers with linear scores: a row belongs to the class with the largest score."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -11,20 +11,23 @@ from sklearn.utils.validation import check_is_fitted
 from lowland.arrays.namespace import Array, to_numpy, xp_of
 from lowland.blocks.statistics.labels import ClassLabels, ClassProbabilities, MostProbableClass
 from lowland.data.open import read_column
+from lowland.methods.base.estimator import attribute
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
 
 
 class LinearClassifier(ClassifierMixin, MomentsMap):
-    """Scores x'coef + intercept, one per class; a method sets the attributes below."""
+    """Linear scores x'coef + intercept, one per class. A method sets the attributes below."""
 
-    if TYPE_CHECKING:
-        classes_: np.ndarray
-        coef_: Array  # (C, d), (1, d) for two classes
-        intercept_: Array
-        means_: Array  # (C, d)
-        xbar_: Array  # (d,)
-        priors_: Array  # (C,)
+    classes_: np.ndarray = attribute("Class labels, sorted.", "(n_classes,)")
+    coef_: Array = attribute(
+        "Coefficients of the linear scores; for two classes one row, of the second class.",
+        "(n_classes, n_features_in_)",
+    )
+    intercept_: Array = attribute("Intercepts of the linear scores; for two classes one.", "(n_classes,)")
+    means_: Array = attribute("Mean of each class.", "(n_classes, n_features_in_)")
+    xbar_: Array = attribute("Mean of the class means, weighted by the priors.", "(n_features_in_,)")
+    priors_: Array = attribute("Prior probability of each class.", "(n_classes,)")
 
     def decision_function(self, X: Any) -> Array:
         """Return a score for each row and class, (n, C); for two classes one per row, positive for the second."""
@@ -58,7 +61,7 @@ class LinearClassifier(ClassifierMixin, MomentsMap):
         return float(accuracy_score(labels, to_numpy(self.predict(X)), sample_weight=sample_weight))
 
     def _set_scores(self, coef: Array, intercept: Array) -> None:
-        """Set the coefficients; of two classes those of the second less the first, as in scikit-learn."""
+        """Set the coefficients; for two classes, those of the second minus the first, as in scikit-learn."""
         if len(self.classes_) == 2:
             coef, intercept = coef[1:, :] - coef[:1, :], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
@@ -68,7 +71,7 @@ class LinearClassifier(ClassifierMixin, MomentsMap):
         return run.gather(f, rows, width, name="classifying rows")
 
     def _scores(self) -> Affine:
-        """Scores seen from xbar_, without what all classes have in common: it would cost digits far from the origin."""
+        """Scores relative to xbar_, without the part common to all classes, which loses digits far from the origin."""
         self._solve_pending()
         centered = self.means_ - self.xbar_[None, :]
         xp = xp_of(centered)
