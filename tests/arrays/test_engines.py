@@ -34,11 +34,11 @@ def test_adam_takes_the_step_of_its_paper_in_numpy_and_torch():
 
 def test_the_engine_asked_for():
     assert choose_engine("numpy", None, np.ones(1), "float32") == Engine("numpy", "cpu", "float32")
-    with pytest.raises(ParameterError, match="numpy works on the CPU alone"):
+    with pytest.raises(ParameterError, match=r"device=.*numpy.*CPU.*engine='torch'"):
         choose_engine("numpy", "cuda", np.ones(1), "float32")
     pytest.importorskip("torch")
     assert choose_engine("auto", None, np.ones(1), "float64") == Engine("torch", "cpu", "float64")
-    with pytest.raises(ParameterError, match="torch cannot work there"):
+    with pytest.raises(ParameterError, match=r"device=.*torch cannot use.*device=None"):
         choose_engine("torch", "nowhere", np.ones(1), "float32")
 
 

@@ -14,8 +14,8 @@ WINE = [
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ("Label", "Did you mean 'label'? Its columns: 'label', "),
-        ("flavonoid", "Did you mean 'flavanoids'? Its columns: 'flavanoids', "),
+        ("Label", "Did you mean 'label'? Available columns: 'label', "),
+        ("flavonoid", "Did you mean 'flavanoids'? Available columns: 'flavanoids', "),
         ("class", "'label'"),  # not alike, and yet not hidden behind twelve others
     ],
 )
@@ -26,7 +26,7 @@ def test_of_many_columns_those_that_may_be_meant_come_first(wanted, said):
 
 
 def test_few_columns_stand_in_their_order():
-    with pytest.raises(ParameterError, match=r"^'x' has no column 'zebra'\. Its columns: 'a', 'b', 'c'\.$"):
+    with pytest.raises(ParameterError, match=r"^'x' has no column 'zebra'\. Available columns: 'a', 'b', 'c'\.$"):
         selected(["a", "b", "c"], None, ["zebra"], "'x'")
 
 
@@ -34,5 +34,5 @@ def test_few_columns_stand_in_their_order():
     ("columns", "drop"), [(["size", "cm"], []), (None, ["b", "size", "cm"]), (["size", "b"], ["cm"])]
 )
 def test_a_name_cut_at_its_comma_goes_into_quotes(columns, drop):
-    with pytest.raises(ParameterError, match=r"has no column 'size', 'cm'.*quotes of its own: '.size, cm.'"):
+    with pytest.raises(ParameterError, match=r"has no column 'size', 'cm'.*quote.*command line: '.size, cm.'"):
         selected(["size, cm", "b"], columns, drop, "'x'")

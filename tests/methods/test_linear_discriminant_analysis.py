@@ -172,7 +172,7 @@ def test_classes_far_apart_keep_their_spread(apart, dtype):
 
 def test_more_columns_than_rows():
     X, y = classes(n=40, d=100)
-    with pytest.warns(DataWarning, match="rank 37 of 100, since 40 rows in 3 classes span at most 37"):
+    with pytest.warns(DataWarning, match=r"singular.*rank 37 of 100.*40 rows in 3 classes.*37"):
         ours = LinearDiscriminantAnalysis().fit(X, y)
     assert ours.rank_ == 37
     theirs = Theirs().fit(X, y)
@@ -193,7 +193,7 @@ def test_collinear_and_constant_columns_change_nothing(solver, dtype):
     X, y = (classes()[0] - 7).astype(dtype), classes()[1]
     more = np.column_stack([X, X[:, 0] - X[:, 1], np.full(len(X), dtype(3))])
     plain = LinearDiscriminantAnalysis(solver).fit(X, y)
-    with pytest.warns(DataWarning, match="rank 5 of 7, since columns are constant"):
+    with pytest.warns(DataWarning, match=r"singular.*rank 5 of 7.*constant"):
         wider = LinearDiscriminantAnalysis(solver).fit(more, y)
     np.testing.assert_allclose(
         wider.predict_proba(more), plain.predict_proba(X), atol=1e-8 if dtype == np.float64 else 1e-3
@@ -202,7 +202,7 @@ def test_collinear_and_constant_columns_change_nothing(solver, dtype):
 
 def test_a_column_that_tells_the_classes_apart_is_named():
     X, y = classes()
-    with pytest.warns(DataWarning, match="Column 5 does not vary within any class but differs between them"):
+    with pytest.warns(DataWarning, match=r"Column 5 is constant within each class.*dropped"):
         LinearDiscriminantAnalysis().fit(np.column_stack([X, y]), y)
 
 
@@ -334,8 +334,8 @@ def test_labels_in_a_column_of_objects():
     for bad, words in (
         (np.where(y == 1, np.nan, y).astype(object), "without a label"),
         ((y + 0.5).astype(object), "continuous"),
-        (y.astype("S1"), "whole numbers or texts"),
-        (np.array(["a", 1] * 30, dtype=object), "several kinds"),
+        (y.astype("S1"), "integers or strings"),
+        (np.array(["a", 1] * 30, dtype=object), "mix types.*strings"),
     ):
         with pytest.raises(DataError, match=words):
             LinearDiscriminantAnalysis().fit(X, bad)
@@ -362,7 +362,7 @@ def test_parts_of_several_libraries_and_kinds_of_labels():
     X, y = classes(n=300)
     mixed = LinearDiscriminantAnalysis().partial_fit(X[:150], y[:150]).partial_fit(torch.asarray(X[150:]), y[150:])
     np.testing.assert_allclose(mixed.coef_, LinearDiscriminantAnalysis().fit(X, y).coef_, rtol=1e-7)
-    with pytest.raises(DataError, match="one kind"):
+    with pytest.raises(DataError, match="one type"):
         mixed.partial_fit(X, y.astype(str))
 
 
@@ -377,7 +377,7 @@ def test_the_strict_array_library_too(options):
 
 def test_equal_means_are_told():
     X, _ = classes(n=100)
-    with pytest.warns(DataWarning, match="same means"):
+    with pytest.warns(DataWarning, match="same mean"):
         LinearDiscriminantAnalysis().fit(np.vstack([X, X]), np.repeat([0, 1], 100))
 
 
@@ -408,11 +408,11 @@ def test_a_warning_points_at_the_line_of_the_caller():
 
 def test_parameters_that_cannot_be_used():
     fails(ParameterError, r"min\(5, 2\). Choose at most 2", n_components=3)
-    fails(ParameterError, "choose solver='eigen'", shrinkage=0.5)
+    fails(ParameterError, "shrinkage.*Choose solver='eigen'", shrinkage=0.5)
     fails(ParameterError, "Only one of the two", solver="eigen", shrinkage=0.5, covariance_estimator=OAS())
     fails(ParameterError, "there are 3 classes", priors=[0.5, 0.5])
     fails(ParameterError, "above zero", priors=[0.5, 0.5, 0])
-    fails(ParameterError, "one number for each class", priors=3)
+    fails(ParameterError, "priors.*one number per class", priors=3)
     fails(ParameterError, "an estimator with fit", solver="eigen", covariance_estimator=3)
     with pytest.warns(UserWarning, match="do not sum to 1"):
         LinearDiscriminantAnalysis(priors=[1, 1, 2]).fit(*classes())
@@ -424,9 +424,9 @@ def test_parameters_that_cannot_be_used():
 
 def test_partial_fit_that_cannot_go_on():
     X, y = classes()
-    with pytest.raises(ParameterError, match="reads the rows twice"):
+    with pytest.raises(ParameterError, match=r"partial_fit.*shrinkage='auto'.*call fit"):
         LinearDiscriminantAnalysis("eigen", "auto").partial_fit(X, y)
-    with pytest.raises(DataError, match="label 2, which is not among the classes that were named: 0, 1"):
+    with pytest.raises(DataError, match=r"label 2.*not in classes: 0, 1"):
         LinearDiscriminantAnalysis().partial_fit(X, y, classes=[0, 1])
     alone = LinearDiscriminantAnalysis().partial_fit(X[y == 1], y[y == 1])
     with pytest.raises(DataError, match="All rows so far have the label 1"):

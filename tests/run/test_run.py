@@ -18,6 +18,7 @@ from lowland.data.open import open_rows
 from lowland.errors import DataError, MemoryBudgetError, ParameterError, Stopped
 from lowland.run.local import LocalRun, blas_on_one_thread, serial_run
 from lowland.run.memory import parse_bytes, show_bytes, slabs_in_flight
+from lowland.run.progress import COMPILING
 
 
 @pytest.fixture
@@ -251,13 +252,13 @@ def test_compiling_is_told_to_a_callback():
     events = []
     with lowland.config(progress=events.append):
         compile_one()
-    assert [event.stage for event in events] == ["compiling loops, once on this machine", "adding"]
+    assert [event.stage for event in events] == [COMPILING, "adding"]
 
 
 def test_compiling_is_told_once_in_plain_lines(capsys):
     with lowland.config(progress=True):
         compile_one()
-    assert capsys.readouterr().err == "compiling loops, once on this machine\n"
+    assert capsys.readouterr().err == f"{COMPILING}\n"
 
 
 def test_compiling_is_told_on_a_terminal_and_the_bar_goes_away(monkeypatch, capsys):
@@ -266,7 +267,7 @@ def test_compiling_is_told_on_a_terminal_and_the_bar_goes_away(monkeypatch, caps
         compile_one()
     from lowland.run.progress import _screen
 
-    assert "compiling loops" in capsys.readouterr().err
+    assert "compiling (first use" in capsys.readouterr().err
     assert _screen.display is None
 
 

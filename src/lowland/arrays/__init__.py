@@ -1,1 +1,1 @@
-"""The array library in use: which one, on which device, in which precision."""
+"""The array library of the data: namespace, device, precision."""

@@ -1,4 +1,4 @@
-"""Where a network is trained: numpy on the host, or torch on any of its devices."""
+"""Where a network is trained: numpy on the CPU, or torch on any device."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from lowland.errors import MissingExtra, ParameterError
 
 @dataclass(frozen=True)
 class Engine:
-    """An array library, a device of its, and a precision."""
+    """An array library, a device and a precision."""
 
     name: Literal["numpy", "torch"]
     device: str = "cpu"
     dtype: Literal["float32", "float64"] = "float32"
 
     def array(self, values: Array) -> Array:
-        """Return values in this library, on this device, in this precision; the same array where they are already."""
+        """Return values in this library, on this device, in this precision; without a copy where possible."""
         if self.name == "numpy":
             return np.ascontiguousarray(to_numpy(values), dtype=self.dtype)
         import torch
 
         if not is_torch(values):
-            values = np.ascontiguousarray(to_numpy(values), dtype=self.dtype)  # read-only ones would be warned of
+            values = np.ascontiguousarray(to_numpy(values), dtype=self.dtype)  # torch warns about read-only arrays
             values = torch.as_tensor(values if values.flags.writeable else values.copy())
         return values.to(device=self.device, dtype=getattr(torch, self.dtype)).contiguous()
 
     def copy(self, values: Array) -> Array:
-        """Return values as ``array`` does, in memory of their own."""
+        """Return a copy of the values, otherwise as ``array``."""
         found = self.array(values)
         return found.copy() if self.name == "numpy" else found.clone()
 
     def empty(self, shape: tuple[int, ...]) -> Array:
-        """Return an array that holds nothing yet."""
+        """Return an uninitialized array."""
         if self.name == "numpy":
             return np.empty(shape, dtype=self.dtype)
         import torch
@@ -47,22 +47,22 @@ class Engine:
         return torch.empty(shape, dtype=getattr(torch, self.dtype), device=self.device)
 
     def adam(self, theta: Array) -> Any:
-        """Return what moves theta, in place, by Adam's steps."""
+        """Return the Adam optimizer of theta, which it updates in place."""
         return _NumpyAdam(theta) if self.name == "numpy" else _TorchAdam(theta)
 
 
 def choose_engine(
     asked: Literal["auto", "numpy", "torch"], device: str | None, home: Array, dtype: Literal["float32", "float64"]
 ) -> Engine:
-    """Return the engine asked for; 'auto' is torch where it is installed. ``home`` lies where the rows do."""
+    """Return the requested engine; 'auto' is torch where it is installed. ``home`` is on the device of the rows."""
     installed = importlib.util.find_spec("torch") is not None
     if asked == "torch" and not installed:
         raise MissingExtra("torch", "torch")
     if asked == "numpy" or not installed:
         if device not in (None, "cpu"):
             raise ParameterError(
-                f"device={device!r}: numpy works on the CPU alone. Leave device=None, or use torch: engine='torch', "
-                'pip install "lowland[torch]".'
+                f"device={device!r}: numpy runs only on the CPU. Leave device=None, or use engine='torch' "
+                '(pip install "lowland[torch]").'
             )
         return Engine("numpy", dtype=dtype)
     if device is None:
@@ -75,15 +75,15 @@ def choose_engine(
         reason = str(error).partition("\n")[0].rstrip(".")
         there = " or 'cuda'" if torch.cuda.is_available() else ""
         raise ParameterError(
-            f"device={device!r}: torch cannot work there ({reason}). Leave device=None for where the rows lie, or "
-            f"choose 'cpu'{there}."
+            f"device={device!r}: torch cannot use this device ({reason}). Leave device=None for the device of the "
+            f"data, or choose 'cpu'{there}."
         ) from error
     return Engine("torch", device, dtype)
 
 
 @contextmanager
 def torch_on(threads: int) -> Iterator[None]:
-    """Let torch use so many threads at most, and afterwards as many as before."""
+    """Limit the number of threads of torch, and restore it afterwards."""
     import torch
 
     before = torch.get_num_threads()
@@ -99,7 +99,7 @@ _EPSILON = 1e-8
 
 
 class _NumpyAdam:
-    """Adam (Kingma and Ba 2015) in numpy, every array of it written in place."""
+    """Adam (Kingma and Ba 2015) in numpy, all updates in place."""
 
     def __init__(self, theta: np.ndarray) -> None:
         self.theta = theta
@@ -124,7 +124,7 @@ class _NumpyAdam:
 
 
 class _TorchAdam:
-    """The same in torch. Its own optimizer would do as well, and takes two seconds to import."""
+    """Adam in torch. torch.optim would work as well, but takes two seconds to import."""
 
     def __init__(self, theta: Any) -> None:
         import torch

@@ -1,4 +1,4 @@
-"""Linear algebra over any array library: the standard's functions, with the faster route where a library has one."""
+"""Linear algebra for any array library: the functions of the standard, or faster ones where a library has them."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _GRAM_STRIPE = 256  # columns; below this a GPU's product no longer fills the de
 
 
 def gram(Y: Array) -> Array:
-    """Return Y'Y, (d, d), doing only the work of one triangle where the library allows it."""
+    """Return Y'Y, (d, d), computing only one triangle where the library allows it."""
     if isinstance(Y, np.ndarray):
         return Y.T @ Y  # numpy sees the same buffer twice and calls BLAS's syrk: one triangle only
     if not on_accelerator(Y) or Y.shape[1] < 2 * _GRAM_STRIPE:
@@ -35,7 +35,7 @@ def _gram_by_stripes(Y: Array) -> Array:
 
 
 def add_outer(A: Array, x: Array, y: Array) -> Array:
-    """Return A + xy', in place, a few rows at a time: a temporary of A's size would cost more than the sum."""
+    """Return A + xy', in place, a few rows at a time, which avoids a temporary array of the size of A."""
     for start in range(0, x.shape[0], _OUTER_ROWS):
         stop = min(start + _OUTER_ROWS, x.shape[0])
         A[start:stop, :] += x[start:stop, None] * y[None, :]
@@ -43,7 +43,7 @@ def add_outer(A: Array, x: Array, y: Array) -> Array:
 
 
 def plus_square(S: Array, e: Array) -> Array:
-    """Return S + e∘e, (m, n), written over e: in one pass over a device's memory where the library can."""
+    """Return S + e∘e, (m, n), in place of e, in one pass over memory where the library allows it."""
     if is_torch(e):
         import torch
 
@@ -81,7 +81,7 @@ def column_squares(Y: Array) -> Array:
 
 
 def _runs(Y: np.ndarray) -> Iterator[np.ndarray]:
-    """Short runs of rows: few enough to be summed in float32, and to stay in the cache."""
+    """Short runs of rows: few enough to sum accurately in float32 and to stay in the cache."""
     return (Y[start : start + SUM_ROWS] for start in range(0, len(Y), SUM_ROWS))
 
 
@@ -112,5 +112,5 @@ def orthonormal(A: Array) -> Array:
 
 
 def over_root(T: Array, S: Array) -> Array:
-    """Return T / sqrt(S), in the place of S where the library allows it: less memory to go through."""
+    """Return T / sqrt(S), in place of S where the library allows it."""
     return S.rsqrt_().mul_(T) if is_torch(S) else T / xp_of(S).sqrt(S)

@@ -1,4 +1,4 @@
-"""Which array library holds the data, and the one way back to the host."""
+"""The array library of the data, and the one conversion to numpy."""
 
 import sys
 from typing import Any
@@ -46,7 +46,7 @@ def on_accelerator(X: object) -> bool:
 
 
 def to_numpy(X: Array) -> np.ndarray:
-    """Bring X to the host as a numpy array: the only way there."""
+    """Return X as a numpy array on the host: the only place that does this."""
     if isinstance(X, np.ndarray):
         return X
     if is_torch(X):
@@ -70,5 +70,5 @@ def like(values: Array, X: Array, dtype: Any = None) -> Array:
 
 
 def device_of(X: Array) -> Any:
-    """Return the device X lies on, in the words of its library."""
+    """Return the device of X, as its library represents it."""
     return array_api_compat.device(X)

@@ -6,11 +6,11 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 
-ROUNDINGS = 8  # spacings of the floats that count as rounding error: a relative difference below them means nothing
+ROUNDINGS = 8  # relative differences below this multiple of the machine epsilon are rounding error
 
 
 def float_dtype(dtype: Any) -> np.dtype:
-    """Return the dtype rows are worked in: float32 for float32 and float16, float64 for the rest."""
+    """Return the dtype of computations on rows: float32 for float32 and float16, float64 for the rest."""
     kind = np.dtype(dtype)
     return np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)
 
@@ -29,17 +29,17 @@ def as_double(X: Array) -> Array:
 
 
 def eps_of(X: Array) -> float:
-    """Return the relative spacing of the floats of X."""
+    """Return the machine epsilon of the dtype of X."""
     return float((np if isinstance(X, np.ndarray) else xp_of(X)).finfo(X.dtype).eps)
 
 
 def rounding_of(dtype: Any) -> float:
-    """Return the relative difference of numbers of a numpy dtype that counts as rounding error."""
+    """Return the relative difference that counts as rounding error in a numpy dtype."""
     return ROUNDINGS * float(np.finfo(dtype).eps)
 
 
 def rounding_in(X: Array) -> float:
-    """Return the relative difference of the numbers of X that counts as rounding error."""
+    """Return the relative difference that counts as rounding error in the dtype of X."""
     return ROUNDINGS * eps_of(X)
 
 

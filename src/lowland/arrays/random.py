@@ -1,4 +1,4 @@
-"""Random numbers, drawn on the host so that a seed means the same on every device."""
+"""Random numbers, generated on the host so that a seed gives the same numbers on every device."""
 
 import numbers
 from typing import Any
@@ -18,10 +18,10 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(None if random_state is None else int(random_state))
     if random_state is np.random:
         return np.random.default_rng()
-    raise TypeError(f"random_state={random_state!r}: give an integer, a numpy Generator or RandomState, or None.")
+    raise TypeError(f"random_state={random_state!r}: pass an integer, a numpy Generator or RandomState, or None.")
 
 
 def standard_normal(shape: tuple[int, ...], rng: np.random.Generator, like: Array) -> Array:
-    """Draw standard normal numbers on the host; return them beside ``like``, in its dtype."""
+    """Return standard normal numbers in the library, on the device and in the dtype of ``like``."""
     xp = xp_of(like)
     return xp.asarray(rng.standard_normal(shape), dtype=like.dtype, device=device_of(like))

@@ -1,4 +1,4 @@
-"""Records that travel in model files: dataclasses of numbers, names and arrays, registered where they are defined."""
+"""Records in model files: dataclasses of numbers, strings and arrays, registered where they are defined."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 Record = TypeVar("Record")
 
-RECORDS: dict[str, type[Any]] = {}  # by class name: a model file holds no other objects
+RECORDS: dict[str, type[Any]] = {}  # by class name: a model file contains no other objects
 
 
 def record(cls: type[Record]) -> type[Record]:
-    """Let a dataclass be saved and loaded with a model; its class name stands in the file.
+    """Allow a dataclass to be saved and loaded with a model; the file contains its class name.
 
     >>> from dataclasses import dataclass
     >>> @record
@@ -24,5 +24,5 @@ def record(cls: type[Record]) -> type[Record]:
     """
     known = RECORDS.setdefault(cls.__name__, cls)
     if not is_dataclass(cls) or (known is not cls and known.__module__ != cls.__module__):
-        raise TypeError(f"{cls.__qualname__} must be a dataclass whose name no other record has.")
+        raise TypeError(f"{cls.__qualname__} must be a dataclass, and no other record may have its name.")
     return cls

@@ -1,4 +1,4 @@
-"""Shifting rows in work space that a run's thread uses again for every slab: fresh pages cost more than the work."""
+"""Shifting rows in work memory that a thread reuses for every slab: allocating it would cost more than the work."""
 
 import threading
 
@@ -11,15 +11,15 @@ _own = threading.local()
 
 
 def use_scratch() -> None:
-    """Let the current thread keep its work space from slab to slab: for a run's own threads, which end with the run."""
+    """Let the current thread reuse its work memory; only for the threads of a run, which end with it."""
     _own.space = np.empty(0)
 
 
 def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
     """Return X - shift and the sums of its columns in float64.
 
-    The rows are for use within the calling function: on a run's thread the next call overwrites them. They are shifted
-    and summed a few at a time, while they lie in the cache.
+    Use the rows only within the calling function: on a thread of a run, the next call overwrites them. They are shifted
+    and summed a few at a time, while they are in the cache.
     """
     if not isinstance(X, np.ndarray) or not X.flags.c_contiguous:
         Y = X - shift[None, :]
@@ -34,7 +34,7 @@ def shifted_with_sums(X: Array, shift: Array) -> tuple[Array, Array]:
 
 
 def less_rows_of(X: Array, M: Array, places: np.ndarray) -> Array:
-    """Return X less, in every row i, the row ``places[i]`` of M; for use within the calling function, as above."""
+    """Return X minus row ``places[i]`` of M in each row i; for use within the calling function, as above."""
     if not isinstance(X, np.ndarray) or not X.flags.c_contiguous:
         xp = xp_of(X)
         return X - xp.take(M, xp.asarray(places, device=device_of(X)), axis=0)
@@ -46,7 +46,7 @@ def less_rows_of(X: Array, M: Array, places: np.ndarray) -> Array:
 
 
 def _space(X: np.ndarray) -> np.ndarray:
-    """An array like X; on a thread of a run the same memory each time."""
+    """An array like X; on a thread of a run, in the same memory each time."""
     space = getattr(_own, "space", None)
     if space is None:
         return np.empty_like(X)

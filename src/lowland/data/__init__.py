@@ -1,4 +1,4 @@
-"""Rows in, rows out: everything a user can pass becomes Rows; files are written atomically."""
+"""Reading and writing tables; example data sets."""
 
 from lowland.data.datasets.catalog import available, load_dataset
 from lowland.data.datasets.dataset import Dataset

@@ -1,4 +1,4 @@
-"""Columns that are chosen by name, of frames and of files with a header: which are kept, which are refused."""
+"""Selection of columns by name in data frames and in files with a header, and the checks of names and types."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from lowland.suggestions import closest
 
 
 class NamedTable(ABC):
-    """A table whose column names are known, opened once for its rows and for its labels."""
+    """A table with column names, opened once for its rows and its labels."""
 
     names: list[str]
-    source: str  # what messages call it
+    source: str  # its name in messages
 
     @abstractmethod
     def rows(self, keep: list[int]) -> Rows:
@@ -28,29 +28,29 @@ class NamedTable(ABC):
         """Return the values of the column at a position."""
 
     def column(self, name: str, *, missing_text: bool = True) -> np.ndarray:
-        """Return one column as it is: labels may be text.
+        """Return one column unchanged: labels may be strings.
 
-        ``missing_text``: what stands for a missing number in a text file, such as NA, stands for a missing text too.
-        Names of rows have no missing values.
+        ``missing_text``: markers of missing numbers in a text file, such as NA, also mark missing strings. Row names
+        have no missing values.
         """
         return self._values(selected(self.names, [name], (), self.source)[0], missing_text=missing_text)
 
     def select(self, columns: Sequence[str] | None, drop: Sequence[str]) -> Rows:
-        """Return the named columns, or all, less those dropped, as Rows."""
+        """Return the named columns, or all, without the dropped ones, as Rows."""
         refuse_duplicates(self.names, self.source)
         return self.rows(selected(self.names, columns, drop, self.source))
 
 
 class TableFile(NamedTable):
-    """A named table in a file, whose columns Arrow reads."""
+    """A file with column names, read by Arrow."""
 
     @abstractmethod
     def first_text_column(self) -> str | None:
-        """Return the name of the first column if it holds text: perhaps the names of the rows."""
+        """Return the name of the first column if it contains text: perhaps row names."""
 
 
 def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence[str], source: str) -> list[int]:
-    """Return the positions of the columns to keep: those named, or all, less those dropped."""
+    """Return the positions of the columns to keep: the named ones, or all, without the dropped ones."""
     asked = (*(columns or ()), *drop)
     unknown = [name for name in asked if name not in names]
     if unknown:
@@ -66,35 +66,33 @@ def selected(names: Sequence[str], columns: Sequence[str] | None, drop: Sequence
 
 
 def _quoted_name(name: str) -> str:
-    """How to name a column whose name was cut at its comma."""
-    return (
-        f"If {name!r} is meant, which holds a comma, on the command line put it into quotes of its own: '\"{name}\"'."
-    )
+    """The remedy for a column name that was split at its comma."""
+    return f"If you mean {name!r}, whose name contains a comma, quote it on the command line: '\"{name}\"'."
 
 
 def _available_columns(wanted: str, names: Sequence[str], most: int = 12) -> str:
-    """Say which columns there are; of many those whose names are like the wanted one first, and which may be meant."""
+    """List the available columns, of many the most similar names first, with a suggestion."""
     nearest = closest(wanted, names, n=len(names), cutoff=0.0)
     meant = [repr(name) for name in closest(wanted, names)]
     asked = f"Did you mean {' or '.join(meant)}? " if meant else ""
-    return f"{asked}Its columns: {_listed(nearest if len(names) > most else names, most)}."
+    return f"{asked}Available columns: {_listed(nearest if len(names) > most else names, most)}."
 
 
 def refuse_duplicates(names: Sequence[Hashable], source: str) -> None:
-    """Refuse two columns of the same name."""
+    """Raise an error for duplicate column names."""
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
-        raise DataError(f"There is more than one column {_listed(duplicates, 8)} in {source}. Give each its own name.")
+        raise DataError(f"Duplicate column name {_listed(duplicates, 8)} in {source}. Rename the columns.")
 
 
 def refuse_text(texts: Sequence[str], source: str) -> None:
-    """Refuse columns of text by name, with the remedy."""
+    """Raise an error that names the columns of text."""
     if texts:
         many = len(texts) > 1
         raise DataTypeError(
-            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} hold{'' if many else 's'} text, dates or "
-            "categories, not numbers (could not convert string to float). Leave such columns out (--drop or --columns "
-            "on the command line, X.drop(columns=...) in Python), name one that holds labels (--label, y), or encode "
+            f"Column{'s' if many else ''} {_listed(texts, 8)} of {source} contain{'' if many else 's'} text, dates or "
+            "categories, not numbers (could not convert string to float). Drop such columns (--drop or --columns on "
+            "the command line, X.drop(columns=...) in Python), name the column of class labels (--label, y), or encode "
             "them as numbers."
         )
 

@@ -1,7 +1,7 @@
-"""Rows: a table that can be read again and again, slab by slab.
+"""Rows: a table that can be read repeatedly, in slabs.
 
-Slab boundaries depend on shape and dtype alone, never on memory or threads, so the same data give the same bits.
-A reader yields raw pieces cheaply and in order; ``prepare`` turns a piece into floats and may run on any thread.
+A slab is a chunk of fixed size. Its size depends only on shape and dtype, never on memory or threads, so the same data
+give bitwise the same results. A reader yields raw slabs in order; ``prepare`` converts one to floats, on any thread.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from lowland.arrays.namespace import Array, is_sparse, on_accelerator, to_numpy,
 from lowland.arrays.precision import float_dtype
 from lowland.errors import DataError, DataTypeError
 
-SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full rate, small enough that Ctrl-C waits for none
-ACCELERATOR_SLAB_BYTES = 2**30  # a GPU wants large products
-MOST_SLAB_ROWS = 2**18  # float32 sums over more rows than this would lose digits
+SLAB_BYTES = 48 * 2**20  # large enough for BLAS to run at full speed, small enough for a quick response to Ctrl-C
+ACCELERATOR_SLAB_BYTES = 2**30  # large products are efficient on a GPU
+MOST_SLAB_ROWS = 2**18  # float32 sums over more rows lose digits
 SPARSE_SLAB_ROWS = 2**14
 
 
 def slab_rows(d: int, itemsize: int, *, accelerator: bool = False) -> int:
-    """Return how many rows make a slab."""
+    """Return the number of rows per slab."""
     target = ACCELERATOR_SLAB_BYTES if accelerator else SLAB_BYTES
     most = 16 * MOST_SLAB_ROWS if accelerator else MOST_SLAB_ROWS
     return max(1, min(most, target // max(1, d * itemsize)))
 
 
 def as_floats(X: Array, dtype: np.dtype) -> Array:
-    """Return an array of any library, or a sparse matrix, in ``dtype``; no copy if it holds such floats already."""
+    """Return an array of any library, or a sparse matrix, in ``dtype``; without a copy where possible."""
     if isinstance(X, np.ndarray):
-        # A memory map or another subclass becomes a plain array: its views would cost microseconds each.
+        # Memory maps and other subclasses become plain arrays, whose views are faster.
         return np.asarray(X, dtype=dtype)
     if is_sparse(X):
         return canonical(X).astype(dtype, copy=False)
@@ -41,7 +41,7 @@ def as_floats(X: Array, dtype: np.dtype) -> Array:
 
 
 def canonical(X: Any) -> Any:
-    """Return a sparse matrix as CSR with sorted indices, each entry once; the caller's matrix stays as it is."""
+    """Return a sparse matrix as CSR with sorted indices and summed duplicates; the caller's matrix is unchanged."""
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()
@@ -50,14 +50,14 @@ def canonical(X: Any) -> Any:
 
 
 class Rows:
-    """A re-readable table of n rows (None: not known before a pass) and d columns."""
+    """A table that can be read repeatedly, of n rows (None: not known before a pass) and d columns."""
 
     n: int | None
     d: int
     dtype: np.dtype
     names: tuple[str, ...] | None = None
     source: str = "X"
-    in_memory: bool = False  # whether the rows already lie in memory
+    in_memory: bool = False  # whether the rows are in memory
     is_sparse: bool = False
 
     @property
@@ -81,7 +81,7 @@ class Rows:
         raise NotImplementedError
 
     def prepare(self, piece: Any) -> Array:
-        """Turn a raw slab into an array of floats."""
+        """Convert a raw slab to an array of floats."""
         return piece
 
     def height(self, piece: Any) -> int:
@@ -97,16 +97,16 @@ class Rows:
         chunks = [chunk if is_sparse(chunk) else np.asarray(chunk) for chunk in self.chunks()]
         if not chunks:
             raise DataError(
-                f"{self.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required."
+                f"{self.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required. Pass data."
             )
         return _stack_sparse(chunks) if is_sparse(chunks[0]) else np.concatenate(chunks)
 
     def column_name(self, j: int) -> str:
-        """Return how column j is called in messages."""
+        """Return the name of column j in messages."""
         return repr(self.names[j]) if self.names else str(j)
 
     def non_finite_error(self) -> DataError:
-        """Say which columns hold NaN or infinity and how many, after one more pass to count them."""
+        """Return the error that names the columns with NaN or infinity, after one more pass to count them."""
         nan, inf, n = np.zeros(self.d, dtype=int), np.zeros(self.d, dtype=int), 0
         for chunk in self.chunks():
             nan += _count_by_column(chunk, np.isnan)
@@ -115,8 +115,8 @@ class Rows:
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
-                f"The values of {self.source} are too large for {self.dtype}: their sums overflow to infinity. "
-                "Pass float64, or rescale the columns."
+                f"The values of {self.source} are too large: their sums or squares overflow {self.dtype}. "
+                "Convert to float64, or rescale the columns."
             )
         found = " and ".join(
             _counted(what, int(count.sum())) for what, count in (("NaN", nan), ("infinity", inf)) if count.any()
@@ -124,7 +124,8 @@ class Rows:
         where = ", ".join(self.column_name(j) for j in bad[:5]) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
         return DataError(
             f"Input X contains {found} in column{'s' if bad.size > 1 else ''} {where} of {self.source}, {n} rows. "
-            "Drop those rows or columns, or fill the gaps first (for instance with sklearn.impute.SimpleImputer)."
+            "Drop those rows or columns, or impute the missing values (for instance with "
+            "sklearn.impute.SimpleImputer)."
         )
 
 
@@ -140,13 +141,13 @@ def _counted(what: str, count: int) -> str:
 
 @dataclass
 class ArrayRows(Rows):
-    """Rows of an array that lies in memory (or is memory-mapped), of any array library."""
+    """Rows of an array in memory (or memory-mapped), of any array library."""
 
     X: Array
     names: tuple[str, ...] | None = None
     source: str = "X"
     in_memory: bool = True
-    most_rows: int | None = None  # a smaller slab, where the caller asks for one
+    most_rows: int | None = None  # a smaller slab, if requested
     n: int = field(init=False)
     d: int = field(init=False)
     dtype: np.dtype = field(init=False)
@@ -175,17 +176,17 @@ class ArrayRows(Rows):
                 yield self.X[start : start + self.slab, :]
 
     def prepare(self, piece: Array) -> Array:
-        """Return the piece as floats; no copy if it holds them already."""
+        """Return the piece as floats, without a copy where possible."""
         return as_floats(piece, self.dtype)
 
     def to_array(self) -> Array:
-        """Return the array as floats; no copy if it holds them already."""
+        """Return the array as floats, without a copy where possible."""
         return self.prepare(self.X)
 
 
 @dataclass
 class SlicedRows(Rows):
-    """The rows of another, in smaller slabs: for work whose results are wider than the rows."""
+    """Rows in smaller slabs: for results that are wider than the rows."""
 
     rows: Rows
     most_rows: int
@@ -200,7 +201,7 @@ class SlicedRows(Rows):
         return self.most_rows
 
     def pieces(self) -> Iterator[Any]:
-        """Yield slices of the slabs, made floats already."""
+        """Yield slices of the slabs, as floats."""
         for chunk in self.rows.chunks():
             for start in range(0, chunk.shape[0], self.most_rows):
                 yield chunk[start : min(start + self.most_rows, chunk.shape[0]), :]
@@ -212,7 +213,7 @@ class SlicedRows(Rows):
 
 @dataclass
 class SparseRows(Rows):
-    """Rows of a scipy sparse matrix, never made dense."""
+    """Rows of a scipy sparse matrix, never converted to dense."""
 
     X: Any
     source: str = "X"
@@ -247,7 +248,7 @@ class SparseRows(Rows):
                 yield self.X[start : start + self.slab]
 
     def prepare(self, piece: Any) -> Any:
-        """Return the piece with floats in it."""
+        """Return the piece as a sparse matrix of floats."""
         return as_floats(piece, self.dtype)
 
     def to_array(self) -> Any:
@@ -257,10 +258,10 @@ class SparseRows(Rows):
 
 @dataclass
 class ColumnRows(Rows):
-    """Rows of a table kept by columns: a frame in memory, or a file that yields such tables.
+    """Rows of a table stored by columns: a data frame in memory, or a file that yields such tables.
 
-    ``read`` starts reading from the top, in tables of so many rows; ``columns_of`` gives the columns of one table as
-    1-d arrays, in order.
+    ``read`` reads from the top, in tables of the given number of rows; ``columns_of`` returns the columns of one table
+    as 1-d arrays, in order.
     """
 
     read: Callable[[int], Iterable[Any]]
@@ -277,7 +278,7 @@ class ColumnRows(Rows):
         return iter(self.read(self.slab))
 
     def prepare(self, piece: Any) -> np.ndarray:
-        """Lay the columns side by side. Each is copied once; the slab is in column order, which BLAS likes as well."""
+        """Return the columns as one array. Each is copied once; the array is in column-major order."""
         columns = self.columns_of(piece)
         slab = np.empty((self.d, len(columns[0])), dtype=self.dtype)
         for j, column in enumerate(columns):
@@ -285,14 +286,14 @@ class ColumnRows(Rows):
                 slab[j] = column
             except (ValueError, TypeError) as error:
                 raise DataTypeError(
-                    f"Column {self.column_name(j)} of {self.source} does not hold numbers: {error}."
+                    f"Column {self.column_name(j)} of {self.source} is not numeric: {error}. Encode or drop it."
                 ) from error
         return slab.T
 
 
 @dataclass
 class ChunkRows(Rows):
-    """Rows of a re-iterable of chunks: each chunk is whatever ``open_rows`` takes."""
+    """Rows of an iterable of chunks; each chunk is anything that ``open_rows`` accepts."""
 
     source_chunks: Iterable[Any]
     open_chunk: Callable[[Any], Rows]
@@ -304,33 +305,35 @@ class ChunkRows(Rows):
     def __post_init__(self) -> None:
         head = next(self._opened(), None)
         if head is None:
-            raise DataError("The iterable of chunks is empty: Found array with 0 sample(s). Pass at least one chunk.")
+            raise DataError("There are no chunks: Found array with 0 sample(s). Pass at least one chunk.")
         self.d, self.dtype, self.names, self.is_sparse = head.d, head.dtype, head.names, head.is_sparse
         self.first_bytes = head.slab_bytes
 
     def _opened(self) -> Iterator[Rows]:
         for i, chunk in enumerate(self.source_chunks):
             if isinstance(chunk, tuple):
-                raise DataError(f"Chunk {i} is a tuple; yield the rows alone, and pass labels and weights beside them.")
+                raise DataError(
+                    f"Chunk {i} is a tuple. Yield only the rows, and pass labels and weights as separate arguments."
+                )
             yield self.open_chunk(chunk)
 
     @property
     def slab_bytes(self) -> int:
-        """Bytes of a slab of the first chunk; the others are taken to be like it."""
+        """Bytes of a slab of the first chunk; the others are assumed to be like it."""
         return self.first_bytes
 
     def pieces(self) -> Iterator[tuple[Rows, Any]]:
-        """Yield the slabs of every chunk; a chunk is never joined to the next."""
+        """Yield the slabs of every chunk; chunks are never concatenated."""
         for i, rows in enumerate(self._opened()):
             if rows.d != self.d:
                 raise DataError(
-                    f"Chunk {i} has {rows.d} columns, the first has {self.d}. All chunks need the same columns."
+                    f"Chunk {i} has {rows.d} columns, the first has {self.d}. All chunks must have the same columns."
                 )
             if rows.names and self.names and rows.names != self.names:
                 j = next(j for j in range(self.d) if rows.names[j] != self.names[j])
                 raise DataError(
-                    f"Column {j} of chunk {i} is {rows.column_name(j)}, that of the first {self.column_name(j)}. "
-                    "All chunks need the same columns in the same order."
+                    f"Column {j} of chunk {i} is {rows.column_name(j)}, but in the first chunk it is "
+                    f"{self.column_name(j)}. All chunks must have the same columns in the same order."
                 )
             for piece in rows.pieces():
                 yield rows, piece
@@ -341,7 +344,7 @@ class ChunkRows(Rows):
         return rows.height(raw)
 
     def prepare(self, piece: Any) -> Array:
-        """Return the piece as floats of the first chunk's precision."""
+        """Return the piece as floats in the precision of the first chunk."""
         rows, raw = piece
         return as_floats(rows.prepare(raw), self.dtype)
 
@@ -359,7 +362,7 @@ def _stack_sparse(chunks: list[Any]) -> Any:
 
 @dataclass
 class DaskRows(Rows):
-    """Rows of a Dask array; the engine in ``run/dask.py`` folds over its blocks where they lie."""
+    """Rows of a Dask array; ``run/dask.py`` processes its blocks where they are stored."""
 
     X: Any
     source: str = "the Dask array"
@@ -370,8 +373,8 @@ class DaskRows(Rows):
     def __post_init__(self) -> None:
         n, d = self.X.shape
         self.is_sparse = is_sparse(self.X._meta)
-        if d != d:  # NaN: the number of columns must be known, that of rows need not be
-            raise DataError("The Dask array does not know its number of columns. Call compute_chunk_sizes() first.")
+        if d != d:  # NaN: the number of columns must be known; that of rows may be unknown
+            raise DataError("The number of columns of the Dask array is unknown. Call compute_chunk_sizes() first.")
         self.n, self.d = (None if n != n else int(n)), int(d)
         self.dtype = float_dtype(self.X.dtype)
         if self.X.numblocks[1] != 1:
@@ -387,9 +390,9 @@ class DaskRows(Rows):
 
 
 def own_array(rows: Rows, X: Array) -> Array:
-    """Return X, what ``rows.to_array()`` gave, or a copy where it may be the caller's own array.
+    """Return X, the result of ``rows.to_array()``, or a copy where it may be the array of the caller.
 
-    A model keeps it to compare new rows with; the caller may write to theirs.
+    The model keeps X, and the caller may modify the original.
     """
     if is_sparse(X):
         return X.copy()

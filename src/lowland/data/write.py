@@ -1,4 +1,4 @@
-"""Results out: to files, written atomically, and to frames."""
+"""Writing results to files, atomically, and to data frames."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WRITABLE = (".npy", ".csv", ".csv.gz", ".parquet")
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; rename it on success, remove it on failure or Ctrl-C: all or nothing."""
+    """Yield a temporary path next to ``path``; rename it on success, remove it on failure or Ctrl-C."""
     target = Path(path)
     if not target.parent.is_dir():
-        raise MissingFile(f"The folder {str(target.parent)!r} does not exist. Make it first, or write elsewhere.")
+        raise MissingFile(f"The folder {str(target.parent)!r} does not exist. Create it first, or choose another one.")
     if target.is_dir():
-        raise FileProblem(f"{str(target)!r} is a folder. Name a file in it.")
+        raise FileProblem(f"{str(target)!r} is a folder. Choose the name of a file.")
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:
@@ -34,10 +34,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp's files are private; ours are ordinary
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp creates private files
         os.replace(temporary, target)
     except OSError as error:
-        if isinstance(error, LowlandError):  # not ours to explain: the rows could not be read
+        if isinstance(error, LowlandError):  # an error of reading, which has its own message
             raise
         raise FileProblem(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
     finally:
@@ -51,29 +51,29 @@ def _umask() -> int:
 
 
 def check_writable(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of an output path, or refuse it before any work is done."""
+    """Return the extension of an output path, or raise an error before any work is done."""
     name = Path(path).name.lower()
     suffix = next((s for s in sorted(WRITABLE, key=len, reverse=True) if name.endswith(s)), None)
     if suffix is None:
         raise ParameterError(
-            f"{str(path)!r}: results are written as {', '.join(WRITABLE)}. Choose one of these endings."
+            f"{str(path)!r}: unsupported output format. Choose one of the extensions {', '.join(WRITABLE)}."
         )
     return suffix
 
 
 def write_chunks(chunks: Iterable[Any], path: str | os.PathLike[str], names: Sequence[str]) -> int:
-    """Write chunks of rows to a file as they come; return how many rows were written."""
+    """Write chunks of rows to a file as they arrive; return the number of rows written."""
     suffix = check_writable(path)
     writers = {".npy": _write_npy, ".parquet": _write_parquet, ".csv": _write_csv, ".csv.gz": _write_csv_gz}
     with atomic_write(path) as temporary:
         count = writers[suffix](chunks, temporary, names)
         if count == 0:
-            raise DataError(f"There are no rows to write to {str(path)!r}.")
+            raise DataError(f"There are no rows to write to {str(path)!r}. Check the input.")
         return count
 
 
 def write_columns(columns: Mapping[str, np.ndarray], path: str | os.PathLike[str]) -> None:
-    """Write columns of any kinds, numbers beside texts, as one Parquet file."""
+    """Write columns of numbers and strings to one Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -108,7 +108,7 @@ def _write_csv_gz(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> in
 
 
 def _write_tables(chunks: Iterable[Any], names: Sequence[str], open_writer: Callable[[Any], Any]) -> int:
-    """Write every chunk as an Arrow table; the writer is opened when the first one shows the types."""
+    """Write every chunk as an Arrow table; the first one gives the types."""
     count, writer = 0, None
     try:
         for chunk in chunks:
@@ -123,7 +123,7 @@ def _write_tables(chunks: Iterable[Any], names: Sequence[str], open_writer: Call
 
 
 def _write_npy(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
-    """The number of rows may not be known before the end, so the header is written twice, with room for any count."""
+    """Write .npy; the number of rows may be unknown until the end, so the header is written twice."""
     count = 0
     with open(path, "wb") as file:
         header: dict[str, Any] = {}
@@ -144,12 +144,12 @@ def _write_npy(chunks: Iterable[Any], path: Path, names: Sequence[str]) -> int:
         file.seek(0)
         np.lib.format.write_array_header_1_0(file, {**header, "shape": (count, header["shape"][1])})
         if file.tell() != begin:
-            raise FileProblem("The header of the .npy file does not fit its place. Write .parquet instead.")
+            raise FileProblem("The header of the .npy file changed its length. Write .parquet instead.")
     return count
 
 
 def frame_like(X: Any, Z: np.ndarray, names: list[str]) -> Any:
-    """Return Z as a frame of the library X came from, with its index; arrays stay arrays."""
+    """Return Z as a data frame of the library of X, with the index of X; arrays stay arrays."""
     package = type(X).__module__.partition(".")[0]
     if package not in ("pandas", "polars", "pyarrow") or package not in sys.modules:
         return Z

@@ -1,4 +1,4 @@
-"""Principal components of rows that arrive in batches."""
+"""Principal component analysis of rows that arrive in batches."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from lowland.arrays.namespace import Array
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import as_rule
 from lowland.blocks.spectra.principal_axes import AxesRequest, axes_of_moments
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import ArrayRows, Rows
-from lowland.methods.base.estimator import param
+from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.principal_map import PrincipalMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
@@ -23,21 +24,28 @@ class IncrementalPCA(
     verb="incremental-pca",
     streams=True,
     takes_sparse=True,
-    study=StudyHints(why_left_out="It finds PCA's axes, from rows that come in batches."),
+    study=StudyHints(why_left_out="It gives the same components as PCA, from rows that arrive in batches."),
 ):
-    """Principal component analysis of batches: the exact answer, not an approximation that forgets.
+    """Incremental PCA: exact principal components of all rows seen so far, updated batch by batch.
 
-    Problem: that of PCA, S u = λ u, with S the covariance of all rows seen so far.
+    Problem: that of PCA, S u = λ u, where S is the covariance matrix of all rows seen so far.
 
-    1. Merge the moments of every batch (``blocks.statistics.moments``): count, mean, scatter.
-    2. When a result is read, find the leading eigenpairs of the covariance (``blocks.spectra.leading``).
+    1. Merge the moments of each batch: count, mean and scatter matrix (``blocks.statistics.moments``).
+    2. Compute the leading eigenpairs of the covariance matrix when a result is first read (``blocks.spectra.leading``).
 
-    Cost: b d² a batch of b rows, d³ once at the end, memory d². A batch may hold fewer rows than components.
-    Prefer ``PCA`` where the data come at once, also from a file: it chooses among solvers.
+    Notes
+    -----
+    Cost: b d² operations per batch of b rows, and d³ when a result is read after new rows. Memory: d² numbers. A batch
+    may have fewer rows than there are components.
 
-    Attributes: as PCA, with ``var_`` (variance of each column, divisor n), ``n_samples_seen_`` and ``batch_size_``.
+    The result is exact for every batch size, unlike that of scikit-learn's class of this name, which truncates after
+    each batch. Prefer ``PCA`` where all data are available, also in a file larger than memory: it chooses among
+    solvers and accepts rules for the number of components.
 
-    Reference: Chan, Golub and LeVeque 1983, doi:10.1080/00031305.1983.10483115.
+    References
+    ----------
+    Chan, T. F., Golub, G. H., and LeVeque, R. J. (1983). Algorithms for computing the sample variance: analysis and
+    recommendations. The American Statistician. doi:10.1080/00031305.1983.10483115
 
     Examples
     --------
@@ -49,20 +57,24 @@ class IncrementalPCA(
     150
     """
 
-    n_components: int | None = param(None, "How many to keep; None for all.", at_least=1, positional=True)
-    whiten: bool = param(False, "Divide each coordinate by its standard deviation.")
-    copy: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")
+    n_components: int | None = param(None, "Number of components; None for all.", at_least=1, positional=True)
+    whiten: bool = param(False, "Scale each coordinate to unit variance.")
+    copy: bool = param(True, "Ignored; accepted for compatibility with scikit-learn. The input is never modified.")
     batch_size: int | None = param(
-        None, "Rows summed at a time by fit; None: as many as run fastest. The answer is the same.", at_least=1
+        None, "Rows per batch in fit; None chooses the fastest size. The result does not depend on it.", at_least=1
     )
 
+    var_: Array = attribute("Variance of each column, divisor n.", "(n_features_in_,)")
+    n_samples_seen_: int = attribute("Number of rows seen so far.")
+    batch_size_: int = attribute("Rows per batch.", when="after fit, not after partial_fit")
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X; ``sample_weight`` counts repetitions."""
+        """Fit to the rows of X. ``sample_weight`` counts repetitions."""
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Sum the moments batch by batch, then read the result."""
-        run.require(3 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Use PCA(svd_solver='randomized')")
+        """Sum the moments batch by batch, then solve."""
+        run.require(3 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Use PCA(svd_solver='randomized')")
         if self.batch_size is not None and isinstance(rows, ArrayRows):
             rows = dataclasses.replace(rows, most_rows=self.batch_size)
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
@@ -71,7 +83,7 @@ class IncrementalPCA(
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """The leading eigenpairs of the merged covariance."""
-        chosen = Outcome("covariance_eigh", "the covariance merges exactly, batch by batch")
+        chosen = Outcome("covariance_eigh", "the covariance of batches merges exactly")
         self._keep(axes_of_moments(moments, run, AxesRequest(as_rule(self.n_components), chosen)), self._dtype)
         self.var_ = moments.variances * ((moments.n - 1) / moments.n)
         self.n_samples_seen_ = moments.rows

@@ -32,14 +32,15 @@ from lowland.blocks.statistics.labels import check_class_counts, classes_of, mer
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.classifier import LinearClassifier
-from lowland.methods.base.estimator import param
+from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import in_library_of
 from lowland.methods.base.parameters import check_parameters
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run, run_for
 
-_NO_MEANS = 1e-20  # variance between classes over that within, below which only rounding sets them apart
+_NO_MEANS = 1e-20  # ratio of between-class to within-class variance below which it is only rounding error
+_PROJECTS = "with solver='svd' or 'eigen'"
 
 
 class LinearDiscriminantAnalysis(
@@ -51,26 +52,36 @@ class LinearDiscriminantAnalysis(
     tolerance=1e-9,
     study=StudyHints(max_components=lambda d, n_classes: min(d, n_classes - 1)),
 ):
-    """Fisher's linear discriminants: the directions that set labelled classes apart, and the classifier they make.
+    """Linear discriminant analysis: projection that maximizes between-class over within-class variance; classifier.
 
-    Problem: maximise a' S_B a / a' S_W a, the variance of the class means over the variance within the classes. The
-    answer: S_B a = λ S_W a; for two classes a ∝ S_W⁻¹(μ₁ - μ₂). At most C - 1 of the λ are above zero for C classes.
+    Problem: maximize a' S_B a / a' S_W a, the between-class variance over the within-class variance. The solution is
+    the generalized eigenvalue problem S_B a = λ S_W a; for two classes, a ∝ S_W⁻¹(μ₁ - μ₂). With C classes, at most
+    C - 1 eigenvalues are positive.
 
-    1. Sum counts, means and the scatter within classes in one pass (``blocks.statistics.class_moments``).
-    2. Whiten the classes: A' S_W A = I on the directions that vary (``blocks.spectra.discriminants``).
-    3. Find the principal axes of the class means there; turned back, they are the discriminants.
-    4. A row belongs to the class whose mean is nearest by S_W⁻¹, less twice the log of the class's prior.
+    1. Sum the counts, the means and the within-class scatter in one pass (``blocks.statistics.class_moments``).
+    2. Whiten the within-class covariance: A' S_W A = I on its range (``blocks.spectra.discriminants``).
+    3. Compute the principal axes of the class means in these coordinates. Mapped back, they are the discriminants.
+    4. Predict the class that minimizes (x - μ_c)' S_W⁻¹ (x - μ_c) - 2 log π_c, where π_c is its prior.
 
-    Cost: one pass, n d² + 9 d³ operations and d² + C d numbers; n² d where rows are fewer than columns and in memory.
-    Prefer ``PCA`` where there are no labels, shrinkage where rows are few, a kernel or a forest where classes curve.
+    Notes
+    -----
+    Cost: one pass over the rows and n d² + 9 d³ operations; n² d with fewer rows than columns in memory. Memory:
+    d² + C d numbers.
 
-    Attributes: ``scalings_`` (d, m), ``coef_``, ``intercept_``, ``means_`` (C, d), ``xbar_``, ``priors_``,
-    ``classes_``, ``explained_variance_ratio_`` (of the variance between classes), ``singular_values_`` (deviation
-    between classes over that within, as MASS::lda's svd), ``patterns_`` (k, d: how the columns move along each
-    discriminant), ``rank_`` (of S_W), ``covariance_`` (S_W, where the solver forms it), ``shrinkage_`` (the shares of
-    the classes and of all rows), ``counts_``, ``n_samples_``.
+    The classes are assumed to be normal with a common covariance. With few rows per column, use ``shrinkage``, and
+    evaluate by cross-validation: the discriminants overfit. Prefer ``PCA`` without labels, and a kernel method or a
+    random forest where the boundaries between classes are curved.
 
-    Reference: Fisher 1936, doi:10.1111/j.1469-1809.1936.tb02137.x; Rao 1948, doi:10.1111/j.2517-6161.1948.tb00008.x.
+    References
+    ----------
+    Fisher, R. A. (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics.
+    doi:10.1111/j.1469-1809.1936.tb02137.x
+
+    Rao, C. R. (1948). The utilization of multiple measurements in problems of biological classification. Journal of
+    the Royal Statistical Society B. doi:10.1111/j.2517-6161.1948.tb00008.x
+
+    Ledoit, O., and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices. Journal of
+    Multivariate Analysis. doi:10.1016/S0047-259X(03)00096-4
 
     Examples
     --------
@@ -83,42 +94,73 @@ class LinearDiscriminantAnalysis(
     """
 
     solver: Literal["svd", "lsqr", "eigen"] = param(
-        "svd", "svd: no shrinkage; eigen: with shrinkage; lsqr: with shrinkage, a classifier only.", positional=True
+        "svd", "'svd' has no shrinkage, 'eigen' supports it, 'lsqr' supports it and only classifies.", positional=True
     )
     shrinkage: float | Literal["auto"] | None = param(
         None,
-        "Draw the covariance within classes towards a ball: a share, or 'auto' by Ledoit and Wolf (eigen and lsqr).",
+        "Shrinkage of the within-class covariance toward a multiple of the identity, from 0 to 1; 'auto': Ledoit-Wolf.",
         at_least=0,
         at_most=1,
         positional=True,
     )
     priors: Sequence[float] | np.ndarray | None = param(
         None,
-        "Share of each class among the rows to come, in the order of classes_; None: as in the data.",
+        "Prior probability of each class, in the order of classes_; None means the class frequencies.",
         positional=True,
-        wanted="one number for each class, or None",
+        wanted="one number per class, or None",
     )
     n_components: int | None = param(
-        None, "How many discriminants to keep; None for all, at most classes - 1.", at_least=1, positional=True
+        None, "Number of discriminants, at most n_classes - 1; None for all.", at_least=1, positional=True
     )
-    store_covariance: bool = param(False, "Keep covariance_ with the svd solver too.")
+    store_covariance: bool = param(False, "Also compute covariance_ with solver='svd'.")
     tol: float = param(
-        1e-4, "Deviation, of columns divided by their own, below which a direction within classes is none.", at_least=0
+        1e-4,
+        "Within-class standard deviation, of standardized columns, below which a direction counts as constant (svd).",
+        at_least=0,
     )
     covariance_estimator: CovarianceEstimator | None = param(
         None,
-        "An estimator of scikit-learn's covariance module instead of shrinkage; reads the rows of each class at once.",
+        "A covariance estimator of scikit-learn instead of shrinkage. It needs all rows of a class in memory.",
         wanted="an estimator with fit and covariance_, or None",
+    )
+
+    scalings_: Array = attribute(
+        "Discriminant directions as columns.", "(n_features_in_, n_directions)", when=_PROJECTS
+    )
+    patterns_: Array = attribute(
+        "Within-class covariance of each column with each discriminant, S_W a.",
+        "(n_components, n_features_in_)",
+        when=_PROJECTS,
+    )
+    explained_variance_ratio_: Array = attribute(
+        "Fraction of the between-class variance explained by each discriminant.", "(n_components,)", when=_PROJECTS
+    )
+    singular_values_: Array = attribute(
+        "Between-class over within-class standard deviation of each discriminant, as svd of MASS::lda in R.",
+        "(n_components,)",
+        when=_PROJECTS,
+    )
+    rank_: int = attribute("Rank of the within-class covariance.")
+    counts_: Array = attribute("Number of training rows per class.", "(n_classes,)")
+    covariance_: Array = attribute(
+        "Within-class covariance, divisor n.",
+        "(n_features_in_, n_features_in_)",
+        when="with solver='eigen' or 'lsqr', or store_covariance=True",
+    )
+    shrinkage_: Array = attribute(
+        "Shrinkage used for each class and, last, for all rows.",
+        "(n_classes + 1,)",
+        when="with solver='eigen' or 'lsqr'",
     )
 
     # --- fit ---
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to rows and their labels: one per row, or the name of a column of the frame or file."""
+        """Fit to rows and class labels: one label per row, or the name of a column of the frame or file."""
         return self._fit(X, y)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Moments of the classes, axes of the variance within, discriminants there."""
+        """Sum the moments of the classes, whiten the within-class covariance, compute the discriminants."""
         assert y is not None
         self._check_choices()
         self.classes_, codes = classes_of(y)
@@ -128,7 +170,9 @@ class LinearDiscriminantAnalysis(
             self._solve_wide(run.to_array(rows, "A table with more columns than rows"), codes)
             return
         scatters = 4 + C * self._apart
-        run.require(scatters * 8 * d**2, f"The {d} x {d} scatter within classes", "Reduce the columns first with PCA")
+        run.require(
+            scatters * 8 * d**2, f"The {d} x {d} within-class scatter matrix", "Reduce the columns first with PCA"
+        )
         moments = self._moments = run.fold(rows, MomentsByClass(C, self._apart), codes, name="summing classes")
         self._count(moments.n, moments.mean)
         if self.covariance_estimator is not None:
@@ -144,19 +188,22 @@ class LinearDiscriminantAnalysis(
             self._solve_by_moments(moments)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
-        """Add labelled rows to those seen before; ``classes`` names all that will come, else new ones may join."""
+        """Add labeled rows to those seen before.
+
+        ``classes`` lists all classes of this and later calls. Without it, later calls may bring new classes.
+        """
         check_parameters(self)
         self._check_choices()
         if self.shrinkage == "auto" or self.covariance_estimator is not None:
             raise ParameterError(
-                "LinearDiscriminantAnalysis reads the rows twice for shrinkage='auto' or a covariance_estimator, which "
-                "partial_fit cannot. Give a number, or call fit with a file or a list of chunks."
+                "LinearDiscriminantAnalysis: partial_fit does not support shrinkage='auto' or a covariance_estimator, "
+                "which read the rows twice. Set shrinkage to a number, or call fit with a file or a list of chunks."
             )
         before = vars(self).get("_moments")
         if before is None and vars(self).get("_solved"):
             raise DataError(
-                "fit kept no moments, since there were fewer rows than columns: rows cannot be added. "
-                "Call partial_fit from the start on a new model."
+                "partial_fit cannot continue from this fit: with fewer rows than columns, fit does not keep the "
+                "scatter matrix. Call partial_fit on a new model with all rows."
             )
         rows, labels = self._open(X, y)
         self._check_rows(rows, reset=before is None, least=1)
@@ -172,17 +219,17 @@ class LinearDiscriminantAnalysis(
         return self
 
     def _solve_moments(self, moments: ClassMoments, run: Run) -> None:  # type: ignore[override]
-        """The discriminants of merged moments."""
+        """Compute the discriminants from merged moments."""
         self._count(moments.n, moments.mean)
         if (self._apart and not moments.apart) or self.shrinkage == "auto":
             raise ParameterError(
-                "solver, shrinkage or priors were changed after rows had been added, and the classes were not kept "
-                "apart. Set them back, or start anew with fit."
+                "LinearDiscriminantAnalysis: solver, shrinkage or priors changed after partial_fit. The new values "
+                "need a scatter matrix per class, which was not kept. Set them back, or call fit with all rows."
             )
         self._solve_by_moments(moments)
 
     def _solve_by_moments(self, moments: ClassMoments) -> None:
-        """With the moments alone: no shrinkage, or by a number."""
+        """Solve from the moments alone: without shrinkage, or with a given one."""
         if self.solver != "svd":
             self._solve_ratio(moments, covariances(moments, to_numpy(self.priors_), float(self.shrinkage or 0.0)))
             return
@@ -192,14 +239,14 @@ class LinearDiscriminantAnalysis(
         self._solve_means(moments.mean, within_axes(S, moments.mean, moments.rounding, self._least))
 
     def _solve_wide(self, X: Array, codes: np.ndarray) -> None:
-        """The means of the classes, then products of rows instead of columns."""
+        """Solve with fewer rows than columns: by the (n, n) products of the rows."""
         n = np.bincount(codes).astype(np.float64)
         means = class_means(X, codes, n)
         self._count(n, means)
         self._solve_means(means, within_axes_of_rows(X, codes, means, self._least))
 
     def _solve_means(self, means: Array, axes: WithinAxes) -> None:
-        """The svd solver: principal axes of the class means after the classes were whitened."""
+        """The svd solver: principal axes of the class means after whitening the within-class covariance."""
         found = directions_of_means(means, self.priors_, axes, self.tol)
         self._keep(means, axes, found)
         self._set_scores(*class_scores(means, self.priors_, found.directions, self.xbar_))
@@ -212,7 +259,7 @@ class LinearDiscriminantAnalysis(
         self._set_scores(*class_scores(moments.mean, self.priors_, axes.A))
 
     def _count(self, n: np.ndarray, means: Array) -> None:
-        """Check the classes that are there, and settle their priors."""
+        """Check the class counts and set the priors."""
         check_class_counts(self.classes_, n)
         self._most_components(means.shape[1])
         self.counts_, self.n_samples_ = like(n, means), int(n.sum())
@@ -227,14 +274,14 @@ class LinearDiscriminantAnalysis(
         n, (C, d) = self.n_samples_, means.shape
         names, rounding = vars(self).get("feature_names_in_"), rounding_of(self._dtype)
         if (singular := why_singular(axes, means, self.xbar_, n, rounding, names)) is not None:
-            shrink = " To use all of them, choose solver='eigen' and a shrinkage."
+            shrink = " To use all directions, set solver='eigen' and shrinkage='auto'."
             shrink = "" if self.shrinkage or n - C >= d else shrink
-            warn(f"{singular} Directions without spread are left out.{shrink}", DataWarning)
+            warn(f"{singular} Directions of zero within-class variance are dropped.{shrink}", DataWarning)
         if found is None:
             return
         k = min(self._most_components(d), found.directions.shape[1])
         if not found.total > _NO_MEANS:
-            warn("The classes have the same means: no direction sets them apart.")
+            warn("All classes have the same mean, so no direction separates them. Check the labels.")
         ratios = xp.where(found.ratios > 0, found.ratios, xp.zeros_like(found.ratios))[:k]
         self.scalings_ = xp.astype(found.directions, kind)
         self.patterns_ = xp.astype(found.patterns[:, :k].T, kind)
@@ -245,23 +292,24 @@ class LinearDiscriminantAnalysis(
 
     @property
     def _apart(self) -> bool:
-        """Whether the classes need scatters of their own: their priors are given, or each is shrunk by itself."""
+        """Whether each class needs its own scatter matrix: priors are given, or each class is shrunk separately."""
         return self.shrinkage == "auto" or (self.priors is not None and (self.solver != "svd" or self.store_covariance))
 
     @property
     def _least(self) -> float:
-        """The variance of standardized columns that counts as none for the svd solver."""
+        """The variance of standardized columns below which a direction is constant for the svd solver."""
         return max(self.tol**2, rounding_of(self._dtype))
 
     def _check_choices(self) -> None:
         if self.solver == "svd" and (self.shrinkage is not None or self.covariance_estimator is not None):
             raise ParameterError(
-                "LinearDiscriminantAnalysis(solver='svd') takes neither shrinkage nor a covariance_estimator: "
-                "choose solver='eigen' or 'lsqr'."
+                "LinearDiscriminantAnalysis(solver='svd') does not support shrinkage or a covariance_estimator. "
+                "Choose solver='eigen' or 'lsqr'."
             )
         if self.shrinkage and self.covariance_estimator is not None:
             raise ParameterError(
-                "Both shrinkage and covariance_estimator are given. Only one of the two can be set: leave one None."
+                "LinearDiscriminantAnalysis: shrinkage and covariance_estimator are both set. Only one of the two can "
+                "be set. Leave the other None."
             )
 
     def _most_components(self, d: int) -> int:
@@ -282,7 +330,8 @@ class LinearDiscriminantAnalysis(
     def _encoding(self) -> Affine:
         if self.solver == "lsqr":
             raise ParameterError(
-                "LinearDiscriminantAnalysis(solver='lsqr') only classifies. For transform choose 'svd' or 'eigen'."
+                "LinearDiscriminantAnalysis(solver='lsqr') only classifies. For transform, choose solver='svd' or "
+                "'eigen'."
             )
         return Affine(self.scalings_[:, : self.patterns_.shape[0]], self.xbar_ if self.solver == "svd" else None)
 
@@ -299,5 +348,5 @@ class LinearDiscriminantAnalysis(
             "shares of": "the variance between classes",
             "rows of classes": {str(label): int(n) for label, n in counts},
             "rank within classes": self.rank_,
-            "deviation between/within": vars(self).get("singular_values_"),
+            "standard deviation between / within classes": vars(self).get("singular_values_"),
         }

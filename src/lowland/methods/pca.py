@@ -28,38 +28,47 @@ from lowland.run.run import Run
 
 
 class Storage(NamedTuple):
-    """Numbers kept before and after compression."""
+    """Count of numbers before and after compression."""
 
     before: int
     after: int
 
     @property
     def ratio(self) -> float:
-        """How many times smaller."""
+        """Compression ratio: before / after."""
         return self.before / self.after
 
 
 class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
-    """Principal component analysis: the few directions along which the rows vary most.
+    """Principal component analysis: orthogonal projection onto the directions of largest variance.
 
-    Problem: over orthonormal u_1 … u_k, maximise the variance of the projections, sum_i u_i' S u_i, which is to
-    minimise the squared error of keeping only them; S is the covariance of the rows. The answer: S u_i = λ_i u_i.
+    Problem: over orthonormal u_1 … u_k, maximize the variance of the projections, sum_i u_i' S u_i, where S is the
+    covariance matrix of the rows. The same directions minimize the squared reconstruction error. The solution is the
+    eigenvalue problem S u_i = λ_i u_i.
 
-    1. Sum the moments of the rows: count, mean, scatter (``blocks.statistics.moments``). Or keep a triangular factor,
-       or none.
-    2. Find the leading eigenpairs of the covariance (``blocks.spectra.principal_axes``).
-    3. Decide how many to keep (``blocks.spectra.component_rules``).
-    4. Coordinates are z = U'(x - mean); the way back is x = mean + Uz.
+    1. Sum the moments of the rows: count, mean and scatter matrix (``blocks.statistics.moments``). Depending on the
+       solver, compute a triangular factor instead, or only products with the rows.
+    2. Compute the leading eigenpairs of the covariance matrix (``blocks.spectra.principal_axes``).
+    3. Choose the number of components (``blocks.spectra.component_rules``).
+    4. Transform by z = U'(x - mean). The inverse transform is x = mean + Uz.
 
-    Cost: one pass over the rows and n d² + d³ operations (n² d + n³ when rows are fewer); memory d², never the table.
-    Prefer ``TruncatedSVD`` for sparse text, ``Whitening`` to keep all directions at equal variance.
+    Notes
+    -----
+    Cost: one pass over the rows and n d² + d³ operations (n² d + n³ with fewer rows than columns). Memory: d² numbers;
+    a file is never loaded as a whole.
 
-    Attributes: ``components_`` (k, d), ``explained_variance_``, ``explained_variance_ratio_``, ``singular_values_``,
-    ``mean_`` (in float64), ``scale_``, ``noise_variance_``, ``total_variance_``, ``discarded_variance_`` (of all that
-    was not kept), ``n_components_``, ``n_samples_``, ``n_effective_`` (the sum of the weights), ``solver_`` (which and
-    why), ``choice_`` (how many and why), ``n_iter_``, ``n_features_in_``, ``feature_names_in_``.
+    PCA is sensitive to the units of the columns: standardize with ``scale=True`` where they differ. It is linear and
+    does not unfold curved manifolds; see ``Isomap`` for these. Prefer ``TruncatedSVD`` for sparse term-document
+    matrices, ``Whitening`` to give all directions unit variance, and ``LinearDiscriminantAnalysis`` to separate
+    labeled classes.
 
-    Reference: Pearson 1901, doi:10.1080/14786440109462720; Hotelling 1933, doi:10.1037/h0071325.
+    References
+    ----------
+    Pearson, K. (1901). On lines and planes of closest fit to systems of points in space. Philosophical Magazine.
+    doi:10.1080/14786440109462720
+
+    Hotelling, H. (1933). Analysis of a complex of statistical variables into principal components. Journal of
+    Educational Psychology. doi:10.1037/h0071325
 
     Examples
     --------
@@ -72,34 +81,37 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
 
     n_components: int | float | Literal["mle"] | Rule | None = param(
         None,
-        "How many to keep: a number, a share of the variance, 'mle', a rule such as Kaiser(), or None for all.",
+        "Number of components: an integer, a fraction of the variance to explain, 'mle', a rule such as Kaiser(), or "
+        "None for all.",
         above=0,
         positional=True,
-        wanted="a whole number of at least 1, a share between 0 and 1, 'mle', None, or a rule such as Kaiser()",
+        wanted="an integer of at least 1, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
-    copy: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")
-    whiten: bool = param(False, "Divide each coordinate by its standard deviation.")
+    copy: bool = param(True, "Ignored; accepted for compatibility with scikit-learn. The input is never modified.")
+    whiten: bool = param(False, "Scale each coordinate to unit variance.")
     svd_solver: Literal["auto", "full", "covariance_eigh", "power", "arpack", "randomized"] = param(
         "auto",
-        "How the eigenpairs are found; 'auto' takes the cheapest that fits the memory budget and says why in solver_.",
+        "Solver for the eigenpairs. 'auto' picks the cheapest within the memory budget; solver_ gives the reason.",
     )
-    tol: float = param(0.0, "Residual at which an iterative solver stops; 0 takes the solver's own.", at_least=0)
+    tol: float = param(
+        0.0, "Relative residual at which an iterative solver stops. 0 means the solver's default.", at_least=0
+    )
     iterated_power: int | Literal["auto"] = param(
-        "auto", "Power steps of the randomized solver; 'auto' goes on until the residuals are small.", at_least=0
+        "auto", "Number of power iterations of the randomized solver. 'auto' iterates to convergence.", at_least=0
     )
-    n_oversamples: int = param(10, "Extra columns the randomized solver carries along.", at_least=1)
+    n_oversamples: int = param(10, "Additional random vectors of the randomized solver.", at_least=1)
     power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = param(
-        "auto", "Accepted as in scikit-learn; blocks are always orthonormalised by QR."
+        "auto", "Ignored; accepted for compatibility with scikit-learn. QR is always used."
     )
-    random_state: RandomState = param(None, "Seed of the iterative solvers' first block.", at_least=0)
-    scale: bool = param(False, "Divide the columns by their standard deviations first: components of the correlation.")
+    random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
+    scale: bool = param(False, "Standardize the columns first, which gives the components of the correlation matrix.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X; ``sample_weight`` counts repetitions; ``y`` is read only by a Downstream rule."""
+        """Fit to the rows of X. ``sample_weight`` counts repetitions. Only a Downstream rule uses ``y``."""
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Moments or a factor of the rows, their eigenpairs, the rule's choice."""
+        """Sum the moments or a factor of the rows, solve for the eigenpairs, and apply the rule."""
         rule = self._rule(rows, run, y, weights)
         axes = principal_axes(
             rows, run, rule, solver=self.svd_solver, scale=self.scale, weights=weights, options=self._options()
@@ -107,8 +119,8 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
         self._keep(axes, rows.dtype)
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
-        """The same from moments that partial_fit has merged."""
-        chosen = Outcome("covariance_eigh", "the covariance of merged moments")
+        """Solve from the moments that partial_fit has merged."""
+        chosen = Outcome("covariance_eigh", "partial_fit merges the covariance")
         wanted = AxesRequest(as_rule(self.n_components), chosen, self.scale)
         self._keep(axes_of_moments(moments, run, wanted), self._dtype)
 
@@ -117,14 +129,14 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
         return SolverOptions(self._generator(), self.tol, steps, self.n_oversamples)
 
     def _rule(self, rows: Rows, run: Run, y: Any, weights: np.ndarray | None) -> Rule:
-        """The rule behind n_components; one that asks a downstream estimator is settled here, by cross-validation."""
+        """Return the rule behind n_components. A Downstream rule is evaluated here, by cross-validation."""
         rule = as_rule(self.n_components)
         if not isinstance(rule, Downstream):
             return rule
         if y is None:
-            raise DataError(f"{rule!r} chooses by how well y is predicted: call fit(X, y).")
+            raise DataError(f"{rule!r} chooses the number of components by how well they predict y. Call fit(X, y).")
         if weights is not None:
-            raise ParameterError("Downstream takes no sample_weight. Repeat the rows instead, or choose another rule.")
+            raise ParameterError("Downstream does not support sample_weight. Repeat the rows, or choose another rule.")
         X = run.to_array(rows, "Downstream")
         X = X if rows.is_sparse else to_numpy(X)
 
@@ -133,19 +145,19 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
 
         return _Settled(rule.decide_by_scores(X, as_vector(y, X.shape[0], "y"), min(X.shape), reduce))
 
-    # --- what the model says ---
+    # --- what the fitted model implies ---
 
     def distortion(self, m: int | None = None) -> float:
-        """Return the mean squared error of keeping m components: the sum of the discarded eigenvalues, divisor n.
+        """Return the mean squared reconstruction error with m components: the sum of the discarded eigenvalues.
 
-        With ``scale=True`` the error is measured in the scaled columns.
+        The divisor is n. With ``scale=True`` the error refers to the standardized columns.
         """
         m = self._count_of(m)
         further = float(xp_of(self.explained_variance_).sum(as_double(self.explained_variance_[m:])))
         return (further + self.discarded_variance_) * (self.n_effective_ - 1) / self.n_effective_
 
     def storage(self, m: int | None = None) -> Storage:
-        """Return how many numbers the table takes, and how many its m coordinates, axes and mean take."""
+        """Return the count of numbers in the table, and in its m coordinates, components and mean."""
         m = self._count_of(m)
         n, d = self.n_samples_, self.n_features_in_
         return Storage(n * d, n * m + m * d + d * (1 if self.scale_ is None else 2))
@@ -160,7 +172,7 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
         return int(m)
 
     def score_samples(self, X: Any) -> Array:
-        """Return the log-likelihood of each row under the model (Tipping and Bishop 1999)."""
+        """Return the log-likelihood of each row under probabilistic PCA (Tipping and Bishop 1999)."""
         rows, run = self._rows_to_map(X)
         P = self.get_precision()
         xp = xp_of(P)
@@ -182,7 +194,7 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
 
 
 class _Settled(Rule):
-    """A choice that was already made."""
+    """A rule that returns a choice made before."""
 
     def __init__(self, choice: Any) -> None:
         self.choice = choice

@@ -1,4 +1,4 @@
-"""Truncated singular value decomposition: principal directions without centering."""
+"""Truncated singular value decomposition: PCA without centering."""
 
 from __future__ import annotations
 
@@ -8,31 +8,43 @@ import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import as_double, result_dtype
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.leading import Eigenpairs
 from lowland.blocks.spectra.principal_axes import SolverOptions, singular_axes
 from lowland.blocks.statistics.moments import ColumnMoments, Moments
 from lowland.data.rows import Rows
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.run import Run
 
 
 class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=True, min_rows=1):
-    """Truncated singular value decomposition; on sparse tables of words, latent semantic analysis.
+    """Truncated SVD: best rank-k approximation without centering; latent semantic analysis of term-document matrices.
 
-    Problem: the best approximation of rank k, min |X - U D V'|; V holds the leading eigenvectors of X'X, not centered.
+    Problem: the best approximation of rank k in the least-squares sense, min |X - U D V'|², with U'U = V'V = I and D
+    diagonal. The columns of V are the leading eigenvectors of X'X; X is not centered.
 
-    1. Sum the Gram matrix X'X over the rows, or only apply it where it is too wide (``blocks.spectra.operators``).
-    2. Find its leading eigenpairs (``blocks.spectra.leading``); singular values are their roots.
-    3. Coordinates are XV, the way back is ZV'.
+    1. Sum the Gram matrix X'X over the rows; for a wide table, only compute products with it
+       (``blocks.spectra.operators``).
+    2. Compute its leading eigenpairs (``blocks.spectra.leading``). Their square roots are the singular values.
+    3. Transform by Z = XV. The inverse transform is ZV'.
 
-    Cost: one pass and n d² + d³ operations up to 2000 columns; beyond, a few passes of n d k. Sparse rows stay sparse.
-    Prefer ``PCA`` where the mean is not of interest: it also takes sparse rows.
+    Notes
+    -----
+    Cost: one pass over the rows and n d² + d³ operations up to 2000 columns; for wider tables, a few passes of n d k
+    operations. Sparse rows stay sparse.
 
-    Attributes: ``components_`` (k, d), ``singular_values_``, ``explained_variance_`` (of each coordinate, divisor n),
-    ``explained_variance_ratio_``, ``n_samples_``, ``solver_``.
+    Without centering, the first component points to the mean where the data lie far from the origin. Prefer ``PCA``
+    where the mean carries no information: it accepts sparse rows, too.
 
-    Reference: Deerwester et al. 1990, doi:10.1002/(SICI)1097-4571(199009)41:6<391::AID-ASI1>3.0.CO;2-9.
+    References
+    ----------
+    Eckart, C., and Young, G. (1936). The approximation of one matrix by another of lower rank. Psychometrika.
+    doi:10.1007/BF02288367
+
+    Deerwester, S., Dumais, S. T., Furnas, G. W., Landauer, T. K., and Harshman, R. (1990). Indexing by latent semantic
+    analysis. Journal of the American Society for Information Science.
+    doi:10.1002/(SICI)1097-4571(199009)41:6<391::AID-ASI1>3.0.CO;2-9
 
     Examples
     --------
@@ -42,26 +54,38 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
     (150, 2)
     """
 
-    n_components: int = param(2, "How many to keep.", at_least=1, positional=True)
+    n_components: int = param(2, "Number of components.", at_least=1, positional=True)
     algorithm: Literal["arpack", "randomized"] = param(
-        "randomized", "Which iteration finds the eigenpairs of a wide table."
+        "randomized", "Iterative solver for wide tables. Others are solved directly."
     )
     n_iter: int | Literal["auto"] = param(
-        "auto", "Power steps of 'randomized' on a wide table; 'auto' goes on until the residuals are small.", at_least=0
+        "auto", "Number of power iterations of 'randomized'. 'auto' iterates to convergence.", at_least=0
     )
-    n_oversamples: int = param(10, "Extra columns 'randomized' carries along.", at_least=1)
+    n_oversamples: int = param(10, "Additional random vectors of 'randomized'.", at_least=1)
     power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = param(
-        "auto", "Accepted as in scikit-learn; blocks are always orthonormalised by QR."
+        "auto", "Ignored; accepted for compatibility with scikit-learn. QR is always used."
     )
-    random_state: RandomState = param(None, "Seed of the iteration's first block.", at_least=0)
-    tol: float = param(0.0, "Residual at which the iteration stops; 0 takes the solver's own.", at_least=0)
+    random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
+    tol: float = param(
+        0.0, "Relative residual at which an iterative solver stops. 0 means the solver's default.", at_least=0
+    )
+
+    components_: Array = attribute("Right singular vectors as rows.", "(n_components, n_features_in_)")
+    singular_values_: Array = attribute("Singular values of the rows, not centered.", "(n_components,)")
+    explained_variance_: Array = attribute("Variance of each coordinate, divisor n.", "(n_components,)")
+    explained_variance_ratio_: Array = attribute(
+        "Fraction of the total variance explained by each component.", "(n_components,)"
+    )
+    n_samples_: int = attribute("Number of training rows.")
+    solver_: Outcome = attribute("Solver, why it was chosen, and its convergence.")
+    n_iter_: int = attribute("Number of iterations; 0 for a direct solver and for ARPACK.")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of X."""
         return self._fit(X, y)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Leading eigenpairs of X'X, and the variance of the coordinates along them."""
+        """Compute the leading eigenpairs of X'X and the variances of the coordinates."""
         steps = None if self.n_iter == "auto" else int(self.n_iter)
         options = SolverOptions(self._generator(), self.tol, steps, self.n_oversamples)
         pairs, moments, chosen = singular_axes(rows, run, self.n_components, solver=self.algorithm, options=options)
@@ -84,7 +108,7 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
 
 
 def _variances(pairs: Eigenpairs, moments: Moments | ColumnMoments) -> Array:
-    """The variance of each coordinate, divisor n: v'Sv/n, or from λ/n and the mean where there is no scatter."""
+    """The variance of each coordinate, divisor n: v'Sv/n, or λ/n - (mean'v)² without a scatter matrix."""
     xp, V = xp_of(pairs.values), pairs.vectors
     if isinstance(moments, Moments):
         return xp.sum(V * (as_double(moments.scatter) @ V), axis=0) / moments.n

@@ -1,4 +1,4 @@
-"""Whitening: coordinates of unit variance and no correlation."""
+"""Whitening: uncorrelated coordinates of unit variance."""
 
 from __future__ import annotations
 
@@ -6,36 +6,41 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from lowland.arrays.namespace import xp_of
+from lowland.arrays.namespace import Array, xp_of
 from lowland.arrays.precision import result_dtype, rounding_of
 from lowland.blocks.spectra.whitening_matrices import whitening_matrix
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError
-from lowland.methods.base.estimator import param
+from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
 from lowland.run.run import Run
 
 
 class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
-    """Whitening (sphering): a linear map after which the columns have unit variance and no correlation.
+    """Whitening (sphering): linear transformation to uncorrelated coordinates of unit variance.
 
-    Problem: W with W S W' = I, S the covariance of the rows. A rotated solution is one too, so ``method`` says what
-    else is wanted: coordinates in order of variance (pca), as close to the columns as can be (zca), triangular
-    (cholesky), or the same after standardising the columns (pca-cor, zca-cor).
+    Problem: find W with W S W' = I, where S is the covariance matrix of the rows. A rotation of a solution is a
+    solution, too, so ``method`` selects one: coordinates in descending order of variance (pca), closest to the columns
+    (zca), a triangular W (cholesky), or the first two after standardizing the columns (pca-cor, zca-cor).
 
     1. Sum the moments of the rows (``blocks.statistics.moments``).
-    2. Form the whitening matrix from the eigenpairs of the covariance (``blocks.spectra.whitening_matrices``).
-    3. Coordinates are z = W(x - mean); the way back multiplies by the inverse of W on the span of the data.
+    2. Compute the whitening matrix from the eigenpairs of the covariance (``blocks.spectra.whitening_matrices``).
+    3. Transform by z = W(x - mean). The inverse transform uses the pseudo-inverse of W.
 
-    Cost: one pass, n d² + d³. Directions without variance are left out, never divided by zero: ``rank_`` counts the
-    others, and pca, pca-cor and cholesky then return as many columns as the rank.
-    Prefer ``PCA(whiten=True)`` for a few components chosen by a rule.
+    Notes
+    -----
+    Cost: one pass over the rows and n d² + d³ operations. Memory: d² numbers.
 
-    Attributes: ``whitening_`` (k, d), ``dewhitening_`` (d, k), ``mean_``, ``rank_``, ``eigenvalues_``, ``n_samples_``.
+    Directions of zero variance are dropped instead of divided by zero. ``rank_`` counts the others; pca, pca-cor and
+    cholesky then return ``rank_`` columns. Whitening amplifies noise in directions of small variance: raise ``tol``,
+    or prefer ``PCA(whiten=True)`` to keep a few components chosen by a rule.
 
-    Reference: Kessy, Lewin and Strimmer 2018, doi:10.1080/00031305.2016.1277159.
+    References
+    ----------
+    Kessy, A., Lewin, A., and Strimmer, K. (2018). Optimal whitening and decorrelation. The American Statistician.
+    doi:10.1080/00031305.2016.1277159
 
     Examples
     --------
@@ -48,32 +53,42 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
     """
 
     n_components: int | None = param(
-        None, "How many coordinates to keep (pca and pca-cor only); None for all.", at_least=1, positional=True
+        None, "Number of coordinates (pca and pca-cor only); None for all.", at_least=1, positional=True
     )
-    method: Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"] = param("pca", "Which whitening matrix.")
+    method: Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"] = param("pca", "Type of whitening matrix.")
     tol: float | None = param(
         None,
-        "Share of the largest eigenvalue below which a direction counts as constant; None: rounding error.",
+        "Fraction of the largest eigenvalue below which a direction is dropped. None means rounding error.",
         at_least=0,
     )
 
+    whitening_: Array = attribute("Whitening matrix W.", "(n_coordinates, n_features_in_)")
+    dewhitening_: Array = attribute("Pseudo-inverse of the whitening matrix.", "(n_features_in_, n_coordinates)")
+    mean_: Array = attribute("Mean of each column, in float64.", "(n_features_in_,)")
+    eigenvalues_: Array = attribute(
+        "Eigenvalues of the covariance matrix, or of the correlation matrix for the -cor methods.", "(n_features_in_,)"
+    )
+    rank_: int = attribute("Number of directions of nonzero variance.")
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to the rows of X; ``sample_weight`` counts repetitions."""
+        """Fit to the rows of X. ``sample_weight`` counts repetitions."""
         return self._fit(X, y, sample_weight)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Moments, then the matrix."""
-        run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
+        """Sum the moments, then compute the matrix."""
+        run.require(
+            4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance matrix", "Reduce the columns first with PCA"
+        )
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
         self._solve_moments(self._moments, run)
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
-        """The whitening matrix of the merged covariance."""
+        """Compute the whitening matrix of the merged covariance."""
         d = moments.mean.shape[0]
         if self.n_components is not None and self.method not in ("pca", "pca-cor"):
             raise ParameterError(
-                f"Whitening(method={self.method!r}) keeps all directions: leave n_components=None, "
-                "or choose method='pca' or 'pca-cor'."
+                f"Whitening(n_components={self.n_components}, method={self.method!r}): this method keeps all "
+                "directions. Leave n_components=None, or choose method='pca' or 'pca-cor'."
             )
         if self.n_components is not None and self.n_components > d:
             raise ParameterError(
@@ -85,7 +100,7 @@ class Whitening(MomentsMap, verb="whitening", streams=True, takes_sparse=True):
         S, variances = moments.covariance, moments.variances
         found = whitening_matrix(S, self.method, self.n_components, variances=variances, tol=tol, run=run)
         if found.rank == 0:
-            raise DataError("All columns are constant: there is no direction to whiten. Check the data.")
+            raise DataError("All columns are constant, so there is nothing to whiten. Check the data.")
         self.mean_ = moments.mean
         self.whitening_ = xp.astype(found.W, kind)
         self.dewhitening_ = xp.astype(found.inverse, kind)

@@ -1,1 +1,1 @@
-"""How the work is done: on one thread, on many, on a cluster; with progress, a budget, and a way to stop."""
+"""Execution: threads or a Dask cluster, with progress, a memory budget and cancellation."""

@@ -1,4 +1,4 @@
-"""Folds on a Dask cluster: each block is turned into its statistic where it lies; only statistics travel."""
+"""Folds on a Dask cluster: each worker computes the statistic of its blocks; only statistics are sent."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lowland.errors import DataError, MissingExtra
 from lowland.run.local import LocalRun
 from lowland.run.run import Result, Run, RunsTogether, Task, all_finite
 
-FAN_IN = 8  # statistics merged by one task: few enough to fit beside the data
+FAN_IN = 8  # statistics merged by one task: few enough to fit into memory with the data
 
 
 class DaskRun(Run):
-    """The blocks of a Dask array, on whichever scheduler or cluster is active."""
+    """Runs over the blocks of a Dask array, on the active scheduler or cluster."""
 
     def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:
         """Return the sum of ``of`` over all blocks, merged as a tree of fixed shape."""
@@ -37,7 +37,7 @@ class DaskRun(Run):
             stage.advance()
         if total is None:
             raise DataError(
-                "The Dask array has no rows: Found array with 0 sample(s) while a minimum of 1 is required."
+                "The Dask array has no rows: Found array with 0 sample(s) while a minimum of 1 is required. Pass data."
             )
         if not total.is_finite():
             raise rows.non_finite_error()
@@ -50,11 +50,11 @@ class DaskRun(Run):
         return (f(chunk) for chunk in rows.chunks())
 
     def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
-        """Return work(task) for every task: what they work on lies here, so they are done by threads here."""
+        """Return work(task) for every task, by threads on this machine, where their data is."""
         return LocalRun(self.settings).each(name, tasks, work)
 
     def rounds(self) -> AbstractContextManager[RunsTogether]:
-        """Hold threads of this machine."""
+        """Use threads of this machine."""
         return LocalRun(self.settings).rounds()
 
     def gather(
@@ -65,7 +65,7 @@ class DaskRun(Run):
         name: str = "mapping rows",
         dtype: np.dtype | None = None,
     ) -> Array:
-        """Return a lazy Dask array: nothing is computed before it is asked for."""
+        """Return a lazy Dask array."""
         assert isinstance(rows, DaskRows)
         dtype = np.dtype(dtype or rows.dtype)
         return rows.X.map_blocks(
@@ -102,19 +102,20 @@ def _mapped(block: Array, f: Callable[[Array], Array], dtype: np.dtype) -> Array
     mapped = f(as_floats(block, dtype))
     if not all_finite(mapped):
         raise DataError(
-            "Input X contains NaN or infinity in a block of the Dask array. Drop those rows or fill the gaps first."
+            "Input X contains NaN or infinity in a block of the Dask array. Drop those rows, or impute the missing "
+            "values."
         )
     return mapped
 
 
 def _aligned_blocks(rows: DaskRows, aligned: tuple[np.ndarray | None, ...]) -> list[tuple[Any, ...]]:
-    """Cut the aligned vectors at the borders of the blocks."""
+    """Split the aligned vectors at the boundaries of the blocks."""
     heights = rows.X.chunks[0]
     if all(a is None for a in aligned):
         return [tuple(aligned)] * len(heights)
     if any(h != h for h in heights):
         raise DataError(
-            "The Dask array does not know the heights of its blocks, so weights cannot be matched. "
+            "The chunk sizes of the Dask array are unknown, so labels and weights cannot be matched to its rows. "
             "Call compute_chunk_sizes() first."
         )
     borders = np.cumsum([0, *heights])

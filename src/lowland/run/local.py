@@ -1,4 +1,4 @@
-"""Threads over slabs on this machine, merged in order: the same bits on any number of threads."""
+"""Threads over slabs on this machine, merged in order: bitwise the same result for any number of threads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lowland.run.settings import settings
 
 
 class LocalRun(Run):
-    """Threads over slabs, BLAS held to one thread inside."""
+    """Threads over slabs, with BLAS limited to one thread inside."""
 
     def fold(self, rows: Rows, of: Callable[..., Any], *aligned: np.ndarray | None, name: str = "reading rows") -> Any:
         """Return the sum of ``of`` over all slabs, added in the order of the rows."""
@@ -33,7 +33,7 @@ class LocalRun(Run):
             stop = start + chunk.shape[0]
             if any(a is not None and len(a) < stop for a in aligned):
                 raise _misfit(rows, aligned, f"at least {stop}")
-            with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are told below, by column
+            with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are reported below, by column
                 part = of(chunk, *(None if a is None else a[start:stop] for a in aligned))
             if not part.is_finite():
                 raise rows.non_finite_error()
@@ -47,7 +47,7 @@ class LocalRun(Run):
                 total += part
         if total is None:
             raise DataError(
-                f"{rows.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required."
+                f"{rows.source} has no rows: Found array with 0 sample(s) while a minimum of 1 is required. Pass data."
             )
         if any(a is not None and len(a) > n for a in aligned):
             raise _misfit(rows, aligned, f"{n}")
@@ -69,8 +69,8 @@ class LocalRun(Run):
         return self._in_order(rows, work, name, at_rest=at_rest)
 
     def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
-        """Return work(task) for every task, in the order of the tasks, BLAS on one thread where there are several."""
-        if len(tasks) == 1 and self.silent:  # there is nothing to share, and nobody to show it to
+        """Return work(task) for every task, in order, with BLAS on one thread where there are several threads."""
+        if len(tasks) == 1 and self.silent:  # nothing to parallelize, and no progress to show
             return [work(tasks[0])]
         threads = min(self.settings.thread_count, len(tasks))
         with self.stage(name, len(tasks)) as stage:
@@ -85,7 +85,7 @@ class LocalRun(Run):
 
     @contextmanager
     def rounds(self) -> Iterator[RunsTogether]:
-        """Hold the threads for many short rounds; the calling thread takes the first task of each."""
+        """Keep the threads for many short rounds; the calling thread executes the first task of each."""
         with ThreadPoolExecutor(max(1, self.settings.thread_count)) as pool:
 
             def together(tasks: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
@@ -100,11 +100,11 @@ class LocalRun(Run):
     ) -> Iterator[Any]:
         """Yield the results of ``work`` in the order of the slabs, a bounded number of them in flight.
 
-        BLAS is held to one thread meanwhile. At rest, a batch is finished before its first result is yielded, and the
-        caller's own code has all threads.
+        BLAS is limited to one thread meanwhile. With ``at_rest``, a batch is finished before its first result is
+        yielded, and the code of the caller may use all threads.
         """
         if rows.in_memory and rows.n is not None and rows.n <= rows.slab:
-            for piece in rows.pieces():  # one slab: no threads, no progress machinery
+            for piece in rows.pieces():  # one slab: no threads, no progress
                 yield work(piece, 0)[0]
             return
         if isinstance(rows, ArrayRows) and not isinstance(rows.X, np.ndarray):
@@ -134,7 +134,7 @@ class LocalRun(Run):
                         yield from finished()
                     waiting.append(pool.submit(work, piece, start))
                     start += rows.height(piece)
-                    del piece  # the worker alone holds the slab, and lets go of it
+                    del piece  # only the worker refers to the slab, and releases it
                 while waiting:
                     yield from finished()
             except BaseException:
@@ -142,7 +142,7 @@ class LocalRun(Run):
                 raise
 
     def _in_turn(self, rows: Rows, work: Callable[[Any, int], tuple[Any, int]], name: str) -> Iterator[Any]:
-        """One slab after the other: torch brings its own threads, a device its own queue."""
+        """One slab after another: torch has its own threads, a device its own queue."""
         with self.stage(name, rows.n) as stage:
             start = 0
             for piece in rows.pieces():
@@ -153,7 +153,7 @@ class LocalRun(Run):
 
 
 def serial_run() -> LocalRun:
-    """Return a run without threads or progress: for a transform, which is itself called on a thread of a run."""
+    """Return a run without threads or progress, for a transform called on a thread of another run."""
     return LocalRun(replace(settings(), threads=1, progress=False))
 
 
@@ -165,8 +165,7 @@ def _counted(stage: Stage, result: Result) -> Result:
 def _misfit(rows: Rows, aligned: tuple[np.ndarray | None, ...], count: str) -> DataError:
     lengths = " and ".join(str(len(a)) for a in aligned if a is not None)
     return DataError(
-        f"There are {count} rows in {rows.source}, and {lengths} labels or weights beside them. "
-        "Give one value for each row."
+        f"{rows.source} has {count} rows, but there are {lengths} labels or weights. Pass one value per row."
     )
 
 
@@ -178,7 +177,7 @@ _limit: Any = None
 
 @contextmanager
 def blas_on_one_thread() -> Iterator[None]:
-    """Hold BLAS to one thread while runs use threads of their own; runs may overlap."""
+    """Limit BLAS to one thread while runs use their own threads; runs may overlap."""
     _hold()
     try:
         yield
@@ -188,7 +187,7 @@ def blas_on_one_thread() -> Iterator[None]:
 
 @contextmanager
 def blas_on_all_threads() -> Iterator[None]:
-    """Let BLAS go within a run, for code that is not the run's."""
+    """Lift the limit within a run, for code of the caller."""
     _let_go()
     try:
         yield
@@ -204,7 +203,7 @@ def _hold() -> None:
             import threadpoolctl
 
             _controller = threadpoolctl.ThreadpoolController()
-            # faiss has a BLAS for itself, whose OpenMP only the thread that set a limit could set free again
+            # faiss has its own BLAS; only the thread that limited its OpenMP could lift the limit
             _controller.lib_controllers = [lib for lib in _controller.lib_controllers if "faiss" not in lib.filepath]
         if _runs_inside == 0:
             _limit = _controller.limit(limits=1, user_api="blas")
@@ -222,7 +221,7 @@ def _let_go() -> None:
 
 
 def _leave_control() -> None:
-    """Let another thread restore the limits: since threadpoolctl 3.8 only the one that set them could."""
+    """Allow another thread to restore the limits; since threadpoolctl 3.8 only the one that set them may."""
     import threadpoolctl
 
     clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)

@@ -1,4 +1,4 @@
-"""Progress: rich on a terminal, a callback for programs, silent otherwise. The one place that shows it."""
+"""Progress: a bar on a terminal, a callback for programs, silent otherwise. Only this module shows it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 from lowland.errors import Stopped
 from lowland.kernels import watchers
 
-SHOW_AFTER = 0.5  # seconds: shorter work needs no bar
-LINE_EVERY = 2.0  # seconds between plain lines, where progress is asked for without a terminal
+SHOW_AFTER = 0.5  # seconds before a bar appears
+LINE_EVERY = 2.0  # seconds between lines, without a terminal
 EVENT_EVERY = 0.1  # seconds between events
-COMPILING = "compiling loops, once on this machine"
+COMPILING = "compiling (first use on this machine)"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One event: which stage, how far, of how much (None: not known), after how many seconds."""
+    """A progress event: stage, amount done, total (None: unknown), and seconds since the start of the stage."""
 
     stage: str
     done: float
@@ -29,7 +29,7 @@ class Progress:
 
 
 class Stage:
-    """One stretch of work; ``advance`` says how far it has come."""
+    """One stage of the work; ``advance`` records its progress."""
 
     def __init__(self, name: str, total: float | None, report: Callable[[Progress], Any] | None) -> None:
         self.name, self.total, self.report = name, total, report
@@ -47,24 +47,24 @@ class Stage:
                 going_on = self.report(Progress(self.name, self.done, self.total, now - self.started))
                 if going_on is not None and not going_on:
                     raise Stopped(
-                        f"Stopped during {self.name}: the progress callback returned False. Nothing was kept."
+                        f"Stopped during {self.name}: the progress callback returned False. No result was kept."
                     )
 
     def finish(self) -> None:
-        """Report the last event; there is nothing left to stop."""
+        """Report the last event; it can no longer stop the work."""
         if self.report is not None:
             self.report(Progress(self.name, self.done, self.total, time.monotonic() - self.started))
 
 
 class _Screen:
-    """The bars on the terminal, drawn by rich. Stages may lie within each other; rich allows one display at a time."""
+    """The progress bars on the terminal, by rich. Stages may be nested; rich allows one display at a time."""
 
     def __init__(self) -> None:
         self.display: Any = None
         self.stages = 0
 
     def open(self, event: Progress) -> Any:
-        """Add a bar; rich is imported only now, when some work has lasted a while."""
+        """Add a bar; rich is imported only now, when the work takes a while."""
         if self.display is None:
             from rich import progress as rich_progress
             from rich.console import Console
@@ -83,7 +83,7 @@ class _Screen:
         return self.display.add_task(event.stage, total=event.total)
 
     def close(self, task: Any) -> None:
-        """Take a bar away; the last one closes the display."""
+        """Remove a bar; the last one closes the display."""
         self.display.remove_task(task)
         self.stages -= 1
         if self.stages == 0:
@@ -95,7 +95,7 @@ _screen = _Screen()
 
 
 class _Bar:
-    """One stage's bar; none before the work has lasted a while."""
+    """The bar of one stage, shown only if the work takes a while."""
 
     task: Any = None
     extra: Any = None

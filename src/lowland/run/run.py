@@ -1,4 +1,4 @@
-"""The run: three verbs, ``fold``, ``map_rows`` and ``each``, are all an engine must offer."""
+"""The interface of an engine: ``fold``, ``map_rows`` and ``each``."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ RunsTogether = Callable[[Sequence[Any], Callable[[Any], Any]], list[Any]]
 
 
 class Statistic(Protocol):
-    """What can be folded: parts of it add up."""
+    """A mergeable statistic, which can be folded over rows."""
 
     def __add__(self, other: Self) -> Self:
         """Merge two statistics."""
         ...
 
     def is_finite(self) -> bool:
-        """Whether it is free of NaN and infinity, which would come from the data."""
+        """Whether it is free of NaN and infinity, which come from the data."""
         ...
 
 
 class Run:
-    """How the work is done; the base of the engines."""
+    """Base class of the engines."""
 
     def __init__(self, chosen: settings.Settings | None = None) -> None:
         self.settings = chosen or settings.in_force
@@ -47,7 +47,7 @@ class Run:
         return self.settings.budget
 
     def require(self, needed: float, what: str, remedy: str) -> None:
-        """Refuse work beyond the budget."""
+        """Raise an error for work beyond the memory budget."""
         if needed > self.budget:
             memory.require(needed, self.budget, what, remedy)
 
@@ -56,7 +56,7 @@ class Run:
         return progress.stage(name, total, self.settings.progress)
 
     def iterate(self, name: str, steps: int) -> Iterator[int]:
-        """Count the steps of an iteration, showing progress; leave the loop to stop early."""
+        """Yield the numbers of the iterations and show progress; leave the loop to stop early."""
         with self.stage(name, steps) as stage:
             try:
                 for step in range(steps):
@@ -73,7 +73,7 @@ class Run:
     def map_rows(
         self, f: Callable[[Array], Array], rows: Rows, name: str = "mapping rows", *, at_rest: bool = True
     ) -> Iterator[Array]:
-        """Yield f(chunk) for every slab, in order. At rest, no thread works while the caller has a result in hand."""
+        """Yield f(chunk) for every slab, in order. With ``at_rest``, no thread works while the caller uses a result."""
         raise NotImplementedError
 
     def each(self, name: str, tasks: Sequence[Task], work: Callable[[Task], Result]) -> list[Result]:
@@ -81,7 +81,7 @@ class Run:
         raise NotImplementedError
 
     def rounds(self) -> AbstractContextManager[RunsTogether]:
-        """Hold the threads for many short rounds: what is entered maps (tasks, work) to the results, as ``each`` does.
+        """Keep the threads for many short rounds: the context maps (tasks, work) to the results, as ``each`` does.
 
         One task per thread; no progress is shown, since a round may take less than a millisecond.
         """
@@ -95,7 +95,7 @@ class Run:
         name: str = "mapping rows",
         dtype: np.dtype | None = None,
     ) -> Array:
-        """Return f over all rows as one array of ``width`` columns; ``dtype`` is what f returns, unless the rows'."""
+        """Return f over all rows as one array of ``width`` columns; ``dtype``: that of f, by default of the rows."""
         if rows.n is not None and not rows.in_memory:
             size = rows.n * width * (dtype or rows.dtype).itemsize
             self.require(size, "The result", "Write it to a file (lowland transform --to)")
@@ -106,13 +106,13 @@ class Run:
         """Return all rows as one finite array, if the budget allows."""
         if not rows.in_memory and rows.n is not None:
             self.require(
-                2 * rows.n * rows.d * rows.dtype.itemsize, f"{why} needs all rows in memory and", "Use fewer rows"
+                2 * rows.n * rows.d * rows.dtype.itemsize, f"{why} requires all rows in memory and", "Use fewer rows"
             )
         X = rows.to_array()
-        if rows.n is None and X.shape[0] < 2:  # what does not know its number of rows could not be refused before
+        if rows.n is None and X.shape[0] < 2:  # the number of rows was unknown before
             raise DataError(
                 f"Found array with {X.shape[0]} sample(s) (n_samples={X.shape[0]}) while a minimum of 2 is required. "
-                f"One point has no spread to describe: write more rows into {rows.source}."
+                f"The variance of one row is undefined. Add rows to {rows.source}."
             )
         if not all_finite(X):
             raise rows.non_finite_error()

@@ -1,4 +1,4 @@
-"""The settings a user may change for all of Lowland: memory, threads, progress, output."""
+"""Global settings: memory, threads, progress, output."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lowland.run.memory import parse_bytes
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What is in force now."""
+    """The current settings."""
 
-    memory: int | None = None  # bytes; None: half of the machine's memory
-    threads: int | None = None  # None: every core this process may use
+    memory: int | None = None  # bytes; None: half of the memory of the machine
+    threads: int | None = None  # None: every core available to this process
     progress: Literal["auto"] | bool | Callable[[Any], Any] = "auto"
     output: Literal["default", "frame"] = "default"
     budget: int = dataclasses.field(init=False, repr=False, compare=False)  # bytes of working memory
@@ -28,7 +28,7 @@ class Settings:
 
     @property
     def thread_count(self) -> int:
-        """Return the threads a run may use."""
+        """Number of threads of a run."""
         return (
             self.threads or len(os.sched_getaffinity(0))
             if hasattr(os, "sched_getaffinity")
@@ -52,7 +52,7 @@ def settings() -> Settings:
 
 
 class _Restore(contextlib.AbstractContextManager):
-    """What ``config`` returns: used with ``with``, it puts the former settings back at the end."""
+    """The result of ``config``: a context manager that restores the previous settings at its end."""
 
     def __init__(self, former: Settings) -> None:
         self.former = former
@@ -78,11 +78,15 @@ def config(
 
     Parameters
     ----------
-    memory : the budget for working memory, such as "1GB" or a number of bytes; None: half of the machine's.
-    threads : how many threads a run uses; None: every core. Results do not depend on it.
-    progress : "auto" shows a bar on a terminal for long work, True always, False never; a function is called with
-        each ``Progress`` event and stops the work by returning False.
-    output : "frame" returns frames with named columns where frames came in; "default" returns arrays.
+    memory : str or int
+        Budget for working memory, such as "1GB" or a number of bytes. None: half of the memory of the machine.
+    threads : int
+        Number of threads. None: every core. Results do not depend on it.
+    progress : "auto", bool or function
+        "auto" shows a progress bar on a terminal, True always, False never. A function is called with each ``Progress``
+        event and stops the work by returning False.
+    output : "default" or "frame"
+        "frame" returns data frames with named columns for data frames as input, "default" returns arrays.
 
     Examples
     --------
@@ -95,11 +99,13 @@ def config(
     if given.get("memory") is not None and "memory" in given:
         given["memory"] = parse_bytes(given["memory"])
     if given.get("threads") is not None and (not isinstance(threads, int) or threads < 1):
-        raise ParameterError(f"config(threads={threads!r}): give a whole number of at least 1, or None for every core.")
+        raise ParameterError(
+            f"config(threads={threads!r}): threads must be an integer of at least 1, or None for every core."
+        )
     if given.get("output", "default") not in ("default", "frame"):
-        raise ParameterError(f"config(output={output!r}): choose 'default' or 'frame'.")
+        raise ParameterError(f"config(output={output!r}): output must be 'default' or 'frame'.")
     shown = given.get("progress", "auto")
     if not (callable(shown) or shown in ("auto", True, False)):
-        raise ParameterError(f"config(progress={progress!r}): choose 'auto', True, False, or pass a function.")
+        raise ParameterError(f"config(progress={progress!r}): progress must be 'auto', True, False or a function.")
     former, in_force = in_force, dataclasses.replace(in_force, **given)
     return _Restore(former)

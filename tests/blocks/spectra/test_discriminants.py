@@ -1,5 +1,7 @@
 """Fisher's discriminants: S_B a = λ S_W a, by either route, and the scores they make."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -76,8 +78,8 @@ def test_why_a_scatter_is_singular():
     perfect = MomentsByClass(3)(np.column_stack([X, y]), y)
     axes = within_axes(perfect.pooled / 60, perfect.mean, perfect.rounding, 1e-12)
     text = why_singular(axes, perfect.mean, perfect.mean.mean(axis=0), 60, 1e-15, np.array(list("abcde")))
-    assert "rank 4 of 5, since columns are constant" in text
-    assert "Column 'e' does not vary within any class but differs" in text
+    assert re.search(r"singular.*rank 4 of 5.*columns are.*constant", text)
+    assert re.search(r"Column 'e' is constant within each class but differs between", text)
     few = why_singular(axes, perfect.mean, perfect.mean.mean(axis=0), 6, 1e-15)
-    assert "6 rows in 3 classes span at most 3 directions" in few
+    assert "6 rows in 3 classes span at most 3" in few
     assert "Column 4 " in few

@@ -61,7 +61,7 @@ def test_negative_values_of_a_definite_matrix_are_rounding():
     assert leading_eigenpairs(A, 3, run=LocalRun()).values.tolist() == [1.0, 0.0, 0.0]
     assert leading_eigenpairs(A, 3, run=LocalRun(), definite=False).values.tolist() == [1.0, -1e-17, -0.5]
     assert all_eigenvalues(A).tolist() == [1.0, -1e-17, -0.5]
-    with pytest.raises(ParameterError, match="4 eigenpairs were asked of a matrix of size 3"):
+    with pytest.raises(ParameterError, match=r"4 eigenpairs.*size 3.*1 to 3"):
         leading_eigenpairs(A, 4, run=LocalRun())
 
 

@@ -294,17 +294,17 @@ def test_a_factor_that_breaks_down_is_tried_with_a_larger_shift(monkeypatch):
 
 def test_a_bad_residual_is_an_error_with_a_remedy():
     A = lle_matrix(swiss_roll(1000))
-    with pytest.raises(DataError, match=r"After 2 steps their residual.*more neighbors.*\.$"):
+    with pytest.raises(DataError, match=r"did not converge.*2 iterations.*residual.*more neighbors.*\.$"):
         smallest(A, 2, skip=1, solver="filter", max_iter=2)
 
 
 def test_a_factor_beyond_the_budget_is_refused_or_done_without():
     A = laplacian(swiss_roll(3000))
     small = run_with(memory=10**6)
-    with pytest.raises(MemoryBudgetError, match="The factor"):
+    with pytest.raises(MemoryBudgetError, match="factorization"):
         smallest(A, 2, small, solver="arpack")
     assert smallest(A, 2, small, skip=1, largest=2.0).solver == "filter"
-    with pytest.raises(MemoryBudgetError, match="all its zeros"):
+    with pytest.raises(MemoryBudgetError, match="dense matrix"):
         smallest(A, 2, small, solver="dense")
 
 
@@ -322,7 +322,7 @@ def test_it_can_be_stopped(solver):
 
 
 def test_wrong_input_is_told():
-    with pytest.raises(ParameterError, match="11 eigenpairs were asked"):
+    with pytest.raises(ParameterError, match=r"11 eigenpairs.*1 to 10"):
         smallest(path(10), 10, skip=1)
     broken = path(600)
     broken.data[5] = np.nan
@@ -330,7 +330,7 @@ def test_wrong_input_is_told():
         smallest(broken, 1)
     with pytest.raises(DataError, match="only zeros"):
         smallest(sparse.csr_array((600, 600)), 1)
-    with pytest.raises(ParameterError, match="Give a larger bound"):
+    with pytest.raises(ParameterError, match=r"largest=.*larger bound"):
         smallest(path(600), 1, solver="filter", largest=2.0)
 
 

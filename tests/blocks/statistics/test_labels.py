@@ -30,12 +30,12 @@ def test_classes_in_order_and_the_number_of_each_rows():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (np.array([0.5, 1.5]), "fractions"),
+        (np.array([0.5, 1.5]), "continuous.*integers or strings"),
         (np.array([1.0, np.nan]), "1 row without a label"),
         (np.array([1.0, np.inf]), "infinity"),
         (np.array([1, 1]), "greater than one"),
-        (np.array(["a", 1], dtype=object), "several kinds"),
-        (np.array([1j, 2j]), "of type complex128"),
+        (np.array(["a", 1], dtype=object), "mix types.*strings"),
+        (np.array([1j, 2j]), "complex128.*integers or strings"),
     ],
 )
 def test_what_is_no_label(labels, words):
@@ -53,9 +53,9 @@ def test_classes_may_join_unless_all_were_named():
     found, codes = merged_classes(np.array([1, 3]), np.array([2, 3]), None)
     assert found.tolist() == [1, 2, 3]
     assert codes.tolist() == [1, 2]
-    with pytest.raises(DataError, match="not among the classes that were named"):
+    with pytest.raises(DataError, match=r"label 9.*not in classes: 1, 2.*first call"):
         merged_classes(None, np.array([1, 9]), [1, 2])
-    with pytest.raises(DataError, match="numbers, other ones texts"):
+    with pytest.raises(DataError, match=r"numbers.*strings.*one type"):
         merged_classes(np.array(["a"]), np.array([1]), None)
 
 

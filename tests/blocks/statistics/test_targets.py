@@ -23,7 +23,7 @@ def test_what_a_target_seems_to_hold():
 
 def test_many_integers_taken_for_classes_are_warned_of():
     y = np.arange(200) % 20
-    with pytest.warns(DataWarning, match="20 classes.*say so with kind 'numbers'"):
+    with pytest.warns(DataWarning, match="20 class labels.*kind 'numbers'"):
         assert Target.of(y, "auto").n_classes == 20
 
 

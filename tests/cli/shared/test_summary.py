@@ -45,7 +45,7 @@ def test_discriminants(lowland, labeled, X):
     lda = ll.load("m")
     assert facts["facts"]["rows of classes"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
     assert facts["facts"]["rank within classes"] == 4
-    assert facts["facts"]["deviation between/within"] == lda.singular_values_.tolist()
+    assert facts["facts"]["standard deviation between / within classes"] == lda.singular_values_.tolist()
     assert f"{lda.singular_values_[0]:.4g}" in text
     assert "Fraction of the variance between classes explained" in text
 

@@ -59,12 +59,12 @@ def test_an_unknown_name_suggests_the_closest_and_lists_all(wrong, right):
 
 
 def test_a_name_like_no_other_gets_no_suggestion():
-    with pytest.raises(ParameterError, match=r"no such name\. Choose among: iris"):
+    with pytest.raises(ParameterError, match=r"unknown name\. Choose.*iris"):
         samples.load_dataset("qqqqqq")
 
 
 def test_unknown_options_are_refused():
-    with pytest.raises(ParameterError, match=r"no option 'rows'.*n, noise, seed"):
+    with pytest.raises(ParameterError, match=r"unknown option 'rows'.*n, noise, seed"):
         samples.load_dataset("sphere", rows=3)
     with pytest.raises(ParameterError, match="no options"):
         samples.load_dataset("iris", n=3)

@@ -52,7 +52,7 @@ def test_names_of_frames(X):
     assert rows.names is None
     np.testing.assert_array_equal(whole(rows), X)
     for frame in (pd.DataFrame(X, columns=list("aab")), pa.table([X[:, 0], X[:, 1]], names=["a", "a"])):
-        with pytest.raises(DataError, match="more than one column 'a'"):
+        with pytest.raises(DataError, match="Duplicate column name 'a'"):
             open_rows(frame)
     with pytest.raises(DataTypeError, match="text, dates or categories"):
         open_rows(pd.DataFrame({"a": pd.Categorical([1, 2])}))

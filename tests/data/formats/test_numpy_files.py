@@ -43,5 +43,5 @@ def test_a_sparse_file_that_is_damaged_is_refused(tmp_path):
     np.savez(tmp_path / "beyond.npz", indices=S.indices + 3, **parts)
     np.savez(tmp_path / "part.npz", **parts)
     for name in ("beyond.npz", "part.npz"):
-        with pytest.raises(FileProblem, match=r"not a whole \.npz file"):
+        with pytest.raises(FileProblem, match=r"not a valid \.npz file"):
             open_rows(tmp_path / name)

@@ -1,8 +1,8 @@
-"""How many components to keep: rules that are objects of their own.
+"""Rules for the number of components.
 
-Each rule declares which spectra it accepts and returns a ``Choice`` with its evidence. A spectrum is ``variance`` (the
-eigenvalues of a covariance: they add up to the total variance), ``gram`` (squared singular values of uncentered rows,
-or of a kernel) or ``any`` (a list of non-negative numbers).
+Each rule declares which spectra it accepts and returns a ``ComponentChoice`` with its evidence. A spectrum is
+``variance`` (the eigenvalues of a covariance, whose sum is the total variance), ``gram`` (squared singular values of
+uncentered rows, or of a kernel) or ``any`` (a list of non-negative numbers).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ VARIANCE, GRAM, ANY = "variance", "gram", "any"
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues in descending order, perhaps only the leading ones, and what is known of the rest."""
+    """Eigenvalues in descending order, perhaps only the leading ones, and the total of all."""
 
     values: np.ndarray  # (m,) float64, m <= length
     total: float  # sum of all eigenvalues
-    length: int  # how many there are in all: min(n, d)
+    length: int  # number of all eigenvalues: min(n, d)
     n: float  # rows (or the sum of their weights)
     d: int  # columns
     kind: str = VARIANCE
@@ -36,7 +36,7 @@ class Spectrum:
 
     @property
     def whole(self) -> bool:
-        """Whether all eigenvalues are at hand."""
+        """Whether all eigenvalues are known."""
         return len(self.values) >= self.length
 
     @property
@@ -48,7 +48,7 @@ class Spectrum:
 @record
 @dataclass(frozen=True)
 class ComponentChoice:
-    """How many components were kept, by which rule, and why."""
+    """The number of components, the rule that chose it, and its reason."""
 
     n_components: int
     rule: str
@@ -62,15 +62,15 @@ class Rule:
     accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE, GRAM, ANY})
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return the choice, or None if these leading values are not enough to tell."""
+        """Return the choice, or None if these leading values are not enough to decide."""
         raise NotImplementedError
 
     def check(self, spectrum: Spectrum) -> None:
-        """Refuse a spectrum of a kind the rule makes no sense of."""
+        """Raise an error for a kind of spectrum that the rule does not support."""
         if spectrum.kind not in self.accepts:
             kinds = ", ".join(sorted(self.accepts))
             raise ParameterError(
-                f"{self!r} needs a spectrum of kind {kinds}; this one is of kind {spectrum.kind}. Choose another rule."
+                f"{self!r} requires a spectrum of kind {kinds}; this one has kind {spectrum.kind}. Choose another rule."
             )
 
     def _choice(self, count: int, spectrum: Spectrum, reason: str, **evidence: Any) -> ComponentChoice:
@@ -80,7 +80,7 @@ class Rule:
 @record
 @dataclass(frozen=True)
 class Cumulative(Rule):
-    """Keep the fewest components whose fractions of the variance add up to more than ``fraction``."""
+    """Keep the fewest components that together explain more than ``fraction`` of the variance."""
 
     fraction: float
 
@@ -90,9 +90,9 @@ class Cumulative(Rule):
         _between(self, "fraction", self.fraction)
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return the first count whose cumulative fraction exceeds the wanted one."""
+        """Return the smallest count whose cumulative explained variance ratio exceeds ``fraction``."""
         cumulative = np.cumsum(spectrum.fractions)
-        # as scikit-learn: strictly more than the fraction, so that a fraction met to rounding takes one more
+        # as in scikit-learn, strictly more than the fraction
         count = int(np.searchsorted(cumulative, self.fraction, side="right")) + 1
         if count > len(cumulative) and not spectrum.whole:
             return None
@@ -118,7 +118,7 @@ class EachAtLeast(Rule):
         _between(self, "fraction", self.fraction)
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return how many fractions reach the wanted one."""
+        """Return the number of explained variance ratios of at least ``fraction``."""
         return _count_above(
             self, spectrum, spectrum.fractions, self.fraction, f"with at least {self.fraction:.1%} of the variance each"
         )
@@ -133,10 +133,10 @@ class EigenvalueAbove(Rule):
 
     def __post_init__(self) -> None:
         if not isinstance(self.tau, numbers.Real) or not self.tau >= 0:
-            raise ParameterError(f"EigenvalueAbove(tau={self.tau!r}): give a number of at least 0.")
+            raise ParameterError(f"EigenvalueAbove(tau={self.tau!r}): tau must be a number of at least 0.")
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return how many eigenvalues exceed tau."""
+        """Return the number of eigenvalues above tau."""
         return _count_above(
             self, spectrum, spectrum.values, self.tau, f"with an eigenvalue above {self.tau:g}", strict=True
         )
@@ -145,26 +145,26 @@ class EigenvalueAbove(Rule):
 @record
 @dataclass(frozen=True)
 class Kaiser(Rule):
-    """Keep the components whose eigenvalue exceeds the average one (Kaiser 1960: above 1 for standardised columns)."""
+    """Kaiser criterion: keep components whose eigenvalue exceeds the mean (above 1 for standardized columns; 1960)."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE})
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return how many eigenvalues exceed the mean variance of the columns."""
+        """Return the number of eigenvalues above the mean variance of the columns."""
         average = spectrum.total / spectrum.d
         return _count_above(
-            self, spectrum, spectrum.values, average, f"above the average eigenvalue {average:.4g}", strict=True
+            self, spectrum, spectrum.values, average, f"with an eigenvalue above the mean {average:.4g}", strict=True
         )
 
 
 @record
 @dataclass(frozen=True)
 class ParallelAnalysis(Rule):
-    """Keep the components that exceed what columns without correlation would give (Horn 1965).
+    """Horn's parallel analysis: keep components whose eigenvalues exceed those of uncorrelated columns (Horn 1965).
 
-    ``trials`` sets of independent normal columns, of the same number of rows and the same variances, are simulated
-    (their scatter is drawn directly, by Bartlett's decomposition, so the rows cost nothing); component i is kept while
-    its eigenvalue exceeds the ``quantile`` of the simulated i-th.
+    ``trials`` tables of independent normal columns with the same number of rows and the same variances are simulated;
+    their scatter matrices are sampled directly by Bartlett's decomposition. Component i is kept while its eigenvalue
+    exceeds the ``quantile`` of the simulated i-th eigenvalues.
     """
 
     trials: int = 100
@@ -176,13 +176,13 @@ class ParallelAnalysis(Rule):
     def __post_init__(self) -> None:
         _between(self, "quantile", self.quantile)
         if not isinstance(self.trials, numbers.Integral) or self.trials < 1:
-            raise ParameterError(f"ParallelAnalysis(trials={self.trials!r}): give a whole number of at least 1.")
+            raise ParameterError(f"ParallelAnalysis(trials={self.trials!r}): trials must be an integer of at least 1.")
 
     def decide(self, spectrum: Spectrum, counted: Iterable[int] | None = None) -> ComponentChoice | None:
-        """Return how many leading eigenvalues beat the simulated ones; ``counted`` counts the trials, to show them."""
+        """Return the number of leading eigenvalues above the simulated ones; ``counted`` iterates over the trials."""
         if spectrum.variances is None:
             raise ParameterError(
-                "ParallelAnalysis needs the variances of the columns, which this method does not have."
+                "ParallelAnalysis requires the variances of the columns, which are not known here. Choose another rule."
             )
         rng = generator(self.random_state)
         deviations = np.sqrt(spectrum.variances)
@@ -194,12 +194,12 @@ class ParallelAnalysis(Rule):
             return None
         count = int(below[0]) if below.size else m
         return self._choice(
-            count, spectrum, f"{_components(count)} above what columns without correlation give", threshold=bar
+            count, spectrum, f"{_components(count)} above the eigenvalues of uncorrelated columns", threshold=bar
         )
 
 
 def _noise_spectrum(n: float, deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw the covariance eigenvalues of n rows of independent normal columns, descending."""
+    """Sample the covariance eigenvalues of n rows of independent normal columns, descending."""
     d, m = len(deviations), max(round(n) - 1, 1)
     if m <= d:
         A = rng.standard_normal((m, d)) * deviations
@@ -215,43 +215,45 @@ def _noise_spectrum(n: float, deviations: np.ndarray, rng: np.random.Generator) 
 @record
 @dataclass(frozen=True)
 class Knee(Rule):
-    """Keep the components before the bend of the scree plot: the point farthest from the line between its ends.
+    """Keep the components before the elbow of the scree plot: the point farthest from the line between its ends.
 
-    Finding the bend needs the whole spectrum; on leading values alone it would depend on how many there are.
+    The elbow requires all eigenvalues; with the leading ones alone it would depend on how many are known.
     """
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return the position of the bend."""
+        """Return the position of the elbow."""
         if not spectrum.whole:
             return None
         values = spectrum.values
         if len(values) < 3 or values[0] <= values[-1]:
-            return self._choice(len(values) if values[0] <= values[-1] else 1, spectrum, "the scree plot has no bend")
+            return self._choice(len(values) if values[0] <= values[-1] else 1, spectrum, "the scree plot has no elbow")
         x = np.linspace(0, 1, len(values))
         y = (values - values[-1]) / (values[0] - values[-1])
         distance = (1 - x - y) / math.sqrt(2)  # below the line from (0, 1) to (1, 0)
         count = max(1, int(np.argmax(distance)))
-        return self._choice(count, spectrum, f"the scree plot bends after component {count}", distance=distance)
+        return self._choice(
+            count, spectrum, f"the elbow of the scree plot is after component {count}", distance=distance
+        )
 
 
 @dataclass(frozen=True)
 class Minka(Rule):
-    """Minka's maximum likelihood dimension of probabilistic PCA (Minka 2000); ``n_components="mle"``."""
+    """Minka's choice of dimension for probabilistic PCA (Minka 2000); ``n_components="mle"``."""
 
     accepts: ClassVar[frozenset[str]] = frozenset({VARIANCE})
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return the dimension with the largest Laplace evidence."""
+        """Return the dimension with the largest evidence, in Laplace's approximation."""
         if spectrum.n < spectrum.d:
             raise DataError(
-                f"'mle' is only supported if n_samples >= n_features; there are {spectrum.n:g} rows and "
-                f"{spectrum.d} columns. Choose a number or another rule."
+                f"'mle' is only supported if n_samples >= n_features; the data has {spectrum.n:g} rows and "
+                f"{spectrum.d} columns. Choose an integer or another rule."
             )
         if not spectrum.whole:
             return None
         evidence = np.array([_laplace_evidence(spectrum.values, k, spectrum.n) for k in range(1, len(spectrum.values))])
         if not evidence.size:
-            return self._choice(1, spectrum, "there is one column")
+            return self._choice(1, spectrum, "the data has one column")
         count = int(np.argmax(evidence)) + 1
         return self._choice(count, spectrum, f"dimension {count} has the largest evidence", log_evidence=evidence)
 
@@ -260,7 +262,7 @@ def _laplace_evidence(values: np.ndarray, k: int, n: float) -> float:
     """Log evidence of dimension k, Laplace's approximation: equations 30 to 76 of Minka (2000)."""
     d = len(values)
     if values[k - 1] < np.finfo(float).eps * max(values[0], 1.0):
-        return -np.inf  # the k-th direction holds nothing
+        return -np.inf  # the k-th direction has zero variance
     i = np.arange(1, k + 1)
     half = (d - i + 1) / 2
     log_p_u = float(-k * math.log(2) + sum(math.lgamma(h) - h * math.log(math.pi) for h in half))
@@ -272,7 +274,7 @@ def _laplace_evidence(values: np.ndarray, k: int, n: float) -> float:
     log_det = 0.0
     for j in range(k):
         gaps = (1 / smoothed[j + 1 :] - 1 / smoothed[j]) * (values[j] - values[j + 1 :])
-        if np.any(gaps <= 0):  # tied eigenvalues carry no curvature
+        if np.any(gaps <= 0):  # tied eigenvalues have no curvature
             gaps = gaps[gaps > 0]
         log_det += float(np.log(gaps).sum()) + len(gaps) * math.log(n)
     return log_p_u + log_p_l + log_p_v + (m + k) / 2 * math.log(2 * math.pi) - log_det / 2 - k / 2 * math.log(n)
@@ -281,11 +283,11 @@ def _laplace_evidence(values: np.ndarray, k: int, n: float) -> float:
 @record
 @dataclass(frozen=True)
 class Downstream(Rule):
-    """Keep the fewest components with which ``estimator`` predicts y nearly as well as it can.
+    """Keep the fewest components whose cross-validated score is within ``tolerance`` of the best.
 
-    The reduction is fitted anew within every fold, so no test row leaks into it. Nearly means within ``tolerance`` of
-    the best mean score (None: one standard error of it). ``candidates`` lists the counts to try; by default about
-    twelve, spread evenly in ratio.
+    The score is that of ``estimator`` predicting y. The reduction is refitted in every fold, so there is no leakage
+    from the held-out rows. ``tolerance`` None means one standard error of the best mean score. ``candidates`` are the
+    numbers of components to try; by default about twelve on a logarithmic scale.
     """
 
     estimator: Any
@@ -295,22 +297,24 @@ class Downstream(Rule):
     candidates: Sequence[int] | None = None
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Refuse: this rule needs rows and labels, see ``decide_by_scores``."""
-        raise ParameterError("Downstream needs labels: call fit(X, y).")
+        """Raise an error: this rule requires rows and y, see ``decide_by_scores``."""
+        raise ParameterError("Downstream requires y. Call fit(X, y).")
 
     def counts(self, most: int) -> np.ndarray:
-        """Return the counts of components to try, ascending."""
+        """Return the numbers of components to try, ascending."""
         if self.candidates is not None:
             given = sorted({int(c) for c in self.candidates})
             if not given or given[0] < 1 or given[-1] > most:
-                raise ParameterError(f"Downstream(candidates={list(self.candidates)!r}): give counts from 1 to {most}.")
+                raise ParameterError(
+                    f"Downstream(candidates={list(self.candidates)!r}): choose integers from 1 to {most}."
+                )
             return np.array(given)
         return np.unique(np.round(np.geomspace(1, most, 12)).astype(int))
 
     def decide_by_scores(
         self, X: Any, y: np.ndarray, most: int, reduce: Callable[[Any, int], Callable[[Any], Any]]
     ) -> ComponentChoice:
-        """Return the choice from cross-validated scores; ``reduce(X_train, m)`` fits and returns a transform."""
+        """Return the choice by cross-validated scores; ``reduce(X_train, m)`` fits and returns a transform."""
         from sklearn.base import clone, is_classifier
         from sklearn.metrics import check_scoring
         from sklearn.model_selection import check_cv
@@ -345,11 +349,11 @@ class Fixed(Rule):
     count: int | None
 
     def decide(self, spectrum: Spectrum) -> ComponentChoice | None:
-        """Return the count that was asked for."""
+        """Return the requested number."""
         wanted = spectrum.length if self.count is None else self.count
         if wanted > len(spectrum.values) and not spectrum.whole:
             return None
-        reason = "all components" if self.count is None else "asked for"
+        reason = "all components" if self.count is None else "requested"
         return ComponentChoice(wanted, "None" if self.count is None else str(self.count), reason)
 
 
@@ -375,19 +379,19 @@ def as_rule(n_components: Any) -> Rule:
         case numbers.Real() if 0 < float(n_components) < 1:
             return Cumulative(float(n_components))
     raise ParameterError(
-        f"{n_components!r} components: give a whole number, a fraction between 0 and 1, 'mle', None, "
-        "or a rule such as Kaiser()."
+        f"{n_components!r} is not a valid number of components. Choose an integer of at least 1, a fraction between 0 "
+        "and 1, 'mle', None, or a rule such as Kaiser()."
     )
 
 
 def _count_above(
     rule: Rule, spectrum: Spectrum, values: np.ndarray, bar: float, words: str, strict: bool = False
 ) -> ComponentChoice | None:
-    """Count the leading values above a bar; None if all that are known lie above it and there are more."""
+    """Count the values above a threshold; None if all known ones are above it and there are more."""
     count = int(np.sum(values > bar)) if strict else int(np.sum(values >= bar))
     if count == len(values) and not spectrum.whole:
         return None
-    reason = f"{_components(count)} {words}" if count else f"no components {words}; the first is kept all the same"
+    reason = f"{_components(count)} {words}" if count else f"no component {words}; the first is kept"
     return rule._choice(count, spectrum, reason, threshold=bar)
 
 
@@ -397,6 +401,4 @@ def _components(count: int) -> str:
 
 def _between(rule: Any, name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
-        raise ParameterError(
-            f"{type(rule).__name__}({name}={value!r}): give a fraction between 0 and 1, ends not included."
-        )
+        raise ParameterError(f"{type(rule).__name__}({name}={value!r}): {name} must be a fraction above 0 and below 1.")

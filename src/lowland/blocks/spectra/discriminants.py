@@ -1,4 +1,4 @@
-"""Fisher's discriminants: directions along which class means lie far apart, measured by the variance within classes."""
+"""Fisher's linear discriminants: directions of maximal between-class over within-class variance."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from lowland.blocks.statistics.labels import shown
 
 @dataclass(frozen=True)
 class WithinAxes:
-    """Directions A with A' S_W A = I: all in which the rows vary within their classes."""
+    """Directions A with A' S_W A = I: a basis of all directions of nonzero within-class variance."""
 
     A: Array  # (d, r)
-    patterns: Array  # (d, r) S_W A: how the columns move along each
-    constant: np.ndarray  # (d,) columns that do not vary within any class
+    patterns: Array  # (d, r) S_W A: within-class covariance of the columns with each
+    constant: np.ndarray  # (d,) columns that are constant within each class
 
     @property
     def rank(self) -> int:
-        """How many there are."""
+        """Number of directions."""
         return int(self.A.shape[1])
 
 
 @dataclass(frozen=True)
 class DiscriminantAxes:
-    """Directions in order of the variance between classes over that within (both divided by n), and that ratio."""
+    """Discriminants in descending order of the ratio of between-class to within-class variance (divisors n)."""
 
-    directions: Array  # (d, m), of unit variance within the classes
-    patterns: Array  # (d, m) S_W times the directions: how the columns move along each
+    directions: Array  # (d, m), of unit within-class variance
+    patterns: Array  # (d, m) S_W times the directions: within-class covariance of the columns with each
     ratios: Array  # (m,)
-    total: float  # of the ratios of all directions
+    total: float  # sum of the ratios of all directions
 
 
 def discriminant_axes_of_scatter(within: Array, between: Array, k: int | None = None) -> DiscriminantAxes:
@@ -45,11 +45,11 @@ def discriminant_axes_of_scatter(within: Array, between: Array, k: int | None = 
     Parameters
     ----------
     within
-        S_W, (d, d): the scatter or covariance within the classes. Directions in which it does not vary are left out.
+        S_W, (d, d): the within-class scatter or covariance. Directions of zero variance are dropped.
     between
-        S_B, (d, d): that of the class means, with the same divisor.
+        S_B, (d, d): the between-class scatter or covariance, with the same divisor.
     k
-        How many directions; None keeps all.
+        Number of directions; None keeps all.
 
     Returns
     -------
@@ -71,9 +71,9 @@ def discriminant_axes_of_scatter(within: Array, between: Array, k: int | None = 
 
 
 def within_axes(S: Array, means: Array, rounding: float, tol: float) -> WithinAxes:
-    """Whiten the covariance within classes; its columns are divided by their deviations first, constant ones left out.
+    """Whiten the within-class covariance of the standardized columns; constant columns are dropped.
 
-    Directions whose variance is then at most ``tol`` count as none.
+    Directions whose variance is at most ``tol`` are dropped.
     """
     xp = xp_of(S)
     constant, deviations = _deviations(xp.linalg.diagonal(S), means, rounding)
@@ -86,7 +86,7 @@ def within_axes(S: Array, means: Array, rounding: float, tol: float) -> WithinAx
 
 
 def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> WithinAxes:
-    """The same from rows that are fewer than their columns: the (n, n) products of the rows have the same spectrum."""
+    """The same from fewer rows than columns: the (n, n) Gram matrix of the rows has the same nonzero eigenvalues."""
     xp = xp_of(X)
     n = X.shape[0]
     C = less_rows_of(as_double(X), means, y) / n**0.5  # (n, d)
@@ -95,12 +95,12 @@ def within_axes_of_rows(X: Array, y: np.ndarray, means: Array, tol: float) -> Wi
     values, U = eigh(C @ C.T)
     kept = int(xp.sum(xp.astype(values > tol, xp.int64)))
     values, U = values[n - kept :], U[:, n - kept :]
-    V = C.T @ (U / values[None, :])  # (d, r), already over the roots of the values
+    V = C.T @ (U / values[None, :])  # (d, r), divided by the square roots of the values
     return WithinAxes(_over(V, deviations), _times(V * values[None, :], deviations), constant)
 
 
 def _deviations(variances: Array, means: Array, rounding: float) -> tuple[np.ndarray, Array]:
-    """Which columns do not vary within classes beyond rounding, and the deviations, infinite for those."""
+    """Which columns are constant within the classes, and the standard deviations, infinite for these."""
     xp = xp_of(variances)
     largest = xp.max(xp.abs(means), axis=0)
     varies = variances > rounding * largest**2
@@ -117,16 +117,16 @@ def _times(V: Array, deviations: Array) -> Array:
 
 
 def directions_of_means(means: Array, priors: Array, axes: WithinAxes, tol: float) -> DiscriminantAxes:
-    """Principal axes of the class means, weighted by ``priors``, after the classes were whitened."""
+    """Principal axes of the class means, weighted by ``priors``, in the whitened coordinates."""
     xp = xp_of(means)
-    centred = means - (priors @ means)[None, :]
-    _, s, Vt = svd(xp.sqrt(priors)[:, None] * centred @ axes.A)
+    centered = means - (priors @ means)[None, :]
+    _, s, Vt = svd(xp.sqrt(priors)[:, None] * centered @ axes.A)
     kept = int(xp.sum(xp.astype(s > tol * s[0], xp.int64))) if s.shape[0] else 0
     return _turned(axes, Vt[:kept, :].T, s[:kept] ** 2, float(xp.sum(s**2)))
 
 
 def directions_of_ratio(S_total: Array, axes: WithinAxes) -> DiscriminantAxes:
-    """Solve S_B a = λ S_W a with S_B = S_T - S_W: the total variance over that within classes, less one."""
+    """Solve S_B a = λ S_W a with S_B = S_T - S_W: the ratio of total to within-class variance, minus one."""
     xp = xp_of(S_total)
     M = axes.A.T @ S_total @ axes.A
     values, V = eigh((M + M.T) / 2)
@@ -145,8 +145,8 @@ def _turned(axes: WithinAxes, V: Array, ratios: Array, total: float) -> Discrimi
 def class_scores(means: Array, priors: Array, A: Array, center: Array | None = None) -> tuple[Array, Array]:
     """Return the coefficients (C, d) and intercepts (C,) of the scores log π_c + μ_c'S⁻¹x - μ_c'S⁻¹μ_c/2, S⁻¹ = AA'.
 
-    The score is largest for the class whose mean is nearest by S⁻¹, less twice the log of its prior π_c. With a
-    ``center`` the means are seen from there, which the intercepts make up for.
+    The score is largest for the class with the smallest squared Mahalanobis distance minus 2 log π_c. With a ``center``
+    the means are taken relative to it, and the intercepts are corrected.
     """
     xp = xp_of(means)
     seen = means if center is None else means - center[None, :]
@@ -158,25 +158,25 @@ def class_scores(means: Array, priors: Array, A: Array, center: Array | None = N
 def why_singular(
     axes: WithinAxes, means: Array, center: Array, n: int, rounding: float, names: Any = None
 ) -> str | None:
-    """Say why the scatter within the classes of n rows is singular, and which column is the cause; None if it is not.
+    """Return why the within-class covariance of n rows is singular, and which column causes it; None if it is not.
 
-    A column that is constant within every class but differs between them separates the classes by itself.
+    A column that is constant within each class but differs between classes separates the classes by itself.
     """
     d, C = means.shape[1], means.shape[0]
     if axes.rank == d:
         return None
     why = (
-        f"{n} rows in {C} classes span at most {n - C} directions"
+        f"{n} rows in {C} classes span at most {n - C} dimensions"
         if n - C < d
-        else "columns are constant within the classes, or collinear"
+        else "columns are collinear or constant within the classes"
     )
-    text = f"The scatter within classes is singular: rank {axes.rank} of {d}, since {why}."
+    text = f"The within-class covariance is singular (rank {axes.rank} of {d}): {why}."
     centered = np.abs(to_numpy(means - center[None, :])).max(axis=0)
     perfect = np.flatnonzero(axes.constant & (centered > ROUNDINGS * rounding * np.abs(to_numpy(means)).max(0)))
     if len(perfect):
         names = np.arange(d) if names is None else names
         text += (
-            f" Column {shown(names[perfect[0]])} does not vary within any class but differs between them: it "
-            "alone tells classes apart, and is left out."
+            f" Column {shown(names[perfect[0]])} is constant within each class but differs between classes: it "
+            "separates classes by itself, and is dropped. Check whether it leaks the label."
         )
     return text

@@ -1,6 +1,6 @@
-"""One spectral solver: leading eigenpairs of a symmetric matrix or operator, signs fixed, residuals reported.
+"""Leading eigenpairs of a symmetric matrix or operator, with fixed signs and reported residuals.
 
-Which algorithm, which sign, and what a non-positive eigenvalue means are decided here and nowhere else.
+The choice of the algorithm, the sign convention and the treatment of non-positive eigenvalues are defined only here.
 """
 
 from __future__ import annotations
@@ -19,31 +19,33 @@ from lowland.run.run import Run
 
 Solver = Literal["auto", "eigh", "krylov", "power", "arpack", "subspace"]
 
-_DENSE_UP_TO = 1200  # up to this size LAPACK beats every iteration
-_FEW = 0.2  # a fraction of eigenpairs above which all of them cost no more
-_QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
+_DENSE_UP_TO = 1200  # up to this size LAPACK is faster than any iteration
+_FEW = 0.2  # fraction of eigenpairs above which computing all of them costs no more
+_QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual allowed before falling back to LAPACK
 MOST_POWER_STEPS = 1000
-ROUNDING = 2e-14  # what is smaller than this, beside the first eigenvalue, is rounding of float64 products
-_DEPENDENT = 1e-12  # squared: columns of unit length this near to each other's span add nothing that can be trusted
-_TIE = 1e-6  # loadings this close count as equally large
+ROUNDING = 2e-14  # relative to the first eigenvalue: rounding error of float64 products
+_DEPENDENT = 1e-12  # squared distance of a unit vector from the span of others below which it counts as dependent
+_TIE = 1e-6  # entries with a relative difference below this count as equal
 
 
 @dataclass(frozen=True)
 class Eigenpairs:
-    """Eigenvalues in descending order with their vectors, and how good they are."""
+    """Eigenvalues in descending order, their eigenvectors, and their residuals."""
 
     values: Array  # (k,) float64
     vectors: Array  # (n, k), each with its largest entry positive
-    residuals: np.ndarray  # (k,) |Av - λv|; zeros where a direct method vouches for rounding error
+    residuals: np.ndarray  # (k,) |Av - λv|; zeros for a direct method
     solver: str
     iterations: int = 0
     converged: bool = True
-    trace: tuple[float, ...] = ()  # largest residual, relative to its value, after each iteration
-    ritz: np.ndarray | None = None  # all Ritz values of a Krylov space, descending: roughly where the others lie
+    trace: tuple[float, ...] = ()  # largest residual relative to its eigenvalue after each iteration
+    ritz: np.ndarray | None = (
+        None  # all Ritz values of the Krylov space, descending: estimates of the other eigenvalues
+    )
 
 
 def fix_signs(vectors: Array) -> Array:
-    """Return the columns with their largest entry positive; among equals (to rounding) the first entry decides."""
+    """Return the columns with their largest entry positive; among equal ones (to rounding) the first decides."""
     if isinstance(vectors, np.ndarray):
         size = np.abs(vectors)
         first = np.argmax(size >= (1 - _TIE) * size.max(axis=0), axis=0)
@@ -79,13 +81,13 @@ def leading_eigenpairs(
     """Return the k largest eigenvalues of a symmetric A with their vectors.
 
     ``A`` is an array or an operator with ``shape`` and ``@``. If it is positive semi-definite, small negative values
-    are rounding and become zero; if not ``definite``, they are returned as they are.
-    ``like_array`` tells an operator's array library, ``rounding`` the relative error of its products: a residual within
-    that of the first eigenvalue cannot be improved upon.
+    are rounding error and become zero; if not ``definite``, they are returned unchanged.
+    ``like_array`` gives the array library of an operator, ``rounding`` the relative error of its products: residuals
+    below ``rounding`` times the first eigenvalue cannot be reduced.
     """
     n = A.shape[0]
     if not 1 <= k <= n:
-        raise ParameterError(f"{k} eigenpairs were asked of a matrix of size {n}. Ask for 1 to {n}.")
+        raise ParameterError(f"{k} eigenpairs were requested from a matrix of size {n}. Request 1 to {n}.")
     dense = hasattr(A, "dtype")
     like_array = A if dense else like_array
     if solver == "auto":
@@ -93,7 +95,7 @@ def leading_eigenpairs(
             return _finished(quick, definite)
         solver = "eigh" if dense else "krylov"
     if solver == "power":
-        oversamples = min(oversamples, 2)  # the textbook's block is as wide as the answer; two more guard against ties
+        oversamples = min(oversamples, 2)  # the textbook's block has k columns; two more guard against ties
     if k + oversamples >= n and solver != "eigh":
         # an iteration on the whole space is a direct method
         A, dense, solver = _formed(A, like_array, run), True, "eigh"
@@ -112,14 +114,14 @@ def leading_eigenpairs(
 
 
 def _quickly(A: Array, k: int, run: Run, like_array: Array, oversamples: int) -> Eigenpairs | None:
-    """A few pairs of a large matrix: block Krylov in a few steps where the spectrum falls, or None where it is flat."""
-    rng = np.random.default_rng(0)  # the answer must not depend on a seed nobody gave
+    """A few pairs of a large matrix by a few block Krylov iterations; None where they do not converge."""
+    rng = np.random.default_rng(0)  # fixed, so that the result is reproducible
     pairs = _krylov(A, k, _start(A, k, oversamples, rng, like_array), run, _SURE, _QUICK_STEPS, ROUNDING)
     return pairs if pairs.converged else None
 
 
 def _finished(pairs: Eigenpairs, definite: bool) -> Eigenpairs:
-    """Signs are fixed; negative values of a definite matrix, which are rounding, become zero."""
+    """Fix the signs; set negative values of a definite matrix, which are rounding error, to zero."""
     xp = xp_of(pairs.values)
     values = pairs.values
     if definite:
@@ -132,12 +134,12 @@ def _formed(A: Any, like_array: Array, run: Run) -> Array:
     if hasattr(A, "dtype"):
         return A
     n = A.shape[0]
-    run.require(3 * 8 * n * n, f"Nearly all of {n} eigenpairs, hence the {n} x {n} matrix,", "Ask for fewer components")
+    run.require(3 * 8 * n * n, f"The {n} x {n} matrix, for nearly all of its eigenpairs,", "Choose fewer components")
     return as_double(A @ like(xp_of(like_array).eye(n, dtype=like_array.dtype), like_array))
 
 
 def _direct(A: Array, k: int) -> Eigenpairs:
-    """LAPACK: only the wanted pairs where the library can, all of them otherwise."""
+    """LAPACK: only the requested pairs where the library allows it, all of them otherwise."""
     A = as_double(A)
     n = A.shape[0]
     some = isinstance(A, np.ndarray) and n > 64 and k < _FEW * n
@@ -145,14 +147,14 @@ def _direct(A: Array, k: int) -> Eigenpairs:
         import scipy.linalg
 
         values, vectors = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1), check_finite=False)
-    if not some or values.shape[0] < k:  # of values as good as equal, LAPACK may return fewer than were asked for
+    if not some or values.shape[0] < k:  # with nearly equal values, LAPACK may return fewer than requested
         values, vectors = eigh(A)
     xp = xp_of(values)
     return Eigenpairs(xp.flip(values, axis=0)[:k], xp.flip(vectors, axis=1)[:, :k], np.zeros(k), "eigh")
 
 
 def _start(A: Any, k: int, extra: int, rng: np.random.Generator, like_array: Array) -> Array:
-    """A random orthonormal block of k columns and a few more."""
+    """A random orthonormal block of k + extra columns."""
     return orthonormal(standard_normal((A.shape[0], min(k + extra, A.shape[0])), rng, as_double(like_array[:1, ...])))
 
 
@@ -170,7 +172,7 @@ def _ritz(Q: Array, AQ: Array, H: Array, k: int) -> tuple[Array, Array, np.ndarr
 
 
 def _eigh_of_few(H: Array) -> tuple[Array, Array]:
-    """All eigenpairs of a matrix of some dozens of rows: on the host, where a device would take longer to begin."""
+    """All eigenpairs of a small matrix: on the host, where the latency is lower than on a device."""
     if not on_accelerator(H):
         return eigh(H)
     values, W = np.linalg.eigh(to_numpy(H))
@@ -178,7 +180,7 @@ def _eigh_of_few(H: Array) -> tuple[Array, Array]:
 
 
 def _worst(residuals: np.ndarray, values: Array, rounding: float) -> float:
-    """The largest residual relative to its own eigenvalue; one within rounding of the first counts as none."""
+    """The largest residual relative to its eigenvalue; residuals within rounding error count as zero."""
     host = to_numpy(values)
     relative = residuals / np.maximum(host, np.finfo(np.float64).tiny)
     return float(np.where(residuals <= rounding * host[0], 0.0, relative).max())
@@ -187,10 +189,10 @@ def _worst(residuals: np.ndarray, values: Array, rounding: float) -> float:
 def _subspace(
     A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float, fixed: bool
 ) -> Eigenpairs:
-    """Block power method: multiply, orthonormalise, repeat; with b columns the error falls by λ_{b+1}/λ_k a step.
+    """Block power method: multiply, orthonormalize, repeat; with b columns the error falls by λ_{b+1}/λ_k per step.
 
-    ``fixed`` runs ``max_iter`` steps after the first product, as randomized range finders do; otherwise the residuals
-    decide.
+    ``fixed`` runs ``max_iter`` steps after the first product, as randomized range finders do; otherwise it iterates
+    until the residuals are below ``tol``.
     """
     tol = tol or 1e-9
     steps = MOST_POWER_STEPS if max_iter is None else max_iter + 1 if fixed else max_iter
@@ -213,8 +215,8 @@ def _subspace(
 def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None, rounding: float) -> Eigenpairs:
     """Block Krylov with thick restarts: Rayleigh-Ritz over the span of Q, AQ, A²Q, … (Musco and Musco 2015).
 
-    It needs the fewest passes over the data of all the iterations here. An eigenvalue is wrong by about the square
-    of its residual, so a residual of 1e-7 leaves an eigenvalue right to rounding.
+    Of the iterations here it needs the fewest passes over the data. The error of an eigenvalue is about the square of
+    its residual, so a residual of 1e-7 gives eigenvalues accurate to rounding error.
     """
     tol = tol or 1e-7
     steps = max_iter if max_iter is not None else 100
@@ -223,7 +225,7 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
     basis, image, H, block = Q[:, :0], Q[:, :0], Q[:0, :0], Q
     trace: list[float] = []
     for step in run.iterate("block Krylov", steps):
-        if basis.shape[1] + block.shape[1] > widest:  # restart from the best so far
+        if basis.shape[1] + block.shape[1] > widest:  # restart from the best Ritz vectors
             kept, basis, _, image = _ritz(basis, image, H, block.shape[1])
             H = xp.eye(kept.shape[0], dtype=kept.dtype, device=device_of(kept)) * kept[None, :]
         product = as_double(A @ block)
@@ -235,7 +237,7 @@ def _krylov(A: Any, k: int, Q: Array, run: Run, tol: float, max_iter: int | None
         if trace[-1] <= tol or basis.shape[1] >= A.shape[0]:
             return Eigenpairs(values, V, residuals, "krylov", step + 1, True, tuple(trace), _ritz_values(H))
         block = _fresh_directions(product, basis, rounding * float(values[0]))
-        if block.shape[1] == 0:  # the basis is closed under A: nothing better can come
+        if block.shape[1] == 0:  # the basis is invariant under A: no further improvement
             done = trace[-1] <= tol
             return Eigenpairs(values, V, residuals, "krylov", step + 1, done, tuple(trace), _ritz_values(H))
     return Eigenpairs(values, V, residuals, "krylov", steps, False, tuple(trace), _ritz_values(H))
@@ -246,7 +248,7 @@ def _ritz_values(H: Array) -> np.ndarray:
 
 
 def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
-    """An orthonormal basis of what ``product`` adds to ``basis``; columns that add only rounding are left out."""
+    """An orthonormal basis of what ``product`` adds to ``basis``; columns of only rounding error are dropped."""
     xp = xp_of(basis)
     fresh = product - basis @ (basis.T @ product)
     if on_accelerator(basis):
@@ -259,10 +261,10 @@ def _fresh_directions(product: Array, basis: Array, negligible: float) -> Array:
 
 
 def _orthonormal_by_products(F: Array, negligible: float) -> Array:
-    """An orthonormal basis of the columns of F, (n, b), from their products: a device's QR takes longer to begin.
+    """An orthonormal basis of the columns of F, (n, b), from their Gram matrix: faster on a device than QR.
 
-    Columns shorter than ``negligible`` and directions in which the others, made equally long, nearly agree are left
-    out. The second call makes up for the digits the first one loses by squaring (Stathopoulos and Wu 2002).
+    Columns shorter than ``negligible``, and nearly dependent directions of the normalized others, are dropped. A second
+    call restores the digits that the first loses by squaring (Stathopoulos and Wu 2002).
     """
     G = to_numpy(F.T @ F)
     lengths = np.sqrt(np.diagonal(G))
@@ -295,9 +297,9 @@ def _arpack(
         values, vectors, converged = error.eigenvalues, error.eigenvectors, False
         if len(values) < k:
             raise ParameterError(
-                f"ARPACK found {len(values)} of {k} eigenpairs. Raise the tolerance, or choose another solver."
+                f"ARPACK converged for {len(values)} of {k} eigenpairs. Raise the tolerance, or choose another solver."
             ) from error
-    except ArpackError:  # a matrix of zeros, which Lanczos cannot start on
+    except ArpackError:  # a zero matrix, for which Lanczos fails
         return _krylov(A, k, _start(A, k, 2, rng, like_array), run, tol, max_iter, ROUNDING)
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
@@ -307,10 +309,10 @@ def _arpack(
 
 
 def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
-    """Return k pairs, those of eigenvalue zero (below ``null_below`` times the first) with vectors that are determined.
+    """Return k pairs, with a unique basis for eigenvalue zero (below ``null_below`` times the first).
 
-    Any basis of the null space would do. The one taken depends on that space alone, so every solver, engine and
-    chunking returns the same: the coordinate axes, each by the part of it that is left, longest first.
+    Any basis of the null space is valid. This one depends only on the space, so every solver, engine and chunking
+    returns the same: the coordinate axes projected onto it, longest first.
     """
     values = to_numpy(pairs.values)[:k]
     rank = int(np.sum(values > null_below * values[0])) if values[0] > 0 else 0
@@ -329,11 +331,11 @@ def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
 
 
 def _null_axes(V: np.ndarray, m: int) -> np.ndarray:
-    """Return m orthonormal columns orthogonal to those of V: the longest remainders of the coordinate axes."""
+    """Return m orthonormal columns orthogonal to V: the longest projections of the coordinate axes."""
     d, rank = V.shape
     basis = np.empty((d, rank + m))
     basis[:, :rank] = V
-    left = 1 - np.sum(V**2, axis=1)  # squared length of what is left of each axis
+    left = 1 - np.sum(V**2, axis=1)  # squared length of the projection of each axis
     for i in range(rank, rank + m):
         j = int(np.argmax(left >= left.max() - _TIE))
         known = basis[:, :i]

@@ -21,7 +21,7 @@ _CACHED = 1 << 17  # numbers that stay in a core's cache
 class RowsGram:
     """The d x d matrix C'WC of rows centered at ``mean`` and divided by ``scale``, applied without being formed.
 
-    One product is one pass over the rows: the sum of C'(CV) over the slabs.
+    One product is one pass over the rows: the sum of C'(CV) over the chunks.
     """
 
     rows: Rows
@@ -45,7 +45,7 @@ class RowsGram:
 
 @dataclass(frozen=True)
 class _GramProduct:
-    """C'W(CV) of one slab; an object, so that it can travel to a worker."""
+    """C'W(CV) of one chunk; an object, so that it can be sent to a worker."""
 
     V: Array
     mean: Array | None
@@ -61,18 +61,18 @@ class _GramProduct:
 
 @dataclass(frozen=True)
 class Divided:
-    """An operator over a number."""
+    """An operator divided by a number."""
 
     operator: Any
     divisor: float
 
     @property
     def shape(self) -> tuple[int, int]:
-        """That of the operator."""
+        """Shape of the operator."""
         return self.operator.shape
 
     def __matmul__(self, V: Array) -> Array:
-        """Return the operator's product over the number."""
+        """Return the product, divided by the number."""
         return (self.operator @ V) / self.divisor
 
 
@@ -80,8 +80,8 @@ class Divided:
 class DoubleCentered:
     """The n x n matrix J A J, or -½ J (A∘A) J of distances A, with J = I - 11'/n: centered without being formed.
 
-    ``rows`` are those of the symmetric matrix A, held or made slab by slab. A ``constant`` c is added to all distances
-    of different points: A∘A becomes A∘(A + 2c) + c²(11' - I).
+    ``rows`` are those of the symmetric matrix A, in memory or computed chunk by chunk. A ``constant`` c is added to all
+    off-diagonal distances: A∘A becomes A∘(A + 2c) + c²(11' - I).
     """
 
     rows: Rows
@@ -118,7 +118,7 @@ class DoubleCentered:
 
 @dataclass(frozen=True)
 class _Times:
-    """A slab of a matrix A, or of A∘(A + shift), times V; a few rows at a time, which stay in the cache."""
+    """A chunk of a matrix A, or of A∘(A + shift), times V; a few rows at a time, which stay in the cache."""
 
     V: Array
     squared: bool
@@ -126,12 +126,14 @@ class _Times:
 
     def __call__(self, A: Array) -> Array:
         V = like(self.V, A, xp_of(A).float64)
-        if on_accelerator(A):  # squared in the precision of A, whose rounding weighs as much: less memory to go through
+        if on_accelerator(
+            A
+        ):  # squared in the precision of A, which adds no more error than A has, and saves memory traffic
             return as_double(self._squared(A)) @ V
         if not isinstance(A, np.ndarray):
             return self._squared(as_double(A)) @ V
         if A.dtype == np.float64 and not self.squared:
-            return A @ V  # nothing to convert: one product at full rate
+            return A @ V  # no conversion: one product at full speed
         P = np.empty((A.shape[0], V.shape[1]))
         step = max(1, _CACHED // A.shape[1])
         for start in range(0, A.shape[0], step):
@@ -145,12 +147,12 @@ class _Times:
 
 
 def times_rows(rows: Rows, V: Array, run: Run) -> Array:
-    """Return A V, (n, k) float64, for the rows of a matrix A, slab by slab."""
+    """Return A V, (n, k) float64, for the rows of a matrix A, chunk by chunk."""
     return run.gather(_Times(V, False), rows, V.shape[1], "multiplying", np.dtype(np.float64))
 
 
 def centered_product(X: Any, mean: Array | None, V: Array) -> Array:
-    """Return (X - mean) V, (m, k), without filling the zeros of a sparse X."""
+    """Return (X - mean) V, (m, k), without filling in the zeros of a sparse X."""
     if mean is None:
         return X @ V
     if is_sparse(X):
@@ -161,7 +163,7 @@ def centered_product(X: Any, mean: Array | None, V: Array) -> Array:
 
 
 def centered_transposed_product(X: Any, mean: Array | None, Y: Array) -> Array:
-    """Return (X - mean)' Y, (d, k), without filling the zeros of a sparse X."""
+    """Return (X - mean)' Y, (d, k), without filling in the zeros of a sparse X."""
     if mean is None:
         return X.T @ Y
     if is_sparse(X):
@@ -172,7 +174,7 @@ def centered_transposed_product(X: Any, mean: Array | None, Y: Array) -> Array:
 
 
 def _rounded(mean: Array, X: Array) -> tuple[Array, Array | None]:
-    """The mean in the precision of X, and what the rounding lost: float32 rows far from the origin would feel it."""
+    """The mean in the precision of X, and its rounding error, which matters for float32 rows far from the origin."""
     near = like(mean, X)
     exact = like(mean, X, xp_of(X).float64) if X.dtype != xp_of(X).float64 else None
     return near, None if exact is None else like(exact - as_double(near), X)
@@ -188,7 +190,7 @@ def divided_columns(X: Any, scale: Array) -> Any:
 def centered_gram_of_rows(X: Any, mean: Array, w: np.ndarray, run: Run, *, double: bool = False) -> Array:
     """Return √W (X - mean)(X - mean)' √W, (n, n) float64, W the weights; ``double``: also the products are float64.
 
-    The mean only has to be near: what its rounding leaves is taken away from the (n, n) matrix.
+    The mean may be approximate: its rounding error is corrected in the (n, n) matrix.
     """
     if is_sparse(X):
         wide = X.astype(np.float64)
@@ -198,7 +200,7 @@ def centered_gram_of_rows(X: Any, mean: Array, w: np.ndarray, run: Run, *, doubl
         K = _gram_by_columns(X, mean, run, double)
     xp = xp_of(K)
     weights = like(w / w.sum(), K)
-    of_mean = K @ weights  # (n,) products of every row with what is left of the mean
+    of_mean = K @ weights  # (n,) products of every row with the remaining mean
     K = K - of_mean[:, None] - of_mean[None, :] + weights @ of_mean
     root = xp.sqrt(like(w, K))
     return K * (root[:, None] * root[None, :])

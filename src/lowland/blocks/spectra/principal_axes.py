@@ -1,7 +1,7 @@
-"""Principal axes of rows: the routes from a table to the eigenpairs of its covariance, and the choice among them.
+"""Principal axes of rows: the solvers for the eigenpairs of the covariance of a table, and the choice among them.
 
-Every route returns the same ``Axes``. The covariance may be formed on the side of the columns (d x d), on the side of
-the rows (n x n: the same eigenvalues), kept as a triangular factor (never squared), or only applied (matrix-free).
+Every solver returns the same ``Axes``. It forms the d x d covariance of the columns, the n x n Gram matrix of the rows
+(with the same eigenvalues), or a triangular factor (nothing is squared), or only computes products (matrix-free).
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run
 
-_SMALL = 500  # rows and columns up to which a full decomposition costs nothing worth saving
-_WIDE = 2000  # a smaller side above this makes few components worth an iteration
-_FAR = 1e3  # a mean this many times the scatter costs an eigenproblem of their sum too many digits
-_FAINT = 1e-4  # a float32 product leaves eigenvalues below this fraction of the first too few digits
-_SURELY = 1e-8  # a remainder below this fraction of the total has lost too many digits to the subtraction
+_SMALL = 500  # rows and columns up to which the cost of a full decomposition is negligible
+_WIDE = 2000  # smaller dimension above which an iteration may pay off for few components
+_FAR = 1e3  # ratio of squared mean to scatter above which the eigenproblem of their sum loses too many digits
+_FAINT = 1e-4  # eigenvalues below this fraction of the first are too inaccurate from float32 products
+_SURELY = 1e-8  # a remainder below this fraction of the total has lost too many digits by cancellation
 
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """What the caller asks of the solvers."""
+    """Options of the iterative solvers."""
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     tol: float = 0.0
@@ -59,86 +59,87 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class AxesRequest:
-    """What is asked of the axes: how many, by which solver, of which columns and weights."""
+    """The requested axes: rule for their number, solver, scaling and weights."""
 
     rule: Rule
     solver: Outcome
     scale: bool = False
     weights: np.ndarray | None = None
     options: SolverOptions = field(default_factory=SolverOptions)
-    dtype: Any = np.float64  # that of the rows, which their products keep
+    dtype: Any = np.float64  # dtype of the rows and of their products
 
     @property
     def rounding(self) -> float:
-        """The fraction of the first eigenvalue below which another is nothing but rounding."""
+        """The fraction of the first eigenvalue below which another is rounding error."""
         return rounding_of(self.dtype)
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """What is known of the columns: how they are centered and scaled, and how much they vary then."""
+    """Mean, scale and variance of the columns."""
 
     n: float  # rows, or the sum of their weights
-    rows: int  # rows that count
+    rows: int  # rows of positive weight
     mean: Array  # (d,) float64
     variances: Array  # (d,) float64, divisor n - 1, after scaling
-    scale: Array | None = None  # (d,) float64: the columns were divided by it
+    scale: Array | None = None  # (d,) float64: divisor of the columns
 
     def __post_init__(self) -> None:
         if not np.isfinite(float(xp_of(self.variances).sum(self.variances))):
-            raise DataError("The values are too large: their squares overflow to infinity. Please rescale the columns.")
+            raise DataError("The values are too large: their squares overflow to infinity. Rescale the columns.")
 
     def scaled(self) -> ColumnSummary:
-        """The same with every column divided by its deviation; a constant column is left as it is."""
+        """The summary of the standardized columns; a constant column is left unchanged."""
         xp = xp_of(self.variances)
         scale = xp.sqrt(xp.where(self.variances > 0, self.variances, xp.ones_like(self.variances)))
         return replace(self, variances=self.variances / scale**2, scale=scale)
 
     @property
     def most(self) -> int:
-        """How many components there can be: a weight counts repetitions, so weighted rows may stand for more."""
+        """The maximal number of components: a weight counts repetitions, so weighted rows may count more than once."""
         return min(max(self.rows, int(self.n)), self.mean.shape[0])
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Eigenpairs of the covariance (divisor n - 1) of rows, and the choice of how many to keep."""
+    """Eigenpairs of the covariance (divisor n - 1) of rows, and the choice of their number."""
 
     columns: ColumnSummary
-    pairs: Eigenpairs  # at least the kept ones
+    pairs: Eigenpairs  # at least those kept
     choice: ComponentChoice
     outcome: Outcome
     spectrum: Spectrum
-    discarded: float  # the variance of the components that were not kept
+    discarded: float  # total variance of the discarded components
 
 
 def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> Outcome:
-    """Return the solver to use: the one asked for, or the cheapest that fits the budget, with the reason in words.
+    """Return the solver to use: the requested one, or the cheapest within the memory budget, with the reason.
 
-    The costs compared are multiplications: n d² to form the covariance (n² d on the side of the rows) plus nine times
-    the cube of its size to solve it, against about 40 n d (k + 10) for an iteration that only multiplies.
+    The costs compared are multiplications: n d² to form the covariance (n² d for the Gram matrix of the rows) plus nine
+    times the cube of its size to solve it, against about 40 n d (k + 10) for a matrix-free iteration.
     """
     if asked != "auto":
-        return Outcome(asked, "asked for")
+        return Outcome(asked, "requested")
     n, d = rows.n, rows.d
     if n is not None and max(n, d) <= _SMALL and n < 10 * d and not rows.is_sparse:
-        return Outcome("full", f"{n} x {d} is small, so the exact decomposition costs nothing worth saving")
+        return Outcome("full", f"the {n} x {d} table is small, so a full decomposition is cheap")
     side = n if n is not None and _rows_are_fewer(rows) else d
     needed = _bytes_to_form(side) if side == d else _bytes_by_rows(rows)
     if needed > budget:
         size = show_bytes(needed)
-        return Outcome("randomized", f"a {side} x {side} covariance needs {size}, more than the budget: matrix-free")
+        reason = f"the {side} x {side} covariance matrix needs {size}, more than the memory budget"
+        return Outcome("randomized", f"matrix-free, since {reason}")
     if k is not None and n is not None and side > _WIDE:
         formed, applied = float(n) * d * side + 9.0 * side**3, 40.0 * n * d * (k + 10)
         if applied < formed:
-            reason = f"for {k} of {side} components, applying the covariance costs less than forming it"
+            reason = f"matrix-free products cost less than the {side} x {side} covariance matrix for {k} components"
             return Outcome("randomized", reason)
-    of = "columns" if side == d else "rows"
-    return Outcome("covariance_eigh", f"the {side} x {side} covariance of the {of} costs least")
+    matrix = "covariance matrix" if side == d else "Gram matrix of the rows"
+    return Outcome("covariance_eigh", f"the {side} x {side} {matrix} costs least")
 
 
 def _rows_are_fewer(rows: Rows) -> bool:
-    """Whether the covariance may be formed on the side of the rows: they are fewer, and at hand."""
+    """Whether to use the Gram matrix of the rows: they are in memory and fewer than the columns."""
     return rows.in_memory and rows.n is not None and rows.n < rows.d
 
 
@@ -171,12 +172,14 @@ def principal_axes(
     if chosen.name == "covariance_eigh" and _rows_are_fewer(rows):
         return _by_rows(rows, run, wanted)
     if chosen.name == "covariance_eigh":
-        run.require(_bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance", "Choose the randomized solver")
+        run.require(
+            _bytes_to_form(rows.d), f"The {rows.d} x {rows.d} covariance matrix", "Choose the randomized solver"
+        )
     elif chosen.name == "randomized" or _bytes_to_form(rows.d) > run.budget:
         return _matrix_free(rows, run, wanted)
     moments = run.fold(rows, Moments.of, weights, name="summing moments")
     if moments.lost_digits:
-        reason = "sparse rows this far from the origin keep their digits only matrix-free"
+        reason = "matrix-free, since the sparse rows lie so far from the origin that their covariance loses digits"
         return _matrix_free(rows, run, replace(wanted, solver=Outcome("randomized", reason)))
     return axes_of_moments(moments, run, wanted)
 
@@ -196,14 +199,13 @@ def principal_axes_of_covariance(
     S
         A symmetric, positive semi-definite matrix, (d, d).
     k
-        How many axes; None keeps all.
+        Number of axes; None keeps all.
     solver
-        "auto" (LAPACK, or an iteration where it is sure to be faster), "covariance_eigh", "power", "arpack" or
-        "randomized".
+        "auto" (LAPACK, or an iteration where it is faster), "covariance_eigh", "power", "arpack" or "randomized".
     options
-        Tolerance, power steps and random numbers of an iterative solver.
+        Tolerance, power iterations and random numbers of an iterative solver.
     run
-        Shows progress and can be cancelled.
+        Shows progress and can be canceled.
 
     Returns
     -------
@@ -222,7 +224,7 @@ def principal_axes_of_covariance(
 
 
 def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
-    """Return the axes of a table of which only the moments are at hand."""
+    """Return the principal axes of a table from its moments."""
     columns = ColumnSummary(moments.n, moments.rows, moments.mean, moments.variances)
     S = moments.covariance
     if wanted.scale:
@@ -238,15 +240,15 @@ def axes_of_moments(moments: Moments, run: Run, wanted: AxesRequest) -> Axes:
 
 
 def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
-    """Singular values of the triangular factor: exact to the last digit of the smallest component."""
+    """Singular values of the triangular factor: accurate also for the smallest components."""
     if rows.is_sparse:
         raise ParameterError(
-            "The full decomposition would make the sparse rows dense. "
+            "The solver 'full' would convert the sparse rows to dense ones. "
             "Choose the solver 'covariance_eigh', 'arpack', 'randomized' or 'auto'."
         )
     height = rows.d if rows.n is None else min(rows.n, rows.d)
-    run.require(3 * 8 * height * rows.d, f"A {height} x {rows.d} factor", "Choose the randomized solver")
-    triangle = run.fold(rows, Triangle.of, wanted.weights, name="factoring rows")
+    run.require(3 * 8 * height * rows.d, f"The {height} x {rows.d} triangular factor", "Choose the randomized solver")
+    triangle = run.fold(rows, Triangle.of, wanted.weights, name="factorizing rows")
     columns = ColumnSummary(triangle.n, triangle.rows, triangle.mean, triangle.variances)
     R = as_double(triangle.R)
     if wanted.scale:
@@ -259,9 +261,9 @@ def _by_triangle(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
 
 
 def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
-    """Fewer rows than columns: CC' is n x n and has the same eigenvalues; the axes are C'U over their lengths."""
+    """Fewer rows than columns: CC' is n x n and has the same nonzero eigenvalues; the axes are C'U, normalized."""
     n = int(rows.n or 0)
-    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix beside the data", "Choose the randomized solver")
+    run.require(_bytes_by_rows(rows), f"The {n} x {n} Gram matrix of the rows", "Choose the randomized solver")
     columns = _columns_of(rows, run, wanted)
     X, weights = without_zero_weights(rows.to_array(), wanted.weights)
     n, mean = X.shape[0], columns.mean
@@ -284,7 +286,7 @@ def _by_rows(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
 
 
 def _matrix_free(rows: Rows, run: Run, wanted: AxesRequest) -> Axes:
-    """The covariance is only applied: one pass for the columns' moments, then one for each product."""
+    """Matrix-free: one pass for the moments of the columns, then one pass per product."""
     columns = _columns_of(rows, run, wanted)
     covariance = Divided(RowsGram(rows, run, columns.mean, columns.scale, wanted.weights), columns.n - 1)
     return _decided(
@@ -305,9 +307,9 @@ def _columns_of(rows: Rows, run: Run, wanted: AxesRequest) -> ColumnSummary:
 def _eigenpairs(
     S: Any, k: int, run: Run, wanted: AxesRequest, like_array: Array | None = None, sparse: bool = False
 ) -> Eigenpairs:
-    """The leading eigenpairs of a covariance by the solver that was chosen.
+    """The leading eigenpairs of a covariance by the chosen solver.
 
-    Products with sparse rows at hand are so cheap that ARPACK, one vector at a time, beats every block.
+    Products with sparse rows in memory are so cheap that ARPACK, one vector at a time, is faster than block methods.
     """
     solvers: dict[str, Solver] = {"power": "power", "arpack": "arpack", "randomized": "krylov"}
     solver, options = solvers.get(wanted.solver.name, "auto"), wanted.options
@@ -334,10 +336,10 @@ def _decided(
     all_values: Callable[[], Array] | None = None,
     null_below: float | None = None,
 ) -> Axes:
-    """Find how many components the rule keeps, and as many pairs.
+    """Apply the rule, and compute the pairs that it keeps.
 
-    ``solve(k)`` gives the k leading pairs, or all there are. Without ``all_values``, a rule that needs to see more of
-    the spectrum is shown twice as many pairs until it can decide.
+    ``solve(k)`` returns the k leading pairs, or all there are. Without ``all_values``, the number of pairs is doubled
+    until the rule can decide.
     """
     rule, variances = wanted.rule, to_numpy(columns.variances)
     most, d = columns.most, len(variances)
@@ -352,7 +354,7 @@ def _decided(
     def spectrum(values: Array, asked: int) -> Spectrum:
         found = np.maximum(to_numpy(values)[:most], 0.0)
         found = np.where(found > null_below * (found[0] if len(found) else 0.0), found, 0.0)
-        if len(found) < asked:  # all there are; what is missing is zero
+        if len(found) < asked:  # there are no more; the missing ones are zero
             found = np.concatenate([found, np.zeros(most - len(found))])
         return Spectrum(found, float(variances.sum()), most, columns.n, d, variances=variances)
 
@@ -384,8 +386,8 @@ def _decided(
 def _uncentered_pairs(moments: Moments, k: int, run: Run, wanted: AxesRequest) -> Eigenpairs:
     """Leading eigenpairs of X'X = S + nμμ'.
 
-    Far from the origin μ outweighs S and would swallow its digits in the sum, so there the square roots are stacked
-    instead, S^1/2 over √n μ', and never squared.
+    Far from the origin the sum loses the digits of S. There the singular values of S^1/2 stacked on √n μ' are computed
+    instead: nothing is squared.
     """
     xp = xp_of(moments.mean)
     S = as_double(moments.scatter)
@@ -415,8 +417,10 @@ def singular_axes(
         pairs = _uncentered_pairs(moments, k, run, AxesRequest(Fixed(k), chosen, options=options))
     else:
         moments = run.fold(rows, ColumnMoments.of, name="summing columns")
-        why = "are many" if rows.d > _WIDE else "are too many for the budget"
-        chosen = Outcome(solver, f"{rows.d} columns {why}: matrix-free")
+        limit = (
+            f"there are more than {_WIDE} columns" if rows.d > _WIDE else "the Gram matrix exceeds the memory budget"
+        )
+        chosen = Outcome(solver, f"matrix-free, since {limit}")
         gram, wanted = (
             RowsGram(rows, run, None, None, None),
             AxesRequest(Fixed(k), chosen, options=options, dtype=rows.dtype),

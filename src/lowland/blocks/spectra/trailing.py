@@ -1,9 +1,9 @@
-"""The bottom of the spectrum: the smallest eigenpairs of a sparse positive semi-definite matrix, residuals checked.
+"""The smallest eigenpairs of a sparse positive semi-definite matrix, with checked residuals.
 
-Two routes, and a prediction of what each costs decides. Shift-invert factorises A + εI and iterates with its inverse:
-a few solves, however small the eigenvalues are, but a factor that fills up where the graph has no small separators: it
-is then made with all its zeros, while these fit. A Chebyshev filter damps the rest of the spectrum by products with A
-alone: no memory, but about √(λ_max/λ) products.
+There are two solvers, chosen by their predicted cost. Shift-invert factorizes A + εI and iterates with its inverse: a
+few solves, however small the eigenvalues are. But the factor fills in where the graph has no small separators; it is
+then computed as a dense matrix, if that fits. A Chebyshev filter damps the rest of the spectrum by products with A
+alone: it needs no memory, but about √(λ_max/λ) products.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ Solver = Literal["auto", "dense", "arpack", "filter", "flip", "lobpcg", "amg"]
 
 _DENSE_UP_TO = 500  # up to this size LAPACK is as fast as anything
 _SHIFT = 1e-14  # of the norm: below the eigenvalues of LLE, which are 1e-13 of it at 50,000 points on a surface
-_LARGER_SHIFTS = (1e-11, 1e-8)  # where a factor breaks down
-_NULL_GAP = 10.0  # what is not null lies this many shifts off
+_LARGER_SHIFTS = (1e-11, 1e-8)  # if the factorization breaks down
+_NULL_GAP = 10.0  # nonzero eigenvalues are at least this many shifts from zero
 _NULL_STEPS = 3
-_ROUNDING = 4e-15  # of the norm: a residual within it cannot be improved upon
-_TOL = 1e-8  # residuals, beside the largest of the wanted eigenvalues
-_BAD = 1e-4  # a residual above this would be a wrong picture
-_INNER_TOL = 1e-7  # of the inverse's residuals; the last solve brings those of A well below
-_GUARDS = 8  # columns of a filtered block beyond those wanted: convergence depends on the first eigenvalue outside
-_SHARP = 4.0  # degree of the filter over √(λ_max/a); it lifts the wanted end by about cosh(2 · sharp) each time
+_ROUNDING = 4e-15  # of the norm: smaller residuals cannot be reduced
+_TOL = 1e-8  # residuals relative to the largest requested eigenvalue
+_BAD = 1e-4  # above this residual the embedding would be wrong
+_INNER_TOL = 1e-7  # residuals of the inverse; the last solve reduces those of A well below
+_GUARDS = 8  # additional columns of a filtered block: convergence depends on the first eigenvalue outside
+_SHARP = 4.0  # degree of the filter over √(λ_max/a); each pass amplifies the requested end by about cosh(2 · sharp)
 _STEPS = 60  # blocks of solves, or filters, at most
-_MOST_PRODUCTS = 100_000  # with the block, where no other route could take over
+_MOST_PRODUCTS = 100_000  # with the block, where there is no other solver to fall back to
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
-_HOPELESS = 4 * 3600.0  # seconds predicted: only a factor would do, and more memory for it is the remedy
-_INT32 = 2**31 - 1  # what SuperLU can count
-_FULL_SECONDS = 6e-12  # for each n³ of a factor with all its zeros: 55 GFLOP/s
-_WIDE = 0.2  # of the points in one level: beyond that the sparse factor fills up
-_PANEL = 1024  # columns of it made at a time
+_HOPELESS = 4 * 3600.0  # predicted seconds: only a factorization is feasible, with more memory
+_INT32 = 2**31 - 1  # the index range of SuperLU
+_FULL_SECONDS = 6e-12  # per n³ of a dense factorization: 55 GFLOP/s
+_WIDE = 0.2  # fraction of the points in one level above which the sparse factor fills in
+_PANEL = 1024  # columns factorized at a time
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -61,57 +61,58 @@ def trailing_eigenpairs(
 ) -> Eigenpairs:
     """Return the k smallest eigenvalues, after ``skip``, of a symmetric positive semi-definite A with their vectors.
 
-    They ascend. ``A`` is a sparse matrix, or a small dense one. ``skip`` leaves out as many of the smallest: 1 where a
-    constant vector of eigenvalue zero is known to be there. ``largest`` is a bound on the eigenvalues, 2 for a
-    normalised Laplacian, and tells the cost of iterating apart from that of a squared operator, as LLE's is.
-    ``solver`` is "dense" (LAPACK), "arpack" (shift-invert) or "filter" (products alone; "flip", scikit-learn's
-    "lobpcg" and "amg" mean it too).
-    ``tol`` bounds the residuals |Av - λv| beside the largest eigenvalue asked for. Where one solver fails "auto" tries
-    the other; a residual that is bad in the end is an error.
+    They are in ascending order. ``A`` is a sparse matrix, or a small dense one. ``skip`` drops that many of the
+    smallest: 1 where the constant vector is known to have eigenvalue zero. ``largest`` is a bound on the eigenvalues, 2
+    for a normalized Laplacian; without it the matrix is taken for a squared operator, as in LLE, which needs more
+    iterations. ``solver`` is "dense" (LAPACK), "arpack" (shift-invert) or "filter" (Chebyshev filter; "flip" and
+    scikit-learn's "lobpcg" and "amg" are synonyms).
+    ``tol`` bounds the residuals |Av - λv| relative to the largest requested eigenvalue. Where one solver fails, "auto"
+    tries the other; residuals that stay large raise an error.
     """
     from scipy import sparse
 
     n, m = A.shape[0], k + skip
     if k < 1 or m > n:
-        raise ParameterError(f"{m} eigenpairs were asked of a matrix of size {n}. Ask for 1 to {n}.")
+        raise ParameterError(f"{m} eigenpairs were requested from a matrix of size {n}. Request 1 to {n}.")
     if not np.isfinite(A.data if sparse.issparse(A) else A).all():
         raise DataError(
-            "The matrix of the graph holds NaN or infinity. Look for repeated rows, or use more regularization."
+            "The matrix of the neighbor graph contains NaN or infinity. Check for duplicate rows, or increase the "
+            "regularization."
         )
     if solver == "dense" or (solver == "auto" and (not sparse.issparse(A) or n <= _DENSE_UP_TO)) or 4 * m >= n:
         return _finished(_dense(A, m, run), A, skip)
     problem = TrailingProblem.of(A, m, largest, tol or _TOL, max_iter)
-    with blas_on_one_thread():  # blocks are a few columns wide, where more threads only wait for each other
+    with blas_on_one_thread():  # blocks have few columns, for which one thread is fastest
         return _finished(_solved(problem, solver, run, rng), problem.A, skip)
 
 
 class Costs(NamedTuple):
-    """What the two routes are predicted to take."""
+    """Predicted costs of the two solvers."""
 
     factor_seconds: float
     factor_bytes: float
     filter_seconds: float
-    full: bool  # the factor would fill up: make it with all its zeros
+    full: bool  # the sparse factor would fill in: compute a dense one
 
 
 @dataclass(frozen=True)
 class TrailingProblem:
-    """What is asked, and what the routes to it would cost."""
+    """The eigenproblem, and the predicted costs of its solvers."""
 
     A: Any  # (n, n) CSR, float64
-    m: int  # eigenpairs, those to be skipped among them
-    norm: float  # the largest sum of a row's sizes: no eigenvalue is larger
+    m: int  # eigenpairs, including those to be skipped
+    norm: float  # the largest sum of absolute values in a row: a bound on the eigenvalues
     largest: float | None
     tol: float
     max_iter: int | None
 
     @classmethod
     def of(cls, A: Any, m: int, largest: float | None, tol: float, max_iter: int | None) -> TrailingProblem:
-        """Bring A into the form all routes take."""
+        """Convert A to the form that all solvers accept."""
         from scipy import sparse
 
         A = sparse.csr_array(A, dtype=np.float64)
-        if not A.has_canonical_format:  # scipy would sort it in place, and it shares its arrays with the caller's
+        if not A.has_canonical_format:  # scipy would sort it in place, and its arrays are those of the caller
             A = A.copy()
             A.sum_duplicates()
         if A.indices.dtype != np.int32 and A.nnz < _INT32:
@@ -119,7 +120,8 @@ class TrailingProblem:
         norm = float(abs(A).sum(axis=1).max())
         if norm == 0:
             raise DataError(
-                "The matrix of the graph holds only zeros, and any vector would do. Look for repeated rows."
+                "The matrix of the neighbor graph contains only zeros, so its eigenvectors are arbitrary. Check for "
+                "duplicate rows."
             )
         return cls(A, m, norm, largest, tol, max_iter)
 
@@ -130,55 +132,55 @@ class TrailingProblem:
 
     @cached_property
     def costs(self) -> Costs:
-        """Predict the seconds of the factor, its bytes, and the seconds of the filter, from the shape of the graph.
+        """Predict the time and memory of the factorization and the time of the filter from the shape of the graph.
 
-        The levels of a breadth-first search are separators. The widest, w, becomes a full block of the factor; in two
-        dimensions the many small ones make n log n. The number of levels is about the diameter ℓ, and the smallest
-        eigenvalues of a Laplacian go like ℓ⁻², those of LLE, which is of fourth order, like ℓ⁻⁴. The constants are
-        measured, on graphs of surfaces (2,000 to 500,000 points) and of 3 to 784 dimensions: SuperLU fills 0.15 to 1
-        times what is said here, and takes 0.3 to 1 times as long; a filter is as long as is said, within 5. Between
-        the routes there are mostly factors of 10 and more.
+        The levels of a breadth-first search are separators. The widest, w, becomes a dense block of the factor; in two
+        dimensions the many small ones add n log n. The number of levels is about the diameter ℓ. The smallest
+        eigenvalues of a Laplacian decrease like ℓ⁻², those of LLE, which is of fourth order, like ℓ⁻⁴. The constants
+        were measured on graphs of surfaces (2,000 to 500,000 points) and of data in 3 to 784 dimensions: SuperLU needs
+        0.15 to 1 times the predicted fill-in and 0.3 to 1 times the predicted time; the time of the filter is within a
+        factor of 5. The two solvers mostly differ by factors of 10 and more.
         """
         n, nnz = self.A.shape[0], self.A.nnz
         w, levels = level_shape(self.A.indices, self.A.indptr)
         fill = min(0.67 * nnz * np.log2(n) + 5.5 * float(w) ** 2, float(n) ** 2)
         per_root = 0.5 * levels if self.largest else 5.0 * levels**2  # √(λ_max/a)
         filter_seconds = 1e-9 * _NS_PER_PRODUCT * nnz * self.width * 5 * _SHARP * per_root
-        size = 2 * 8 * fill if fill < _INT32 else np.inf  # SuperLU copies what it has when it grows
+        size = 2 * 8 * fill if fill < _INT32 else np.inf  # SuperLU copies the factor when it grows
         seconds, full_seconds = 2e-7 * fill + 7e-10 * float(w) ** 3, _FULL_SECONDS * float(n) ** 3
         if full_seconds < seconds and w > _WIDE * n:
             return Costs(full_seconds, 8.0 * n * (n + 4 * _PANEL), filter_seconds, True)
         return Costs(seconds, size + 64 * nnz, filter_seconds, False)
 
     def require_factor(self, run: Run) -> None:
-        """Refuse a factor beyond the budget."""
-        what = f"The factor of the graph's matrix (size {self.A.shape[0]})"
+        """Raise an error for a factorization beyond the memory budget."""
+        what = f"The factorization of the neighbor graph's matrix (size {self.A.shape[0]})"
         run.require(self.costs.factor_bytes, what, "Use fewer neighbors or rows")
 
     def excess(self, pairs: Eigenpairs) -> float:
-        """The largest residual beside the largest wanted eigenvalue; one within rounding counts as none."""
+        """The largest residual relative to the largest requested eigenvalue; rounding error counts as zero."""
         r = np.where(pairs.residuals <= _ROUNDING * self.norm, 0.0, pairs.residuals)
         return float(r.max() / max(float(pairs.values.max()), np.finfo(np.float64).tiny))
 
     def is_bad(self, pairs: Eigenpairs) -> bool:
-        """Whether the vectors would show a wrong picture."""
+        """Whether the eigenvectors are too inaccurate to use."""
         return not self.excess(pairs) <= max(_BAD, self.tol)
 
     def failure(self, pairs: Eigenpairs | None) -> DataError:
-        """What to say where no route has come to an answer."""
+        """The error where no solver succeeded."""
         how = (
-            "A factor could not be made"
+            "The factorization failed"
             if pairs is None
-            else f"After {pairs.iterations} steps their residual is {self.excess(pairs):.1g} of the eigenvalue"
+            else f"After {pairs.iterations} iterations the relative residual is {self.excess(pairs):.1g}"
         )
         return DataError(
-            f"The {self.m} smallest eigenpairs of the graph's matrix (size {self.A.shape[0]}) were not found. {how}. "
-            "Use more neighbors, more regularization, more iterations, or another solver."
+            f"The solver for the {self.m} smallest eigenpairs of the neighbor graph's matrix (size {self.A.shape[0]}) "
+            f"did not converge. {how}. Use more neighbors, more regularization, more iterations, or another solver."
         )
 
 
 def _solved(problem: TrailingProblem, solver: Solver, run: Run, rng: np.random.Generator) -> Eigenpairs:
-    """By the solver asked for, or an error."""
+    """Solve by the requested solver; raise an error if it fails."""
     if solver == "auto":
         return _cheapest_first(problem, run, rng)
     pairs = _by_factor(problem, run, rng) if solver == "arpack" else _by_filter(problem, run, rng)
@@ -188,7 +190,7 @@ def _solved(problem: TrailingProblem, solver: Solver, run: Run, rng: np.random.G
 
 
 def _cheapest_first(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> Eigenpairs:
-    """The cheaper route by prediction; the other one if it fails."""
+    """Solve by the solver of lower predicted cost; by the other one if it fails."""
     factor_seconds, factor_bytes, filter_seconds, _ = problem.costs
     fits = factor_bytes <= run.budget
     if not fits and filter_seconds > _HOPELESS:
@@ -208,13 +210,14 @@ def _cheapest_first(problem: TrailingProblem, run: Run, rng: np.random.Generator
     error = problem.failure(pairs)
     if not fits:
         raise DataError(
-            f"{error} A factor would need about {show_bytes(factor_bytes)}, and the budget is {show_bytes(run.budget)}."
+            f"{error} A factorization needs about {show_bytes(factor_bytes)}; the memory budget is "
+            f"{show_bytes(run.budget)}."
         )
     raise error
 
 
 def _finished(pairs: Eigenpairs, A: Any, skip: int) -> Eigenpairs:
-    """The skipped are left out, signs fixed, negative values, which are rounding, set to zero."""
+    """Drop the skipped pairs, fix the signs, set negative values, which are rounding error, to zero."""
     V, values = pairs.vectors, pairs.values
     if skip:
         V = _constant_first(V, values, _ROUNDING * float(abs(A).sum(axis=1).max()))
@@ -224,9 +227,9 @@ def _finished(pairs: Eigenpairs, A: Any, skip: int) -> Eigenpairs:
 
 
 def _constant_first(V: np.ndarray, values: np.ndarray, zero: float) -> np.ndarray:
-    """Turn the vectors of eigenvalue zero so that the first holds all that is constant, and can be skipped.
+    """Rotate the eigenvectors of eigenvalue zero so that the first is the constant vector, which can be skipped.
 
-    A graph in several parts has one such vector for each, and a solver returns them in any mixture.
+    A disconnected graph has one eigenvalue zero per connected component, and a solver returns any basis of them.
     """
     c = int(np.sum(values <= zero))
     constant = V[:, :c].sum(axis=0)  # the constant vector in this basis
@@ -235,7 +238,7 @@ def _constant_first(V: np.ndarray, values: np.ndarray, zero: float) -> np.ndarra
         return V
     constant *= (1.0 if constant[0] >= 0 else -1.0) / length
     mirror = constant.copy()
-    mirror[0] += 1.0  # Householder: the first axis goes to -constant, the others hardly move
+    mirror[0] += 1.0  # Householder: the first axis goes to -constant, the others change little
     turned = V[:, :c] - np.outer(V[:, :c] @ mirror, mirror) * (2 / (mirror @ mirror))
     return np.hstack([turned, V[:, c:]])
 
@@ -243,7 +246,7 @@ def _constant_first(V: np.ndarray, values: np.ndarray, zero: float) -> np.ndarra
 def _with_residuals(
     A: Any, values: np.ndarray, V: np.ndarray, solver: str, steps: int, trace: tuple[float, ...]
 ) -> Eigenpairs:
-    """With the residuals of A itself, whatever the solver worked on."""
+    """Add the residuals with respect to A itself."""
     return Eigenpairs(values, V, np.linalg.norm(A @ V - V * values, axis=0), solver, steps, True, trace)
 
 
@@ -255,7 +258,7 @@ def _dense(A: Any, m: int, run: Run) -> Eigenpairs:
     from scipy import sparse
 
     n = A.shape[0]
-    run.require(3 * 8 * n * n, f"The matrix of size {n} with all its zeros", "Let the solver be chosen")
+    run.require(3 * 8 * n * n, f"The dense matrix of size {n}", "Choose the solver 'auto'")
     D = np.asarray(A.toarray() if sparse.issparse(A) else A, dtype=np.float64)
     with run.stage("eigenvectors"):
         values, V = scipy.linalg.eigh(D, subset_by_index=(0, m - 1), check_finite=False)
@@ -267,7 +270,7 @@ def _dense(A: Any, m: int, run: Run) -> Eigenpairs:
 
 @dataclass(frozen=True)
 class _Inverse:
-    """(A + εI)⁻¹ on what is orthogonal to U."""
+    """(A + εI)⁻¹ on the orthogonal complement of U."""
 
     solve: Callable[[np.ndarray], np.ndarray]
     shape: tuple[int, int]
@@ -281,14 +284,14 @@ class _Inverse:
 
 
 def _by_factor(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> Eigenpairs | None:
-    """Block Krylov with the inverse; None where no factor can be made."""
+    """Block Krylov iteration with the inverse; None where the factorization fails."""
     A, m, n = problem.A, problem.m, problem.A.shape[0]
     problem.require_factor(run)
     shift, solve = _factor(problem, run)
     if solve is None:
         return None
     inverse = _Inverse(solve, A.shape, np.empty((n, 0)))
-    with run.stage("null vectors"):
+    with run.stage("null space"):
         U = _null_vectors(inverse, shift, rng.standard_normal((n, m + 2)))[:, :m]
     values, U = _split_from_zero(problem, U)
     inverse = replace(inverse, U=U)
@@ -299,7 +302,7 @@ def _by_factor(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> 
             inverse, rest, run=run, solver="krylov", rng=rng, tol=max(problem.tol, _INNER_TOL),
             max_iter=problem.max_iter or _STEPS, oversamples=4, like_array=np.zeros((1, 1)),
         )  # fmt: skip
-        # Ritz vectors hold a little of the rough vectors they began from, which A would magnify: one more solve
+        # Ritz vectors contain a remainder of the random initialization, which A would amplify: one more solve
         V = orthonormal(np.hstack([U, inverse @ inner.vectors]))
         values = np.concatenate([values, 1 / np.maximum(inner.values, 1 / problem.norm) - shift])
         steps, trace, converged = steps + inner.iterations, inner.trace, inner.converged
@@ -308,7 +311,7 @@ def _by_factor(problem: TrailingProblem, run: Run, rng: np.random.Generator) -> 
 
 
 def _factor(problem: TrailingProblem, run: Run) -> tuple[float, Callable[[np.ndarray], np.ndarray] | None]:
-    """The solver of (A + εI)x = b. A is semi-definite: εI makes the factor exist, and no rows need to be exchanged."""
+    """Return ε and the solver of (A + εI)x = b. A is semi-definite, so εI makes pivoting unnecessary."""
     n = problem.A.shape[0]
     make, least = (_full_factor, max(_SHIFT, n * _EPS)) if problem.costs.full else (_sparse_factor, _SHIFT)
     for fraction in (least, *_LARGER_SHIFTS):
@@ -320,9 +323,9 @@ def _factor(problem: TrailingProblem, run: Run) -> tuple[float, Callable[[np.nda
 
 
 def _sparse_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
-    """LU with pivots on the diagonal, in the order of least degree.
+    """LU with diagonal pivots, in minimum degree ordering.
 
-    SuperLU is then three times as fast as with its own choices (LLE of 60,000 points: 3.0 s against 9.5 s).
+    SuperLU is then three times as fast as with its defaults (LLE of 60,000 points: 3.0 s instead of 9.5 s).
     """
     from scipy import sparse
     from scipy.sparse.linalg import splu
@@ -333,14 +336,14 @@ def _sparse_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.
                 (A + shift * sparse.eye_array(A.shape[0], format="csr")).tocsc(), permc_spec="MMD_AT_PLUS_A",
                 diag_pivot_thresh=0.0, options={"SymmetricMode": True},
             )  # fmt: skip
-        except (RuntimeError, MemoryError, SystemError):  # singular to rounding, or larger than SuperLU can hold
+        except (RuntimeError, MemoryError, SystemError):  # numerically singular, or too large for SuperLU
             return None
     solve: Callable[[np.ndarray], np.ndarray] = lu.solve
     return solve
 
 
 def _full_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Cholesky's factor with all its zeros, a panel of columns at a time, so that it can be watched and stopped."""
+    """Dense Cholesky factorization, a panel of columns at a time, so that it shows progress and can be stopped."""
     from scipy.linalg import lapack, solve_triangular
 
     n = A.shape[0]
@@ -365,10 +368,10 @@ def _full_factor(A: Any, shift: float, run: Run) -> Callable[[np.ndarray], np.nd
 
 
 def _null_vectors(inverse: _Inverse, shift: float, X: np.ndarray) -> np.ndarray:
-    """Orthonormal vectors of eigenvalue zero, (n, c), where they stand apart from the others.
+    """Orthonormal vectors of eigenvalue zero, (n, c), where these are well separated from the others.
 
-    Beside 1/ε, which is theirs in the inverse, the others would drown in rounding. So they are found first, in a few
-    steps, and taken out.
+    Their eigenvalue in the inverse, 1/ε, would bury the others in rounding error. So they are computed first, in a few
+    steps, and projected out.
     """
     X = orthonormal(X)
     for _ in range(_NULL_STEPS - 1):
@@ -383,22 +386,22 @@ def _null_vectors(inverse: _Inverse, shift: float, X: np.ndarray) -> np.ndarray:
 
 
 def _split_from_zero(problem: TrailingProblem, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Zero and what only lies below the shift: the second eigenvalue of LLE does, at 500,000 points on a surface."""
+    """Separate zero from nonzero eigenvalues below the shift, as LLE has with 500,000 points on a surface."""
     values, W = np.linalg.eigh(U.T @ (problem.A @ U))
     return np.where(values <= _ROUNDING * problem.norm, 0.0, values), U @ W
 
 
-# --- products alone ---------------------------------------------------------------------------------------------------
+# --- Chebyshev filter ------------------------------------------------------------------------------------------------
 
 
 def _by_filter(
     problem: TrailingProblem, run: Run, rng: np.random.Generator, most_products: int = _MOST_PRODUCTS
 ) -> Eigenpairs:
-    """Subspace iteration with Chebyshev's polynomials of A, whose interval follows the block's own Ritz values.
+    """Subspace iteration with Chebyshev polynomials of A, whose interval follows the Ritz values of the block.
 
-    Everything between a, the largest Ritz value of the block, and the bound on the spectrum stays below one, the rest
-    grows like cosh(2 · degree · √((a - λ)/λ_max)) (Zhou, Saad, Tiago and Chelikowsky 2006). A block finds
-    multiple eigenvalues, which a single vector can miss.
+    Between a, the largest Ritz value of the block, and the bound on the spectrum the polynomial stays below one; below
+    a it grows like cosh(2 · degree · √((a - λ)/λ_max)) (Zhou, Saad, Tiago and Chelikowsky 2006). A block finds
+    multiple eigenvalues, which a single vector may miss.
     """
     A, m = problem.A, problem.m
     X = np.ascontiguousarray(orthonormal(rng.standard_normal((A.shape[0], problem.width))))
@@ -407,7 +410,7 @@ def _by_filter(
     trace: list[float] = []
     products = 0
     with run.rounds() as together:
-        for _ in run.iterate("filtering", problem.max_iter or _STEPS):
+        for _ in run.iterate("Chebyshev filter", problem.max_iter or _STEPS):
             a = min(max(float(values[-1]), 1e-12 * top), top / 2)
             degree = int(np.ceil(_SHARP * np.sqrt(top / a)))
             if products + degree > most_products:
@@ -423,7 +426,7 @@ def _by_filter(
 
 
 def _ritz(A: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rayleigh and Ritz: the eigenpairs of A within the span of X, ascending, with their residuals."""
+    """Rayleigh-Ritz: the eigenpairs of A within the span of X, ascending, with their residuals."""
     AX = A @ X
     H = X.T @ AX
     values, W = np.linalg.eigh((H + H.T) / 2)
@@ -432,7 +435,7 @@ def _ritz(A: Any, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _upper_bound(A: Any, v: np.ndarray, bound: float, steps: int = 12) -> float:
-    """A bound on the largest eigenvalue from a few Lanczos steps (Zhou and Li 2011); the known one if that is less."""
+    """A bound on the largest eigenvalue from a few Lanczos steps (Zhou and Li 2011), at most the known one."""
     v = v / np.linalg.norm(v)
     before, beta = np.zeros_like(v), 0.0
     alphas: list[float] = []
@@ -449,14 +452,16 @@ def _upper_bound(A: Any, v: np.ndarray, bound: float, steps: int = 12) -> float:
     T = np.diag(alphas) + np.diag(betas[:-1], 1) + np.diag(betas[:-1], -1)
     reached = float(np.linalg.eigvalsh(T)[-1])
     if reached > (1 + _TOL) * bound:
-        raise ParameterError(f"An eigenvalue of {reached:.4g} lies above largest={bound:.4g}. Give a larger bound.")
+        raise ParameterError(f"largest={bound:.4g}: there is an eigenvalue of {reached:.4g}. Pass a larger bound.")
     return min(bound, reached + beta)
 
 
 def _filtered(A: Any, X: np.ndarray, degree: int, a: float, top: float, together: RunsTogether, run: Run) -> np.ndarray:
-    """T_degree of A, with [a, top] taken to [-1, 1], times X: by the recurrence, rows shared among threads."""
+    """T_degree of A, with [a, top] mapped to [-1, 1], times X: by the recurrence, rows split among threads."""
     center, half = (top + a) / 2, (top - a) / 2
-    threads = run.settings.thread_count if A.nnz * X.shape[1] > 500_000 else 1  # below that a hand-over costs more
+    threads = (
+        run.settings.thread_count if A.nnz * X.shape[1] > 500_000 else 1
+    )  # below that, the overhead of threads is larger
     cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, threads + 1))
     cuts[0], cuts[-1] = 0, A.shape[0]
 

@@ -1,4 +1,4 @@
-"""Whitening matrices: W with W S W' = I on the span of the data, chosen by what else is wanted (Kessy et al. 2018)."""
+"""Whitening matrices: W with W S W' = I on the range of S, by five criteria (Kessy et al. 2018)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kind = Literal["pca", "zca", "cholesky", "pca-cor", "zca-cor"]
 
 @dataclass(frozen=True)
 class WhiteningMatrix:
-    """W maps centered rows to white ones, ``inverse`` back on their span; rank counts the directions that vary."""
+    """The whitening matrix W, its pseudo-inverse, and the rank of the covariance."""
 
     W: Array  # (k, d)
     inverse: Array  # (d, k)
@@ -33,11 +33,11 @@ def whitening_matrix(
     tol: float | None = None,
     run: Run | None = None,
 ) -> WhiteningMatrix:
-    """Return the whitening matrix of a covariance: W S W' = I on the directions that vary.
+    """Return the whitening matrix of a covariance: W S W' = I on the range of S.
 
-    With S = UΛU' and r directions that vary: pca is Λ^-1/2 U', zca turns it back by U to stay close to the data,
-    cholesky is triangular (column j of the result uses the first j columns only), and the -cor kinds do the same to the
-    correlation after dividing by the standard deviations.
+    With S = UΛU' of rank r: pca is Λ^-1/2 U', zca is U Λ^-1/2 U', which stays closest to the data, cholesky is
+    triangular (coordinate j uses only the first j columns), and the -cor kinds apply pca and zca to the correlation
+    matrix after dividing by the standard deviations.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def whitening_matrix(
     kind
         "pca", "zca", "cholesky", "pca-cor" or "zca-cor".
     k
-        How many of the leading directions to keep; None keeps all that vary.
+        Number of leading directions to keep; None keeps all of nonzero variance.
     variances
-        Those of the columns, (d,), zero where one is constant; None takes the diagonal of S.
+        Variances of the columns, (d,), zero for a constant one; None means the diagonal of S.
     tol
-        Directions below this fraction of the largest eigenvalue are left out; None takes rounding error.
+        Directions below this fraction of the largest eigenvalue are dropped; None means rounding error.
     run
-        Shows progress and can be cancelled.
+        Shows progress and can be canceled.
 
     Returns
     -------

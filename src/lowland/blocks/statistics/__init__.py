@@ -1,1 +1,1 @@
-"""Mergeable statistics of rows: moments, per class and per fold; sampling, rescaling, labels."""
+"""Mergeable statistics of rows: moments, by class and by fold; sampling, rescaling, class labels."""

@@ -1,4 +1,4 @@
-"""Covariances within labelled classes and of all rows: plain, shrunk towards the identity, or by an estimator."""
+"""Within-class and total covariance matrices: empirical, shrunk toward the identity, or by an estimator."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from lowland.errors import ParameterError
 
 @dataclass(frozen=True)
 class FourthPowers:
-    """Sums of |z|⁴ over the rows of each class and, last, over all rows; z is standardised by its class, or by all.
+    """Sums of |z|⁴ over the rows of each class and, last, over all; z is a row standardized by its class or by all.
 
-    The part of Ledoit and Wolf's shrinkage (2004) that the moments do not hold.
+    Ledoit-Wolf shrinkage (2004) needs these sums besides the moments.
     """
 
     mean: Array  # (C + 1, d), the last of all rows
     scale: Array  # (C + 1, d)
 
     def __call__(self, X: Array, y: np.ndarray) -> FourthPowerSums:
-        """Return the sums of one slab."""
+        """Return the sums over one chunk."""
         classes = self.mean.shape[0] - 1
         own = self._of(X, y)
         total = self._of(X, np.full(len(y), classes))
@@ -40,7 +40,7 @@ class FourthPowers:
 
 @dataclass(frozen=True)
 class FourthPowerSums:
-    """Sums of |z|⁴ of the classes and of all rows, which merge."""
+    """Mergeable sums of |z|⁴ of the classes and of all rows."""
 
     value: np.ndarray  # (C + 1,)
 
@@ -55,7 +55,7 @@ class FourthPowerSums:
 
 @dataclass(frozen=True)
 class ClassCovariances:
-    """Covariances with divisor n: within the classes, each by its prior, and of all rows; how far each was shrunk."""
+    """Within-class covariance, weighted by the priors, and total covariance, divisor n; the shrinkage of each."""
 
     within: Array  # (d, d)
     total: Array  # (d, d)
@@ -65,9 +65,9 @@ class ClassCovariances:
 def covariances(
     moments: ClassMoments, priors: np.ndarray, shrinkage: float = 0.0, fourth: np.ndarray | None = None
 ) -> ClassCovariances:
-    """Return the covariances, shrunk by ``shrinkage``, or by Ledoit and Wolf's where the sums of |z|⁴ are given.
+    """Return the covariances with the given shrinkage, or with Ledoit-Wolf shrinkage where ``fourth`` is given.
 
-    Where the classes are not kept apart, the priors must be the fractions of the rows.
+    Without one scatter matrix per class, the priors must be the class frequencies.
     """
     n = moments.count
     total = (moments.pooled + moments.between) / n
@@ -89,11 +89,11 @@ def covariances(
 
 
 def fourth_powers(moments: ClassMoments) -> FourthPowers:
-    """What sums |z|⁴, rows being standardised by these moments; a column that does not vary is divided by one."""
+    """Return the statistic that sums |z|⁴ of rows standardized by these moments; constant columns are left as is."""
     xp = xp_of(moments.mean)
     n = moments.count
-    centre = like(moments.n, moments.mean) @ moments.mean / n
-    means = xp.concat([moments.mean, centre[None, :]], axis=0)  # (C + 1, d)
+    center = like(moments.n, moments.mean) @ moments.mean / n
+    means = xp.concat([moments.mean, center[None, :]], axis=0)  # (C + 1, d)
     own = xp.linalg.diagonal(as_double(moments.scatter)) / like(np.maximum(moments.n, 1), means)[:, None]
     total = xp.linalg.diagonal(moments.pooled + moments.between) / n
     variances = xp.concat([own, total[None, :]], axis=0)
@@ -102,7 +102,7 @@ def fourth_powers(moments: ClassMoments) -> FourthPowers:
 
 
 def shrunk(S: Array, shrinkage: float) -> Array:
-    """Return a covariance drawn towards the multiple of the identity that has the same trace."""
+    """Return a covariance shrunk toward the multiple of the identity with the same trace."""
     xp = xp_of(S)
     d = S.shape[0]
     level = float(xp.linalg.trace(S)) / d
@@ -110,10 +110,10 @@ def shrunk(S: Array, shrinkage: float) -> Array:
 
 
 def ledoit_wolf_shrinkage(R: Array, n: float, fourth: float) -> float:
-    """Return the intensity of shrinkage for a covariance R (divisor n) of standardised rows whose sum of |z|⁴ is given.
+    """Return the Ledoit-Wolf shrinkage of a covariance R (divisor n) of standardized rows, given their sum of |z|⁴.
 
-    Ledoit and Wolf 2004, doi:10.1016/S0047-259X(03)00096-4: the variance of R's entries over R's distance from the
-    multiple of the identity.
+    Ledoit and Wolf 2004, doi:10.1016/S0047-259X(03)00096-4: the variance of the entries of R over the squared distance
+    of R from the multiple of the identity.
     """
     xp = xp_of(R)
     d = R.shape[0]
@@ -125,7 +125,7 @@ def ledoit_wolf_shrinkage(R: Array, n: float, fourth: float) -> float:
 
 @runtime_checkable
 class CovarianceEstimator(Protocol):
-    """What scikit-learn's covariance estimators offer: ``fit(X)``, which sets ``covariance_``."""
+    """The interface of scikit-learn's covariance estimators: ``fit(X)`` sets ``covariance_``."""
 
     def fit(self, X: Any) -> Any:
         """Estimate the covariance of the rows."""
@@ -134,15 +134,15 @@ class CovarianceEstimator(Protocol):
 def estimated_covariances(
     estimator: CovarianceEstimator, X: np.ndarray, y: np.ndarray, priors: np.ndarray
 ) -> ClassCovariances:
-    """Return the covariances as an estimator finds them, of the rows of each class and of all rows."""
+    """Return the covariances by an estimator, fitted to the rows of each class and to all rows."""
     from sklearn.base import clone
 
     def estimate(part: np.ndarray) -> np.ndarray:
         fitted = clone(estimator).fit(part)
         if not hasattr(fitted, "covariance_"):
             raise ParameterError(
-                f"{type(fitted).__name__} does not have a covariance_ attribute after fit. Give one of "
-                "scikit-learn's covariance estimators."
+                f"{type(fitted).__name__} does not have a covariance_ attribute after fit. Use a covariance estimator "
+                "of scikit-learn, such as OAS()."
             )
         return np.asarray(fitted.covariance_, dtype=np.float64)
 

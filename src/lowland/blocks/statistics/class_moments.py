@@ -1,7 +1,7 @@
-"""Mergeable statistics of labelled rows: counts and means of the classes, and how the rows scatter about them.
+"""Mergeable statistics of labeled rows: counts and means of the classes, and the scatter about the means.
 
-The parts of one class merge as in ``moments``. Pooled over the classes the scatters take d x d numbers, kept apart
-C x d x d.
+The moments of one class merge as in ``moments``. The pooled within-class scatter takes d x d numbers, one scatter per
+class C x d x d.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MEMBERS = 2048  # rows summed at a time
 @record
 @dataclass(frozen=True)
 class ClassMoments(Scattered):
-    """Counts, means and scatter of the classes: (d, d) pooled, or (C, d, d) where the classes are kept apart."""
+    """Counts, means and scatter of the classes: pooled, (d, d), or one per class, (C, d, d)."""
 
     n: np.ndarray  # (C,) rows of each class
     mean: Array  # (C, d) float64; zero for a class without rows
@@ -53,29 +53,29 @@ class ClassMoments(Scattered):
 
     @property
     def apart(self) -> bool:
-        """Whether every class has a scatter of its own."""
+        """Whether there is one scatter per class."""
         return self.scatter.ndim == 3
 
     @property
     def pooled(self) -> Array:
-        """The scatter within all classes, (d, d) float64."""
+        """The pooled within-class scatter, (d, d) float64."""
         S = as_double(self.scatter)
         return xp_of(S).sum(S, axis=0) if self.apart else S
 
     @property
     def between(self) -> Array:
-        """The scatter of the class means about the mean of all rows, (d, d) float64."""
+        """The between-class scatter: of the class means about the mean of all rows, (d, d) float64."""
         weights = like(self.n, self.mean)
-        centre = weights @ self.mean / self.count
-        root = (self.mean - centre[None, :]) * xp_of(weights).sqrt(weights)[:, None]
+        center = weights @ self.mean / self.count
+        root = (self.mean - center[None, :]) * xp_of(weights).sqrt(weights)[:, None]
         return gram(root)
 
     def with_classes(self, places: np.ndarray, classes: int) -> Self:
-        """The same among more classes: class c is now number ``places[c]``."""
+        """The same statistic with more classes: class c becomes number ``places[c]``."""
         if classes == len(self.n):
             return self
         xp = xp_of(self.mean)
-        source = np.full(classes, len(self.n))  # a class not seen yet takes the zeros that are put last
+        source = np.full(classes, len(self.n))  # a class not seen yet takes the zeros appended at the end
         source[places] = np.arange(len(self.n))
         order = xp.asarray(source, device=device_of(self.mean))
 
@@ -88,13 +88,13 @@ class ClassMoments(Scattered):
 
 @dataclass(frozen=True)
 class MomentsByClass:
-    """Makes ClassMoments of a slab and the classes of its rows; an object, so that it can travel to a worker."""
+    """Computes the ClassMoments of a chunk and its classes; an object, so that it can be sent to a worker."""
 
     classes: int
     apart: bool = False
 
     def __call__(self, X: Array, y: np.ndarray) -> ClassMoments:
-        """Return the moments of one slab; y holds the number of each row's class."""
+        """Return the moments of one chunk; y is the class number of each row."""
         xp = xp_of(X)
         n = np.bincount(y, minlength=self.classes).astype(np.float64)
         Y, mean, seen = _means(X, y, n)
@@ -103,7 +103,7 @@ class MomentsByClass:
             return ClassMoments(n, mean, scatter, rounding)
         near = xp.astype(mean, X.dtype)
         Y = less_rows_of(X, near, y)
-        lost = (mean - as_double(near)) * like(np.sqrt(n), mean)[:, None]  # what rounding the means leaves in Y
+        lost = (mean - as_double(near)) * like(np.sqrt(n), mean)[:, None]  # the part of Y due to rounding the means
         if self.apart:
             parts = [as_double(gram(_of_class(Y, y, c))) for c in range(self.classes)]
             return ClassMoments(n, mean, xp.stack(parts) - lost[:, :, None] * lost[:, None, :], rounding)
@@ -113,7 +113,7 @@ class MomentsByClass:
 
 
 def _by_difference(Y: Array, means: Array, n: np.ndarray) -> Array | None:
-    """Y'Y less that of the class means, which spares a copy of the rows; None where it would cost more than a bit."""
+    """Y'Y minus that of the class means, which avoids a copy of the rows; None where it would lose more than a bit."""
     xp = xp_of(Y)
     G = as_double(gram(Y))
     total = xp.linalg.diagonal(G)
@@ -127,12 +127,12 @@ def _of_class(Y: Array, y: np.ndarray, c: int) -> Array:
 
 
 def class_means(X: Array, y: np.ndarray, n: np.ndarray) -> Array:
-    """Return the mean of the rows of each class, (C, d) float64, zero where there is none; n counts them."""
+    """Return the mean of each class, (C, d) float64, zero for a class without rows; n are the class counts."""
     return _means(X, y, n)[1]
 
 
 def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]:
-    """The rows seen from a point near them, the class means, and those seen from there: sums keep their digits."""
+    """The rows relative to a point near them, the class means, and the class means relative to it: no digits lost."""
     shift = shift_of(X)
     Y = X if shift is None else shifted_with_sums(X, shift)[0]
     if isinstance(Y, np.ndarray):
@@ -151,7 +151,7 @@ def _means(X: Array, y: np.ndarray, n: np.ndarray) -> tuple[Array, Array, Array]
 
 
 def membership(y: np.ndarray, classes: int) -> Any:
-    """The (m, C) matrix with a one in each row, in the column of its class."""
+    """Return the (m, C) indicator matrix of the classes."""
     from scipy.sparse import csr_array
 
     return csr_array((np.ones(len(y)), y, np.arange(len(y) + 1)), shape=(len(y), classes))

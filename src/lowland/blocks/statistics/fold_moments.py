@@ -1,4 +1,4 @@
-"""Moments of columns and a target, for parts of the rows: one pass serves every training set that parts add up to."""
+"""Moments of columns and a target by parts of the rows: one pass serves every training set made of these parts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.blocks.statistics.moments import Moments
 from lowland.errors import ParameterError
 
-Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # row numbers to train on and to test on
+Folds = Sequence[tuple[np.ndarray, np.ndarray]]  # row numbers of the training set and of the test set
 
-MOST_PARTS = 64  # of which sums are kept; where folds cut the rows into more, the rows themselves are
+MOST_PARTS = 64  # with more parts than this, the rows are kept instead of their sums
 
 
 @dataclass(frozen=True)
 class PartMoments:
-    """The moments of the columns with the target beside them as the last one, for every part of the rows."""
+    """The moments of the columns and, last, of the target, for every part of the rows."""
 
     parts: tuple[Moments | None, ...]  # None: no row of that part so far
 
@@ -43,12 +43,12 @@ class PartMoments:
 
 @dataclass(frozen=True)
 class MomentsByPart:
-    """Makes PartMoments of a slab, its target and the part of each row; an object, so that it can travel."""
+    """Computes the PartMoments of a chunk, its target and the part of each row; an object, to be sent to a worker."""
 
     parts: int
 
     def __call__(self, X: Array, y: np.ndarray, part: np.ndarray) -> PartMoments:
-        """Of one slab; y should be near zero and of unit size, since it takes the precision of X."""
+        """Return the moments of one chunk; y should be standardized, since it is converted to the precision of X."""
         xp = xp_of(X)
         table = xp.concat([X, like(y, X)[:, None]], axis=1)  # (m, d + 1)
         found: list[Moments | None] = [None] * self.parts
@@ -61,7 +61,7 @@ class MomentsByPart:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which part each row belongs to, and of which parts the two sets of every split are made."""
+    """The part of each row, and the parts of the two sets of every split."""
 
     part: np.ndarray  # (n,)
     parts: int
@@ -69,13 +69,13 @@ class Layout:
 
     @classmethod
     def of_folds(cls, folds: Folds, n: int) -> Self:
-        """Rows that always go together are one part: as many as there are folds where these do not overlap."""
+        """Group rows that are always in the same set into one part: without overlap, one part per fold."""
         part, signs = np.zeros(n, dtype=np.int64), np.zeros((1, 0), dtype=np.int8)  # (parts, folds so far)
         for first, second in folds:
             if np.bincount(np.concatenate([first, second]), minlength=n).max() > 1:
                 raise ParameterError(
-                    "cv: a fold names a row twice, in its training rows, in its test rows, or in both. Name each row "
-                    "once in a fold: sums of parts of the rows know no repetitions, and a row held out must not train."
+                    "cv: a fold contains a row twice, in its training rows, in its test rows, or in both. Use each row "
+                    "at most once per fold: repeated rows are not supported, and held-out rows must not be trained on."
                 )
             mark = np.zeros(n, dtype=np.int64)  # 0: in neither, 1: in the first, 2: in the second
             mark[first], mark[second] = 1, 2
@@ -88,9 +88,9 @@ class Layout:
 
     @classmethod
     def of_halves(cls, n: int, pairs: int, parts: int, random: np.random.Generator) -> Self:
-        """Cut the rows into parts at random; each pair of halves draws half of the parts, and takes the others.
+        """Split the rows into parts at random; each pair of halves is a random half of the parts, and the rest.
 
-        Every half is then as likely as any other of its size, which is all that the bound on errors asks for.
+        Every half is then as likely as any other of its size, as the error bound requires.
         """
         parts = min(parts, n)
         part, half = random.permutation(n) % parts, parts // 2

@@ -1,4 +1,4 @@
-"""Labels beside the rows: which classes they name, their priors, and the class a score speaks for."""
+"""Class labels: their classes, their priors, and the predicted class from scores."""
 
 from __future__ import annotations
 
@@ -15,50 +15,49 @@ from lowland.errors import DataError, DataWarning, ParameterError, warn
 
 
 def shown(label: Any) -> str:
-    """Return a label as it would be written in Python."""
+    """Return a label as Python source."""
     return repr(label.item() if hasattr(label, "item") else label)
 
 
 def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels in order, and the number of each row's."""
+    """Return the sorted distinct labels, and the class number of each row."""
     if y.dtype.kind not in "biufUO":
-        raise DataError(f"The labels are of type {y.dtype}. Give whole numbers or texts.")
+        raise DataError(f"The class labels have dtype {y.dtype}. Pass integers or strings.")
     y = unboxed(y)
     missing = int(missing_labels(y).sum())
     if missing:
         raise DataError(
-            f"Input y contains NaN, NA or blanks: {missing} row{'s' * (missing != 1)} without a label. "
-            "Give every row a class, or leave those rows out."
+            f"Input y contains NaN or missing values: {missing} row{'s' * (missing != 1)} without a label. "
+            "Label every row, or drop those rows."
         )
     if y.dtype.kind == "f" and np.isinf(y).any():
         raise DataError(
-            "Input y contains infinity or a value too large for dtype('float64'). Give every row a class, or leave "
-            "it out."
+            "Input y contains infinity or a value too large for dtype('float64'). Label every row, or drop those rows."
         )
     if y.dtype.kind == "f" and np.any(y != np.floor(y)):
         raise DataError(
-            "Unknown label type: continuous. The labels are fractions; give a whole number or a text a row."
+            "Unknown label type: continuous. The class labels must be integers or strings; y has fractional values."
         )
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
-        raise DataError(f"Labels of several kinds cannot be put in order: {error}. Make them all texts.") from error
+        raise DataError(f"The class labels mix types and cannot be sorted: {error}. Convert all to strings.") from error
     if len(classes) < least:
         raise DataError(
             f"All rows have the label {shown(classes[0])}. The number of classes has to be greater than one; got 1 "
-            "class. Pass rows of two classes or more."
+            "class. Pass rows of at least two classes."
         )
     return classes, codes
 
 
 def unboxed(y: np.ndarray) -> np.ndarray:
-    """Return labels as they are, numbers in a column of objects as numbers."""
+    """Return the labels; numbers in an object array become a numeric array."""
     boxed = y.dtype.kind == "O" and all(isinstance(value, numbers.Number) for value in y)
     return np.array(y.tolist()) if boxed else y
 
 
 def missing_labels(y: np.ndarray) -> np.ndarray:
-    """Return which rows have no label, (n,) bool: NaN, None, or what pandas and polars write for them."""
+    """Return a mask of the rows without a label, (n,) bool: NaN, None, or the missing values of pandas and polars."""
     if y.dtype.kind == "f":
         return np.isnan(y)
     if y.dtype.kind != "O":
@@ -67,22 +66,24 @@ def missing_labels(y: np.ndarray) -> np.ndarray:
 
 
 def merged_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return all classes so far, and the number of each row's.
+    """Return all classes so far, sorted, and the class number of each row.
 
-    They are those known, and those named or, if none were, those met.
+    All classes are those known before and those in ``named``; without ``named``, those in ``labels``.
     """
     met, codes = classes_of(labels, least=1)
     new = met if named is None else classes_of(as_vector(named, None, "classes"), least=1)[0]
     for other in (new, known):
         if other is not None and _is_text(other) != _is_text(met):
-            kinds = ["texts" if _is_text(labels) else "numbers" for labels in (met, other)]
-            raise DataError(f"The labels of these rows are {kinds[0]}, other ones {kinds[1]}. Give labels of one kind.")
+            kinds = ["strings" if _is_text(labels) else "numbers" for labels in (met, other)]
+            raise DataError(
+                f"The labels of these rows are {kinds[0]}, those before or in classes are {kinds[1]}. Use one type."
+            )
     found = new if known is None else np.union1d(known, new)
     strangers = np.setdiff1d(met, found)
     if len(strangers):
         raise DataError(
-            f"y holds the label {shown(strangers[0])}, which is not among the classes that were named: "
-            f"{', '.join(map(shown, found))}. Name all classes in the first call."
+            f"y contains the label {shown(strangers[0])}, which is not in classes: {', '.join(map(shown, found))}. "
+            "List all classes in the first call of partial_fit."
         )
     return found, np.searchsorted(found, met)[codes]
 
@@ -92,37 +93,35 @@ def _is_text(labels: np.ndarray) -> bool:
 
 
 def check_class_counts(classes: np.ndarray, n: np.ndarray) -> None:
-    """Refuse classes whose rows cannot say how they spread; n counts the rows of each."""
+    """Raise an error where the within-class variance cannot be estimated; n are the class counts."""
     C = len(classes)
     if C < 2:
-        raise DataError(
-            f"All rows so far have the label {shown(classes[0])}. Add rows of another class before reading a result."
-        )
+        raise DataError(f"All rows so far have the label {shown(classes[0])}. Add rows of another class first.")
     if (n == 0).any():
-        raise DataError(f"There is no row of class {shown(classes[n == 0][0])} yet. Add rows of every class.")
+        raise DataError(f"There is no row of class {shown(classes[n == 0][0])} yet. Add rows of each class.")
     if n.sum() <= C:
         raise DataError(
             f"There are {n.sum():g} rows in {C} classes. The number of samples must be more than the number of "
-            "classes: with one row each, nothing says how a class spreads."
+            "classes: with one row per class, the within-class variance is not defined. Add rows."
         )
     if (n == 1).any():
         warn(
-            f"The class {shown(classes[n == 1][0])} has only one member: the other classes alone say how it spreads.",
+            f"The class {shown(classes[n == 1][0])} has only one member. Its variance is estimated from the other "
+            "classes. Add rows of this class.",
             DataWarning,
         )
 
 
 def normalized_priors(priors: Any, classes: int) -> np.ndarray:
-    """Return the given priors, divided by their sum."""
+    """Return the given priors, normalized to sum to one."""
     given = np.asarray(priors, dtype=np.float64)
     if given.shape != (classes,):
         raise ParameterError(
-            f"priors has shape {given.shape}, and there are {classes} classes. Give one number for each class."
+            f"priors has shape {given.shape}, but there are {classes} classes. Pass one number per class."
         )
     if not np.all(np.isfinite(given)) or np.any(given <= 0):
         raise ParameterError(
-            "priors must be non-negative, and above zero: a class that never comes is not predicted. "
-            "Leave its rows out."
+            "priors must be non-negative, and above zero for every class. Drop the rows of a class that does not occur."
         )
     if abs(given.sum() - 1) > 1e-5:
         warn("The priors do not sum to 1. Renormalizing", UserWarning)
@@ -131,46 +130,46 @@ def normalized_priors(priors: Any, classes: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class MostProbableClass:
-    """The number of the class with the largest score."""
+    """The class number with the largest score."""
 
     scores: Callable[[Array], Array]  # (m, C), or (m, 1) for the second of two classes
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab."""
+        """Return the result of one chunk."""
         s = self.scores(X)
         xp = xp_of(s)
         best = s[:, 0] > 0 if s.shape[1] == 1 else xp.argmax(s, axis=1)
-        finite = xp.all(xp.isfinite(s), axis=1)  # a NaN must stay one, to be reported
+        finite = xp.all(xp.isfinite(s), axis=1)  # NaN must stay NaN, to be reported
         return xp.where(finite, xp.astype(best, s.dtype), xp.full_like(s[:, 0], xp.nan))[:, None]
 
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """The labels behind numbers of classes: lazily for Dask, as tensors where they are numbers, else in numpy."""
+    """Class numbers to class labels: lazily for Dask, as tensors where labels are numbers, else in numpy."""
 
     classes: np.ndarray
 
     def __call__(self, codes: Array) -> Any:
-        """Of one vector."""
+        """Return the labels of one vector."""
         if is_dask(codes):
             return codes.map_blocks(ClassLabels(self.classes), dtype=self.classes.dtype)
         if isinstance(codes, np.ndarray) or self.classes.dtype.kind not in "iufb":
             return self.classes[to_numpy(codes).astype(np.int64)]
         xp = xp_of(codes)
-        whole = self.classes.dtype.kind in "iu"  # not every library has every unsigned kind
+        whole = self.classes.dtype.kind in "iu"  # not every library has every unsigned type
         labels = xp.asarray(self.classes.astype(np.int64) if whole else self.classes, device=device_of(codes))
         return xp.take(labels, xp.astype(codes, xp.int64), axis=0)
 
 
 @dataclass(frozen=True)
 class ClassProbabilities:
-    """exp(score), divided by the sum over the classes."""
+    """Softmax of the scores: exp(score), divided by the sum over the classes."""
 
     scores: Callable[[Array], Array]  # (m, C), or (m, 1) for the second of two classes
     logs: bool = False
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab."""
+        """Return the result of one chunk."""
         s = self.scores(X)
         xp = xp_of(s)
         if s.shape[1] == 1:

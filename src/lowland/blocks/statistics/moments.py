@@ -1,9 +1,9 @@
 """Mergeable statistics of rows: means and scatters, and triangular factors.
 
-Two parts a and b with counts n, means μ and scatters S merge without loss (Chan, Golub and LeVeque 1983):
+Two parts a and b with counts n, means μ and scatters S merge exactly (Chan, Golub and LeVeque 1983):
 n = n_a + n_b,  δ = μ_b − μ_a,  μ = μ_a + (n_b/n) δ,  S = S_a + S_b + (n_a n_b/n) δδ'.
-Every slab is shifted close to its own mean before it is multiplied: x'x/n − μμ' would lose ten digits far from
-the origin.
+Every chunk is shifted close to its mean before it is multiplied: x'x/n − μμ' loses digits by cancellation far from the
+origin.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lowland.arrays.scratch import shifted_with_sums
 from lowland.errors import DataError
 
 _DIGITS_WANTED = 1e-6  # relative error of a sparse variance above which its scatter is not trusted
-_SHIFT_ROWS = 64  # rows whose mean serves as the shift; any shift within a deviation or so of the mean will do
-_COPY_FREELY = 1024  # rows; copying fewer costs nothing worth saving
+_SHIFT_ROWS = 64  # rows whose mean is the shift; any point within about a standard deviation of the mean works
+_COPY_FREELY = 1024  # rows; the cost of copying fewer is negligible
 
 
 class Scattered:
-    """A statistic with a scatter: what is shared by those that merge theirs. A subclass writes ``_merged``."""
+    """Base of the statistics with a scatter matrix. A subclass implements ``_merged``."""
 
     scatter: Array
 
@@ -36,7 +36,7 @@ class Scattered:
         return self._merged(other, as_double(self.scatter) + other.scatter)
 
     def __iadd__(self, other: Self) -> Self:
-        """Merge another part into this one's scatter, in place and in float64."""
+        """Merge another part into this scatter, in place and in float64."""
         scatter = as_double(self.scatter)
         scatter += other.scatter
         return self._merged(other, scatter)
@@ -51,27 +51,27 @@ class Moments(Scattered):
     """Count, mean and scatter of rows. With weights, ``n`` is their sum: a weight counts repetitions."""
 
     n: float
-    rows: int  # those of weight above zero
+    rows: int  # rows of positive weight
     mean: Array  # (d,) float64
     scatter: Array  # (d, d) sum of (x - mean)(x - mean)'
     rounding: float  # a column whose variance is below this fraction of its squared mean is constant
-    lost_digits: bool = False  # whether sparse rows lie too far from the origin for their scatter to be trusted
+    lost_digits: bool = False  # whether sparse rows far from the origin lost too many digits
 
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
-        """Return the moments of one slab."""
+        """Return the moments of one chunk."""
         X, weights = without_zero_weights(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
         shift, Y, total, n = _shifted(X, weights)
-        offset = total / n if n else total  # (d,) float64: the slab's mean, seen from the shift
+        offset = total / n if n else total  # (d,) float64: mean of the chunk relative to the shift
         scatter = gram(Y)
         scatter = add_outer(scatter, like(offset * -n, scatter), like(offset, scatter))
         return cls(n, X.shape[0], as_double(shift) + offset, scatter, _dense_rounding(X))
 
     @classmethod
     def _of_sparse(cls, X: Array, weights: np.ndarray | None) -> Self:
-        """Float64 Gram minus nμμ': the exception, since shifting would fill the zeros."""
+        """Float64 Gram matrix minus nμμ', since shifting would fill in the zeros."""
         from lowland.kernels.csr import add_gram
 
         columns = ColumnMoments.of(X, weights)
@@ -85,7 +85,7 @@ class Moments(Scattered):
         return cls(columns.n, columns.rows, columns.mean, G, columns.rounding, bool(lost))
 
     def _merged(self, other: Self, scatter: Array) -> Self:
-        """The merger, given the sum of the scatters, to which the distance of the means is added in place."""
+        """The merged moments, given the sum of the scatters; the scatter of the two means is added in place."""
         n = self.n + other.n
         if n == 0:
             return self
@@ -108,7 +108,7 @@ class Moments(Scattered):
 
     @property
     def variances(self) -> Array:
-        """The variance of each column, divisor n - 1, (d,) float64; zero where only rounding varies."""
+        """The variance of each column, divisor n - 1, (d,) float64; zero where it is only rounding error."""
         variances = as_double(xp_of(self.scatter).linalg.diagonal(self.scatter)) / _degrees_of_freedom(
             self.n, self.rows
         )
@@ -132,7 +132,7 @@ class ColumnMoments:
 
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
-        """Return the moments of one slab's columns."""
+        """Return the moments of the columns of one chunk."""
         X, weights = without_zero_weights(X, weights)
         if is_sparse(X):
             return cls._of_sparse(X, weights)
@@ -143,13 +143,13 @@ class ColumnMoments:
 
     @classmethod
     def _of_sparse(cls, X: Array, weights: np.ndarray | None) -> Self:
-        """Squared distances of the stored values from their mean, and of the zeros, each as it is."""
+        """Sum the squared distances from the mean of the stored values and of the zeros separately."""
         rows, d = X.shape
         w = np.ones(rows) if weights is None else weights
         n, wide = float(w.sum()), X.astype(np.float64)
         mean = (w @ wide) / n if n else np.zeros(d)
         each = np.repeat(w, np.diff(X.indptr))  # the weight of every stored value
-        stored = np.bincount(X.indices, each, d)  # (d,) weight that is stored, the rest is zeros
+        stored = np.bincount(X.indices, each, d)  # (d,) weight of the stored values; the rest are zeros
         squares = np.bincount(X.indices, each * (wide.data - mean[X.indices]) ** 2, d) + (n - stored) * mean**2
         return cls(n, rows, mean, squares, _dense_rounding(wide))
 
@@ -169,15 +169,15 @@ class ColumnMoments:
 
     @property
     def variances(self) -> Array:
-        """The variance of each column, divisor n - 1; zero where only rounding varies."""
+        """The variance of each column, divisor n - 1; zero where it is only rounding error."""
         return _without_rounding(self.squares / _degrees_of_freedom(self.n, self.rows), self.mean, self.rounding)
 
 
 @dataclass(frozen=True)
 class Triangle:
-    """Count, mean and triangular factor R of the centered rows, R'R = scatter: its square root, never squared.
+    """Count, mean and triangular factor R of the centered rows, R'R = scatter: accurate, since nothing is squared.
 
-    Merging stacks the two factors over the row sqrt(n_a n_b/n) δ' and triangularises again.
+    Merging stacks the two factors over the row sqrt(n_a n_b/n) δ' and computes a QR factorization again.
     """
 
     n: float
@@ -188,7 +188,7 @@ class Triangle:
 
     @classmethod
     def of(cls, X: Array, weights: np.ndarray | None = None) -> Self:
-        """Return the factor of one slab."""
+        """Return the factor of one chunk."""
         X, weights = without_zero_weights(X, weights)
         xp = xp_of(X)
         shift, Y, total, n = _shifted(X, weights)
@@ -215,8 +215,8 @@ class Triangle:
 
     @property
     def variances(self) -> Array:
-        """The variance of each column, divisor n - 1; zero where only rounding varies."""
-        with np.errstate(over="ignore"):  # those who use it report an infinity
+        """The variance of each column, divisor n - 1; zero where it is only rounding error."""
+        with np.errstate(over="ignore"):  # callers report an infinity
             squares = xp_of(self.R).sum(as_double(self.R) ** 2, axis=0)
         variances = squares / _degrees_of_freedom(self.n, self.rows)
         return _without_rounding(variances, self.mean, self.rounding)
@@ -238,7 +238,7 @@ class Total:
 
 
 def without_zero_weights(X: Array, weights: np.ndarray | None) -> tuple[Array, np.ndarray | None]:
-    """The rows that count: one of weight zero must not even choose the shift."""
+    """Return the rows of positive weight; others must not affect even the shift."""
     if weights is None or np.all(weights > 0):
         return X, weights
     kept = np.flatnonzero(weights)
@@ -249,9 +249,11 @@ def without_zero_weights(X: Array, weights: np.ndarray | None) -> tuple[Array, n
 
 
 def shift_of(X: Array) -> Array | None:
-    """Return a point near the mean of the rows, (d,), to see them from; None where the origin is near enough."""
+    """Return a point near the mean of the rows, (d,), to subtract from them; None where the origin is near enough."""
     xp = xp_of(X)
-    sample = X[:: max(1, X.shape[0] // _SHIFT_ROWS), :]  # spread over the slab: its first rows may be unlike the rest
+    sample = X[
+        :: max(1, X.shape[0] // _SHIFT_ROWS), :
+    ]  # spread over the chunk: its first rows may differ from the rest
     shift = xp.mean(sample, axis=0)  # (d,)
     if X.shape[0] > _COPY_FREELY and bool(xp.all(xp.abs(shift) <= xp.std(sample, axis=0))):
         return None  # the copy would gain less than a bit
@@ -277,19 +279,21 @@ def _shifted(X: Array, weights: np.ndarray | None) -> tuple[Array, Array, Array,
 
 
 def _degrees_of_freedom(n: float, rows: int) -> float:
-    """The divisor of a variance, n - 1; one row has none."""
+    """The divisor of a variance, n - 1; undefined for one row."""
     if rows < 2:
-        raise DataError("There is only one row (n_samples=1, 1 sample): it has no variance. Pass at least 2 rows.")
+        raise DataError(
+            "There is only one row (n_samples=1, 1 sample), so the variance is undefined. Pass at least 2 rows."
+        )
     if n < 1 + 1e-6 * rows:
         raise DataError(
-            f"sample_weight adds up to {n:g} over {rows} rows. Weights count repetitions, and variances are divided by "
-            "their sum less one: multiply them by the number of rows."
+            f"sample_weight sums to {n:g} over {rows} rows. Weights count repetitions, and variances are divided by "
+            "their sum minus one. Do not normalize them: multiply them by the number of rows."
         )
     return n - 1
 
 
 def _dense_rounding(X: Array) -> float:
-    """The variance that rounding alone gives a constant column, as a fraction of its squared mean."""
+    """The variance of a constant column from rounding error alone, as a fraction of its squared mean."""
     return rounding_in(X.data if is_sparse(X) else X) ** 2
 
 

@@ -1,4 +1,4 @@
-"""Units: numbers so large or small that their squares and cubes leave the floats are worked in a unit of their own."""
+"""Rescaling: values whose squares or cubes would overflow or underflow are divided by a power of two."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ import numpy as np
 from lowland.arrays.namespace import Array, xp_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows
 
-_SINGLE, _DOUBLE = (-16, 30), (-200, 200)  # powers of two between which the largest number needs no other unit
+_SINGLE, _DOUBLE = (-16, 30), (-200, 200)  # exponents of two between which the largest value needs no rescaling
 
 
 def power_of_two(size: Any) -> Any:
-    """Return the power of two next below each size, 1 for what is not a size: dividing by it loses no digit."""
+    """Return the power of two next below each magnitude, 1 where it is zero or not finite: division by it is exact."""
     return np.ldexp(1.0, np.frexp(np.where((size > 0) & np.isfinite(size), size, 1.0))[1] - 1)
 
 
 def unit_of(A: Array, *, single: bool = False) -> float:
-    """Return what to divide A by so that its largest number is of order one: a power of two, so that no digit is lost.
+    """Return the power of two to divide A by so that its largest absolute value is of order one; division is exact.
 
-    It is 1 where squares and cubes are safe as they are, in the precision of A, or in float32 if ``single``.
+    It is 1 where squares and cubes neither overflow nor underflow in the precision of A, or in float32 if ``single``.
     """
     return ordinary_unit(largest_of(A), single=single or A.dtype == xp_of(A).float32)
 
 
 def ordinary_unit(largest: float, *, single: bool) -> float:
-    """Return the unit of numbers of which the largest is known."""
+    """Return the unit of values whose largest magnitude is known."""
     lowest, highest = _SINGLE if single else _DOUBLE
     exponent = math.frexp(largest)[1] - 1
     return 1.0 if largest == 0 or lowest <= exponent <= highest else 2.0**exponent
 
 
 def largest_of(A: Array) -> float:
-    """Return the largest absolute value in A that is finite; 0 if there is none."""
+    """Return the largest finite absolute value in A; 0 if there is none."""
     if isinstance(A, np.ndarray):
         largest = max(float(A.max()), -float(A.min()))
         if math.isfinite(largest):
@@ -57,20 +57,20 @@ class Largest:
 
     @classmethod
     def of(cls, X: Array) -> Self:
-        """Of one slab."""
+        """Return the largest value of one chunk."""
         return cls(largest_of(X))
 
     def __add__(self, other: Self) -> Self:
-        """Of two parts."""
+        """Merge two parts."""
         return type(self)(max(self.value, other.value))
 
     def is_finite(self) -> bool:
-        """Always: what is not finite has been left out."""
+        """Always true: values that are not finite are ignored."""
         return True
 
 
 def divided_rows(rows: Rows, unit: float) -> Rows:
-    """Return the same rows divided by a unit."""
+    """Return the rows divided by a unit."""
     if isinstance(rows, DaskRows):
         return DaskRows(rows.X / unit)
     if isinstance(rows, ArrayRows):

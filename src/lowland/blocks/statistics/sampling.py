@@ -1,4 +1,4 @@
-"""Landmarks: a few rows that stand for all of them."""
+"""Sampling of rows, such as landmarks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lowland.run.run import Run, all_finite
 
 @dataclass(frozen=True)
 class Picked:
-    """Rows picked from the slabs, in order."""
+    """Sampled rows of the chunks, in order."""
 
     parts: tuple[Array, ...]
 
     @classmethod
     def of(cls, X: Array, keep: np.ndarray | None = None) -> Self:
-        """Pick the marked rows of one slab, or all."""
+        """Return the marked rows of one chunk, or all."""
         if keep is None:
             return cls((X,))
         if is_sparse(X):
@@ -29,11 +29,11 @@ class Picked:
         return cls((xp_of(X).take(X, like(np.flatnonzero(keep), X, xp_of(X).int64), axis=0),))
 
     def __add__(self, other: Self) -> Self:
-        """Lay the rows of another slab below."""
+        """Append the rows of another chunk."""
         return type(self)(self.parts + other.parts)
 
     def is_finite(self) -> bool:
-        """Whether NaN and infinity are absent from the rows that were picked."""
+        """Whether NaN and infinity are absent from the sampled rows."""
         return all(all_finite(part) for part in self.parts)
 
     @property
@@ -49,7 +49,7 @@ class Picked:
 
 
 def evenly_spread(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Mark m of n rows, one drawn from each of m equal stretches, (n,) bool."""
+    """Sample m of n rows, one from each of m equal blocks, (n,) bool."""
     borders = np.arange(m + 1) * n // m
     keep = np.zeros(n, dtype=bool)
     keep[rng.integers(borders[:-1], borders[1:])] = True
@@ -57,5 +57,5 @@ def evenly_spread(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def count_rows(rows: Rows, run: Run) -> int:
-    """Return how many rows there are, by a pass over them where nothing else tells."""
+    """Return the number of rows, by one pass over them where it is not known."""
     return rows.n if rows.n is not None else run.fold(rows, ColumnMoments.of, name="counting rows").rows

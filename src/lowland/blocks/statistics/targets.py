@@ -1,4 +1,4 @@
-"""The target beside the rows: numbers or classes, and which of the two a y holds."""
+"""The target y: numeric or class labels, and how to tell them apart."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from lowland.errors import DataError, DataWarning, warn
 
 Kind = Literal["auto", "classes", "numbers"]
 
-_MOST_CLASSES, _LEAST_MEMBERS = 100, 5  # whole numbers of more kinds, or of fewer rows a kind, are quantities
-_FEW_CLASSES = 10  # more than these are warned of, since a y of whole numbers may hold quantities
+_MOST_CLASSES, _LEAST_MEMBERS = 100, 5  # integers with more distinct values, or fewer rows per value, are numeric
+_FEW_CLASSES = 10  # more integer classes than this give a warning: y may be numeric
 
 
 @dataclass(frozen=True)
 class Target:
-    """What columns are scored by, or a model is to predict: a number a row, or the number of each row's class."""
+    """The target to predict, or to score columns by: a number or a class number per row."""
 
     values: np.ndarray  # (n,) float64, or int64 for classes
-    classes: np.ndarray | None = None  # None: numbers
-    center: float = 0.0  # numbers as they came are center + scale · values
+    classes: np.ndarray | None = None  # None: numeric
+    center: float = 0.0  # the original y is center + scale · values
     scale: float = 1.0
 
     @classmethod
     def of(cls, y: np.ndarray, kind: Kind, *, for_numbers: str = "kind 'numbers'") -> Self:
-        """Return y as "numbers" or "classes", or as what it seems to hold for "auto".
+        """Return y as "numbers" or "classes"; "auto" decides by its values.
 
-        ``for_numbers`` is how to say that y holds numbers.
+        ``for_numbers`` is the remedy in the warning: how to declare y numeric.
         """
         if kind == "classes":
             return cls.of_classes(y)
@@ -43,53 +43,53 @@ class Target:
 
     @classmethod
     def of_classes(cls, y: np.ndarray) -> Self:
-        """Return the number of each row's class; refuse fractions, gaps and a single class."""
+        """Return the class number of each row; raise an error for fractions, missing values or a single class."""
         classes, codes = classes_of(y)
         return cls(codes.astype(np.int64), classes)
 
     @classmethod
     def of_numbers(cls, y: np.ndarray) -> Self:
-        """Return y as numbers of the order of one; two classes become 0 and 1."""
+        """Return y as numbers of order one; two classes become 0 and 1."""
         if not _is_numeric(y):
             classes, codes = classes_of(y)
             if len(classes) > 2:
                 raise DataError(
-                    f"y holds {len(classes)} classes, which are not numbers in any order, and numbers are wanted here. "
-                    "Choose what compares classes, or encode the order of y."
+                    f"y contains {len(classes)} classes, but a numeric target is required here. "
+                    "Choose an option for class labels, or encode y as ordered numbers."
                 )
             return cls(codes.astype(np.float64))
         values = _finite(y)
         if values.min() == values.max():
-            raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
-        unit = float(power_of_two(np.abs(values).max()))  # so that no square is too large or too small
+            raise DataError("y is constant, so no column can predict it. Pass a y with at least two distinct values.")
+        unit = float(power_of_two(np.abs(values).max()))  # so that no square overflows or underflows
         return cls(values / unit, scale=unit)
 
     @property
     def n_classes(self) -> int | None:
-        """How many classes there are; None: y holds numbers."""
+        """Number of classes; None for a numeric target."""
         return None if self.classes is None else len(self.classes)
 
     def standardized(self) -> Self:
-        """Return numbers as seen from their mean, in their deviation; classes as they are."""
+        """Return a numeric target standardized; class labels unchanged."""
         if self.classes is not None:
             return self
         center = float(self.values.mean())
         values = self.values - center
         scale = float(np.sqrt(values @ values / len(values)))
         if scale <= rounding_of(np.float64) * abs(center):
-            raise DataError("y is constant, so no column has anything to do with it. Pass a y that varies.")
+            raise DataError("y is constant, so no column can predict it. Pass a y with at least two distinct values.")
         return replace(self, values=values / scale, center=center * self.scale + self.center, scale=scale * self.scale)
 
     @property
     def own(self) -> np.ndarray:
-        """y as it came: labels, or numbers in their own unit."""
+        """The original y: labels, or numbers in their original unit."""
         return self.values * self.scale + self.center if self.classes is None else self.classes[self.values]
 
 
 def seems_classes(y: np.ndarray) -> bool:
-    """Whether y holds classes: texts, truth values, two numbers, or whole numbers of a few kinds with many rows each.
+    """Whether y is treated as class labels: strings, booleans, two distinct numbers, or few distinct integers.
 
-    A few kinds are at most 100, many rows five on average.
+    Few means at most 100 distinct integers with five rows each on average.
     """
     if not _is_numeric(y) or y.dtype.kind == "b":
         return True
@@ -101,10 +101,10 @@ def seems_classes(y: np.ndarray) -> bool:
 
 
 def warn_of_many_classes(y: np.ndarray, for_numbers: str) -> None:
-    """Warn where whole numbers are taken for more classes than most y hold: they may be quantities."""
+    """Warn where many distinct integers are treated as class labels: y may be numeric."""
     if _is_numeric(y) and (kinds := len(np.unique(np.asarray(y, dtype=np.float64)))) > _FEW_CLASSES:
         warn(
-            f"The whole numbers of y are taken for {kinds} classes. If they are quantities, say so with {for_numbers}.",
+            f"The integers of y are treated as {kinds} class labels. If y is numeric, use {for_numbers}.",
             DataWarning,
         )
 
@@ -118,5 +118,5 @@ def _is_numeric(y: np.ndarray) -> bool:
 def _finite(y: np.ndarray) -> np.ndarray:
     values = np.asarray(y, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise DataError("Input y contains NaN or infinity. Give every row a value, or leave those rows out.")
+        raise DataError("Input y contains NaN or infinity. Fill in these values, or drop those rows.")
     return values

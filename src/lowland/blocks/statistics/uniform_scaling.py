@@ -1,4 +1,4 @@
-"""Rows about one point, divided by one number: distances keep their proportions, and products their digits."""
+"""Rows shifted by one point and divided by one number: ratios of distances are unchanged, products are accurate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UniformScaling:
     def apply(self, X: Array) -> Array:
         """Return scaled rows, (m, d) float64."""
         if isinstance(X, np.ndarray):
-            Y = np.empty(X.shape)  # by rows, however X lies
+            Y = np.empty(X.shape)  # row-major, whatever the layout of X
             np.subtract(X, self.shift, out=Y)
             if self.unit != 1:
                 Y /= self.unit
@@ -29,5 +29,5 @@ class UniformScaling:
         return (Y - like(self.shift, Y)[None, :]) / self.unit
 
     def invert(self, Y: np.ndarray) -> np.ndarray:
-        """Return scaled rows in their own unit, (m, d) float64."""
+        """Return scaled rows in their original unit, (m, d) float64."""
         return self.shift + self.unit * Y

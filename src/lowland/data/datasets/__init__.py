@@ -1,1 +1,1 @@
-"""Data sets to learn, test and measure with: classics, generators whose truth is known, real sets from a folder."""
+"""Example data sets: classics, generators with known ground truth, and real data from a folder."""

@@ -1,4 +1,4 @@
-"""Every data set by its name: `load_dataset(name)` gives one, `available()` lists them."""
+"""Data sets by name: `load_dataset(name)` returns one, `available()` lists them."""
 
 import inspect
 from typing import Any
@@ -15,7 +15,7 @@ _MAKERS = SHIPPED | GENERATORS | MOVING_IMAGES | FROM_FOLDER
 
 
 def load_dataset(name: str, **options: Any) -> Dataset:
-    """Give the sample of that name, with its generator's options (n, noise, seed …) or its own (split of "mnist").
+    """Return the data set of that name, with the options of its generator (n, noise, seed …) or loader (split).
 
     >>> X, y = load_dataset("iris")
     >>> X.shape
@@ -25,12 +25,12 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     accepted = inspect.signature(make).parameters
     for option in options:
         if option not in accepted:
-            choices = f"Choose among: {', '.join(accepted)}." if accepted else "It has no options: leave it out."
-            raise ParameterError(f"load_dataset({name!r}): there is no option {option!r}. {choices}")
+            choices = f"Choose one of: {', '.join(accepted)}." if accepted else "This data set has no options."
+            raise ParameterError(f"load_dataset({name!r}): unknown option {option!r}. {choices}")
     return make(**options)
 
 
 def available() -> dict[str, str]:
-    """Name and one-line description of every sample, saying which need the folder that LOWLAND_DATA names."""
+    """Return the name and a one-line description of every data set, and whether it needs the folder LOWLAND_DATA."""
     lines = {name: (inspect.getdoc(make) or name).splitlines()[0] for name, make in _MAKERS.items()}
     return {name: f"{line} (Needs {FOLDER_VARIABLE}.)" if name in FROM_FOLDER else line for name, line in lines.items()}

@@ -1,8 +1,8 @@
-"""A data set: a table with what is known about it.
+"""A data set: a table, its labels and its ground truth.
 
-Conventions. X holds float64 rows, except where that would waste memory: "mnist", "olivetti" and "frey" keep their uint8
-pixels, "isomap_faces" and "moved_digits" are float32. Images are rows of pixels, read line by line; `image_shape` is
-(height, width). Angles are in degrees. A seed fixes every number; the same seed with other noise keeps the same truth.
+Conventions. X is float64, except where that would waste memory: "mnist", "olivetti" and "frey" have uint8 pixels,
+"isomap_faces" and "moved_digits" are float32. Images are rows of pixels in row-major order; `image_shape` is (height,
+width). Angles are in degrees. A seed determines all numbers; the same seed with other noise has the same ground truth.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table with what is known about it. `X, y = sample` works too.
+    """A table, its labels and its ground truth. `X, y = dataset` also works.
 
-    X            (n, d) rows; for kind "distances" or "covariance" the symmetric matrix itself
+    X            (n, d) rows; for kind "distances" or "covariance" the symmetric matrix
     y            (n,) labels or positions on the manifold, or None
-    names        the d columns' names
-    label_names  label_names[y[i]] is the name of row i's class, or None
-    about        what it is and where it comes from
+    names        names of the d columns
+    label_names  label_names[y[i]] is the class name of row i, or None
+    about        description and source
     truth        (n, k) the true low-dimensional coordinates or sources, or None
     image_shape  (height, width) when each row is an image, or None
     kind         "rows", "distances" or "covariance"
@@ -43,13 +43,13 @@ class Dataset:
 
     def __repr__(self) -> str:
         n, d = self.X.shape
-        return f"<Sample of {self.kind}, {n} × {d} {self.X.dtype}: {self.about}>"
+        return f"<Dataset of {self.kind}, {n} × {d} {self.X.dtype}: {self.about}>"
 
 
 def image_dataset(
     X: Array, shape: tuple[int, int], y: Array | None, about: str, truth: Array | None = None, **rest: Any
 ) -> Dataset:
-    """Return images, one a row, as a data set whose columns are named by their pixels."""
+    """Return images, one per row, as a data set whose columns are named by pixel."""
     height, width = shape
     names = tuple(f"pixel_{row}_{column}" for row in range(height) for column in range(width))
     return Dataset(X.reshape(len(X), -1), y, names, about=about, truth=truth, image_shape=(height, width), **rest)

@@ -1,4 +1,4 @@
-"""Real sets, read from the folder that the environment variable LOWLAND_DATA names. Nothing is downloaded."""
+"""Real data sets, read from the folder in the environment variable LOWLAND_DATA. Nothing is downloaded."""
 
 import os
 import zlib
@@ -33,13 +33,13 @@ def _olivetti() -> Dataset:
 
 
 def _frey() -> Dataset:
-    """Frey's face: 1965 video frames of one person, 28 × 20 pixels, pose and expression vary."""
+    """Frey face: 1965 video frames of one person with varying pose and expression, 28 × 20 pixels."""
     (X,) = _read_npz("frey", "frey.npz", "X")
     return image_dataset(X, (28, 20), None, "1965 frames of a video of Brendan Frey's face; Roweis and Saul (2000).")
 
 
 def _isomap_faces() -> Dataset:
-    """Isomap's faces: 698 renderings of one head, 32 × 32 pixels, by pan, tilt and light."""
+    """Isomap faces: 698 renderings of one head by pan, tilt and light direction, 32 × 32 pixels."""
     X, pan, tilt, light = _read_npz("isomap_faces", "isomap_faces32.npz", "X", "pan", "tilt", "light")
     about = (
         "698 rendered faces at 32 × 32 pixels; Tenenbaum, de Silva and Langford (2000). "
@@ -49,15 +49,15 @@ def _isomap_faces() -> Dataset:
 
 
 def _yeast() -> Dataset:
-    """UCI yeast: 1484 proteins, 8 scores, 10 places in the cell."""
+    """UCI yeast: 1484 proteins, 8 attributes, 10 localization sites."""
     names, X, words = _read_csv("yeast", "yeast.csv", text=("name", "class"))
     label_names, y = np.unique(words["class"], return_inverse=True)
-    about = "1484 yeast proteins with 8 scores of their sequence; Nakai, UCI (1996). y: where in the cell they stay."
+    about = "1484 yeast proteins with 8 sequence attributes; Nakai, UCI (1996). y: the localization site in the cell."
     return Dataset(X, y.astype(np.int64), names, tuple(map(str, label_names)), about)
 
 
 def _height_weight() -> Dataset:
-    """Height in inches and weight in pounds of 210 people: what standardizing changes."""
+    """Height in inches and weight in pounds of 210 people: the effect of standardizing."""
     names, X, words = _read_csv("height_weight", "height_weight.csv", text=("sex",))
     about = "Height (inches) and weight (pounds) of 73 men and 137 women. y: 0 for F, 1 for M."
     return Dataset(X, (words["sex"] == "M").astype(np.int64), names, ("F", "M"), about)
@@ -70,34 +70,34 @@ def _eurodist() -> Dataset:
 
 
 def _ability() -> Dataset:
-    """Covariances of 6 ability tests taken by 112 people: a small factor analysis."""
+    """Covariance matrix of 6 ability tests taken by 112 people, for factor analysis."""
     about = "Covariance matrix of 6 ability tests, n = 112 people, as in R's ability.cov; Smith and Stanley (1983)."
     return _matrix("ability", "ability.cov.csv", "covariance", about)
 
 
 def _harman() -> Dataset:
-    """Correlations of 24 psychological tests taken by 145 pupils: factor analysis's classic."""
-    about = "Correlation matrix of 24 tests, n = 145 pupils, as in R's Harman74.cor; Holzinger and Swineford (1939)."
+    """Correlation matrix of 24 psychological tests taken by 145 students: a classic of factor analysis."""
+    about = "Correlation matrix of 24 tests, n = 145 students, as in R's Harman74.cor; Holzinger and Swineford (1939)."
     return _matrix("harman", "Harman74.cor.csv", "covariance", about)
 
 
 def _cocktail(recording: str = "speech") -> Dataset:
-    """Two microphones in one room (recording: speech, music or hard_speech): who says what?"""
+    """Two microphones in one room (recording: speech, music or hard_speech): blind source separation."""
     file, recordings = "cocktail_audio.npz", ("speech", "music", "hard_speech")
     (X,) = _read_npz("cocktail", file, one_of("cocktail", "recording", recording, recordings))
-    about = f"{len(X)} sound samples at 16 kHz from two microphones ({recording}), real, so without known sources."
+    about = f"{len(X)} audio samples at 16 kHz from two microphones ({recording}). Real data: the sources are unknown."
     return Dataset(X.astype(np.float64), None, ("microphone_1", "microphone_2"), about=about)
 
 
 def _foetal_ecg() -> Dataset:
-    """Eight skin electrodes on a pregnant woman, 10 s at 250 Hz: find the child's heartbeat."""
+    """Fetal ECG: eight electrodes on a pregnant woman, 10 s at 250 Hz, for blind source separation."""
     names, X, _ = _read_csv("foetal_ecg", "foetal_ecg.csv.gz")
     about = "Potentials at 5 abdominal and 3 thoracic electrodes, 250 Hz; De Lathauwer et al. (2000), DaISy database."
     return Dataset(X, None, names, about=about)
 
 
 def _ica_mixed() -> Dataset:
-    """Four mixtures of four known signals: independent component analysis with the answer in truth."""
+    """Four linear mixtures of four known sources, for independent component analysis."""
     names, X, _ = _read_csv("ica_mixed", "ica_mixed.csv.gz")
     _, truth, _ = _read_csv("ica_mixed", "ica_sources.csv.gz")
     return Dataset(
@@ -113,11 +113,11 @@ def _randu_r() -> Dataset:
 
 
 def _swiss_roll_fixed(n: int = 1000) -> Dataset:
-    """The very swiss rolls, of 300 or 1000 points (n), on which the reference answers were computed."""
+    """The swiss rolls of 300 or 1000 points (n) on which the reference results were computed."""
     if n not in (300, 1000):
-        raise ParameterError(f"swiss_roll_fixed(n={n!r}): there are two. Choose n = 300 or 1000.")
+        raise ParameterError(f"swiss_roll_fixed(n={n!r}): there are two sizes. Choose n = 300 or 1000.")
     _, cells, _ = _read_csv("swiss_roll_fixed", f"swissroll{n}.csv")
-    return rolled_sheet(cells[:, :3], cells[:, 3], cells[:, 4], "fixed, as the reference answers use it")
+    return rolled_sheet(cells[:, :3], cells[:, 3], cells[:, 4], "fixed, as for the reference results")
 
 
 def _matrix(sample: str, file: str, kind: str, about: str) -> Dataset:
@@ -127,13 +127,13 @@ def _matrix(sample: str, file: str, kind: str, about: str) -> Dataset:
 
 def _read_npz(sample: str, file: str, *keys: str) -> list[Array]:
     path = _find(sample, file)
-    # opened here, since np.load leaves its own file open when the archive is broken
+    # opened here, since np.load leaves the file open when the archive is damaged
     with _reading(path), path.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
         return [arrays[key] for key in keys]
 
 
 def _read_csv(sample: str, file: str, text: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Array, dict[str, Array]]:
-    """Names and numbers of the columns that hold numbers, and the columns of text by name."""
+    """Names and values of the numeric columns, and the columns of text by name."""
     path = _find(sample, file)
     with _reading(path):
         cells = np.loadtxt(path, dtype=str, delimiter=",", comments=None, encoding="utf-8", ndmin=2)
@@ -147,15 +147,15 @@ def _find(sample: str, file: str) -> Path:
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:
         raise MissingFile(
-            f"load_dataset({sample!r}) reads {file}, and the environment variable {FOLDER_VARIABLE} is not set. "
-            f"Set {FOLDER_VARIABLE} to the folder that holds {file}."
+            f"load_dataset({sample!r}) requires {file}, but the environment variable {FOLDER_VARIABLE} is not set. "
+            f"Set {FOLDER_VARIABLE} to the folder that contains {file}."
         )
     path = Path(folder).expanduser() / file
     if not path.is_file():
-        missing = f"{file} in it" if path.parent.is_dir() else "such folder"
+        problem = f"{file} is not in it" if path.parent.is_dir() else "this folder does not exist"
         raise MissingFile(
-            f"load_dataset({sample!r}) reads {file} from {FOLDER_VARIABLE}={folder}, and there is no {missing}. "
-            f"Put {file} there, or set {FOLDER_VARIABLE} to the folder that holds it."
+            f"load_dataset({sample!r}) requires {file} in {FOLDER_VARIABLE}={folder}, but {problem}. "
+            f"Copy {file} there, or set {FOLDER_VARIABLE} to the folder that contains it."
         )
     return path
 
@@ -165,7 +165,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, ValueError, TypeError, LookupError, BadZipFile, zlib.error) as problem:
-        raise FileProblem(f"{path} cannot be read: {problem}. Put a sound copy of it there.") from problem
+        raise FileProblem(f"{path} cannot be read: {problem}. Replace it by an intact copy.") from problem
 
 
 FROM_FOLDER: dict[str, Callable[..., Dataset]] = {

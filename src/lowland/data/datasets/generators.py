@@ -1,4 +1,4 @@
-"""Manifolds and clouds whose truth is known, drawn from a seed."""
+"""Random manifolds and point clouds with known ground truth."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,11 +10,11 @@ from lowland.errors import ParameterError
 
 
 def swiss_roll(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, hole: bool = False) -> Dataset:
-    """A sheet rolled up in three dimensions: unrolling it takes geodesic distances.
+    """Swiss roll: a rolled-up sheet in three dimensions, which geodesic distances unroll.
 
-    The spiral is (t cos t, t sin t) for t from 3π/2 to 9π/2 and the sheet 21 high. y is the arc length along it, truth
-    the flat sheet: arc length and height. With hole=True a window in its middle is left out, which bends
-    Isomap's shortest paths but leaves Hessian LLE right (Donoho and Grimes 2003).
+    The spiral is (t cos t, t sin t) for t from 3π/2 to 9π/2; the height of the sheet is 21. y is the arc length along
+    it, truth the flat sheet: arc length and height. hole=True removes a rectangle in the middle, which distorts the
+    shortest paths of Isomap but not Hessian LLE (Donoho and Grimes 2003).
     """
     check_points("swiss_roll", n, noise)
     rng = random_generator("swiss_roll", seed)
@@ -27,7 +27,7 @@ def swiss_roll(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, hole: bool 
 
 
 def s_curve(n: int = 1000, noise: float = 0.0, seed: Seed = 0) -> Dataset:
-    """A sheet bent into an S in three dimensions, gentler than the swiss roll.
+    """S curve: a sheet bent into an S in three dimensions.
 
     The curve (sin t, sign(t)(cos t − 1)) runs at unit speed, so t from −3π/2 to 3π/2 is its arc length; the sheet is
     2 wide. y is t, truth the flat sheet: t and height.
@@ -42,16 +42,15 @@ def s_curve(n: int = 1000, noise: float = 0.0, seed: Seed = 0) -> Dataset:
 
 
 def concentric_circles(n: int = 600, noise: float = 0.05, seed: Seed = 0, *, rings: int = 3) -> Dataset:
-    """Circles of radius 1, 2, 3 … around one center: no line separates them, kernels do.
+    """Concentric circles of radius 1, 2, 3 …: not linearly separable, but separable with a kernel.
 
-    y is the ring, counted from 0 inside, with equally many points each (give or take one); truth is radius and angle.
+    y is the ring, numbered from 0 at the center; all rings have the same number of points, up to one. truth is radius
+    and angle.
     """
     check_points("concentric_circles", n, noise)
     check_integer("concentric_circles", "rings", rings, 1)
     if rings > n:
-        raise ParameterError(
-            f"concentric_circles(rings={rings}): {n} points cannot fill that many. Choose at most {n} rings."
-        )
+        raise ParameterError(f"concentric_circles(rings={rings}): there are only {n} points. Choose at most {n} rings.")
     rng = random_generator("concentric_circles", seed)
     y = np.arange(n) % rings
     radius, angle = y + 1.0, rng.uniform(0, 360, n)
@@ -65,31 +64,31 @@ def concentric_circles(n: int = 600, noise: float = 0.05, seed: Seed = 0, *, rin
 def ellipse(
     n: int = 500, noise: float = 0.0, seed: Seed = 0, *, axes: tuple[float, float] = (3.0, 1.0), angle: float = 30.0
 ) -> Dataset:
-    """A Gaussian cloud in the plane, with given standard deviations along two turned axes: PCA's first picture.
+    """Normal distribution in the plane, with given standard deviations along two rotated axes.
 
-    The covariance is R diag(axes²) Rᵀ + noise² I, with R the rotation by `angle` against the clock.
+    The covariance is R diag(axes²) Rᵀ + noise² I, with R the counterclockwise rotation by `angle`.
     truth holds the coordinates along the axes; y is the first of them.
     """
     check_points("ellipse", n, noise)
     if not isinstance(axes, tuple | list | np.ndarray) or len(axes) != 2:
-        raise ParameterError(f"ellipse(axes={axes!r}): a plane has two axes. Give two numbers, such as (3, 1).")
+        raise ParameterError(f"ellipse(axes={axes!r}): axes must be two numbers, such as (3, 1).")
     for axis in axes:
         check_number("ellipse", "axes", axis, at_least=0)
     check_number("ellipse", "angle", angle)
     rng = random_generator("ellipse", seed)
     truth = rng.standard_normal((n, 2)) * np.asarray(axes, dtype=float)
     X = truth @ rotation_matrix(angle).T
-    about = f"A Gaussian cloud with deviations {axes[0]:g} and {axes[1]:g}, turned by {angle:g} degrees, generated."
+    about = f"Normal, standard deviations {axes[0]:g} and {axes[1]:g}, rotated by {angle:g} degrees, generated."
     return Dataset(with_noise(X, noise, rng), truth[:, 0].copy(), ("x", "y"), about=about, truth=truth)
 
 
 def low_rank(
     n: int = 500, noise: float = 0.01, seed: Seed = 0, *, d: int = 50, rank: int = 5, decay: float = 0.7
 ) -> Dataset:
-    """A noisy low-rank table: a few directions, each weaker than the one before, under noise in all of them.
+    """Low-rank table with decaying singular values plus noise.
 
     X = U diag(σ) Vᵀ + noise, with U and V random and orthonormal and σᵢ = √(nd) decayⁱ, so that the entries are of
-    the order of 1 whatever the shape. truth is U diag(σ).
+    order 1 for any shape. truth is U diag(σ).
     """
     check_points("low_rank", n, noise)
     check_integer("low_rank", "d", d, 1)
@@ -101,29 +100,31 @@ def low_rank(
     check_number("low_rank", "decay", decay)
     if not 0 < decay <= 1:
         raise ParameterError(
-            f"low_rank(decay={decay}): singular values shrink by this factor. Choose it above 0, at most 1."
+            f"low_rank(decay={decay}): decay is the ratio of successive singular values. Choose above 0, at most 1."
         )
     rng = random_generator("low_rank", seed)
     U = np.linalg.qr(rng.standard_normal((n, rank)))[0]  # (n, rank)
     V = np.linalg.qr(rng.standard_normal((d, rank)))[0]  # (d, rank)
     truth = U * (np.sqrt(n * d) * float(decay) ** np.arange(rank))
-    about = f"A table of rank {rank} with noise of deviation {noise:g}, generated. truth: the rows along the true axes."
+    about = (
+        f"A table of rank {rank} with noise of standard deviation {noise:g}, generated. truth: the true coordinates."
+    )
     return Dataset(with_noise(truth @ V.T, noise, rng), None, _numbered("x", d), about=about, truth=truth)
 
 
 def sphere(n: int = 1000, noise: float = 0.0, seed: Seed = 0, *, d: int = 3, cap: float | None = None) -> Dataset:
-    """Points spread evenly at random over the unit sphere in d dimensions: closed, so no flat map shows it whole.
+    """Uniform points on the unit sphere in d dimensions: a closed manifold without a global flat map.
 
-    y is the last coordinate, a point's height. With `cap`, in three dimensions, only the points within so many degrees
-    of the north pole: a patch, which a flat map shows whole but not without stretching it. truth is then the
-    map that keeps distance and direction from the pole.
+    y is the last coordinate, the height. With `cap`, in three dimensions, the points lie within that many degrees of
+    the north pole: a patch that can be flattened, but not isometrically. truth is then the azimuthal equidistant
+    projection, which preserves distance and direction from the pole.
     """
     check_points("sphere", n, noise)
     check_integer("sphere", "d", d, 1)
     if cap is not None:
         _check_cap(d, cap)
     rng = random_generator("sphere", seed)
-    # a Gaussian cloud looks the same in all directions, so its directions are uniform
+    # a standard normal distribution is isotropic, so its directions are uniform
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     if cap is not None:
@@ -136,13 +137,13 @@ def _check_cap(d: int, cap: float) -> None:
     check_number("sphere", "cap", cap)
     if d != 3 or not 0 < cap < 180:
         raise ParameterError(
-            f"sphere(cap={cap}): a cap is cut from the sphere in 3 dimensions, here {d}, by an angle in degrees. "
+            f"sphere(cap={cap}, d={d}): cap is an angle in degrees, in 3 dimensions. "
             "Choose d=3 and a cap above 0 and below 180."
         )
 
 
 def _cap_of(X: Array, cap: float, noise: float, rng: np.random.Generator) -> Dataset:
-    # heights are spread evenly over a sphere (Archimedes), so pressed together they are so over its cap
+    # heights are uniform on a sphere (Archimedes), so rescaled they are uniform on its cap
     height = 1 - (1 - X[:, 2]) * (1 - np.cos(np.radians(cap))) / 2
     east = X[:, :2] / np.linalg.norm(X[:, :2], axis=1, keepdims=True)  # (n, 2) directions from the pole
     X = np.column_stack([east * np.sqrt(1 - height**2)[:, None], height])
@@ -152,21 +153,19 @@ def _cap_of(X: Array, cap: float, noise: float, rng: np.random.Generator) -> Dat
 
 
 def randu(n: int = 400, seed: int = 1) -> Dataset:
-    """Triples from the flawed random generator RANDU: they look uniform but lie on 15 planes.
+    """Triples of the flawed random generator RANDU: they look uniform but lie on 15 planes.
 
     I ← 65539 I mod 2³¹, three steps per row, divided by 2³¹ without rounding. Since 65539 = 2¹⁶ + 3, 9x − 6y + z is
-    a whole number from −5 to 9 in every row; y is that plane, counted from 0. The seed is the I before the first.
+    an integer from −5 to 9 in every row; y is the plane, numbered from 0. The seed is the initial I.
     """
     check_integer("randu", "n", n, 1)
     check_integer("randu", "seed", seed, 1)
     if seed % 2 == 0 or seed >= 2**31:
-        raise ParameterError(f"randu(seed={seed}): RANDU starts from an odd number below 2^31. Choose one, such as 1.")
+        raise ParameterError(f"randu(seed={seed}): the seed must be an odd number below 2^31. Choose one, such as 1.")
     whole = np.fromiter(_randu_integers(int(seed), 3 * n), dtype=np.int64, count=3 * n).reshape(n, 3)
     y = whole @ [9, -6, 1] // 2**31 + 5
     label_names = tuple(f"9x-6y+z={value}" for value in range(-5, 10))
-    about = (
-        "Consecutive triples of RANDU, IBM's generator of the 1960s, by its integer recurrence. y: the plane of each."
-    )
+    about = "Consecutive triples of RANDU, IBM's generator of the 1960s, by its integer recurrence. y: the plane."
     return Dataset(whole / 2**31, y, ("x", "y", "z"), label_names, about)
 
 
@@ -185,7 +184,7 @@ def rolled_sheet(X: Array, t: Array, height: Array, source: str) -> Dataset:
 
 
 def _square_with_hole(n: int, rng: np.random.Generator) -> Array:
-    # of the nine cells of a 3 × 3 board, the fifth is never drawn
+    # of the nine cells of a 3 × 3 grid, the middle one is never sampled
     cell = rng.integers(0, 8, n)
     cell += cell >= 4
     return (rng.random((n, 2)) + np.column_stack([cell // 3, cell % 3])) / 3
@@ -195,13 +194,13 @@ def with_noise(X: Array, noise: float, rng: np.random.Generator) -> Array:
     """Return X with Gaussian noise of this standard deviation."""
     if not noise:
         return X
-    # drawn in X's own precision: float64 noise would double the memory of float32 images
+    # sampled in the precision of X: float64 noise would double the memory of float32 images
     noisy: Array = X + X.dtype.type(noise) * rng.standard_normal(X.shape, dtype=X.dtype)
     return noisy
 
 
 def rotation_matrix(degrees: float) -> Array:
-    """Return the rotation against the clock, of (x, y) with y up as of (row, column) with rows down."""
+    """Return the counterclockwise rotation, of (x, y) with y up as of (row, column) with rows down."""
     cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     return np.array([[cos, -sin], [sin, cos]])
 

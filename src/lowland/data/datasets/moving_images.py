@@ -1,4 +1,4 @@
-"""Images with few degrees of freedom, whose truth is known: one picture at many places."""
+"""Images with few degrees of freedom and known ground truth: one picture at many positions."""
 
 import math
 from collections.abc import Callable
@@ -21,11 +21,11 @@ def moved_digits(
     shift: float = 20.0,
     rotation: float = 45.0,
 ) -> Dataset:
-    """One handwritten digit shifted and turned in large images: many pixels, three degrees of freedom.
+    """One handwritten digit, shifted and rotated in large images: three degrees of freedom.
 
-    The digit's center of mass lies at the image's center, moved by up to `shift` pixels each way; the digit is turned
-    about it by up to `rotation` degrees. truth is the shift to the right, the shift down, and the angle against the
-    clock; y is the angle. X is float32, ink 1 on paper 0.
+    The center of mass of the digit is shifted from the image center by up to `shift` pixels in each direction; the
+    digit is rotated about it by up to `rotation` degrees. truth is the shift to the right, the shift down, and the
+    counterclockwise angle; y is the angle. X is float32, with 1 for ink and 0 for background.
     """
     from scipy.ndimage import affine_transform, center_of_mass
 
@@ -38,12 +38,12 @@ def moved_digits(
     truth = rng.uniform(-1, 1, (n, 3)) * [shift, shift, rotation]
     images = np.empty((n, size, size), dtype=np.float32)
     for image, (right, down, turn) in zip(images, truth, strict=True):
-        # the way back, as affine_transform wants it: from a pixel (row, column) to a place in the glyph
+        # affine_transform needs the inverse map: from a pixel (row, column) to a position in the glyph
         A = rotation_matrix(turn).T / zoom
         offset = heart - A @ ((size - 1) / 2 + np.array([down, right]))
         affine_transform(glyph, A, offset, output=image, order=1, mode="grid-constant")
     about = (
-        f"The digit {digit} from scikit-learn's digits, shifted and turned at random in images of {size} × {size}. "
+        f"The digit {digit} of scikit-learn's digits, randomly shifted and rotated in images of {size} × {size}. "
         "truth: shift right, shift down, angle."
     )
     X = with_noise(images.reshape(n, -1), noise, rng)
@@ -54,8 +54,8 @@ def _check_moved_digits(n: int, noise: float, digit: int, size: int, shift: floa
     check_points("moved_digits", n, noise)
     check_integer("moved_digits", "digit", digit, 0)
     if digit > 9:
-        raise ParameterError(f"moved_digits(digit={digit}): there are ten digits. Choose one from 0 to 9.")
-    # below 25 pixels the glyph would be drawn smaller than its own 8 × 8
+        raise ParameterError(f"moved_digits(digit={digit}): not a digit. Choose one from 0 to 9.")
+    # below 25 pixels the glyph would be smaller than its original 8 × 8
     check_integer("moved_digits", "size", size, 25)
     check_number("moved_digits", "shift", shift, at_least=0)
     check_number("moved_digits", "rotation", rotation, at_least=0)
@@ -81,10 +81,10 @@ def _glyph(digit: int) -> Array:
 
 
 def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
-    """A small face at each position of a square grid, over fresh background noise: locally linear embedding's test.
+    """A small face at each position of a square grid over background noise, a test of locally linear embedding.
 
-    With n = 31² = 961 the face of 20 × 20 pixels moves through images of 50 × 50. truth is the position, columns from
-    the left and rows from the top; y is the first of them. After Saul and Roweis (2003), with a drawn face.
+    With n = 31² = 961 the face of 20 × 20 pixels moves through images of 50 × 50. truth is the position, in columns
+    from the left and rows from the top; y is the first of them. After Saul and Roweis (2003), with a drawn face.
     """
     check_points("moved_patch", n, noise)
     steps = math.isqrt(n)
@@ -107,7 +107,7 @@ def moved_patch(n: int = 961, noise: float = 0.05, seed: Seed = 0) -> Dataset:
 
 
 def _drawn_face(side: int) -> Array:
-    # fades to zero at the border, so that moving it by one pixel is a small step
+    # fades to zero at the border, so that a shift by one pixel is a small change
     y, x = np.meshgrid(np.linspace(-1, 1, side), np.linspace(-1, 1, side), indexing="ij")
     head = np.cos(np.pi * x / 2) ** 2 * np.cos(np.pi * y / 2) ** 2
     eyes = np.exp(-((np.abs(x) - 0.35) ** 2 + (y + 0.2) ** 2) / 0.02)

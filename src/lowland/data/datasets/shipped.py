@@ -1,4 +1,4 @@
-"""Small classics that need no folder."""
+"""Small classic data sets, included in the package or in scikit-learn."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,18 +9,18 @@ from lowland.data.datasets.dataset import Dataset, image_dataset
 
 
 def _iris() -> Dataset:
-    """Fisher's iris: 150 flowers, 4 lengths in cm, 3 species."""
+    """Fisher's iris: 150 flowers, 4 measurements in cm, 3 species."""
     from sklearn.datasets import load_iris
 
     return _from_scikit_learn(load_iris(), "150 iris flowers of 3 species, measured by Anderson; Fisher (1936).")
 
 
 def _wine() -> Dataset:
-    """UCI wine: 178 wines, 13 chemical measurements on very different scales, 3 growers."""
+    """UCI wine: 178 wines, 13 chemical measurements on very different scales, 3 cultivars."""
     from sklearn.datasets import load_wine
 
     return _from_scikit_learn(
-        load_wine(), "178 Italian wines from 3 growers, 13 measurements; Forina et al., UCI (1991)."
+        load_wine(), "178 Italian wines of 3 cultivars, 13 measurements; Forina et al., UCI (1991)."
     )
 
 
@@ -53,7 +53,7 @@ _MILES = (
 
 
 def _airports() -> Dataset:
-    """Distances in miles between 10 US airports: multidimensional scaling draws the map."""
+    """Distances in miles between 10 US airports, for multidimensional scaling."""
     D = np.zeros((10, 10))
     D[np.triu_indices(10, k=1)] = [miles for row in _MILES for miles in row]
     about = "Distances in miles between 10 US airports, as in R's UScitiesD."

@@ -1,1 +1,1 @@
-"""Tables by format: Parquet, CSV, frames, numpy's files. Each reads its names first, and rows in bounded slabs."""
+"""File formats: Parquet, CSV, data frames, numpy files. Each reads the column names first, then rows in slabs."""

@@ -1,4 +1,4 @@
-"""Arrow record batches as Rows, and which of their types hold numbers."""
+"""Arrow record batches as Rows, and which of their types are numeric."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lowland.data.rows import ColumnRows, Rows
 
 
 def arrow_rows(batches: Callable[[int], Iterable[Any]], fields: Sequence[Any], n: int | None, source: str) -> Rows:
-    """Return Rows over Arrow record batches, cut anew into slabs whose borders do not depend on the file's layout."""
+    """Return Rows over Arrow record batches, split into slabs that do not depend on the layout of the file."""
     import pyarrow as pa
 
     texts, names = text_fields(fields), tuple(f.name for f in fields)
@@ -28,7 +28,7 @@ def _arrow_columns(table: Any) -> list[np.ndarray]:
 
 
 def _reslab(batches: Iterable[Any], slab: int) -> Iterator[Any]:
-    """Cut batches into tables of ``slab`` rows each, the last one perhaps shorter."""
+    """Split batches into tables of ``slab`` rows each; the last may be shorter."""
     import pyarrow as pa
 
     held: list[Any] = []
@@ -46,16 +46,16 @@ def _reslab(batches: Iterable[Any], slab: int) -> Iterator[Any]:
 
 
 def joined(batches: Sequence[np.ndarray]) -> np.ndarray:
-    """Return one column that came in batches; an empty text is a missing one."""
+    """Return one column of several batches; an empty string is a missing value."""
     values = np.concatenate(batches) if batches else np.empty(0)
-    if values.dtype.kind in "OU" and "" in values:  # some write a missing text as nothing
+    if values.dtype.kind in "OU" and "" in values:  # some programs write a missing string as an empty one
         values = values.astype(object)
         values[values == ""] = None
     return values
 
 
 def text_fields(fields: Sequence[Any]) -> list[str]:
-    """Return the names of the fields that hold no numbers."""
+    """Return the names of the fields that are not numeric."""
     return [f.name for f in fields if not _holds_numbers(f.type)]
 
 
@@ -67,7 +67,7 @@ def _holds_numbers(kind: Any) -> bool:
 
 
 def common_fields(schemas: Sequence[Any], names: Sequence[str]) -> list[Any]:
-    """Return the fields as which columns of several parts are read: floats, unless a part holds no numbers there."""
+    """Return the common fields of several files: floats, unless a column is not numeric in one of them."""
     import pyarrow as pa
 
     return [pa.field(name, _common_type([schema.field(name).type for schema in schemas])) for name in names]
@@ -82,5 +82,5 @@ def _common_type(types: Sequence[Any]) -> Any:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what Arrow says of a file."""
+    """Return the first line of an error message."""
     return str(error).splitlines()[0].rstrip(". ") if str(error) else type(error).__name__

@@ -1,4 +1,4 @@
-"""Comma- and tab-separated text with a header line, perhaps compressed."""
+"""CSV and TSV files with a header line, optionally compressed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCK = 4 * 2**20  # bytes parsed at a time
 
 
 class CsvTable(TableFile):
-    """A comma- or tab-separated file with a header, perhaps compressed."""
+    """A comma- or tab-separated file with a header line, optionally compressed."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.source = path, repr(str(path))
@@ -31,7 +31,7 @@ class CsvTable(TableFile):
         self.names = list(self.schema.names)
 
     def _check_header(self) -> None:
-        """Refuse a first line that shows another separator, another encoding, or no names at all."""
+        """Raise an error for a first line with another separator, another encoding, or no column names."""
         with self._reading(), self._stream() as stream:
             line = stream.read(_BLOCK).partition(b"\n")[0]
         try:
@@ -39,19 +39,18 @@ class CsvTable(TableFile):
         except UnicodeDecodeError as error:
             raise self._not_utf8("header") from error
         unquoted = re.sub(rb'"[^"]*"', b"", line).decode(errors="replace")
-        self.likely = max(self.delimiter + ";\t,", key=unquoted.count)  # the first of those that are as many
+        self.likely = max(self.delimiter + ";\t,", key=unquoted.count)  # the first of the most frequent
         if self.likely in ";\t" and self.delimiter not in unquoted and self.likely != self.delimiter:
             raise self._wrong_separator()
         bare = [name.strip().strip('"') for name in names]
         if len(bare) > 1 and "" in bare:
             raise DataError(
-                f"Column {bare.index('') + 1} of {self.source} has no name: an index that pandas wrote? "
-                "Give it a name in the header, or write the file with index=False."
+                f"Column {bare.index('') + 1} of {self.source} has no name. If it is the index of a pandas frame, "
+                "write the file with index=False; otherwise name it in the header."
             )
         if all(_is_number(name) for name in bare) and not _are_names(bare):
             raise DataError(
-                f"The first line of {self.source} holds numbers where the names of the columns should be. "
-                "Add a header line."
+                f"The first line of {self.source} contains numbers instead of column names. Add a header line."
             )
 
     def _stream(self) -> Any:
@@ -65,7 +64,7 @@ class CsvTable(TableFile):
         with self._reading():
             return csv.open_csv(
                 self._stream(),
-                # one thread: only then does a ragged line come with its number
+                # one thread: only then does an error give the line number
                 read_options=csv.ReadOptions(use_threads=False, block_size=_BLOCK),
                 parse_options=csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=csv.ConvertOptions(**convert),
@@ -73,7 +72,7 @@ class CsvTable(TableFile):
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Explain what Arrow says of the file, when it is opened as when it is read on."""
+        """Translate the errors of Arrow, on opening and on reading."""
         import pyarrow as pa
 
         try:
@@ -82,7 +81,7 @@ class CsvTable(TableFile):
             raise self._parse_error(error) from error
         except OSError as error:
             raise FileProblem(
-                f"{self.source} cannot be read: {first_line(error)}. The file may be damaged: write it again."
+                f"{self.source} cannot be read: {first_line(error)}. The file may be damaged. Write it again."
             ) from error
 
     def _parse_error(self, error: Exception) -> DataError:
@@ -90,25 +89,27 @@ class CsvTable(TableFile):
         if "UTF8" in words:
             return self._not_utf8("text")
         if "Empty CSV" in words:
-            return DataError(f"{self.source} is empty: Found array with 0 sample(s). Write rows into it.")
+            return DataError(f"{self.source} is empty: Found array with 0 sample(s). Check the file.")
         if "columns, got" in words:
             if self.likely != self.delimiter:
                 return self._wrong_separator()
-            return DataError(f"{self.source} is ragged: {words}. Mend that line (the header is row 1).")
-        return DataError(f"{self.source} cannot be read as numbers: {words}. Mend that value, or leave its column out.")
+            return DataError(
+                f"{self.source} has rows of different lengths: {words}. Fix that line (the header is row 1)."
+            )
+        return DataError(f"{self.source} cannot be read as numbers: {words}. Fix that value, or drop its column.")
 
     def _wrong_separator(self) -> DataError:
-        """What is said of a file whose values have another separator between them."""
+        """The error for a file with another separator."""
         remedy = {
-            "\t": "Name it .tsv.",
-            ",": "Name it .csv.",
-            ";": "Write it with commas and decimal points, in pandas: "
+            "\t": "Rename it to .tsv.",
+            ",": "Rename it to .csv.",
+            ";": "Convert it to commas and decimal points, in pandas: "
             "read_csv(file, sep=';', decimal=',').to_csv(file, index=False).",
         }[self.likely]
-        return DataError(f"{self.source} looks separated by {self.likely!r}, not by {self.delimiter!r}. {remedy}")
+        return DataError(f"{self.source} seems to be separated by {self.likely!r}, not by {self.delimiter!r}. {remedy}")
 
     def _not_utf8(self, what: str) -> DataError:
-        return DataError(f"The {what} of {self.source} is not UTF-8. Save the file in that encoding.")
+        return DataError(f"The {what} of {self.source} is not valid UTF-8. Save the file in UTF-8 encoding.")
 
     def rows(self, keep: list[int]) -> Rows:
         """Return the columns at these positions as Rows of float64."""
@@ -118,7 +119,7 @@ class CsvTable(TableFile):
         texts = text_fields(fields)
         if self.likely != self.delimiter and any(self.likely in name for name in texts):
             raise self._wrong_separator()
-        # An empty column has no type; a later block may bring decimals where the first had whole numbers.
+        # An empty column has no type; a later block may have decimals where the first had integers.
         kinds = {
             f.name: f.type if pa.types.is_boolean(f.type) else pa.float64() for f in fields if not text_fields([f])
         }
@@ -130,7 +131,7 @@ class CsvTable(TableFile):
         return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
     def first_text_column(self) -> str | None:
-        """Return the name of the first column if it holds text."""
+        """Return the name of the first column if it contains text."""
         return next(iter(text_fields([self.schema.field(0)])), None)
 
     def _batches(self, names: list[str], **convert: Any) -> Iterator[Any]:
@@ -145,7 +146,7 @@ class CsvTable(TableFile):
 
 
 def _are_names(names: list[str]) -> bool:
-    """Whether numbers can be names: 0, 1, 2, … as pandas writes them, or rising ones such as years and wavelengths."""
+    """Whether numbers can be column names: 0, 1, 2, … as from pandas, or increasing ones such as years."""
     if not all(name.isdigit() for name in names):
         return False
     numbers = [int(name) for name in names]

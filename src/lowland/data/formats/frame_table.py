@@ -1,4 +1,4 @@
-"""Frames of pandas, polars and pyarrow, behind the one interface that narwhals gives to all of them."""
+"""Data frames of pandas, polars and pyarrow, through the common interface of narwhals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lowland.errors import DataTypeError
 
 
 class FrameTable(NamedTable):
-    """A frame in memory."""
+    """A data frame in memory."""
 
     source = "the frame"
 
@@ -51,16 +51,16 @@ class FrameTable(NamedTable):
         return ColumnRows(read, columns_of, n, d, dtype, kept, self.source, in_memory=True)
 
     def select(self, columns: Any, drop: Any) -> Rows:
-        """Return the named columns, or all, less those dropped, as Rows."""
+        """Return the named columns, or all, without the dropped ones, as Rows."""
         texts = [isinstance(label, str) for label in self.labels]
         if any(texts) and not all(texts):
             raise DataTypeError(  # scikit-learn's checks look for these words
-                "Feature names are only supported if all input features have string names, and those of the frame are "
-                "of several types. Make them strings: X.columns = X.columns.astype(str)."
+                "Feature names are only supported if all input features have string names, but those of the frame have "
+                "mixed types. Convert them: X.columns = X.columns.astype(str)."
             )
         return super().select(columns, drop)
 
-    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # a frame says itself which texts are missing
+    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # a frame marks missing strings itself
         return self.table[:, j].to_numpy()
 
 
@@ -73,7 +73,7 @@ def _narwhal(frame: Any) -> Any:
         return nw.from_native(frame, eager_only=True)
     except TypeError as error:
         raise DataTypeError(
-            f"A {type(frame).__module__}.{type(frame).__name__} is lazy: collect or compute it first."
+            f"A {type(frame).__module__}.{type(frame).__name__} is lazy. Call collect() or compute() first."
         ) from error
     except nw.exceptions.DuplicateError:
         refuse_duplicates(list(getattr(frame, "column_names", frame.columns)), "the frame")
@@ -82,7 +82,9 @@ def _narwhal(frame: Any) -> Any:
 
 def _numbers(column: Any, name: str) -> np.ndarray:
     values = column.to_numpy()
-    if values.dtype.kind == "O":  # a nullable column: missing values become NaN, which is refused by name later
+    if (
+        values.dtype.kind == "O"
+    ):  # a nullable column: missing values become NaN, which gives an error with the column name later
         missing = np.asarray([v is None or type(v).__name__ == "NAType" for v in values])
         try:
             values = np.where(missing, np.nan, values).astype(np.float64)

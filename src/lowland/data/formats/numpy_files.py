@@ -1,4 +1,4 @@
-"""Numpy's own files: .npy, memory-mapped, and .npz, which may hold a sparse matrix."""
+"""Numpy files: .npy, memory-mapped, and .npz, which may contain a sparse matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lowland.errors import DataError, FileProblem
 def load_numpy(path: Path) -> Any:
     """Return the array in a .npy file, memory-mapped, or the one named X (or the only one) in a .npz file.
 
-    A .npz file may also hold a sparse matrix as scipy.sparse.save_npz writes it.
+    A .npz file may also contain a sparse matrix, as scipy.sparse.save_npz writes it.
     """
     try:
         if suffix_of(path) == ".npy":
@@ -29,9 +29,9 @@ def load_numpy(path: Path) -> Any:
             held = ", ".join(archive.files)
     except Exception as error:  # zipfile, zlib, pickle and OS errors: a damaged archive fails in many ways
         raise FileProblem(
-            f"{str(path)!r} is not a whole {suffix_of(path)} file of numbers: {first_line(error)}. Write it again."
+            f"{str(path)!r} is not a valid {suffix_of(path)} file of numbers: {first_line(error)}. Write it again."
         ) from error
-    raise DataError(f"{str(path)!r} holds the arrays {held}. Name the one to reduce 'X'.")
+    raise DataError(f"{str(path)!r} contains the arrays {held}. Name the one to use 'X'.")
 
 
 def _sparse_matrix(path: Path) -> Any:
@@ -39,5 +39,5 @@ def _sparse_matrix(path: Path) -> Any:
 
     matrix = scipy.sparse.load_npz(path)  # no pickle: scipy forbids it
     if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)  # an index beyond the shape would be read outside the array
+        matrix.check_format(full_check=True)  # an index beyond the shape would read outside the array
     return matrix

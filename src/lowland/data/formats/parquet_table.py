@@ -1,4 +1,4 @@
-"""Parquet: one file, or a folder of parts with the same columns."""
+"""Parquet: one file, or a folder of files with the same columns."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class ParquetTable(TableFile):
         deeper = next(path.glob("*/**/*.parquet"), None) if path.is_dir() else None
         if deeper is not None:
             raise DataError(
-                f"The folder {self.source} has folders with Parquet files in it, such as {str(deeper)!r}. "
-                "Put all parts into one folder, or pass a list of their paths."
+                f"The folder {self.source} has subfolders with Parquet files, such as {str(deeper)!r}. "
+                "Put all files into one folder, or pass a list of their paths."
             )
         if not self.parts:
             raise MissingFile(
-                f"The folder {self.source} holds no .parquet file. Name a file, or a folder of Parquet parts."
+                f"The folder {self.source} contains no .parquet file. Pass a file, or a folder of Parquet files."
             )
         heads = [self._head(part) for part in self.parts]
         self.n = sum(n for _, n in heads)
@@ -40,8 +40,8 @@ class ParquetTable(TableFile):
         for part, (schema, _) in zip(self.parts, heads, strict=True):
             if [name for name in schema.names if name not in index] != self.names:
                 raise DataError(
-                    f"{part.name} of {self.source} has other columns than {self.parts[0].name}. "
-                    "All parts need the same columns."
+                    f"{part.name} in {self.source} has different columns than {self.parts[0].name}. "
+                    "All files must have the same columns."
                 )
         self.schemas = [schema for schema, _ in heads]
 
@@ -50,12 +50,12 @@ class ParquetTable(TableFile):
         import pyarrow.parquet as pq
 
         try:
-            # Without these two, Arrow reads whole row groups ahead, whatever the budget says.
+            # Without these two, Arrow prefetches whole row groups, whatever the memory budget.
             return pq.ParquetFile(part, pre_buffer=False, buffer_size=_READ_BUFFER)
         except (pa.ArrowInvalid, OSError) as error:
-            check_readable(part)  # not there, or closed to this user
+            check_readable(part)  # does not exist, or permission denied
             raise FileProblem(
-                f"{str(part)!r} is not a whole Parquet file ({first_line(error)}). Truncated? Write it again."
+                f"{str(part)!r} is not a valid Parquet file ({first_line(error)}). It may be truncated. Write it again."
             ) from error
 
     def _head(self, part: Path) -> tuple[Any, int]:
@@ -71,20 +71,20 @@ class ParquetTable(TableFile):
 
         def batches(slab: int) -> Iterator[Any]:
             for batch in self._batches(names, slab):
-                yield batch.cast(pa.schema(fields), safe=False)  # large integers are rounded, as numpy rounds them
+                yield batch.cast(pa.schema(fields), safe=False)  # large integers are rounded, as in numpy
 
         return arrow_rows(batches, fields, self.n, self.source)
 
-    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # the file says itself which texts are missing
+    def _values(self, j: int, *, missing_text: bool) -> np.ndarray:  # the file marks missing strings itself
         batches = self._batches([self.names[j]], 2**16)
         return joined([batch.column(0).to_numpy(zero_copy_only=False) for batch in batches])
 
     def first_text_column(self) -> str | None:
-        """Return the name of the first column if it holds text."""
+        """Return the name of the first column if it contains text."""
         return next(iter(text_fields(common_fields(self.schemas, self.names[:1]))), None)
 
     def _batches(self, names: list[str], size: int) -> Iterator[Any]:
-        """Yield record batches of the named columns, part after part."""
+        """Yield record batches of the named columns, file after file."""
         import pyarrow as pa
 
         for part in self.parts:
@@ -97,13 +97,13 @@ class ParquetTable(TableFile):
 
 
 def _pandas_index(schema: Any) -> set[str]:
-    """The columns that pandas wrote as the index of its frame, which are no features."""
+    """The index columns of a pandas frame, which are not features."""
     written = (schema.pandas_metadata or {}).get("index_columns", ())
     return {name for name in written if isinstance(name, str)}
 
 
 def read_columns(path: Path) -> dict[str, np.ndarray]:
-    """Return every column of a Parquet file by its name, numbers and texts."""
+    """Return every column of a Parquet file by its name, numbers and strings."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

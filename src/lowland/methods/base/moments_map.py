@@ -10,6 +10,7 @@ from lowland.arrays.namespace import is_array, like
 from lowland.blocks.statistics.moments import Moments
 from lowland.data.rows import Rows
 from lowland.errors import LowlandError
+from lowland.methods.base.estimator import attribute
 from lowland.methods.base.linear_map import LinearMap
 from lowland.methods.base.parameters import check_parameters
 from lowland.run.local import LocalRun
@@ -27,6 +28,8 @@ class MomentsMap(LinearMap):
     if TYPE_CHECKING:
         _moments: Any  # what partial_fit merges
         _dtype: Any
+
+    n_samples_: int = attribute("Number of training rows; with weights, those of positive weight.")
 
     def _solve_moments(self, moments: Moments, run: Run) -> None:
         """Set the fitted attributes from the moments."""
