@@ -197,7 +197,10 @@ def test_other_mistakes_are_told():
 
 def test_a_fit_can_be_stopped_and_leaves_nothing():
     model = MDS(init="random", eps=0, max_iter=10_000)
-    with lowland.config(progress=lambda event: event.stage != "majorizing"), pytest.raises(lowland.errors.Stopped):
+    with (
+        lowland.config(progress=lambda event: event.stage != "minimizing stress"),
+        pytest.raises(lowland.errors.Stopped),
+    ):
         model.fit(points(100, 20))
     assert not hasattr(model, "embedding_")
     assert not hasattr(model, "_given")

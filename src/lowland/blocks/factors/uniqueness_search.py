@@ -16,8 +16,8 @@ from lowland.blocks.factors.estimate import FactorEstimate, estimate_at
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.run.run import Run
 
-_FLAT = 1e-10  # slope of the deviance, per log uniqueness, at which the search ends
-_FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
+_FLAT = 1e-10  # gradient of the deviance, per log uniqueness, at which the search has converged
+_FLATTEST = 1e-6  # the same where rounding error prevents further descent
 _LONGEST = 3.0  # the most a log uniqueness may change in a step
 _HALVINGS = 20
 _CHANGES = 30  # of the entries held at the sides of a box
@@ -58,13 +58,13 @@ class FullProfile:
         return self.omega[:, self.kept :] ** 2 @ (1 - self.theta[self.kept :])
 
     def steepest(self, bottom: float) -> float:
-        """The largest slope of a uniqueness that no bound holds."""
+        """The largest derivative by a uniqueness that is not at a bound."""
         held = ((self.x <= bottom) & (self.slope > 0)) | ((self.x >= 0) & (self.slope < 0))
         return float(np.max(np.abs(self.slope[~held]), initial=0.0))
 
     @property
     def rounding(self) -> float:
-        """The error of the eigenvalues, and so of the slope."""
+        """The rounding error of the eigenvalues, and so of the gradient."""
         return 16 * float(np.finfo(np.float64).eps) * float(self.theta[0])
 
     def curvature(self) -> tuple[np.ndarray, np.ndarray]:
@@ -105,11 +105,11 @@ def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_it
     for _ in run.iterate("fitting factors", max_iter):
         steepest = now.steepest(bottom)
         if steepest <= max(_FLAT, now.rounding):
-            reason = "the slope is zero"
+            reason = "the gradient is zero"
             break
         further = next(filter(None, (_downhill(now, step, bottom, R, k) for step in _steps(now, bottom))), None)
         if further is None:
-            reason = "rounding lets it go no further" if steepest <= _FLATTEST + 100 * now.rounding else ""
+            reason = "rounding error prevents further improvement" if steepest <= _FLATTEST + 100 * now.rounding else ""
             break
         now = further
         trace.append(now.value)

@@ -24,8 +24,8 @@ from lowland.run.run import Run
 
 MANY = 400  # columns from which this route is the faster one
 _FEW = 0.2  # fraction of the columns above which that many eigenpairs cost as much as all
-_FLAT = 1e-7  # slope of the deviance, per log uniqueness, at which the search ends
-_FLATTEST = 1e-5  # what counts as flat where rounding lets no step go further down
+_FLAT = 1e-7  # gradient of the deviance, per log uniqueness, at which the search has converged
+_FLATTEST = 1e-5  # the same where rounding error prevents further descent
 _QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
 _MEMORY = 20  # steps that the search remembers
 
@@ -94,13 +94,13 @@ class Leading:
         return 1 - np.exp(-self.x) - self.omega**2 @ (1 - self.theta)
 
     def steepest(self, bottom: float) -> float:
-        """The largest slope of a uniqueness that no bound holds."""
+        """The largest derivative by a uniqueness that is not at a bound."""
         held = ((self.x <= bottom) & (self.slope > 0)) | ((self.x >= 0) & (self.slope < 0))
         return float(np.max(np.abs(self.slope[~held]), initial=0.0))
 
     @property
     def rounding(self) -> float:
-        """The error of the eigenvalues, and so of the slope."""
+        """The rounding error of the eigenvalues, and so of the gradient."""
         return 16 * float(np.finfo(np.float64).eps) * float(np.max(self.theta, initial=1.0))
 
     def loadings(self, k: int) -> np.ndarray:
@@ -134,7 +134,7 @@ def by_leading_pairs(root: Root, k: int, psi: np.ndarray, lower: float, max_iter
     end = Leading.at(np.clip(ended.x, bottom, 0.0), root, k, run)
     steepest, reason = end.steepest(bottom), ""
     if steepest <= max(_FLAT, end.rounding):
-        reason = "the slope is zero"
+        reason = "the gradient is zero"
     elif len(trace) < max_iter and steepest <= _FLATTEST + 100 * end.rounding:
-        reason = "rounding lets it go no further"
+        reason = "rounding error prevents further improvement"
     return estimate_at(end, k, trace or [end.value], reason, max_iter, solver="lbfgs")

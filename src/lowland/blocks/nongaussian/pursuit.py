@@ -157,7 +157,7 @@ def _best_view(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, s
     values = _values(search.index, kept, Y)
     size = max(1, _BATCH // (k * Y.shape[1]))
     starts = search.count(d)
-    for done in steps("looking around", -(-starts // size)):
+    for done in steps("random projections", -(-starts // size)):
         count = min(size, starts - done * size)
         views = _orthonormal(rng.standard_normal((count, k, d)))
         kept, values = np.concatenate([kept, views]), np.concatenate([values, search.index.value(views @ Y)])
@@ -198,7 +198,7 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
     """Follow the slope over orthonormal views, by steps of Barzilai and Borwein (1988) that never go down."""
     value, slope = _slope(search.index, A, Y)
     trace, length, converged = [value], _WIDE / max(float(np.linalg.norm(slope)), 1e-300), False
-    for _ in steps("refining the view", search.max_iter):
+    for _ in steps("refining projections", search.max_iter):
         length = min(length, _WIDE / max(float(np.linalg.norm(slope)), 1e-300))
         rise = float(np.sum(slope**2))
         for _ in range(_MOST_HALVINGS):
@@ -232,7 +232,7 @@ def _shrinking(
     angles = np.full(len(views), _first_angle(search.count(len(Y)), len(Y)) if len(views) > 1 else _NEAR)
     traces = values[:, None]
     converged = False
-    for step in steps("refining the view", search.max_iter):
+    for step in steps("refining projections", search.max_iter):
         tries = _around(Y, views, index, angles, rng)  # (S, tries, k, d)
         found = index.value(tries.reshape(-1, *views.shape[1:]) @ Y).reshape(len(views), -1)
         best = np.argmax(found, axis=1)

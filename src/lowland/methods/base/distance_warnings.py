@@ -1,4 +1,4 @@
-"""Warnings shared by the methods that scale distances."""
+"""Warnings shared by the methods of multidimensional scaling."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from lowland.errors import DataWarning, warn
 
 
 def warn_if_distances(X: Array, owner: str) -> None:
-    """Warn where rows look like a matrix of distances."""
+    """Warn where the rows look like a distance matrix."""
     if looks_like_distances(X):
         warn(
-            f"The rows given to {owner} look like a matrix of distances: symmetric with a diagonal of zeros. They are "
-            "taken as rows; pass metric='precomputed' if they are distances.",
+            f"{owner}: X looks like a distance matrix (symmetric with a zero diagonal), but is used as rows. Set "
+            "metric='precomputed' if it contains distances.",
             DataWarning,
         )
 
 
 def warn_of_one_point(owner: str) -> None:
-    """Warn where all points are one."""
+    """Warn where all points coincide."""
     warn(
-        f"All points given to {owner} coincide: every distance is zero, and so are all coordinates. Check the data.",
+        f"{owner}: all points coincide. Every distance is zero, and so are all coordinates. Check the data.",
         DataWarning,
     )

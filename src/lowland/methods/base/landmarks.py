@@ -1,4 +1,4 @@
-"""Landmarks: a few rows that stand for all of them, chosen and checked alike by every method that has them."""
+"""Landmarks: a subset of the rows that represents all of them, chosen and checked the same way in every method."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from lowland.errors import DataWarning, warn
 
 
 def choose_landmarks(
-    n: int, m: int, rng: Callable[[], np.random.Generator], owner: str, consequence: str = "all of them are scaled"
+    n: int, m: int, rng: Callable[[], np.random.Generator], owner: str, consequence: str = "all rows are scaled"
 ) -> np.ndarray | None:
     """Mark m of n rows, spread evenly over all, (n,) bool; None, with a warning, where all rows would be landmarks.
 
-    ``rng`` makes the random numbers, which are drawn only if landmarks are; ``consequence`` says what is done with all
-    rows instead.
+    ``rng`` creates the random generator, only if it is needed. ``consequence`` describes what happens without
+    landmarks.
     """
     if m < n:
         return evenly_spread(n, m, rng())
     warn(
-        f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence}, exactly. Choose fewer than {n}, or None.",
+        f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence} without landmarks. Choose fewer than {n}, "
+        "or None.",
         DataWarning,
     )
     return None

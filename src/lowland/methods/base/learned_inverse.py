@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 
 class LearnedInverse:
-    """A method that a model has only if ``fit_inverse_transform`` asked for it; else scikit-learn's error is raised."""
+    """A method that exists only with ``fit_inverse_transform``; otherwise it raises scikit-learn's error."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method, self.__doc__ = method, method.__doc__
@@ -20,7 +20,7 @@ class LearnedInverse:
             return self.method
         if not model.fit_inverse_transform:
             raise NotFittedError(
-                "The fit_inverse_transform parameter was not set to True, so the way back was not learnt. "
+                "The fit_inverse_transform parameter was not set to True, so the inverse transform was not learned. "
                 f"Fit {type(model).__name__}(fit_inverse_transform=True)."
             )
         return MethodType(self.method, model)
