@@ -165,7 +165,10 @@ BAD = {
     "negative": (np.array([[0, -1.0, 2], [-1, 0, 3], [2, 3, 0]]), "negative"),
     "a diagonal": (np.eye(3) + 1, "diagonal"),
     "infinite": (np.array([[0, np.inf, 2], [np.inf, 0, 3], [2, 3, 0]]), "infinite"),
-    "in two parts": (np.array([[0, 1, np.nan], [1, 0, np.nan], [np.nan, np.nan, 0]]), "No chain of known distances"),
+    "in two parts": (
+        np.array([[0, 1, np.nan], [1, 0, np.nan], [np.nan, np.nan, 0]]),
+        "known distances is disconnected",
+    ),
 }
 
 

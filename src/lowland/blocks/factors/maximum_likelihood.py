@@ -1,7 +1,7 @@
 """Factor analysis of a correlation matrix: R ≈ LL' + Ψ with Ψ diagonal, by maximum likelihood.
 
-Maximum likelihood does not care for units, so everything here is of standardised columns: L (d, k) are the loadings,
-the diagonal ψ of Ψ holds the uniquenesses. What is minimised is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
+Maximum likelihood does not care for units, so everything here is of standardized columns: L (d, k) are the loadings,
+the diagonal ψ of Ψ holds the uniquenesses. What is minimized is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
 twice the mean log-likelihood, less d log 2π.
 """
 
@@ -49,7 +49,7 @@ def free_parameters(d: int, k: int) -> int:
     return 2 * d + d * k - k * (k - 1) // 2
 
 
-# --- the maximum of the likelihood -----------------------------------------------------------------------------------
+# --- the maximum of the likelihood ------------------------------------------------------------------------------------
 
 
 def factor_loadings(

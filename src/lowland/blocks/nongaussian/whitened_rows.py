@@ -31,7 +31,7 @@ class WhiteRows:
     single: WhiteRows | None = None  # the same in float32, for large data
 
     def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the host."""
+        """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the CPU."""
         sums = self.run.fold(self.rows, ContrastOf(contrast, W, self.whiten), name="summing contrasts")
         cross, slopes = to_numpy(sums.cross) / sums.n, to_numpy(sums.slopes) / sums.n
         if not (np.isfinite(cross).all() and np.isfinite(slopes).all()):
@@ -44,7 +44,7 @@ class WhitenedRows:
     """White rows z = K(x − mean), of unit variance with divisor n; x = mean + inverse z on their span."""
 
     white: WhiteRows
-    K: np.ndarray  # (k, d) float64 on the host, as all of these but the mean
+    K: np.ndarray  # (k, d) float64 on the CPU, as all of these but the mean
     inverse: np.ndarray  # (d, k)
     mean: Array  # (d,) float64, beside the rows
     n: int
