@@ -30,7 +30,9 @@ OTHER_VALUES = {
     "compute_distances": True,
 }  # fmt: skip
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*neighbor graph is disconnected:lowland.errors.DataWarning")  # iris does
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*neighbor graph is disconnected:lowland.errors.DataWarning"
+)  # iris does
 
 MODEL = {"estimator": sklearn.discriminant_analysis.LinearDiscriminantAnalysis()}  # without one theirs cannot be made
 

@@ -119,10 +119,12 @@ def test_the_course_is_told():
 
 def test_the_remedy_fits_and_iterations_are_counted():
     X, _ = sample()
-    with pytest.warns(ConvergenceWarning, match=r"not converged after 1 iteration\. Raise max_iter\.$"):
+    with pytest.warns(ConvergenceWarning, match=r"not converge.* 1 iteration .*Raise max_iter\.$"):
         one = FactorAnalysis(3, max_iter=1, n_starts=1).fit(X)
     assert one.n_iter_ == len(one.loglike_) == 1
-    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations\. Raise max_iter or tol, or choose method='uniqu"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"not converge.* 2 iterations .*Raise max_iter or tol, or choose method='uniqu"
+    ):
         two = FactorAnalysis(3, max_iter=2, tol=0, method="em").fit(X)
     assert two.n_iter_ == len(two.loglike_) == 2
     done = FactorAnalysis(3, n_starts=1).fit(X)
@@ -161,13 +163,13 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
     ours = FactorAnalysis(3).fit(X)
     theirs = sklearn.decomposition.FactorAnalysis(3).fit(X.astype(np.float64))
     assert ours.converged_
-    assert ours.stopped_because_ in ("the slope is zero", "rounding lets it go no further")
+    assert ours.stopped_because_ in ("the gradient is zero", "rounding error prevents further improvement")
     assert ours.loglike_[-1] >= theirs.loglike_[-1]
     assert ours.score(X) >= theirs.score(X.astype(np.float64)) - 1e-6
     assert ours.kmo_ is None
     assert ours.components_.dtype == dtype
     assert FactorAnalysis("parallel").fit(X).n_components_ == 3
-    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations\. Raise max_iter\.$"):
+    with pytest.warns(ConvergenceWarning, match=r"not converge.* 2 iterations .*Raise max_iter\.$"):
         short = FactorAnalysis(3, max_iter=2).fit(X)
     assert short.n_iter_ == len(short.loglike_) == 2
     exact = quietly(FactorAnalysis().fit, X)  # as many factors as columns
@@ -371,7 +373,7 @@ def test_adequacy_known_answers():
 
 def test_heywood_cases_are_held_and_told():
     X = load_dataset("iris").X
-    with pytest.warns(DataWarning, match=r"column 2 is without noise.*Heywood.*fewer factors"):
+    with pytest.warns(DataWarning, match=r"Column 2 is at the lower bound.*Heywood.*fewer factors"):
         fa = FactorAnalysis(1, min_uniqueness=0.005).fit(X)
     assert fa.heywood_ == (2,)
     assert fa.uniquenesses_[2] == pytest.approx(0.005)
@@ -381,7 +383,7 @@ def test_heywood_cases_are_held_and_told():
 def test_constant_columns():
     X, _ = sample(300)
     wide = np.column_stack([X[:, :4], np.full(len(X), 3.0), X[:, 4:]])
-    with pytest.warns(DataWarning, match="column 4 is constant"):
+    with pytest.warns(DataWarning, match="Column 4 is constant"):
         fa = FactorAnalysis(2).fit(wide)
     plain = FactorAnalysis(2).fit(X)
     assert fa.constant_ == (4,)
@@ -397,7 +399,7 @@ def test_constant_columns():
 def test_collinear_columns():
     X, _ = sample()
     X = np.column_stack([X, X[:, 0] + X[:, 1]])
-    with pytest.warns(DataWarning, match="column 0, column 1, column 10 are perfectly collinear"):
+    with pytest.warns(DataWarning, match="Columns 0, 1, 10 are perfectly collinear"):
         fa = FactorAnalysis(2).fit(X)
     assert np.isfinite(fa.transform(X)).all()
     assert fa.fit_test_ is None
@@ -411,8 +413,8 @@ def test_more_factors_than_the_degrees_of_freedom_allow():
     with pytest.warns(DataWarning, match="FactorAnalysis: ") as told:
         fa = FactorAnalysis(2).fit(X)
     (words,) = [str(w.message) for w in told]  # one warning a fit, whatever there is to say
-    assert "2 factors of 4 columns are not determined (degrees of freedom -1). Choose at most 1." in words
-    assert "(a Heywood case) and held at the lower bound" in words
+    assert "not identified with 4 columns (degrees of freedom -1). Choose at most 1." in words
+    assert "at the lower bound of the uniqueness (Heywood case)" in words
     assert len(words) < 260
     assert fa.dof_ == -1
     assert fa.fit_test_ is None
@@ -436,11 +438,11 @@ def test_as_many_factors_as_columns_fit_exactly():
     ("spoil", "words"),
     [
         (lambda S: S[:3], "3 x 4"),
-        (lambda S: S + np.triu(np.ones((4, 4)), 1), r"not symmetric: column 0 with column \d is"),
-        (lambda S: S - 2 * np.eye(4) * S[0, 0], "no variance"),
-        (lambda S: np.where(np.eye(4) > 0, S, 5 * S.max()), "not positive.*eigenvalue -"),
+        (lambda S: S + np.triu(np.ones((4, 4)), 1), r"not symmetric: .*column 0 with column \d is"),
+        (lambda S: S - 2 * np.eye(4) * S[0, 0], "without variance"),
+        (lambda S: np.where(np.eye(4) > 0, S, 5 * S.max()), "not positive semidefinite.*eigenvalue -"),
         (lambda S: np.where(np.eye(4) > 0, np.nan, S), "NaN"),
-        (lambda S: S[[0, 1, 2, 2]][:, [0, 1, 2, 2]], "column 2, column 3 are perfectly collinear"),
+        (lambda S: S[[0, 1, 2, 2]][:, [0, 1, 2, 2]], "Columns 2, 3 are perfectly collinear"),
     ],
 )
 def test_what_is_no_covariance(spoil, words):
@@ -451,7 +453,7 @@ def test_what_is_no_covariance(spoil, words):
     assert str(caught.value).endswith(".")
     with pytest.raises(ParameterError, match="at least 2"):
         fa.fit_covariance(S, 1)
-    with pytest.raises(ParameterError, match="how many rows"):
+    with pytest.raises(ParameterError, match="number of rows"):
         fa.fit_covariance(S, None)
     with pytest.raises(DataError, match="mean"):
         fa.fit_covariance(S, 150, mean=[1.0, 2.0])
@@ -477,10 +479,10 @@ def test_noise_variance_init_must_fit():
     np.testing.assert_allclose(given.noise_variance_, FactorAnalysis(2).fit(X).noise_variance_, rtol=1e-6)
     iris = load_dataset("iris").X
     with pytest.raises(
-        DataError, match=r"shape \(2,\), and there are 4 columns. Give noise_variance_init one .* per column\.$"
+        DataError, match=r"shape \(2,\).*4 columns.*noise_variance_init to one nonnegative variance per column\.$"
     ):
         FactorAnalysis(1, noise_variance_init=[1, 1]).fit(iris)
-    with pytest.raises(DataError, match="one variance of at least zero per column"):
+    with pytest.raises(DataError, match=r"negative.*noise_variance_init to one nonnegative variance per column"):
         FactorAnalysis(1, noise_variance_init=[1, 1, -1, 1]).fit(iris)
 
 
@@ -488,7 +490,7 @@ def test_a_covariance_given_as_rows_is_told():
     R = np.corrcoef(load_dataset("wine").X, rowvar=False)
     pandas = pytest.importorskip("pandas")
     for given_as in (R, R.astype(np.float32), pandas.DataFrame(R)):
-        with pytest.warns(DataWarning, match=r"square and symmetric: .* call fit_covariance\(S, n_samples\)") as told:
+        with pytest.warns(DataWarning, match=r"square and symmetric.*call fit_covariance\(S, n_samples\)") as told:
             FactorAnalysis(1).fit(given_as)
         assert len([w for w in told if issubclass(w.category, DataWarning)]) == 1
     with warnings.catch_warnings():

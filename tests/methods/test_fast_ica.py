@@ -119,7 +119,7 @@ def test_as_many_components_as_asked_for(n, units):
 def test_constant_and_collinear_columns_are_left_out_and_told(dtype, solver):
     X = sources() @ mixing().T
     X = np.column_stack([X, X[:, 0] + X[:, 1], np.full(len(X), 3.0)]).astype(dtype)  # rank 4 of 6
-    with pytest.warns(DataWarning, match="4 sources in 6 columns.*vary in 4 directions only"):
+    with pytest.warns(DataWarning, match="4 sources in 6 columns.*rank 4.*n_components=4"):
         ica = FastICA(random_state=0, whiten_solver=solver).fit(X)
     assert ica.transform(X).shape == (2000, 4)
     assert np.isfinite(ica.components_).all()
@@ -146,9 +146,9 @@ def test_units_of_columns_do_not_matter(dtype):
 
 def test_few_rows_are_told():
     X = np.random.default_rng(0).laplace(size=(6, 9))
-    with pytest.warns(DataWarning, match="5 sources in 9 columns: 6 rows vary in 5 directions at most"):
+    with pytest.warns(DataWarning, match="5 sources in 9 columns.*6 rows span at most 5 dimensions"):
         FastICA(random_state=0).fit(X)
-    with pytest.raises(ParameterError, match=r"6 rows vary in 5 directions at most. Choose at most 5\."):
+    with pytest.raises(ParameterError, match=r"6 rows span at most 5 dimensions.*Choose at most 5\."):
         FastICA(6).fit(X)
 
 
@@ -200,7 +200,7 @@ def test_hard_data_that_only_the_quasi_newton_method_settles(seed):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_too_few_steps_are_told(algorithm):
-    with pytest.warns(ConvergenceWarning, match=r"1 iteration(s| was)") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"1 iterations? ") as caught:
         ica = FastICA(algorithm=algorithm, max_iter=1, tol=1e-9, random_state=0).fit(sources() @ mixing().T)
     assert caught[0].filename == __file__
     assert not ica.converged_

@@ -165,7 +165,10 @@ BAD = {
     "negative": (np.array([[0, -1.0, 2], [-1, 0, 3], [2, 3, 0]]), "negative"),
     "a diagonal": (np.eye(3) + 1, "diagonal"),
     "infinite": (np.array([[0, np.inf, 2], [np.inf, 0, 3], [2, 3, 0]]), "infinite"),
-    "in two parts": (np.array([[0, 1, np.nan], [1, 0, np.nan], [np.nan, np.nan, 0]]), "No chain of known distances"),
+    "in two parts": (
+        np.array([[0, 1, np.nan], [1, 0, np.nan], [np.nan, np.nan, 0]]),
+        "known distances is disconnected",
+    ),
 }
 
 
@@ -197,7 +200,10 @@ def test_other_mistakes_are_told():
 
 def test_a_fit_can_be_stopped_and_leaves_nothing():
     model = MDS(init="random", eps=0, max_iter=10_000)
-    with lowland.config(progress=lambda event: event.stage != "majorizing"), pytest.raises(lowland.errors.Stopped):
+    with (
+        lowland.config(progress=lambda event: event.stage != "minimizing stress"),
+        pytest.raises(lowland.errors.Stopped),
+    ):
         model.fit(points(100, 20))
     assert not hasattr(model, "embedding_")
     assert not hasattr(model, "_given")

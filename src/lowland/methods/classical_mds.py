@@ -35,14 +35,14 @@ from lowland.blocks.statistics.sampling import Picked, count_rows
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run, run_for
 
-_FEW_COLUMNS = 500  # up to this many, all eigenvalues of their scatter cost nothing worth saving
+_FEW_COLUMNS = 500  # up to this many, all eigenvalues of the scatter matrix are cheap
 
 
 class ClassicalMDS(
@@ -51,40 +51,44 @@ class ClassicalMDS(
     streams=True,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, takes_distances=True),
 ):
-    """Classical multidimensional scaling: a map of points of which only the distances are known.
+    """Classical multidimensional scaling (principal coordinates analysis): an embedding from pairwise distances.
 
-    Problem: points z_1 … z_n in k dimensions, centered, whose scalar products come closest to B = -½ J(D∘D)J, the
-    ones that Euclidean distances D would have; J = I - 11'/n takes means away. The answer: Z = V Λ^½, from the k
-    largest eigenvalues B v_i = λ_i v_i. Distances that are not Euclidean have negative eigenvalues, too.
+    Problem: find centered points z_1 … z_n in k dimensions whose inner products are closest to B = -½ J(D∘D)J, the
+    inner products that Euclidean distances D imply; J = I - 11'/n is the centering matrix. Solution: Z = V Λ^½ with
+    the k largest eigenvalues B v_i = λ_i v_i. Distances that are not Euclidean also give negative eigenvalues.
 
-    1. Measure the distances of all pairs of rows, or check those given (``blocks.distances.to_points``). Euclidean
-       distances need no matrix: B = CC' has the principal axes of the rows for its eigenpairs
+    1. Compute the distances of all pairs of rows, or check the given ones (``blocks.distances.to_points``). Euclidean
+       distances need no matrix: the eigenpairs of B = CC' are the principal axes of the rows
        (``blocks.spectra.principal_axes``).
-    2. If asked, find the additive constant that makes the distances Euclidean (``blocks.scaling.classical``).
-    3. Find the leading eigenpairs of B, which is centered without being formed (``blocks.spectra.operators``,
-       ``leading``).
-    4. Coordinates are Z = V Λ^½. A new point at squared distances δ from the others lies at ½ Λ^-1 Z'(means - δ), with
-       the mean squared distance of each point to the others (Gower 1968).
+    2. On request, find the additive constant that makes the distances Euclidean (``blocks.scaling.classical``).
+    3. Find the leading eigenpairs of B, without forming it (``blocks.spectra.operators``, ``leading``).
+    4. Coordinates are Z = V Λ^½. Out-of-sample extension: a new point with squared distances δ to the training points
+       is at ½ Λ^-1 Z'(means - δ), with the mean squared distance of each training point (Gower 1968).
 
-    With ``n_landmarks`` = m, steps 1 to 3 see m rows spread evenly over all, and step 4 places all others. ``metric``
-    may be a function of two rows.
+    With ``n_landmarks`` = m, steps 1 to 3 use m rows spread evenly over the data, and step 4 places all others.
+    ``metric`` may be a function of two rows.
 
-    Cost: Euclidean rows as ``PCA``. Otherwise n² d for the distances, some 20 n² (k + 10) for the eigenpairs (9 n³ for
-    all of them) and n² numbers of memory; with landmarks m n d and m n. Prefer ``PCA`` if the rows are at hand and
-    Euclidean distances are meant: the same plane, and a way back.
+    Notes
+    -----
+    Cost: for Euclidean distances of rows that of ``PCA``. Otherwise n² d operations for the distances, about
+    20 n² (k + 10) for the eigenpairs (9 n³ for all of them), and n² numbers of memory; with landmarks m n d and m n.
 
-    Attributes: ``embedding_`` (n, k), ``eigenvalues_`` (the k leading; all n if asked), ``lowest_eigenvalue_`` (the
-    most negative; 0 if none), ``goodness_of_fit_`` (both forms of R's cmdscale: Σ_k λ over Σ|λ| and over Σ max(λ, 0);
-    None where not all eigenvalues were computed), ``goodness_of_fit_bound_`` (bounds of both, always),
-    ``dimensionality_`` (how many eigenvalues exceed all negative ones in size; None where more than were computed do),
-    ``additive_constant_``, ``dissimilarity_matrix_`` (measured when read), ``landmarks_`` (their row numbers, or None),
-    ``n_samples_``, ``solver_``, ``n_iter_``; for new points ``components_`` and ``mean_``, or ``points_``,
-    ``weights_``, ``mean_squares_`` and ``unit_`` (what distances are divided by: 1 unless their squares would leave the
-    floats). Where no more than a thousand points are scaled, or 500 columns of Euclidean rows, all eigenvalues are
-    computed; in larger problems the lowest one and the dimensionality are estimates.
+    Prefer ``PCA`` for Euclidean distances of rows: it gives the same coordinates and an inverse transform.
 
-    Reference: Torgerson 1952, doi:10.1007/BF02288916; Gower 1966, doi:10.1093/biomet/53.3-4.325; Gower 1968,
-    doi:10.1093/biomet/55.3.582; Cailliez 1983, doi:10.1007/BF02294026.
+    All eigenvalues are computed for up to 1000 points, and for up to 500 columns with Euclidean distances of rows. In
+    larger problems ``lowest_eigenvalue_`` and ``dimensionality_`` are estimates.
+
+    References
+    ----------
+    Torgerson 1952, Multidimensional scaling: I. Theory and method, Psychometrika 17, doi:10.1007/BF02288916.
+
+    Gower 1966, Some distance properties of latent root and vector methods used in multivariate analysis, Biometrika
+    53, doi:10.1093/biomet/53.3-4.325.
+
+    Gower 1968, Adding a point to vector diagrams in multivariate analysis, Biometrika 55,
+    doi:10.1093/biomet/55.3.582.
+
+    Cailliez 1983, The analytical solution of the additive constant problem, Psychometrika 48, doi:10.1007/BF02294026.
 
     Examples
     --------
@@ -95,23 +99,61 @@ class ClassicalMDS(
     (2, [0.9954, 0.9991])
     """
 
-    n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
+    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
     metric: str | Callable[..., Any] = param(
-        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
+        "euclidean",
+        "Distance metric, such as 'manhattan', or a function of two rows; 'precomputed': X is a distance matrix.",
     )
-    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric, such as {'p': 3}.")
-    all_eigenvalues: bool = param(False, "Compute all eigenvalues, not only the leading ones.")
+    metric_params: dict[str, Any] | None = param(None, "Keyword arguments of the metric, such as {'p': 3}.")
+    all_eigenvalues: bool = param(False, "Compute all eigenvalues instead of only the leading ones.")
     add_constant: bool = param(
-        False, "Add the smallest constant (Cailliez) that makes the distances Euclidean to all of them."
+        False, "Add to all distances the smallest constant that makes them Euclidean (Cailliez)."
     )
     n_landmarks: int | None = param(
-        None, "Rows that are scaled, all others being placed among them; None: all, which is exact.", at_least=2
+        None,
+        "Number of landmark rows to scale; all other rows are placed among them. None: all rows, exact.",
+        at_least=2,
     )
     random_state: RandomState = param(None, "Seed of the choice of landmarks.", at_least=0)
 
+    embedding_: Array = attribute("Coordinates of the training rows.", "(n_samples_, n_components)")
+    eigenvalues_: Array = attribute(
+        "Leading eigenvalues of B, or all with all_eigenvalues.", "(n_components,) or (n_samples_,)"
+    )
+    lowest_eigenvalue_: float = attribute("Most negative eigenvalue; 0 if none is negative.")
+    goodness_of_fit_: tuple[float, float] | None = attribute(
+        "GOF of R's cmdscale: Σ_k λ / Σ|λ| and Σ_k λ / Σ max(λ, 0); None where not all eigenvalues were computed."
+    )
+    goodness_of_fit_bound_: tuple[float, float] = attribute("Upper bounds of both forms of goodness_of_fit_.")
+    dimensionality_: int | None = attribute(
+        "Number of eigenvalues larger than the absolute value of the most negative one; None where not all were found."
+    )
+    additive_constant_: float = attribute("Constant added to the distances; 0 without add_constant.")
+    landmarks_: np.ndarray | None = attribute("Row numbers of the landmarks; None without landmarks.")
+    n_samples_: int = attribute("Number of training rows.")
+    solver_: Outcome = attribute("Eigenvalue solver, the reason for choosing it, and its convergence.")
+    n_iter_: int = attribute("Number of iterations of the solver; 0 for a direct one.")
+    components_: Array = attribute(
+        "Principal axes of the rows.", "(n_components, n_features_in_)", when="with Euclidean distances of rows"
+    )
+    mean_: Array = attribute("Mean of each column.", "(n_features_in_,)", when="with Euclidean distances of rows")
+    points_: Array | None = attribute(
+        "Rows that new rows are compared with; None for a precomputed matrix.", when="where distances were needed"
+    )
+    weights_: Array = attribute(
+        "½ Z Λ^-1, for the out-of-sample extension.", "(m, n_components)", when="where distances were needed"
+    )
+    mean_squares_: Array = attribute(
+        "Mean squared distance of each point to the others.", "(m,)", when="where distances were needed"
+    )
+    unit_: float = attribute(
+        "Number that distances are divided by; 1 unless their squares would overflow or underflow.",
+        when="where distances were needed",
+    )
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Distances or principal axes, the constant, eigenpairs, coordinates."""
-        self._measured_rows = None  # what dissimilarity_matrix_ is measured from, where it is kept
+        """Compute distances or principal axes, the additive constant, eigenpairs and coordinates."""
+        self._measured_rows = None  # what dissimilarity_matrix_ is computed from, where it is kept
         self._check_metric(rows)
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
         self.landmarks_ = None if keep is None else np.flatnonzero(keep)
@@ -133,10 +175,10 @@ class ClassicalMDS(
             if rows.in_memory and rows.n == rows.d:
                 warn_if_distances(rows.to_array(), "ClassicalMDS")
         elif rows.n not in (None, rows.d):
-            check_distances(np.empty(rows.shape))  # says that it is not square
+            check_distances(np.empty(rows.shape))  # raises the error of a matrix that is not square
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
-        """Mark the rows that are landmarks; none are where all rows would be."""
+        """Mark the landmarks; None where all rows are used."""
         if self.n_landmarks is None:
             return None
         return choose_landmarks(count_rows(rows, run), self.n_landmarks, self._generator, "ClassicalMDS")
@@ -144,7 +186,7 @@ class ClassicalMDS(
     # --- Euclidean distances of rows: principal axes ---
 
     def _by_axes(self, rows: Rows, run: Run) -> None:
-        """The coordinates along the principal axes: the matrix of distances is never needed."""
+        """Compute the coordinates along the principal axes, without a distance matrix."""
         k, small = self.n_components, min(rows.d, rows.n or rows.d) <= _FEW_COLUMNS
         rule = Fixed(None if small or self.all_eigenvalues else k)
         axes, rows_in_units, unit = axes_in_units(rows, run, rule)
@@ -165,14 +207,14 @@ class ClassicalMDS(
     # --- other distances ---
 
     def _distances(self, rows: Rows, run: Run, keep: np.ndarray | None) -> Array:
-        """The distances of the points that are scaled, in the precision of the rows."""
+        """Return the distances of the points to scale, in the precision of the rows."""
         given = self.metric == "precomputed"
         self._require(rows, run, rows.n if keep is None else int(keep.sum()))
         if keep is not None:
             X = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
         else:
-            X = rows.to_array() if given else run.to_array(rows, "ClassicalMDS")  # what is given is checked below
-            self._require(rows, run, X.shape[0])  # chunks did not say how many they are
+            X = rows.to_array() if given else run.to_array(rows, "ClassicalMDS")  # a given matrix is checked below
+            self._require(rows, run, X.shape[0])  # the number of rows in chunks was not known before
             X = X if given else own_array(rows, X)
         self.points_ = None if given else X
         if not given:
@@ -186,7 +228,7 @@ class ClassicalMDS(
         return D
 
     def _require(self, rows: Rows, run: Run, m: int | None) -> None:
-        """Refuse a matrix of distances beyond the budget before it is made."""
+        """Raise an error, before allocating it, where the distance matrix exceeds the memory budget."""
         if m is None:
             return
         size = rows.dtype.itemsize
@@ -195,15 +237,15 @@ class ClassicalMDS(
         needed += bytes_to_solve(m, self.n_components, whole=self.all_eigenvalues)
         needed += 0 if at_hand else (1 if rows.in_memory else 2) * m * rows.d * size  # the rows, too, are kept
         remedy = "Choose n_landmarks" if self.n_landmarks is None else "Choose fewer landmarks"
-        run.require(needed, f"Scaling {m} points by their distances", f"{remedy}, pass float32")
+        run.require(needed, f"Classical MDS of {m} points", f"{remedy}, pass float32")
 
     def _in_units(self, D: Array, run: Run) -> tuple[Array, float]:
-        """Distances whose squares are numbers, and what they were divided by."""
+        """Return distances whose squares do not overflow, and the number they were divided by."""
         unit = unit_of(D)
         if unit == 1:
             return D, unit
         run.require(
-            2 * D.shape[0] ** 2 * ArrayRows(D).dtype.itemsize, "The distances in another unit", "Use fewer rows"
+            2 * D.shape[0] ** 2 * ArrayRows(D).dtype.itemsize, "A rescaled copy of the distances", "Use fewer rows"
         )
         return D / unit, unit
 
@@ -211,14 +253,14 @@ class ClassicalMDS(
         found = additive_constant(D, run)
         if not found.outcome.converged:
             warn(
-                f"ClassicalMDS: the additive constant still rose after {found.outcome.iterations} steps, to "
-                f"{found.value * unit:g}. Some eigenvalues may stay negative. Choose landmarks, whose constant is "
-                "found directly.",
+                f"ClassicalMDS(add_constant=True) did not converge: it stopped after {found.outcome.iterations} "
+                f"iterations at the constant {found.value * unit:g}. Some eigenvalues may stay negative. Set "
+                "n_landmarks: a direct solver is used for up to 1000 points.",
                 ConvergenceWarning,
             )
         return found.value
 
-    # --- what a fit leaves ---
+    # --- fitted attributes ---
 
     def _keep(self, Z: Array, found: Eigenvalues, solver: Outcome, unit: float) -> None:
         if found.one_point:
@@ -232,23 +274,25 @@ class ClassicalMDS(
         self.goodness_of_fit_bound_ = found.goodness
         self.goodness_of_fit_ = found.goodness if found.exact else None
         self.n_samples_ = int(Z.shape[0])
-        self._record_convergence(solver, "Ask for fewer components, or for all_eigenvalues, which are found directly.")
+        self._record_convergence(
+            solver, "Request fewer components, or set all_eigenvalues=True, which uses a direct solver."
+        )
 
     @property
     def dissimilarity_matrix_(self) -> Array:
-        """The distances of all pairs of rows, (n, n), measured again whenever this is read."""
+        """Distances of all pairs of rows, (n, n), computed at each access."""
         check_is_fitted(self)
         kept = vars(self).get("points_")
         X = vars(self).get("_measured_rows") if kept is None else kept
         if X is None or self.landmarks_ is not None:
             raise AttributeError(
-                "There is no dissimilarity_matrix_ with landmarks, rows of a file, or a model that was loaded. "
+                "dissimilarity_matrix_ is not available with landmarks, with rows of a file, or in a loaded model. "
                 "Fit an array without landmarks."
             )
         if self.metric == "precomputed":
             return X
         run = run_for(ArrayRows(X))
-        run.require(X.shape[0] ** 2 * ArrayRows(X).dtype.itemsize, "The matrix of all distances", "Use fewer rows")
+        run.require(X.shape[0] ** 2 * ArrayRows(X).dtype.itemsize, "The distance matrix", "Use fewer rows")
         return distance_matrix(X, run, self.metric, self.metric_params)
 
     # --- new points ---
@@ -277,7 +321,7 @@ class ClassicalMDS(
         return self.n_features_in_ if hasattr(self, "components_") else int(self.weights_.shape[0])
 
     def _placed(self, place: Callable[[Array], Array], rows: Rows, run: Run) -> Array:
-        """The coordinates of all rows, at hand also where the rows are not."""
+        """Return the coordinates of all rows, in memory also where the rows are not."""
         width = self.n_components if isinstance(place, Affine) else self._kept_points()
         Z = run.gather(place, in_slabs(rows, width), self.n_components, name="placing rows")
         return to_numpy(Z) if is_dask(Z) else Z

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, result_dtype
-from lowland.blocks.factors.adequacy import concerns, goodness_of_fit, too_many_factors
+from lowland.blocks.factors.adequacy import Adequacy, ChiSquare, concerns, goodness_of_fit, too_many_factors
 from lowland.blocks.factors.correlations import Correlations
 from lowland.blocks.factors.estimate import FactorEstimate
 from lowland.blocks.factors.given_covariance import checked_noise, looks_like_covariance, moments_of_covariance
@@ -26,47 +26,51 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.data.open import as_vector, open_rows
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn, with_remedy
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine
 from lowland.methods.base.moments_map import MomentsMap
 from lowland.methods.base.parameters import check_parameters
 from lowland.run.run import Run, run_for
 
-_IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, unless Kaiser's lengths take those out
-_COPIES, _COPIES_WIDE = 8, 4  # matrices of d x d held at once: by Newton's method, and where rows are few
-_SQUARE = "X is square and symmetric: a covariance or correlation matrix? Then call fit_covariance(S, n_samples)."
-_FEW_COLUMNS, _STARTS = 50, 5  # up to so many columns further starts cost milliseconds
+_IN_UNITS = ("varimax", "quartimax")  # rotated in the units of the columns, unless Kaiser normalization removes them
+_COPIES, _COPIES_WIDE = 8, 4  # d x d matrices held at once: by Newton's method, and where there are few rows
+_SQUARE = "X is square and symmetric. If it is a covariance or correlation matrix, call fit_covariance(S, n_samples)."
+_FEW_COLUMNS, _STARTS = 50, 5  # up to this many columns, further initializations cost milliseconds
 
 
 class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_sparse=True, tolerance=1e-6):
-    """Factor analysis: a few hidden factors that explain the correlations, and noise of each column's own.
+    """Factor analysis: columns as linear combinations of a few latent factors, plus noise specific to each column.
 
-    Problem: x = Wy + mean + noise, y of k independent normal factors, the noise of variance ψ_j in column j: over W and
-    ψ maximise the likelihood of the rows, whose covariance is then WW' + Ψ. W is known up to a rotation.
+    Problem: x = Wy + mean + noise, where y holds k independent standard normal factors and the noise of column j has
+    variance ψ_j. Maximize the likelihood of the rows over W and ψ. The covariance of the model is WW' + Ψ, and W is
+    determined up to a rotation.
 
-    1. Sum the moments of the rows (``blocks.statistics.moments``), then correlations: the likelihood does not depend on
-       units.
-    2. Find uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation and maximization
+    1. Sum the moments of the rows (``blocks.statistics.moments``) and compute the correlations. The likelihood does not
+       depend on the units of the columns.
+    2. Estimate uniquenesses and loadings, by Newton's method on the uniquenesses or by expectation-maximization
        (``blocks.factors.maximum_likelihood``).
-    3. Rotate to loadings that are easy to read (``blocks.factors.rotations``).
-    4. Test fit and adequacy (``blocks.factors.adequacy``); weigh the columns for scores (``blocks.factors.model``).
+    3. Rotate the loadings toward simple structure (``blocks.factors.rotations``).
+    4. Test the fit and the sampling adequacy (``blocks.factors.adequacy``); compute the weights of the factor scores
+       (``blocks.factors.model``).
 
-    Cost: one pass, n d², then some ten eigenproblems of d x d, whatever the number of rows; from 400 columns on some
-    twenty times k eigenpairs, n² d each where rows are few (``blocks.factors.wide_tables``); memory d².
-    Prefer ``PCA`` to describe variance rather than correlation, and where the noise is the same in all columns.
-    ``n_components=None`` means as many factors as columns, as in scikit-learn: then any small noise fits exactly.
+    Notes
+    -----
+    Cost: one pass over the rows, n d² operations, then about ten eigenproblems of size d x d, independent of the number
+    of rows. From 400 columns on, about twenty partial eigendecompositions with k pairs each; n² d operations each where
+    there are fewer rows than columns (``blocks.factors.wide_tables``). Memory: d² numbers.
 
-    Attributes: ``components_`` (k, d) and ``noise_variance_`` in the units of the columns, ``loadings_`` (d, k),
-    ``uniquenesses_`` and ``communalities_`` of standardised columns, ``structure_`` (d, k), ``factor_correlation_``,
-    ``ss_loadings_`` and ``explained_variance_ratio_`` (each factor's part of the communalities), ``rotation_``,
-    ``score_weights_`` (k, d), ``loglike_`` (after each iteration), ``start_loglike_`` (at the end of each start),
-    ``aic_``, ``bic_``, ``dof_``, ``fit_test_``, ``kmo_``, ``sphericity_``, ``heywood_`` (columns whose uniqueness is
-    held at its bound), ``constant_`` (columns that do not vary), ``choice_``, ``n_components_``, ``mean_``,
-    ``converged_``, ``stopped_because_``, ``n_iter_``, ``n_samples_``, ``n_features_in_``,
-    ``feature_names_in_``.
+    Prefer ``PCA`` to describe variance rather than correlation, or where the noise is the same in all columns.
 
-    Reference: Jöreskog 1967, doi:10.1007/BF02289658; Rubin and Thayer 1982, doi:10.1007/BF02293851; Jennrich 2002,
-    doi:10.1007/BF02294706.
+    ``n_components=None`` means as many factors as columns, as in scikit-learn. The model is then not identified: any
+    small noise fits exactly.
+
+    References
+    ----------
+    Jöreskog 1967, Some contributions to maximum likelihood factor analysis, Psychometrika 32, doi:10.1007/BF02289658.
+
+    Rubin and Thayer 1982, EM algorithms for ML factor analysis, Psychometrika 47, doi:10.1007/BF02293851.
+
+    Jennrich 2002, A simple general method for oblique rotation, Psychometrika 67, doi:10.1007/BF02294706.
 
     Examples
     --------
@@ -79,55 +83,104 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
 
     n_components: int | Literal["parallel", "bic"] | Rule | None = param(
         None,
-        "How many factors: a number, 'parallel', 'bic', a rule such as Kaiser(), or None for as many as columns.",
+        "Number of factors: an integer, 'parallel', 'bic', a rule such as Kaiser(), or None for as many as columns.",
         at_least=1,
         positional=True,
-        wanted="a whole number of at least 1, 'parallel', 'bic', None, or a rule such as Kaiser()",
+        wanted="an integer of at least 1, 'parallel', 'bic', None, or a rule such as Kaiser()",
     )
     tol: float = param(
-        1e-2, "Rise of the log-likelihood below which 'em' stops; 'uniqueness' goes to the maximum.", at_least=0
+        1e-2,
+        "Increase of the log-likelihood below which 'em' stops; 'uniqueness' always converges to the maximum.",
+        at_least=0,
     )
-    copy: bool = param(True, "Accepted as in scikit-learn; the input is never written to.")
-    max_iter: int = param(1000, "The most iterations.", at_least=1)
+    copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
+    max_iter: int = param(1000, "Maximum number of iterations.", at_least=1)
     noise_variance_init: np.ndarray | Sequence | None = param(
-        None, "Noise variances of the columns to start from; None: a share of what other columns cannot predict."
+        None,
+        "Initial noise variances, one per column; None: a fraction of the variance that other columns cannot predict.",
     )
     svd_method: Literal["lapack", "randomized"] = param(
-        "randomized", "Accepted as in scikit-learn; no decomposition of the rows is made."
+        "randomized", "Accepted for compatibility with scikit-learn; has no effect."
     )
-    iterated_power: int = param(3, "Accepted as in scikit-learn; no decomposition of the rows is made.", at_least=0)
-    rotation: Kind | None = param(None, "How the loadings are rotated; None leaves W'Ψ^-1 W diagonal.")
-    random_state: RandomState = param(0, "Seed of the starts after the first.", at_least=0)
+    iterated_power: int = param(3, "Accepted for compatibility with scikit-learn; has no effect.", at_least=0)
+    rotation: Kind | None = param(None, "Rotation of the loadings; None: unrotated, with W'Ψ^-1 W diagonal.")
+    random_state: RandomState = param(0, "Seed of the random initializations.", at_least=0)
     method: Literal["uniqueness", "em"] = param(
-        "uniqueness", "Newton's method on the uniquenesses, or the textbook's expectation and maximisation."
+        "uniqueness", "'uniqueness': Newton's method on the uniquenesses; 'em': expectation-maximization."
     )
     scores: Literal["regression", "bartlett"] = param(
-        "regression", "What transform gives: the factors' mean given the row, or an unbiased estimate."
+        "regression",
+        "Factor scores that transform returns: the conditional mean of the factors, or unbiased estimates.",
     )
-    kaiser: bool = param(
-        False, "Give rows of loadings unit length while they are rotated, so that all columns count alike."
+    kaiser: bool = param(False, "Kaiser normalization: scale rows of loadings to unit length during the rotation.")
+    gamma: float = param(
+        0.0, "Parameter of oblimin; 0 is quartimin, larger values allow higher factor correlations.", at_most=1
     )
-    gamma: float = param(0.0, "Oblimin's parameter; 0 is quartimin, more lets factors correlate more.", at_most=1)
-    delta: float = param(0.01, "Geomin's parameter: added to squared loadings.", above=0)
-    power: float = param(4.0, "Promax's power.", above=1)
+    delta: float = param(0.01, "Parameter of geomin, added to the squared loadings.", above=0)
+    power: float = param(4.0, "Power of promax.", above=1)
     n_starts: int | None = param(
-        None, "Starts of the fit and of the rotation; None: the fit 5 up to 50 columns, else 1 of each.", at_least=1
+        None,
+        "Number of initializations of fit and rotation; None: 5 for the fit of up to 50 columns, otherwise 1.",
+        at_least=1,
     )
     min_uniqueness: float = param(
         1e-6,
-        "Least share of a column's variance that is noise; 0.005 is customary in psychology.",
+        "Lower bound of the uniquenesses; 0.005 is customary in psychology.",
         above=0,
         at_most=0.5,
     )
+
+    components_: Array = attribute(
+        "Loadings W in the units of the columns, transposed.", "(n_components_, n_features_in_)"
+    )
+    noise_variance_: Array = attribute("Noise variance ψ per column, in squared units.", "(n_features_in_,)")
+    loadings_: Array = attribute("Loadings (pattern) of the standardized columns.", "(n_features_in_, n_components_)")
+    uniquenesses_: Array = attribute("Fraction of each column's variance that is noise.", "(n_features_in_,)")
+    communalities_: Array = attribute(
+        "Fraction of each column's variance that the factors explain.", "(n_features_in_,)"
+    )
+    structure_: Array = attribute("Correlations of the columns with the factors.", "(n_features_in_, n_components_)")
+    factor_correlation_: Array = attribute(
+        "Correlations of the factors; the identity for an orthogonal rotation.", "(n_components_, n_components_)"
+    )
+    ss_loadings_: Array = attribute("Sum of squared loadings per factor.", "(n_components_,)")
+    explained_variance_ratio_: Array = attribute(
+        "Fraction of the variance of the standardized columns per factor.", "(n_components_,)"
+    )
+    rotation_: Rotation | None = attribute("The rotation and its criterion; None where unrotated.")
+    score_weights_: Array = attribute("Matrix from centered rows to factor scores.", "(n_components_, n_features_in_)")
+    loglike_: list[float] = attribute("Log-likelihood after each iteration.")
+    start_loglike_: list[float] = attribute("Final log-likelihood of each initialization.")
+    aic_: float = attribute("Akaike information criterion.")
+    bic_: float = attribute("Bayesian information criterion.")
+    dof_: int = attribute("Degrees of freedom of the model.")
+    fit_test_: ChiSquare | None = attribute(
+        "Chi-square test that n_components_ factors suffice; None without degrees of freedom or enough rows."
+    )
+    kmo_: Adequacy | None = attribute(
+        "Kaiser-Meyer-Olkin measure of sampling adequacy; None where the correlation matrix is singular."
+    )
+    sphericity_: ChiSquare | None = attribute(
+        "Bartlett's test that no columns are correlated; None where the correlation matrix is singular."
+    )
+    heywood_: tuple[int, ...] = attribute("Columns whose uniqueness is at its lower bound (Heywood cases).")
+    constant_: tuple[int, ...] = attribute("Constant columns.")
+    choice_: ComponentChoice = attribute("Number of factors and how it was chosen.")
+    n_components_: int = attribute("Number of factors.")
+    mean_: Array = attribute("Mean of each column, in float64.", "(n_features_in_,)")
+    converged_: bool = attribute("Whether the fit converged.")
+    stopped_because_: str = attribute("Why the fit stopped.")
+    n_iter_: int = attribute("Number of iterations.")
+    n_samples_: int = attribute("Number of training rows.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to the rows of X; ``sample_weight`` counts repetitions."""
         return self._fit(X, y, sample_weight)
 
     def fit_covariance(self, S: Any, n_samples: int, mean: Any = None) -> Self:
-        """Fit to a covariance or correlation matrix of ``n_samples`` rows alone.
+        """Fit to a covariance or correlation matrix S that was computed from ``n_samples`` rows.
 
-        S is taken as it is, whichever its divisor. ``mean`` is needed only to transform rows later; None takes zero.
+        S is used as it is, with divisor n or n - 1. ``mean`` is needed only to transform rows later; None means zero.
         """
         check_parameters(self)
         rows = open_rows(S)
@@ -144,7 +197,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         return self
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Moments, then all else from them."""
+        """Sum the moments; everything else follows from them."""
         copies = _COPIES_WIDE if rows.n is not None and MANY <= rows.d >= 2 * rows.n else _COPIES
         run.require(8 * copies * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
         self._moments, self._dtype = run.fold(rows, Moments.of, weights, name="summing moments"), rows.dtype
@@ -154,10 +207,12 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     def _solve_moments(self, moments: Moments, run: Run, hints: Sequence[str] = ()) -> None:
         """Correlations, the number of factors, the maximum of the likelihood, the rotation."""
         if moments.lost_digits:
-            raise DataError("The sparse rows lie too far from the origin to sum their squares. Pass X.toarray().")
+            raise DataError(
+                "The sparse rows are too far from the origin: their sums of squares lose precision. Pass X.toarray()."
+            )
         correlations = Correlations.of(moments)
         if not correlations.varying.any():
-            raise DataError("All columns are constant: there is no correlation to explain. Check the data.")
+            raise DataError("All columns are constant, so there are no correlations to explain. Check the data.")
         self.mean_, self.n_samples_ = moments.mean, moments.rows
         with small_products(len(correlations.R)):
             self.choice_, found = self._choose(correlations, run)
@@ -168,14 +223,14 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     # --- steps ---
 
     def _choose(self, correlations: Correlations, run: Run) -> tuple[ComponentChoice, FactorEstimate]:
-        """How many factors, and the fit with as many."""
+        """Return the number of factors, and the fit with that many."""
         d, asked = len(correlations.variances), self.n_components
         if asked == "bic":
             return fewest_by_bic(correlations.R, correlations.n, lambda k: self._estimate(correlations, k, run))
         if asked is None:
             choice = ComponentChoice(d, "None", "as many factors as columns")
         elif isinstance(asked, numbers.Integral):
-            choice = ComponentChoice(int(asked), str(asked), "asked for")  # no eigenvalues are needed
+            choice = ComponentChoice(int(asked), str(asked), "as requested")  # no eigenvalues are needed
         else:
             choice = correlations.decide(ParallelAnalysis() if asked == "parallel" else as_rule(asked), run)
         if choice.n_components > d:
@@ -185,10 +240,10 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         return choice, self._estimate(correlations, choice.n_components, run)
 
     def _estimate(self, correlations: Correlations, k: int, run: Run) -> FactorEstimate:
-        """The likelihood's maximum; constant columns have no part in it."""
+        """Maximize the likelihood over the columns that are not constant."""
         v, first = len(correlations.R), None
         if self.noise_variance_init is not None:
-            with with_remedy("Give noise_variance_init one variance of at least zero per column."):
+            with with_remedy("Set noise_variance_init to one nonnegative variance per column."):
                 first = checked_noise(self.noise_variance_init, len(correlations.variances))
             first = np.clip(first[correlations.varying] / correlations.variances[correlations.varying], 1e-12, 1.0)
         few = _STARTS if v <= _FEW_COLUMNS and self.method == "uniqueness" else 1
@@ -199,7 +254,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         )  # fmt: skip
 
     def _rotated(self, loadings: np.ndarray, deviations: np.ndarray) -> Rotation | None:
-        """Standardised loadings rotated; varimax and quartimax, as in scikit-learn, in the units of the columns."""
+        """Rotate standardized loadings; varimax and quartimax, as in scikit-learn, in the units of the columns."""
         if self.rotation is None:
             return None
         as_there = self.rotation in _IN_UNITS and not self.kaiser
@@ -227,25 +282,28 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         self.heywood_ = tuple(np.flatnonzero(varying)[held].tolist())
 
     def _keep_fit(self, correlations: Correlations, found: FactorEstimate, hints: Sequence[str]) -> None:
-        """Set how well the model fits and how it was found; warn of what spoils it."""
+        """Set the goodness of fit and the convergence; warn of problems."""
         k, outcome = self.choice_.n_components, found.outcome
         for name, value in vars(goodness_of_fit(correlations, found, k)).items():  # loglike_, aic_, bic_, kmo_, …
             setattr(self, f"{name}_", value)
         self.n_iter_, self.converged_ = outcome.iterations, outcome.converged
         self.stopped_because_ = outcome.stopped_because
         if not outcome.converged:
-            _warn(f"{outcome.stopped_because}. {self._remedy()}", ConvergenceWarning)
+            warn(f"FactorAnalysis did not converge: {outcome.stopped_because}. {self._remedy()}", ConvergenceWarning)
         if self.rotation_ is not None and not self.rotation_.outcome.converged:
-            _warn("the rotation had not converged. Keep fewer factors, or choose another.", ConvergenceWarning)
-        if self.n_components is not None:  # as many factors as columns are never determined, as the docs say
+            text = f"FactorAnalysis(rotation={self.rotation!r}): the rotation did not converge."
+            warn(f"{text} Keep fewer factors, or choose another rotation.", ConvergenceWarning)
+        if (
+            self.n_components is not None
+        ):  # a model with as many factors as columns is never identified, as the docs say
             rounding = 64 * float(np.finfo(self._dtype).eps)
             names = vars(self).get("feature_names_in_")
             hints = [*hints, *concerns(correlations, k, self.heywood_, rounding, names)]
         if hints:
-            _warn(" ".join(hints), DataWarning)
+            warn(f"FactorAnalysis: {' '.join(hints)}", DataWarning)
 
     def _remedy(self) -> str:
-        """What to do where the maximum was not reached."""
+        """Return what to do where the fit did not converge."""
         if self.method == "em":
             return "Raise max_iter or tol, or choose method='uniqueness'."
         return "Raise max_iter." if self.n_iter_ >= self.max_iter else "Keep fewer factors, or raise min_uniqueness."
@@ -261,7 +319,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     def _decoding(self) -> Affine:
         return Affine(self.components_, None, self.mean_)
 
-    # --- what the model says ---
+    # --- the probability model ---
 
     def _model(self) -> FactorModel:
         check_is_fitted(self)
@@ -273,7 +331,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         return like(self._model().covariance, self.mean_)
 
     def get_precision(self) -> Array:
-        """Return the inverse of the model's covariance; only k x k is inverted."""
+        """Return the inverse of the model's covariance; only a k x k matrix is inverted."""
         return like(self._model().precision, self.mean_)
 
     def score_samples(self, X: Any) -> Array:
@@ -290,14 +348,10 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     def _facts(self) -> dict[str, Any]:
         test, names = self.fit_test_, getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {
-            "shares of": "the variance of the standardised columns",
+            "shares of": "the variance of the standardized columns",
             "chi-square of fit": test and test.statistic,
             "degrees of freedom": test and test.dof,
             "p-value of fit": test and test.p_value,
             "KMO": self.kmo_ and self.kmo_.overall,
             "Heywood columns": [names[j] for j in self.heywood_],
         }
-
-
-def _warn(words: str, category: type[Warning]) -> None:
-    warn(f"FactorAnalysis: {words}", category)

@@ -9,48 +9,58 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import like, to_numpy, xp_of
+from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.blocks.nongaussian.contrasts import Contrast, as_contrast
 from lowland.blocks.nongaussian.ica import Unmixing, unmixing_matrix
 from lowland.blocks.nongaussian.negentropy import ShapeOf, count_gaussian, mutual_information, negentropies
 from lowland.blocks.nongaussian.whitened_rows import WhitenedRows, already_white, whitened
+from lowland.blocks.spectra.component_rules import ComponentChoice
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 
 class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
-    """Independent component analysis: sources as independent as can be, of which the columns are mixtures.
+    """Independent component analysis: columns as linear mixtures of statistically independent, non-Gaussian sources.
 
-    Problem: x = A s with independent, not normal sources s and unknown A. Find W with y = W K(x - mean), K whitening,
-    W orthogonal, that maximises the sum of the negentropies J(y_i), which is to minimise the mutual information of y.
+    Problem: x = A s with independent, non-Gaussian sources s and an unknown mixing matrix A. Find y = W K(x - mean),
+    where K whitens the rows and W is orthogonal, that maximizes the sum of the negentropies J(y_i). This minimizes the
+    mutual information of y.
 
-    1. Whiten: the principal axes of the rows at unit variance (``blocks.nongaussian.whitened_rows``); directions
-       without variance are left out.
-    2. Turn the white rows until a contrast E G(y_i) is at its extreme (``blocks.nongaussian.contrasts``,
-       ``blocks.nongaussian.ica``): all components at once (parallel), one by one (deflation), or by a guarded
-       quasi-Newton method (picard).
+    1. Whiten: project to the principal axes and scale to unit variance (``blocks.nongaussian.whitened_rows``).
+       Directions without variance are dropped.
+    2. Rotate the whitened rows to an extremum of a contrast E G(y_i) (``blocks.nongaussian.contrasts``,
+       ``blocks.nongaussian.ica``): all components at once (parallel), one by one (deflation), or by a quasi-Newton
+       method with a line search (picard).
     3. Estimate the negentropy of each component, and its mutual information with the others
        (``blocks.nongaussian.negentropy``).
-    4. Largest negentropy first; each source is positive in the column with its largest weight. Sources are y, and
-       x = mean + A y.
+    4. Sort the components by negentropy, largest first, and make the largest weight of each source positive. The
+       sources are y, and x = mean + A y.
 
-    Cost: one pass to whiten, n d², then n k² a step; the white rows are held where the budget allows, read again
-    otherwise; from a million white numbers on, the search begins in float32. Prefer ``PCA`` where variance is what
-    matters: normal data have no independent components to find.
+    Notes
+    -----
+    Cost: one pass to whiten, n d² operations, then n k² per iteration. The whitened rows are kept in memory where the
+    budget allows, and otherwise computed again in each pass. From a million whitened numbers on, the search begins in
+    float32.
 
-    Attributes: ``components_`` (k, d), ``mixing_`` (d, k), ``mean_``, ``whitening_`` (k, d), ``n_iter_``,
-    ``converged_``, ``stopped_because_``, ``trace_`` (what was compared with tol, step by step),
-    ``negentropy_`` (k,) and ``mutual_information_`` (k,) in nats, ``n_gaussian_`` (components that may be normal),
-    ``choice_`` (how many components and why), ``n_samples_``.
+    Prefer ``PCA`` to describe variance. Gaussian data has no independent components to find: every rotation of it is
+    equally independent.
 
-    Reference: Hyvärinen and Oja 2000, doi:10.1016/S0893-6080(00)00026-5; Hyvärinen 1999, doi:10.1109/72.761722;
-    Ablin, Cardoso and Gramfort 2018, doi:10.1109/ICASSP.2018.8461662 (picard).
+    References
+    ----------
+    Hyvärinen and Oja 2000, Independent component analysis: algorithms and applications, Neural Networks 13,
+    doi:10.1016/S0893-6080(00)00026-5.
+
+    Hyvärinen 1999, Fast and robust fixed-point algorithms for independent component analysis, IEEE Transactions on
+    Neural Networks 10, doi:10.1109/72.761722.
+
+    Ablin, Cardoso and Gramfort 2018, Faster ICA under orthogonal constraint, ICASSP,
+    doi:10.1109/ICASSP.2018.8461662 (picard).
 
     Examples
     --------
@@ -64,31 +74,53 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
     """
 
     n_components: int | None = param(
-        None, "How many sources; None: as many as there are directions that vary.", at_least=1, positional=True
+        None, "Number of sources; None: the rank of the centered data.", at_least=1, positional=True
     )
     algorithm: Literal["parallel", "deflation", "picard"] = param(
-        "parallel", "All components at once, one by one, or a quasi-Newton method that also converges on hard data."
+        "parallel",
+        "'parallel': all components at once; 'deflation': one by one; 'picard': quasi-Newton, the most robust.",
     )
     whiten: Literal["unit-variance", "arbitrary-variance"] | bool = param(
         "unit-variance",
-        "Scale of the sources: variance 1, or 1/n as scikit-learn leaves it; False takes the rows as white already.",
+        "Variance of the sources: 1, or 1/n ('arbitrary-variance', as in scikit-learn); False: X is already white.",
     )
     fun: Literal["logcosh", "exp", "cube"] | Callable[..., Any] = param(
-        "logcosh", "The contrast, or a function that returns its derivative g(x) and the mean of g'(x)."
+        "logcosh", "Contrast, or a function that returns its derivative g(x) and the mean of g'(x)."
     )
-    fun_args: dict[str, Any] | None = param(None, "Arguments of the contrast: alpha of 'logcosh', from 1 to 2.")
-    max_iter: int = param(200, "Steps after which the search stops.", at_least=1)
+    fun_args: dict[str, Any] | None = param(None, "Arguments of the contrast: alpha of 'logcosh', between 1 and 2.")
+    max_iter: int = param(200, "Maximum number of iterations.", at_least=1)
     tol: float = param(
-        1e-4, "When to stop: 1 - cos of the largest turn in a step; for 'picard' the largest gradient.", at_least=0
+        1e-4,
+        "Tolerance: 1 - |cosine| between successive components; for 'picard', the largest gradient entry.",
+        at_least=0,
     )
-    w_init: Any | None = param(None, "The first W, (k, k), for white rows; None draws it.")
+    w_init: Any | None = param(None, "Initial W for the whitened rows, (k, k); None: random.")
     whiten_solver: Literal["svd", "eigh"] = param(
-        "svd", "'eigh' whitens by the covariance; 'svd' too, but factors the rows where squares would cost digits."
+        "svd",
+        "'eigh': by the covariance; 'svd': the same, but factors the rows where squaring would lose precision.",
     )
-    random_state: RandomState = param(None, "Seed of the first W.", at_least=0)
+    random_state: RandomState = param(None, "Seed of the initial W.", at_least=0)
+
+    components_: Array = attribute("Unmixing matrix: sources are components_ @ (x - mean_).", "(k, n_features_in_)")
+    mixing_: Array = attribute("Mixing matrix: the pseudo-inverse of components_.", "(n_features_in_, k)")
+    mean_: Array = attribute("Mean of each column, in float64.", "(n_features_in_,)", when="where whiten is not False")
+    whitening_: Array = attribute(
+        "Whitening matrix, scaled as in scikit-learn.", "(k, n_features_in_)", when="where whiten is not False"
+    )
+    negentropy_: Array = attribute("Negentropy of each component, in nats; 0 for a Gaussian component.", "(k,)")
+    mutual_information_: Array = attribute(
+        "Mutual information of each component with all others, in nats; NaN with too few rows.", "(k,)"
+    )
+    n_gaussian_: int = attribute("Number of components that are not significantly non-Gaussian.")
+    choice_: ComponentChoice = attribute("Number of components and how it was chosen.")
+    n_samples_: int = attribute("Number of training rows.")
+    n_iter_: int = attribute("Number of iterations.")
+    converged_: bool = attribute("Whether the search converged.")
+    stopped_because_: str = attribute("Why the search stopped.")
+    trace_: tuple[float, ...] = attribute("The value compared with tol, after each iteration.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """White rows, the rotation that unmixes them, and what its components are like."""
+        """Whiten, find the rotation that unmixes the rows, describe its components."""
         contrast = self._contrast()
         found = self._white_rows(rows, run)
         unmixing = self._unmix(found, contrast, self._initial_w(found.k))
@@ -103,37 +135,41 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
 
     def _unmix(self, found: WhitenedRows, contrast: Contrast, W: np.ndarray) -> Unmixing:
         try:
-            with blas_on_one_thread():  # k x k problems at every step: waking threads costs more than they save
+            with blas_on_one_thread():  # k x k problems in every iteration: starting threads costs more than they save
                 return unmixing_matrix(
                     found.white, contrast, algorithm=self.algorithm, start=W, tol=self.tol, max_iter=self.max_iter
                 )
         except DataError as error:
             raise DataError(
-                f"{error} Choose fun='logcosh', which is bounded, or rescale rows that are passed with whiten=False."
+                f"{error} Choose fun='logcosh', whose derivative is bounded. With whiten=False, rescale the rows."
             ) from error
 
     def _white_rows(self, rows: Rows, run: Run) -> WhitenedRows:
         k = self.n_components
         if not self.whiten:
             if k is not None:
-                warn("Ignoring n_components with whiten=False.", UserWarning)
+                warn(
+                    "Ignoring n_components with whiten=False. Set whiten='unit-variance' to reduce the dimension.",
+                    UserWarning,
+                )
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
             return already_white(rows, run)
         if k is not None and k > rows.d:
             raise ParameterError(
-                f"FastICA(n_components={k}): the data has {rows.d} columns, and at most {rows.d} sources can be "
-                f"separated from {rows.d} columns. Choose at most {rows.d}."
+                f"FastICA(n_components={k}): at most {rows.d} sources can be separated from {rows.d} columns. "
+                f"Choose at most {rows.d}."
             )
         found = whitened(rows, run, k, exact=self.whiten_solver == "svd")
         if k is None and found.k < rows.d:
             warn(
-                f"FastICA looks for {found.k} sources in {rows.d} columns: {found.choice.reason}.",
+                f"FastICA searches for {found.k} sources in {rows.d} columns, since {found.choice.reason}. Set "
+                f"n_components={found.k} if this is intended.",
                 DataWarning,
             )
         return found
 
     def _initial_w(self, k: int) -> np.ndarray:
-        """The first W."""
+        """Return the initial W."""
         if self.w_init is None:
             return self._generator().standard_normal((k, k))
         try:
@@ -142,15 +178,15 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
             W = np.empty(0)
         if W.shape != (k, k) or not np.isfinite(W).all() or np.linalg.matrix_rank(W) < k:
             raise ParameterError(
-                f"w_init has invalid shape or values -- should be {(k, k)}: give a {k} x {k} matrix of full rank."
+                f"w_init has invalid shape or values -- should be {(k, k)}. Pass a {k} x {k} matrix of full rank."
             )
         return W
 
     def _keep(self, found: WhitenedRows, unmixing: Unmixing, rows: Rows) -> None:
-        """Judge and order the components; set the fitted attributes in the precision of the data."""
+        """Describe and sort the components; set the fitted attributes in the precision of the data."""
         B, shift = found.standardized(unmixing.W)
         white = found.white.single or found.white  # the functions are bounded: float32 is enough for their means
-        shape = white.run.fold(white.rows, ShapeOf(B, shift, white.whiten), name="judging components")
+        shape = white.run.fold(white.rows, ShapeOf(B, shift, white.whiten), name="evaluating components")
         J = to_numpy(negentropies(shape))
         order = np.argsort(-J, kind="stable")
         W, J = unmixing.W[order], J[order]
@@ -174,29 +210,29 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
         self.n_gaussian_ = count_gaussian(J, found.n)
 
     def _warn_of_doubts(self, unmixing: Unmixing) -> None:
-        """Warn where the search stopped early, and where there was nothing to find."""
+        """Warn where the search did not converge, and where components look Gaussian."""
         if not unmixing.outcome.converged:
-            other = 'Try algorithm="picard", which also converges where the fixed-point iteration circles, or raise'
+            other = 'Try algorithm="picard", which also converges where the fixed-point iteration oscillates, or raise'
             remedy = "Raise" if self.algorithm == "picard" else other
             warn(
-                f"FastICA did not converge: {self.stopped_because_} (now at {self.trace_[-1]:.1e}). "
-                f"{remedy} max_iter or tol, or pass fewer n_components.",
+                f"FastICA did not converge: {self.stopped_because_} (last change {self.trace_[-1]:.1e}). "
+                f"{remedy} max_iter or tol, or reduce n_components.",
                 ConvergenceWarning,
             )
         if self.n_gaussian_ > 1:
             warn(
-                f"{self.n_gaussian_} of {self.negentropy_.shape[0]} components cannot be told from normal ones with "
-                f"{self.n_samples_} rows. Normal sources cannot be separated: any rotation of these components is as "
-                "good. Do not read meaning into them; pass fewer n_components, or more rows.",
+                f"{self.n_gaussian_} of {self.negentropy_.shape[0]} components are not significantly different from "
+                f"Gaussian with {self.n_samples_} rows. Gaussian sources cannot be separated: any rotation of these "
+                "components fits equally well. Do not interpret them. Reduce n_components, or pass more rows.",
                 DataWarning,
             )
 
     def transform(self, X: Any, copy: bool = True) -> Any:
-        """Return the sources of the rows of X, (n, k); ``copy`` has no effect: the input is never written to."""
+        """Return the sources of the rows of X, (n, k); ``copy`` has no effect, since the input is never modified."""
         return super().transform(X)
 
     def inverse_transform(self, X: Any, copy: bool = True) -> Any:
-        """Return the rows that sources mix to, (n, d); ``copy`` has no effect."""
+        """Return the rows that are mixtures of the sources X, (n, d); ``copy`` has no effect."""
         return super().inverse_transform(X)
 
     def _encoding(self) -> Affine:
@@ -209,5 +245,5 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
         return {
             "negentropy": self.negentropy_,
             "mutual information": self.mutual_information_,
-            "may be normal": f"{self.n_gaussian_} of {len(self.negentropy_)} components",
+            "possibly Gaussian": f"{self.n_gaussian_} of {len(self.negentropy_)} components",
         }

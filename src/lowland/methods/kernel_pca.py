@@ -25,11 +25,12 @@ from lowland.blocks.kernel_pca.feature_space_axes import (
 from lowland.blocks.kernel_pca.landmark_axes import landmark_axes
 from lowland.blocks.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
 from lowland.blocks.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.statistics.sampling import Picked, count_rows
 from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.landmarks import choose_landmarks
 from lowland.methods.base.learned_inverse import LearnedInverse
 from lowland.methods.base.parameters import check_saved
@@ -45,79 +46,124 @@ class KernelPCA(
     streams_with_landmarks=True,
     study=StudyHints(parameters={"kernel": "rbf", "gamma": "median"}, all_pairs_up_to=ALL_PAIRS),
 ):
-    """Kernel principal component analysis: the components of features that a kernel compares without computing them.
+    """Kernel principal component analysis: PCA in the feature space of a kernel, which gives nonlinear components.
 
-    Problem: over orthonormal u_1 … u_k in the feature space of the kernel k(x, y) = φ(x)'φ(y), maximise the variance
-    of the projections u'(φ(x) - mean). The answer: u = sum_i a_i φ(x_i), with the vectors a of J K J a = λ a, where
+    Problem: over orthonormal u_1 … u_k in the feature space of the kernel k(x, y) = φ(x)'φ(y), maximize the variance
+    of the projections u'(φ(x) - mean). Solution: u = sum_i a_i φ(x_i) with the eigenvectors J K J a = λ a, where
     K_ij = k(x_i, x_j) and J = I - 11'/n.
 
-    1. Compute the kernel matrix of the rows, held if it fits the memory budget, else slab by slab whenever it is
-       multiplied (``blocks.distances.kernel_functions``). The linear kernel needs none; landmarks need only theirs.
-    2. Find the leading eigenpairs of the matrix, centered without being formed
-       (``blocks.kernel_pca.feature_space_axes``). Landmarks: of the scatter of the features (J K_mm J)^(-1/2) k_m(x),
-       summed in one pass over the rows (``blocks.kernel_pca.landmark_axes``).
-    3. Coordinates are z = (k(x) - means)'A, with A = a/√λ; for the rows fitted, √λ a.
-    4. On request, learn the way back (``blocks.kernel_pca.preimages``).
+    1. Compute the kernel matrix. It is kept if it fits the memory budget, and otherwise computed in chunks for each
+       product (``blocks.distances.kernel_functions``). The linear kernel needs no matrix; with landmarks only the
+       kernel matrix of the landmarks is needed.
+    2. Find the leading eigenpairs of the centered kernel matrix, which is not formed
+       (``blocks.kernel_pca.feature_space_axes``). With landmarks: those of the scatter of the Nyström features
+       (J K_mm J)^(-1/2) k_m(x), summed in one pass over the rows (``blocks.kernel_pca.landmark_axes``).
+    3. Coordinates are z = (k(x) - means)'A with A = a/√λ; for the training rows √λ a.
+    4. On request, learn the inverse transform (``blocks.kernel_pca.preimages``).
 
-    Cost: n² (d + 20 k) operations and 8 n² bytes, or none of these bytes at a few times the time; with m landmarks
-    n m (d + m), 32 m² + 24 m d bytes, and two passes over rows that are never held whole. Sparse rows stay sparse.
-    Prefer ``PCA`` where straight axes will do: its components can be read.
+    Notes
+    -----
+    Cost: n² (d + 20 k) operations and 8 n² bytes, or little memory at a few times the time. With m landmarks
+    n m (d + m) operations, 32 m² + 24 m d bytes, and two passes over rows that need not fit in memory. Sparse rows stay
+    sparse.
 
-    Attributes: ``eigenvalues_`` of the centered kernel matrix, ``eigenvectors_`` (n, k), ``X_fit_`` (not for a
-    precomputed kernel), ``gamma_``, ``coefficients_`` (p, k) A, ``kernel_means_`` (p,), ``landmarks_`` (m, d) with
-    ``n_landmarks`` (then without ``eigenvectors_`` and ``X_fit_``), ``dual_coef_``, ``X_transformed_fit_`` and
-    ``mean_weights_`` of the way back, ``solver_`` (which and why), ``n_iter_``, ``n_samples_``.
+    Prefer ``PCA`` where linear components suffice: its components can be interpreted.
 
-    Reference: Schölkopf, Smola and Müller 1998, doi:10.1162/089976698300017467; landmarks: Williams and Seeger 2001,
-    Advances in Neural Information Processing Systems 13; pre-images: Mika et al. 1998, the same, 11.
+    References
+    ----------
+    Schölkopf, Smola and Müller 1998, Nonlinear component analysis as a kernel eigenvalue problem, Neural Computation
+    10, doi:10.1162/089976698300017467.
+
+    Williams and Seeger 2001, Using the Nyström method to speed up kernel machines, Advances in Neural Information
+    Processing Systems 13 (landmarks).
+
+    Mika et al. 1999, Kernel PCA and de-noising in feature spaces, Advances in Neural Information Processing Systems 11
+    (pre-images).
 
     Examples
     --------
     >>> from lowland import KernelPCA
     >>> from lowland.data import load_dataset
     >>> rings = load_dataset("concentric_circles")
-    >>> z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)[:, 2]  # the third: how far out
+    >>> z = KernelPCA(3, kernel="rbf", gamma="median").fit_transform(rings.X)[:, 2]  # the third follows the radius
     >>> bool(z[rings.y == 0].max() < z[rings.y == 1].min()), bool(z[rings.y == 1].max() < z[rings.y == 2].min())
     (True, True)
     """
 
     n_components: int | None = param(
-        None, "How many to keep; None keeps all of a positive eigenvalue.", at_least=1, positional=True
+        None, "Number of components; None: all with a positive eigenvalue.", at_least=1, positional=True
     )
     kernel: Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"] | Callable[..., float] = (
-        param("linear", "How rows are compared; 'precomputed': the rows hold kernel values.")
+        param("linear", "Kernel function; 'precomputed': X is a kernel matrix.")
     )
     gamma: float | Literal["median"] | None = param(
         None,
-        "Factor within rbf, laplacian, poly, sigmoid; None: 1 / columns; 'median': 1 / the median (squared) distance.",
+        "Coefficient of rbf, laplacian, poly and sigmoid; None: 1 / columns; 'median': 1 / median (squared) distance.",
         at_least=0,
     )
-    degree: int | float = param(3, "Power of the poly kernel.", at_least=0)
-    coef0: int | float = param(1, "Number added within poly and sigmoid.")
-    kernel_params: dict | None = param(None, "Further arguments of a kernel that is a function.")
-    alpha: float = param(1.0, "Ridge of the regression that learns the way back.", at_least=0)
-    fit_inverse_transform: bool = param(False, "Learn the way back from coordinates to rows.")
+    degree: int | float = param(3, "Degree of the poly kernel.", at_least=0)
+    coef0: int | float = param(1, "Constant term of poly and sigmoid.")
+    kernel_params: dict | None = param(None, "Keyword arguments of a kernel function.")
+    alpha: float = param(1.0, "Ridge penalty of the regression that learns the inverse transform.", at_least=0)
+    fit_inverse_transform: bool = param(False, "Learn the inverse transform, from coordinates to rows.")
     eigen_solver: Literal["auto", "dense", "arpack", "randomized"] = param(
-        "auto", "How the eigenpairs are found; 'auto' takes the cheapest and says why in solver_."
+        "auto", "Eigenvalue solver; 'auto' chooses the cheapest and gives the reason in solver_."
     )
-    tol: float = param(0.0, "Residual at which an iterative solver stops; 0 takes the solver's own.", at_least=0)
-    max_iter: int | None = param(None, "Most steps of an iterative solver; None takes the solver's own.", at_least=1)
+    tol: float = param(0.0, "Tolerance of an iterative solver (residual); 0: the solver's default.", at_least=0)
+    max_iter: int | None = param(
+        None, "Maximum number of iterations of an iterative solver; None: the solver's default.", at_least=1
+    )
     iterated_power: int | Literal["auto"] = param(
-        "auto", "Power steps of the randomized solver; 'auto' goes on until the residuals are small.", at_least=0
+        "auto", "Power iterations of the randomized solver; 'auto': until the residuals are small.", at_least=0
     )
-    remove_zero_eig: bool = param(False, "Keep fewer than n_components where no more eigenvalues are positive.")
-    random_state: RandomState = param(None, "Seed of the landmarks and of the solvers' first block.", at_least=0)
-    copy_X: bool = param(True, "Keep a copy of the rows: the caller may write to them later.")  # noqa: N815  its name
-    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    remove_zero_eig: bool = param(False, "Keep fewer than n_components where fewer eigenvalues are positive.")
+    random_state: RandomState = param(None, "Seed of the landmarks and of the iterative solvers.", at_least=0)
+    copy_X: bool = param(True, "Keep a copy of the training rows, in case the caller modifies them later.")  # noqa: N815  its name
+    n_jobs: int | None = param(
+        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
+    )
     n_landmarks: int | None = param(
-        None, "Rows that stand for all (Nystrom): for very many rows, read in slabs. None: all rows.", at_least=2
+        None,
+        "Number of landmark rows (Nyström approximation), for data larger than memory; None: all rows.",
+        at_least=2,
     )
     preimage: Literal["ridge", "fixed-point"] = param(
-        "ridge", "The way back: ridge regression as in scikit-learn, or for rbf the nearest row by a fixed point."
+        "ridge",
+        "Inverse transform: kernel ridge regression, or for rbf a fixed-point iteration for the nearest pre-image.",
     )
 
+    eigenvalues_: Array = attribute("Leading eigenvalues of the centered kernel matrix.", "(k,)")
+    eigenvectors_: Array = attribute(
+        "Eigenvectors of the centered kernel matrix.", "(n_samples_, k)", when="without landmarks"
+    )
+    coefficients_: Array = attribute(
+        "Matrix A from centered kernel values to coordinates, one row per training row or landmark.", "(p, k)"
+    )
+    kernel_means_: Array = attribute("Column means of the kernel matrix.", "(p,)")
+    gamma_: float = attribute("Value of gamma in use.")
+    X_fit_: Array = attribute(
+        "Training rows.",
+        "(n_samples_, n_features_in_)",
+        when="without landmarks and with a kernel other than 'precomputed'",
+    )
+    landmarks_: Array = attribute("Landmark rows.", "(n_landmarks, n_features_in_)", when="with n_landmarks")
+    X_transformed_fit_: Array = attribute(
+        "Coordinates of the training rows or landmarks.", "(p, k)", when="with fit_inverse_transform"
+    )
+    dual_coef_: Array = attribute(
+        "Coefficients of the inverse transform by ridge regression.",
+        "(p, n_features_in_)",
+        when="with fit_inverse_transform and preimage='ridge'",
+    )
+    mean_weights_: Array = attribute(
+        "Weights of the mean in feature space.", "(p,)", when="with fit_inverse_transform and preimage='fixed-point'"
+    )
+    solver_: Outcome = attribute("Eigenvalue solver, the reason for choosing it, and its convergence.")
+    n_iter_: int = attribute("Number of iterations of the solver; 0 for a direct one.")
+    n_samples_: int = attribute("Number of training rows.")
+
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """The kernel, its axes, pre-images."""
+        """Compute the kernel, its principal axes and the pre-images."""
         self._check_choices(rows)
         keep = self._landmarks(rows, run)  # (n,) bool, or None: all rows
         if keep is None:
@@ -140,13 +186,13 @@ class KernelPCA(
             self.X_fit_ = X if not self.copy_X else own_array(rows, X)
 
     def _exact(self, X: Array, kernel: KernelWith, wanted: FeatureSpaceRequest, run: Run) -> KernelAxes:
-        """The axes of all rows, by the route that suits the kernel."""
+        """Return the axes of all rows, with the algorithm that suits the kernel."""
         n = X.shape[0]
         if self.fit_inverse_transform and self.preimage == "ridge":
             require_ridge(n, run)
         if self.kernel == "linear":
             k = min(X.shape) if self.n_components is None else self.n_components
-            run.require(3 * 8 * n * k, f"The {k} coordinates of {n} rows", "Ask for fewer components, or use PCA")
+            run.require(3 * 8 * n * k, f"The {k} coordinates of {n} rows", "Request fewer components, or use PCA")
             return linear_axes(X, run, wanted)
         if self.kernel == "precomputed":
             return kernel_axes(X, wanted.k, wanted=wanted, run=run)
@@ -181,36 +227,37 @@ class KernelPCA(
             raise DataError(f"KernelPCA({what}) does not take sparse data. Pass X.toarray() if it fits in memory.")
         if self.kernel == "precomputed" and (self.fit_inverse_transform or self.n_landmarks is not None):
             what = "fit_inverse_transform" if self.fit_inverse_transform else "n_landmarks"
-            raise ParameterError(f"KernelPCA({what}): a precomputed kernel tells no rows. Pass rows and name a kernel.")
+            raise ParameterError(
+                f"KernelPCA({what}): kernel='precomputed' has no rows. Pass rows and choose another kernel."
+            )
         if self.fit_inverse_transform and self.preimage == "fixed-point" and self.kernel != "rbf":
-            raise ParameterError("KernelPCA(preimage='fixed-point') is for kernel='rbf'. Choose preimage='ridge'.")
+            raise ParameterError("KernelPCA(preimage='fixed-point') needs kernel='rbf'. Choose preimage='ridge'.")
 
     @contextmanager
     def _components_remedy(self) -> Iterator[None]:
-        """Add what to do where fewer eigenvalues are positive than components were asked for."""
+        """Add the remedy where fewer eigenvalues are positive than components were requested."""
         try:
             yield
         except ParameterError as error:
             raise ParameterError(
-                f"KernelPCA(n_components={self.n_components}): {error} Or set remove_zero_eig=True to keep as many as "
-                "there are."
+                f"KernelPCA(n_components={self.n_components}): {error} Or set remove_zero_eig=True to keep only those."
             ) from error
 
     def _warn_of(self, concerns: tuple[str, ...]) -> None:
         for concern in concerns:
             if self.kernel == "sigmoid":
-                remedy = "Components of positive eigenvalues are kept; a lower gamma, or 'rbf', avoids negative ones."
+                remedy = "Only components with positive eigenvalues are kept. Lower gamma, or use kernel='rbf'."
                 warn(f"{concern} {remedy}", DataWarning)
             else:
                 given = f"KernelPCA(kernel={self.kernel!r}): with gamma={self.gamma_:g}"
-                warn(f"{given} {concern} Lower gamma, or take gamma='median'.", DataWarning)
+                warn(f"{given} {concern} Lower gamma, or set gamma='median'.", DataWarning)
 
     def _landmarks(self, rows: Rows, run: Run) -> np.ndarray | None:
-        """Mark the rows that are landmarks; none are where all rows would be, or none were asked for."""
+        """Mark the landmarks; None where all rows are used."""
         if self.n_landmarks is None:
             return None
         return choose_landmarks(
-            count_rows(rows, run), self.n_landmarks, self._generator, "KernelPCA", "all of them are used"
+            count_rows(rows, run), self.n_landmarks, self._generator, "KernelPCA", "all rows are used"
         )
 
     def _gamma(self, X: Array) -> float:
@@ -249,8 +296,8 @@ class KernelPCA(
         if not reset and self.kernel == "precomputed" and rows.d != self.n_features_in_:
             n = self.n_features_in_
             raise DataError(
-                f"X has {rows.d} columns, and KernelPCA was fitted to the kernel of {n} rows. Pass the kernel values "
-                f"of each new row with these {n}, in their order."
+                f"X has {rows.d} columns, but KernelPCA was fitted to a kernel matrix of {n} rows. Pass the kernel "
+                f"values of each new row with these {n} rows, in their order."
             )
         super()._check_rows(rows, reset=reset, least=least)
 
@@ -261,7 +308,7 @@ class KernelPCA(
         return int(self.eigenvalues_.shape[0])
 
     def _embedding(self) -> Array:
-        """The coordinates of the rows that were fitted, (n, k)."""
+        """Return the coordinates of the training rows, (n, k)."""
         return self.eigenvectors_ * xp_of(self.eigenvalues_).sqrt(self.eigenvalues_)[None, :]
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -280,20 +327,22 @@ class KernelPCA(
         rows = open_rows(Z)
         k = self._encoding_width()
         if rows.d != k:
-            raise DataError(f"Z has {rows.d} columns, but KernelPCA has {k} components. Pass what transform returned.")
+            raise DataError(
+                f"Z has {rows.d} columns, but KernelPCA has {k} components. Pass coordinates that transform returned."
+            )
         rows = in_slabs(rows, max(int(self.X_transformed_fit_.shape[0]), self.n_features_in_))
         return rows, run_for(rows)
 
     @LearnedInverse
     def inverse_transform(self, X: Any) -> Any:
-        """Return rows that coordinates may stand for, (n, d); with ``fit_inverse_transform`` only."""
+        """Return approximate rows (pre-images) of coordinates, (n, d); only with ``fit_inverse_transform``."""
         self._check_fitted()
         rows, run = self._rows_to_decode(X)
         return run.gather(self._decoding(), rows, self.n_features_in_, name="decoding rows")
 
     @LearnedInverse
     def inverse_chunks(self, X: Any) -> Iterator[Array]:
-        """Yield rows that coordinates may stand for slab by slab, in order."""
+        """Yield approximate rows (pre-images) of coordinates in chunks, in order."""
         self._check_fitted()
         rows, run = self._rows_to_decode(X)
         return run.map_rows(self._decoding(), rows, name="decoding rows")
@@ -301,4 +350,4 @@ class KernelPCA(
     def _check_fitted(self) -> None:
         check_is_fitted(self)
         if not hasattr(self, "X_transformed_fit_"):
-            raise NotFittedError("fit_inverse_transform was set after the fit. Fit the model again.")
+            raise NotFittedError("fit_inverse_transform was set after fit. Fit the model again.")

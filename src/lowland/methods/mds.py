@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lowland.arrays.namespace import xp_of
+from lowland.arrays.namespace import Array, xp_of
 from lowland.blocks.distances.dissimilarities import Dissimilarities, dissimilarities
 from lowland.blocks.scaling.isotonic import IsotonicCurve
 from lowland.blocks.scaling.majorization import Configuration, stress_majorization
@@ -19,7 +19,7 @@ from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import ParameterError, warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
@@ -28,14 +28,14 @@ _Class = TypeVar("_Class")
 
 
 def _without_dissimilarity(cls: type[_Class]) -> type[_Class]:
-    """Tell those who pass a parameter that scikit-learn has given up what its name is now."""
+    """Raise an error with the new name where a parameter is passed that scikit-learn has removed."""
     make = cls.__init__
 
     @functools.wraps(make)
     def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807  it takes the place of the one wrapped
         if "dissimilarity" in options:
             raise ParameterError(
-                f"MDS(dissimilarity={options['dissimilarity']!r}): the parameter is called metric now, as in "
+                f"MDS(dissimilarity={options['dissimilarity']!r}): this parameter was renamed to metric, as in "
                 f"scikit-learn. Write MDS(metric={options['dissimilarity']!r})."
             )
         make(self, *args, **options)
@@ -51,32 +51,36 @@ class MDS(
     tolerance=1e-6,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
 ):
-    """Multidimensional scaling by least squares: points whose distances are as close as can be to given ones.
+    """Multidimensional scaling by least squares (SMACOF): an embedding whose distances approximate dissimilarities.
 
     Problem: over points z_1 … z_n in k dimensions, minimize the stress sum_{i<j} w_ij (δ_ij - |z_i - z_j|)².
-    Non-metric: the δ are first replaced by the disparities nearest to the distances that keep to the order of the δ.
+    Non-metric: the δ are replaced by disparities, the monotone transformation of the δ that is closest to the
+    distances |z_i - z_j|.
 
-    1. Measure the dissimilarities δ of all rows, or take them as given; NaN: not known
+    1. Compute the dissimilarities δ of all pairs of rows, or check the given ones; NaN means missing
        (``blocks.distances.to_points``).
-    2. Start from classical scaling (``blocks.spectra.leading``), and from as many random configurations as asked for.
-    3. Move every point to where the others, each at its distance, would have it on average: the majorizing step, which
-       never raises the stress; quasi-Newton directions over it take ten times fewer of them
-       (``blocks.scaling.majorization``). Non-metric: before each step a monotone regression gives the disparities
-       (``blocks.scaling.isotonic``).
-    4. Turn the result to its principal axes. New rows are placed where their own stress is least
-       (``blocks.scaling.out_of_sample``).
+    2. Initialize with classical scaling (``blocks.spectra.leading``), and with n_init - 1 random configurations.
+    3. Minimize the stress by majorization: the Guttman transform, which never increases it. Quasi-Newton steps
+       preconditioned by it need about a tenth of the iterations (``blocks.scaling.majorization``). Non-metric: a
+       monotone regression before each step gives the disparities (``blocks.scaling.isotonic``).
+    4. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
+       smallest (``blocks.scaling.out_of_sample``).
 
-    Cost: n² k operations an iteration, some tens of iterations; memory one n x n matrix, in float32 beyond 4,096 rows.
-    Non-metric: three such matrices more, on the host. Prefer ``PCA`` for linear structure and many rows,
-    ``SammonMapping`` where small distances matter most.
+    Notes
+    -----
+    Cost: n² k operations per iteration, some tens of iterations. Memory: one n x n matrix, in float32 beyond 4,096
+    rows; non-metric three more, on the CPU.
 
-    Attributes: ``embedding_`` (n, k), ``stress_`` (raw, or normalized as asked for), ``stress1_`` (Kruskal's stress-1,
-    as R's smacof and isoMDS tell it), ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress
-    at the start and after each iteration), ``init_stresses_`` (stress reached from each start), ``curve_`` (2, m)
-    (non-metric: dissimilarities and their disparities), ``X_fit_``, ``n_samples_``, ``n_features_in_``,
-    ``feature_names_in_``.
+    Prefer ``PCA`` for linear structure and many rows, ``SammonMapping`` where small distances matter most, and
+    ``ClassicalMDS`` for a unique solution without iteration.
 
-    Reference: Kruskal 1964, doi:10.1007/BF02289565; de Leeuw and Mair 2009, doi:10.18637/jss.v031.i03.
+    References
+    ----------
+    Kruskal 1964, Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis, Psychometrika 29,
+    doi:10.1007/BF02289565.
+
+    de Leeuw and Mair 2009, Multidimensional scaling using majorization: SMACOF in R, Journal of Statistical Software
+    31, doi:10.18637/jss.v031.i03.
 
     Examples
     --------
@@ -87,47 +91,64 @@ class MDS(
     ((150, 2), 0.033)
     """
 
-    n_components: int = param(2, "Dimensions of the configuration.", at_least=1, positional=True)
-    metric_mds: bool = param(True, "Fit the dissimilarities themselves; if not, only their order (non-metric).")
-    n_init: int = param(
-        1, "Starts; the first is that of init, the others are random. The best result is kept.", at_least=1
+    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    metric_mds: bool = param(
+        True, "True: metric, approximate the dissimilarities; False: non-metric, only their order."
     )
-    init: Literal["classical_mds", "random"] = param("classical_mds", "Where the first start comes from.")
-    max_iter: int = param(300, "Most iterations from each start.", at_least=1)
+    n_init: int = param(
+        1, "Number of initializations: the first is init, the others are random. The best result is kept.", at_least=1
+    )
+    init: Literal["classical_mds", "random"] = param("classical_mds", "First initial configuration.")
+    max_iter: int = param(300, "Maximum number of iterations per initialization.", at_least=1)
     verbose: int | bool = param(
-        0, "Accepted as in scikit-learn, without effect: lowland.config or --progress shows it."
+        0, "Accepted for compatibility with scikit-learn; use lowland.config or --progress instead."
     )
     eps: float = param(
-        1e-6, "Stop when an iteration lowers the stress by less than this share of the squared distances.", at_least=0
+        1e-6, "Tolerance: decrease of the stress per iteration, as a fraction of the squared distances.", at_least=0
     )
     n_jobs: int | None = param(
-        None, "Accepted as in scikit-learn, without effect: lowland.config or --threads sets them."
+        None, "Accepted for compatibility with scikit-learn; use lowland.config or --threads instead."
     )
-    random_state: RandomState = param(None, "Seed of the random starts.", at_least=0)
+    random_state: RandomState = param(None, "Seed of the random initializations.", at_least=0)
     metric: str | Callable[..., float] = param(
-        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
+        "euclidean",
+        "Distance metric, such as 'manhattan', or a function of two rows; 'precomputed': X is a distance matrix.",
     )
-    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
+    metric_params: dict[str, Any] | None = param(None, "Keyword arguments of the metric.")
     normalized_stress: bool | Literal["auto"] = param(
-        "auto", "Tell the stress relative to the distances of the result; 'auto': only of non-metric scaling."
+        "auto", "Report stress_ relative to the distances of the embedding; 'auto': only for non-metric MDS."
     )
     ties: Literal["primary", "secondary"] = param(
-        "primary", "Non-metric: equal dissimilarities may get different disparities (primary) or not (secondary)."
+        "primary", "Non-metric: tied dissimilarities may get different disparities (primary) or not (secondary)."
     )
-    solver: Literal["majorization", "gradient"] = param("majorization", "How the stress is minimized.")
-    accelerate: bool = param(
-        True, "Correct the majorizing steps by the curvature met on the way; if not, plain SMACOF."
+    solver: Literal["majorization", "gradient"] = param(
+        "majorization", "Algorithm that minimizes the stress; 'gradient': accelerated gradient descent."
     )
+    accelerate: bool = param(True, "Accelerate majorization by L-BFGS; False: plain SMACOF.")
+
+    embedding_: Array = attribute("Coordinates of the training rows.", "(n_samples_, n_components)")
+    stress_: float = attribute("Stress: raw, or normalized as normalized_stress says.")
+    stress1_: float = attribute("Kruskal's stress-1, as in R's smacof and isoMDS.")
+    dissimilarity_matrix_: Array = attribute("Dissimilarities.", "(n_samples_, n_samples_)")
+    curve_: np.ndarray | None = attribute(
+        "Dissimilarities and their disparities, (2, m), at the corners of the monotone regression; None: metric."
+    )
+    X_fit_: Array | None = attribute("Training rows; None for a precomputed matrix.")
+    n_iter_: int = attribute("Number of iterations of the best initialization.")
+    converged_: bool = attribute("Whether the best initialization converged.")
+    trace_: tuple[float, ...] = attribute("Initial stress, and the stress after each iteration.")
+    init_stresses_: tuple[float, ...] = attribute("Final stress of each initialization.")
+    n_samples_: int = attribute("Number of training rows.")
 
     def fit(self, X: Any, y: Any = None, init: Any = None, weights: Any = None) -> Self:
-        """Fit to the rows of X, or to dissimilarities of all pairs (metric='precomputed').
+        """Fit to the rows of X, or to a dissimilarity matrix (metric='precomputed').
 
-        ``init`` (n, k) is a configuration to start from; ``weights`` (n, n) says how much each pair counts.
+        ``init`` (n, k) is an initial configuration; ``weights`` (n, n) are the weights of the pairs.
         """
         if isinstance(self.metric, bool):
             raise ParameterError(
-                f"MDS(metric={self.metric}): whether to fit the dissimilarities or only their order is asked by "
-                f"metric_mds now, as in scikit-learn. Write MDS(metric_mds={self.metric})."
+                f"MDS(metric={self.metric}): metric or non-metric MDS is chosen by metric_mds, as in scikit-learn. "
+                f"Write MDS(metric_mds={self.metric})."
             )
         return self._fit(X, y, init=init, pair_weights=weights)
 
@@ -144,7 +165,7 @@ class MDS(
         init: Any = None,
         pair_weights: Any = None,
     ) -> None:
-        """Dissimilarities, then the lowest stress reached from the starts."""
+        """Compute the dissimilarities, then minimize the stress from each initialization."""
         data = dissimilarities(
             rows,
             run,
@@ -176,7 +197,7 @@ class MDS(
         """Set the fitted attributes, in the unit and the precision of the data."""
         if found.squares == 0:
             warn_of_one_point("MDS")
-        unit = data.unit if self.metric_mds else 1.0  # metric stress is made of squared distances
+        unit = data.unit if self.metric_mds else 1.0  # metric stress has the unit of squared distances
         normalized = not self.metric_mds if self.normalized_stress == "auto" else self.normalized_stress
         relative = found.normalized_stress if normalized else None
         self.stress_ = found.stress * unit * unit if relative is None else relative
@@ -190,8 +211,8 @@ class MDS(
         self.init_stresses_ = tuple(stress * unit * unit for stress in found.init_stresses)
         if not self.converged_:
             warn(
-                f"MDS stopped after {self.n_iter_} iterations before the stress settled (the last one lowered it by "
-                f"{self.trace_[-2] - self.trace_[-1]:.1e} of {self.trace_[-1]:.3g}). Raise max_iter or eps.",
+                f"MDS did not converge: it stopped after {self.n_iter_} iterations (stress {self.trace_[-1]:.3g}, last "
+                f"decrease {self.trace_[-2] - self.trace_[-1]:.1e}). Raise max_iter or eps.",
                 ConvergenceWarning,
             )
 

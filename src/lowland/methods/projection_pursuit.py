@@ -1,4 +1,4 @@
-"""Projection pursuit: views in which the rows look least like noise."""
+"""Projection pursuit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lowland.blocks.statistics.moments import Moments
 from lowland.blocks.statistics.sampling import Picked, evenly_spread
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError, warn
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
 from lowland.methods.base.traits import StudyHints
 from lowland.run.run import Run
@@ -40,32 +40,36 @@ class ProjectionPursuit(
     quick={"n_starts": 200, "n_null": 1},
     study=StudyHints(parameters={"n_null": 0}),  # a study asks for no p-value
 ):
-    """Projection pursuit: the views in one, two or three dimensions in which the rows look least like noise.
+    """Projection pursuit: linear projections to one, two or three dimensions that deviate most from a Gaussian.
 
-    Problem: over k axes on which the rows have unit variance and no correlation, maximise an index I(z) of the
-    coordinates z = A(x - mean) that is small for Gaussian noise: most views of most data look like noise (Diaconis and
-    Freedman 1984), so what does not is worth seeing.
+    Problem: over k axes on which the rows have unit variance and are uncorrelated, maximize an index I(z) of the
+    coordinates z = A(x - mean) that is small for Gaussian data. Most projections of most data sets are nearly Gaussian
+    (Diaconis and Freedman 1984), so the exceptions are interesting.
 
-    1. Gather up to ``max_samples`` rows, spread evenly over all of them (``blocks.nongaussian.pursuit``).
-    2. Sphere them: variances and correlations are PCA's business and must not sway the index.
-    3. Look at many random projections and a few informative ones, keep the best, refine these
+    1. Sample up to ``max_samples`` rows, evenly spread over the data (``blocks.nongaussian.pursuit``).
+    2. Whiten (sphere) them, so that variances and correlations do not influence the index.
+    3. Evaluate many random projections and a few informative ones, keep the best, refine these
        (``blocks.nongaussian.projection_indices``).
-    4. Make the rows Gaussian in the projection that was found, and search again for the next one (Friedman 1987).
-    5. Run the same search on Gaussian rows: how often noise shows as much is the p-value.
+    4. Transform the rows to Gaussian within the projection that was found, and search for the next one (Friedman 1987).
+    5. Run the same search on Gaussian noise. The p-value is the fraction of noise tables with an index at least as
+       large.
 
-    Cost: one pass to gather the sample and, where it is not all rows, one for their moments; then the search, on the
-    host in float64, (1 + n_null) times: some hundredths of a second each for 400 rows of 3 columns.
-    Prefer ``PCA`` for where the variance is, independent components for sources that were mixed.
+    Notes
+    -----
+    Cost: one pass to sample the rows and, where the sample is smaller than the data, one for the moments. Then the
+    search, on the CPU in float64, 1 + n_null times: a few hundredths of a second each for 400 rows of 3 columns.
 
-    Attributes: ``components_`` (n_projections k, d) with z = components (x - mean) of unit variance, ``projections_``
-    (n_projections, k, d) the same by projections, ``directions_`` (n_projections k, d) their rows at length 1,
-    ``mean_`` (in float64), ``loadings_`` (d, n_projections k) for the inverse, ``index_`` and ``p_value_`` of each
-    projection, ``null_index_`` (what the search found in noise), ``trace_`` (of each projection, the index after each
-    step of refinement), ``n_iter_``, ``converged_``, ``rank_``, ``n_samples_``, ``n_searched_`` (the rows the search
-    saw).
+    Prefer ``PCA`` to describe variance, and ``FastICA`` to separate sources that were mixed.
 
-    Reference: Friedman and Tukey 1974, doi:10.1109/T-C.1974.224051; Friedman 1987, doi:10.2307/2289161; Huber 1985,
-    doi:10.1214/aos/1176349519.
+    References
+    ----------
+    Friedman and Tukey 1974, A projection pursuit algorithm for exploratory data analysis, IEEE Transactions on
+    Computers C-23, doi:10.1109/T-C.1974.224051.
+
+    Friedman 1987, Exploratory projection pursuit, Journal of the American Statistical Association 82,
+    doi:10.2307/2289161.
+
+    Huber 1985, Projection pursuit, Annals of Statistics 13, doi:10.1214/aos/1176349519.
 
     Examples
     --------
@@ -73,11 +77,11 @@ class ProjectionPursuit(
     >>> from lowland import ProjectionPursuit
     >>> from lowland.data import load_dataset
     >>> found = ProjectionPursuit(1, random_state=0).fit(load_dataset("randu").X)
-    >>> np.round(found.directions_[0] * 118**0.5, 2)  # the triples lie on planes 9x - 6y + z = a whole number
+    >>> np.round(found.directions_[0] * 118**0.5, 2)  # the triples lie on planes 9x - 6y + z = integer
     array([ 9., -6.,  1.])
     """
 
-    n_components: int = param(2, "Dimensions of a projection.", at_least=1, at_most=3, positional=True)
+    n_components: int = param(2, "Number of dimensions of each projection.", at_least=1, at_most=3, positional=True)
     index: Literal[
         "spacing",
         "kurtosis",
@@ -88,26 +92,51 @@ class ProjectionPursuit(
         "hermite",
         "holes",
         "central-mass",
-    ] = param("spacing", "What is looked for; 'spacing' sees every departure from noise, thin stripes above all.")
+    ] = param(
+        "spacing",
+        "Projection index; 'spacing' is sensitive to any deviation from a Gaussian, especially to thin stripes.",
+    )
     n_projections: int = param(
-        1, "How many projections to find, each after the structure of those before was removed.", at_least=1
+        1, "Number of projections; the structure found by earlier ones is removed before each search.", at_least=1
     )
     n_starts: int | None = param(
         None,
-        "Random projections looked at before refining; None: 200, for 'spacing' 500 to 4000 by the columns.",
+        "Random projections evaluated before refinement; None: 200, for 'spacing' 500 to 4000 depending on columns.",
         at_least=1,
     )
     n_null: int = param(
-        19, "Tables of noise searched for the p-value, which is at least 1/(1 + n_null); 0: none.", at_least=0
+        19, "Noise tables searched for the p-value, which is at least 1/(1 + n_null); 0: no p-value.", at_least=0
     )
-    max_iter: int = param(500, "Most steps of a refinement.", at_least=1)
-    tol: float = param(1e-4, "Angle, in radians, below which the steps of a refinement end it.", above=0)
-    max_samples: int = param(1000, "Most rows the search looks at.", at_least=10)
-    order: int = param(6, "Highest degree of the 'legendre' and 'hermite' indices.", at_least=1, at_most=20)
-    random_state: RandomState = param(None, "Seed of the projections looked at, the sample and the noise.", at_least=0)
+    max_iter: int = param(500, "Maximum number of refinement steps.", at_least=1)
+    tol: float = param(1e-4, "Step, in radians, at which a refinement has converged.", above=0)
+    max_samples: int = param(1000, "Maximum number of sampled rows.", at_least=10)
+    order: int = param(6, "Highest polynomial degree of the 'legendre' and 'hermite' indices.", at_least=1, at_most=20)
+    random_state: RandomState = param(None, "Seed of the random projections, the sample and the noise.", at_least=0)
+
+    components_: Array = attribute(
+        "Axes of all projections: coordinates are components_ @ (x - mean_), with unit variance.",
+        "(n_projections * n_components, n_features_in_)",
+    )
+    projections_: Array = attribute(
+        "The same axes, grouped by projection.", "(n_projections, n_components, n_features_in_)"
+    )
+    directions_: Array = attribute(
+        "The same axes, scaled to unit length.", "(n_projections * n_components, n_features_in_)"
+    )
+    loadings_: Array = attribute("Matrix of the inverse transform.", "(n_features_in_, n_projections * n_components)")
+    mean_: Array = attribute("Mean of each column, in float64.", "(n_features_in_,)")
+    index_: Array = attribute("Projection index of each projection.", "(n_projections,)")
+    p_value_: Array = attribute("p-value of each projection; NaN with n_null=0.", "(n_projections,)")
+    null_index_: Array = attribute("Indices that the same search found in Gaussian noise.", "(n_null,)")
+    trace_: list[np.ndarray] = attribute("Index after each refinement step, for each projection.")
+    n_iter_: int = attribute("Largest number of refinement steps.")
+    converged_: bool = attribute("Whether all refinements converged.")
+    rank_: int = attribute("Rank of the centered data.")
+    n_samples_: int = attribute("Number of training rows.")
+    n_searched_: int = attribute("Number of sampled rows in the search.")
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None) -> None:
-        """Gather, sphere, search view after view, search noise."""
+        """Sample, whiten, search one projection after another, search noise."""
         picking, looking, chance = (np.random.default_rng(s) for s in self._generator().integers(2**63, size=3))
         self._check_columns(rows.d)
         picked, moments = self._gather(rows, run, picking)
@@ -139,15 +168,15 @@ class ProjectionPursuit(
 
     def _check_rank(self, rank: int, d: int) -> None:
         if rank == 0:
-            raise DataError("All columns are constant: there is no view to search for. Check the data.")
+            raise DataError("All columns are constant, so there are no projections to search. Check the data.")
         if rank < self.n_components:
             raise DataError(
-                f"The rows vary in {rank} of their {d} columns' directions only, fewer than n_components="
-                f"{self.n_components}. Choose at most {rank}, or pass more rows or columns."
+                f"ProjectionPursuit(n_components={self.n_components}): the data has {d} columns but rank {rank}. "
+                f"Choose at most {rank}, or pass more rows or columns."
             )
 
     def _gather(self, rows: Rows, run: Run, rng: np.random.Generator) -> tuple[Array, Moments | None]:
-        """The rows to search; where these are not all rows, also the moments of all."""
+        """Return the sampled rows; where these are not all rows, also the moments of all."""
         n, d, moments = rows.n, rows.d, None
         if n is None or n > self.max_samples:
             run.require(4 * 8 * d**2, f"The {d} x {d} covariance", "Reduce the columns first with PCA")
@@ -157,14 +186,14 @@ class ProjectionPursuit(
         if not rows.in_memory:
             run.require(4 * 8 * m * d, f"The sample of {m} rows", "Lower max_samples")
         if m == n:
-            return run.fold(rows, Picked.of, name="gathering rows").rows, None
-        return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="gathering rows").rows, moments
+            return run.fold(rows, Picked.of, name="sampling rows").rows, None
+        return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="sampling rows").rows, moments
 
     def _search(
         self, white: Sphered, search: PursuitSearch, rng: np.random.Generator, run: Run
     ) -> list[tuple[np.ndarray, Projection]]:
-        """The projections, each with its axes as rows of A in the sphered columns, A white.W in those of the data."""
-        Y, T, found = white.Y, np.eye(len(white.Y)), []  # T: from the sphered columns to those searched now
+        """Return the projections, each with its axes in the whitened columns, A; A white.W are those in the data."""
+        Y, T, found = white.Y, np.eye(len(white.Y)), []  # T: from the whitened columns to those searched now
         for last in range(1 - self.n_projections, 1):
             projection = pursue(Y, search, rng, run.iterate)
             found.append((projection.A @ T, projection))
@@ -174,7 +203,7 @@ class ProjectionPursuit(
         return found
 
     def _keep_indices(self, found: list[Projection], noise: np.ndarray, origin: Array) -> None:
-        """Set the indices and their p-values, and how the searches went."""
+        """Set the indices, their p-values and the convergence of the searches."""
         indices = np.array([projection.index for projection in found])
         beaten = (noise[None, :] >= indices[:, None]).sum(axis=1)
         p_values = (1 + beaten) / (1 + len(noise)) if len(noise) else np.full(len(found), np.nan)
@@ -185,15 +214,15 @@ class ProjectionPursuit(
         self.converged_ = all(outcome.converged for outcome in outcomes)
         if not self.converged_:
             warn(
-                f"ProjectionPursuit: the refinement of a projection stopped after max_iter={self.max_iter} steps, "
-                f"before they fell below tol={self.tol:g} radians. Raise max_iter or tol.",
+                f"ProjectionPursuit did not converge: a refinement stopped after max_iter={self.max_iter} steps, "
+                f"before a step was below tol={self.tol:g} radians. Raise max_iter or tol.",
                 ConvergenceWarning,
             )
 
     def _keep(
         self, axes: list[np.ndarray], white: Sphered, mean: np.ndarray, S: np.ndarray | None, origin: Array
     ) -> None:
-        """Set the map. On the covariance of all rows the axes of a projection are made orthonormal again, in order."""
+        """Set the map; the axes of each projection are orthonormalized in order, in the covariance of all rows."""
         k, d = self.n_components, len(mean)
         S_times = partial(np.matmul, S) if S is not None else lambda M: white.inverse @ (white.inverse.T @ M)
         projections = np.empty((len(axes), k, d))

@@ -1,4 +1,4 @@
-"""Sammon's mapping."""
+"""Sammon mapping."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from lowland.arrays.namespace import Array
 from lowland.blocks.distances.dissimilarities import dissimilarities
 from lowland.blocks.scaling.out_of_sample import LeastStressPlacement
 from lowland.blocks.scaling.sammon import sammon_coordinates
@@ -15,7 +16,7 @@ from lowland.data.open import open_rows
 from lowland.data.rows import Rows
 from lowland.errors import warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
-from lowland.methods.base.estimator import RandomState, param
+from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
@@ -27,29 +28,30 @@ class SammonMapping(
     tolerance=1e-5,
     study=StudyHints(all_pairs_up_to=ALL_PAIRS, beyond="sample", takes_distances=True),
 ):
-    """Sammon's mapping: points whose distances are close to given ones, small distances counting as much as large.
+    """Sammon mapping: multidimensional scaling with stress weighted by 1/distance, which preserves small distances.
 
     Problem: over points z_1 … z_n in k dimensions, minimize sum_{i<j} (δ_ij - |z_i - z_j|)²/δ_ij, as a fraction of
-    sum_{i<j} δ_ij: the relative errors of the distances, not their absolute ones.
+    sum_{i<j} δ_ij.
 
-    1. Measure the distances δ of all rows, or take them as given (``blocks.distances.to_points``).
-    2. Merge rows at distance zero: they share their coordinates, and nothing is divided by zero.
-    3. Start from classical scaling (``blocks.spectra.leading``).
-    4. Step by slope over second derivative, coordinate by coordinate, as Newton would; correct the steps by the
-       curvature met on the way, and shorten one that raises the stress (``blocks.scaling.sammon``,
-       ``blocks.optimize.lbfgs``).
-    5. Turn the result to its principal axes. New rows are placed where their own stress is least
-       (``blocks.scaling.out_of_sample``).
+    1. Compute the distances δ of all pairs of rows, or check the given ones (``blocks.distances.to_points``).
+    2. Merge duplicate rows, at distance zero: they share their coordinates, and nothing is divided by zero.
+    3. Initialize with classical scaling (``blocks.spectra.leading``).
+    4. Take Newton steps with the diagonal of the Hessian, accelerate them by L-BFGS, and shorten a step that increases
+       the stress (``blocks.scaling.sammon``, ``blocks.optimize.lbfgs``).
+    5. Rotate the result to its principal axes. Out-of-sample extension: a new row is placed where its own stress is
+       smallest (``blocks.scaling.out_of_sample``).
 
-    Cost: n² k operations an iteration, some tens to hundreds of iterations; memory one n x n matrix, in float32 beyond
-    4,096 rows. Prefer ``MDS`` where large distances should be kept, ``PCA`` for many rows.
+    Notes
+    -----
+    Cost: n² k operations per iteration, some tens to hundreds of iterations. Memory: one n x n matrix, in float32
+    beyond 4,096 rows.
 
-    Attributes: ``embedding_`` (n, k), ``stress_`` (Sammon's, between 0 and 1 for all but absurd results),
-    ``dissimilarity_matrix_`` (n, n), ``n_iter_``, ``converged_``, ``trace_`` (stress at the start and after each
-    iteration), ``n_merged_`` (rows that share the place of an earlier one), ``X_fit_``, ``n_samples_``,
-    ``n_features_in_``, ``feature_names_in_``.
+    Prefer ``MDS`` where large distances should be preserved, ``PCA`` for many rows.
 
-    Reference: Sammon 1969, doi:10.1109/T-C.1969.222678.
+    References
+    ----------
+    Sammon 1969, A nonlinear mapping for data structure analysis, IEEE Transactions on Computers C-18,
+    doi:10.1109/T-C.1969.222678.
 
     Examples
     --------
@@ -60,20 +62,34 @@ class SammonMapping(
     ((150, 2), 1, 0.004)
     """
 
-    n_components: int = param(2, "Dimensions of the map.", at_least=1, positional=True)
-    init: Literal["classical_mds", "random"] = param("classical_mds", "Where to start from.")
-    max_iter: int = param(1000, "Most iterations.", at_least=1)
+    n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
+    init: Literal["classical_mds", "random"] = param("classical_mds", "Initial configuration.")
+    max_iter: int = param(1000, "Maximum number of iterations.", at_least=1)
     tol: float = param(
-        1e-6, "Stop when Newton's step is shorter than this share of the extent of the map, twice in a row.", at_least=0
+        1e-6, "Tolerance: length of a Newton step, as a fraction of the extent of the embedding.", at_least=0
     )
-    random_state: RandomState = param(None, "Seed of a random start.", at_least=0)
+    random_state: RandomState = param(None, "Seed of a random initialization.", at_least=0)
     metric: str | Callable[..., float] = param(
-        "euclidean", "How rows are compared, such as 'manhattan', or 'precomputed': they are distances of all pairs."
+        "euclidean",
+        "Distance metric, such as 'manhattan', or a function of two rows; 'precomputed': X is a distance matrix.",
     )
-    metric_params: dict[str, Any] | None = param(None, "Further arguments of the metric.")
+    metric_params: dict[str, Any] | None = param(None, "Keyword arguments of the metric.")
+
+    embedding_: Array = attribute("Coordinates of the training rows.", "(n_samples_, n_components)")
+    stress_: float = attribute("Sammon stress: 0 is perfect, and 1 is that of all points in one place.")
+    dissimilarity_matrix_: Array = attribute("Distances.", "(n_samples_, n_samples_)")
+    X_fit_: Array | None = attribute("Training rows; None for a precomputed matrix.")
+    n_merged_: int = attribute("Number of duplicate rows that were merged with an earlier row.")
+    n_iter_: int = attribute("Number of iterations.")
+    converged_: bool = attribute("Whether the minimization converged.")
+    trace_: tuple[float, ...] = attribute("Initial stress, and the stress after each iteration.")
+    n_samples_: int = attribute("Number of training rows.")
 
     def fit(self, X: Any, y: Any = None, init: Any = None) -> Self:
-        """Fit to the rows of X, or to distances of all pairs (metric='precomputed'), from ``init`` (n, k) if given."""
+        """Fit to the rows of X, or to a distance matrix (metric='precomputed').
+
+        ``init`` (n, k) is an initial configuration.
+        """
         return self._fit(X, y, init=init)
 
     def fit_transform(self, X: Any, y: Any = None, init: Any = None) -> Any:
@@ -81,7 +97,7 @@ class SammonMapping(
         return self._present(self.fit(X, y, init).embedding_, X)
 
     def _solve(self, rows: Rows, run: Run, y: np.ndarray | None, weights: np.ndarray | None, init: Any = None) -> None:
-        """Distances, then coordinates of least stress."""
+        """Compute the distances, then minimize the stress."""
         data = dissimilarities(rows, run, self.metric, self.metric_params, owner="SammonMapping", missing=False)
         if data.X is not None:
             warn_if_distances(data.X, "SammonMapping")
@@ -104,13 +120,13 @@ class SammonMapping(
         self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X
         if not self.converged_:
             warn(
-                f"SammonMapping stopped after {self.n_iter_} iterations before its steps became short (stress "
+                f"SammonMapping did not converge: it stopped after {self.n_iter_} iterations (stress "
                 f"{self.stress_:.3g}). Raise max_iter or tol.",
                 ConvergenceWarning,
             )
 
     def _facts(self) -> dict[str, Any]:
-        return {"Sammon's stress": self.stress_, "rows merged": self.n_merged_}
+        return {"Sammon stress": self.stress_, "duplicate rows merged": self.n_merged_}
 
     def _placing(self) -> LeastStressPlacement:
         return LeastStressPlacement(self.embedding_, self._distances_to(self.X_fit_), sammon=True)

@@ -54,5 +54,5 @@ def test_a_matrix_beyond_the_budget_is_refused():
     import dataclasses
 
     run = LocalRun(dataclasses.replace(settings(), memory=10_000))
-    with pytest.raises(MemoryBudgetError, match="MDS of 100 points, hence a matrix of 100 x 100"):
+    with pytest.raises(MemoryBudgetError, match="MDS of 100 points, with a 100 x 100 distance matrix"):
         dissimilarities(ArrayRows(np.zeros((100, 2))), run, "euclidean", None, owner="MDS", missing=False)

@@ -67,13 +67,13 @@ def test_what_spoils_a_model():
     assert concerns(clean, 1, (), 1e-15, None) == []
     constant = Correlations(clean.R, np.array([1.0, 1, 1, 0, 1, 1]), 100)
     (only,) = concerns(constant, 1, (), 1e-15, np.array(list("abcdef")))
-    assert only.startswith("'d' is constant")
-    assert "a Heywood case" in concerns(clean, 1, (2,), 1e-15, None)[0]
+    assert only.startswith("Column 'd' is constant")
+    assert "Heywood case" in concerns(clean, 1, (2,), 1e-15, None)[0]
     same = of([[1.0, 1.0, 0.2], [1.0, 1.0, 0.2], [0.2, 0.2, 1.0]])
-    assert "column 0, column 1 are perfectly collinear" in concerns(same, 1, (), 1e-15, None)[0]
+    assert "Columns 0, 1 are perfectly collinear" in concerns(same, 1, (), 1e-15, None)[0]
 
 
 def test_columns_in_words():
     assert named(3, None) == "column 3"
-    assert listed([1], None) == "column 1 is"
-    assert listed(range(7), list("abcdefg")) == "'a', 'b', 'c', 'd', 'e', … are"
+    assert listed([1], None) == "Column 1 is"
+    assert listed(range(7), list("abcdefg")) == "Columns 'a', 'b', 'c', 'd', 'e', … are"

@@ -19,9 +19,9 @@ class End:
 @pytest.mark.parametrize(
     ("reason", "steps", "words", "converged"),
     [
-        ("the slope is zero", 3, "the slope is zero", True),
-        ("", 5, "it had not converged after 5 iterations", False),
-        ("", 1, "no step led further, short of the maximum, after 1 iteration", False),
+        ("the gradient is zero", 3, "the gradient is zero", True),
+        ("", 5, "the limit of 5 iterations was reached", False),
+        ("", 1, "no step increased the likelihood, short of its maximum", False),
     ],
 )
 def test_why_it_ended(reason, steps, words, converged):

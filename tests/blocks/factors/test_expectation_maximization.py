@@ -26,7 +26,7 @@ def test_it_falls_to_where_newtons_method_ends():
 def test_too_few_iterations_are_reported():
     found = by_em(Root(R), 2, np.full(6, 0.5), 1e-6, 0.0, 3, LocalRun())
     assert not found.outcome.converged
-    assert found.outcome.stopped_because == "it had not converged after 3 iterations"
+    assert found.outcome.stopped_because == "the limit of 3 iterations was reached"
 
 
 def test_the_canonical_rotation_changes_no_covariance():

@@ -48,7 +48,7 @@ def test_pre_images_of_a_circle_lie_near_it():
 def test_a_fixed_point_that_still_moves_is_warned_of(monkeypatch):
     monkeypatch.setattr("lowland.blocks.kernel_pca.preimages._STEPS", 1)
     place, back = fixed_point(4)
-    with pytest.warns(ConvergenceWarning, match="pre-images still moved after 1 steps"):
+    with pytest.warns(ConvergenceWarning, match="pre-images did not converge in 1 fixed-point"):
         back(place(X * 1.3))
 
 

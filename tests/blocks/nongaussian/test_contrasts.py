@@ -91,7 +91,7 @@ def test_wrong_contrasts():
     for arguments in ({"alpha": 0.5}, {"alpha": 3}, {"alpha": "one"}):
         with pytest.raises(ParameterError, match=r"alpha must be in \[1, 2\]"):
             as_contrast("logcosh", arguments)
-    with pytest.raises(ParameterError, match="takes no 'beta'"):
+    with pytest.raises(ParameterError, match="takes no argument 'beta'"):
         as_contrast("logcosh", {"beta": 1})
     with pytest.raises(ParameterError, match="two values"):
         Custom(lambda x: x**3)(np.ones((2, 5)))

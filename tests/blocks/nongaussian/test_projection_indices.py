@@ -163,7 +163,7 @@ def test_friedman_tukey_estimates_the_integral_of_the_squared_density(k):
     noise = np.random.default_rng(0).standard_normal((k, n))
     far = 1e-3 * noise
     far[0] += np.where(np.arange(n) % 2, 30.0, -30.0)
-    constant = index._share(n) * n * (n - 2) / 4 - float(index.value(far[None])[0])
-    normal = index._share(n) * add_triweights(noise, index.width(n))
+    constant = index._weight_of_pair(n) * n * (n - 2) / 4 - float(index.value(far[None])[0])
+    normal = index._weight_of_pair(n) * add_triweights(noise, index.width(n))
     assert constant == pytest.approx(normal, rel=0.02)
     assert abs(index.value(noise[None])[0]) < 0.02 * normal

@@ -76,4 +76,4 @@ def test_the_first_step_on_paper():
     found = descend(np.zeros((1, 1)), loss, StepSize(0.1, 0.0, 5.0, 1), RUN)
     assert found.theta[0, 0] == pytest.approx(1)
     assert found.outcome.trace == (pytest.approx(10), pytest.approx(2.5))
-    assert found.outcome.stopped_because == "1 iterations were done"
+    assert found.outcome.stopped_because == "the limit of 1 iteration was reached"

@@ -40,7 +40,7 @@ def test_newtons_step_is_exact_where_the_preconditioner_is_the_inverse_hessian()
     found = safeguarded_lbfgs(np.zeros((2, 1)), bowl, lambda before, after: False, max_iter=20, run=RUN)
     np.testing.assert_allclose(found.at.Z[:, 0], [3, -1])
     assert found.outcome.trace[:2] == (6.5, 0.0)
-    assert found.outcome.stopped_because == "no step lowers the objective"
+    assert found.outcome.stopped_because == "no step decreases the objective further"
 
 
 def test_a_step_too_long_is_halved_until_the_value_falls():

@@ -88,5 +88,5 @@ def test_parts_without_a_common_distance_are_refused():
     D = np.full((4, 4), np.nan)
     np.fill_diagonal(D, 0)
     D[0, 1] = D[1, 0] = D[2, 3] = D[3, 2] = 1
-    with pytest.raises(DataError, match="No chain of known distances"):
+    with pytest.raises(DataError, match="known distances is disconnected"):
         stress_majorization(D)

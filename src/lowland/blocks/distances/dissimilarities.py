@@ -1,4 +1,4 @@
-"""Dissimilarities to scale: given as a matrix, or measured between rows."""
+"""Dissimilarities to scale: given as a matrix, or computed from rows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from lowland.blocks.statistics.rescaling import unit_of
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.run.run import Run, run_for
 
-SINGLE_ABOVE = 4096  # points; beyond, measured distances are kept in float32: no stress of so many feels the rounding
+SINGLE_ABOVE = (
+    4096  # points; beyond, computed distances are kept in float32, whose rounding is negligible in the stress
+)
 
 
 @dataclass(frozen=True)
 class Dissimilarities:
-    """A symmetric matrix of dissimilarities, the rows they were measured between, and the run for work on them."""
+    """A symmetric dissimilarity matrix, the rows it was computed from, and the run to work on it."""
 
     D: Array  # (n, n), divided by ``unit``
     X: Array | None  # (n, d), None where the matrix was given
     run: Run
-    matrix: Array  # (n, n) in their own unit
+    matrix: Array  # (n, n) in the original unit
     unit: float = 1.0
 
     @property
@@ -37,7 +39,7 @@ class Dissimilarities:
         return xp_of(Z).astype(Z if self.unit == 1 else Z * self.unit, self.result_dtype)
 
     def in_unit_of_distances(self, Z: Array) -> Array:
-        """Return a configuration in the unit of D, beside it, in float64."""
+        """Return a configuration in the unit of D, on its device, in float64."""
         return like(Z, self.D, xp_of(self.D).float64) / self.unit
 
 
@@ -51,21 +53,21 @@ def dissimilarities(
     missing: bool,
     matrices: float = 1,
 ) -> Dissimilarities:
-    """Return all dissimilarities; ``matrices`` says how many of that size the method holds, for the budget.
+    """Return all dissimilarities; ``matrices`` of that size are needed by the method, for the memory budget.
 
-    With ``missing``, NaN in a given matrix stands for a dissimilarity that is not known.
+    With ``missing``, NaN in a given matrix is a missing dissimilarity.
     """
     check_metric(metric, params)
     given = metric == "precomputed"
     if given and rows.n is not None and rows.n != rows.d:
-        check_distances(np.empty((rows.n, rows.d)))  # says what is wrong with the shape
+        check_distances(np.empty((rows.n, rows.d)))  # raises the error of a wrong shape
     X = _matrix(rows, run, owner) if given else run.to_array(rows, owner)
     n = X.shape[0]
     single = X.dtype == xp_of(X).float32 or (n > SINGLE_ABOVE and not given and unit_of(X, single=True) == 1)
     each = n * n * (4 if single else 8)
     kept = 0 if given else X.shape[1] * n * rows.dtype.itemsize  # the model's own rows
-    what = f"{owner} of {n} points, hence a matrix of {n} x {n} distances,"
-    remedy = "Use fewer rows, for instance landmarks placed first and the others by transform, or pass float32"
+    what = f"{owner} of {n} points, with a {n} x {n} distance matrix,"
+    remedy = "Use fewer rows (fit a sample of landmarks, then transform the others), or pass float32"
     run.require((max(0.0, matrices - 1) if given else matrices) * each + kept, what, remedy)
     local = run_for(ArrayRows(X))
     if given:
@@ -82,9 +84,9 @@ def dissimilarities(
 
 
 def _matrix(rows: Rows, run: Run, owner: str) -> Array:
-    """The rows as one matrix, in which NaN may have a meaning."""
+    """Return the rows as one matrix, in which NaN is allowed."""
     if not rows.in_memory and rows.n is not None:
         run.require(
-            2 * rows.n * rows.d * rows.dtype.itemsize, f"{owner} needs the matrix in memory and", "Use fewer rows"
+            2 * rows.n * rows.d * rows.dtype.itemsize, f"{owner} needs the matrix in memory, which", "Use fewer rows"
         )
     return rows.to_array()

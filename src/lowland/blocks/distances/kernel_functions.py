@@ -1,4 +1,4 @@
-"""Affinities: kernel values of rows with points, whole kernel matrices, and matrices that were given."""
+"""Kernel functions: kernel values of rows with points, and kernel matrices, computed or given."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from lowland.run.run import Run, all_finite
 
 Kernel = str | Callable[..., float]
 
-_BLOCK = 1 << 19  # kernel values made at a time: few enough to stay in a cache, enough for a product at full rate
-_LOST = 1e-11  # error of an exponent -γ|a - b|² above which the distance is measured with more care
-_PAIRED_ROWS = 2000  # rows whose pairs the median rule looks at
-_ASYMMETRY = 1e4  # roundings by which an entry may differ from its mirror image
+_BLOCK = 1 << 19  # kernel values per block: few enough for the cache, enough for fast products
+_LOST = 1e-11  # error of an exponent -γ|a - b|² above which the distance is computed from differences
+_PAIRED_ROWS = 2000  # sampled rows of the median rule
+_ASYMMETRY = 1e4  # tolerance of asymmetry, in units of rounding error
 
 
 @dataclass(frozen=True)
 class KernelWith:
-    """The kernel values of a slab's rows with given points, (m, p); an object, so that it can travel to a worker.
+    """The kernel values of a slab's rows with given points, (m, p); picklable, so that it can be sent to a worker.
 
     linear x'y; poly (γ x'y + c)^degree; rbf exp(-γ|x - y|²); laplacian exp(-γ|x - y|₁); sigmoid tanh(γ x'y + c);
-    cosine x'y/|x||y|; or a function of two rows. Precomputed rows hold the values already.
+    cosine x'y/|x||y|; or a function of two rows. Precomputed rows are kernel values already.
     """
 
     points: Array | None  # (p, d), sparse or not; None where the rows are kernel values
@@ -41,7 +41,7 @@ class KernelWith:
     params: dict[str, Any] = field(default_factory=dict)  # of a function
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab, in its precision; NaN where the slab is not finite, since exp(-∞) would hide it."""
+        """Return the kernel values of one slab, in its precision; NaN where the slab is not finite."""
         if self.points is None:
             return X
         if not all_finite(X):
@@ -57,44 +57,44 @@ class KernelWith:
 
     def _by_function(self, function: Callable[..., Any], X: Array) -> Array:
         if is_sparse(X) or is_sparse(self.points):
-            raise DataError("A kernel that is a function takes dense rows. Pass X.toarray(), or name a kernel.")
+            raise DataError("A kernel function takes dense rows. Pass X.toarray(), or choose a named kernel.")
         pairs = [[function(a, b, **self.params) for b in to_numpy(self.points)] for a in to_numpy(X)]
         try:
             return like(np.asarray([[float(value) for value in values] for values in pairs]), X)
         except (TypeError, ValueError) as error:
             raise DataError(
-                f"The kernel function returned {pairs[0][0]!r} for two rows, not a number. Return one number a pair."
+                f"The kernel function returned {pairs[0][0]!r} for two rows. It must return one number per pair."
             ) from error
 
     def refuse(self, K: Array, X: Array) -> None:
-        """Say why kernel values of a slab are not finite; where the slab itself is not, others name its columns."""
+        """Raise an error that explains kernel values that are not finite, unless the slab itself is not finite."""
         if all_finite(K) or (self.kernel != "precomputed" and not all_finite(X)):
             return
         bad = np.argwhere(~np.isfinite(to_numpy(K)))[0]
         value = "NaN" if np.isnan(float(K[int(bad[0]), int(bad[1])])) else "infinite"
         if self.kernel == "precomputed":
             text = (
-                f"The kernel value of a new row with fitted row {bad[1]} is {value}. Pass finite kernel values, one "
-                f"for each of the {K.shape[1]} fitted rows."
+                f"The kernel value of a new row with training row {bad[1]} is {value}. Pass finite kernel values, one "
+                f"for each of the {K.shape[1]} training rows."
             )
         elif callable(self.kernel):
             what = value.replace("infinite", "infinity")
             text = f"The kernel function returned {what} for a pair of finite rows. Check the function."
         elif value == "NaN" and self.kernel == "poly" and not float(self.degree).is_integer():
             text = (
-                f"The kernel 'poly' has no value for the degree {self.degree:g} where gamma x'y + coef0 is negative. "
-                "Choose a whole degree, or raise coef0."
+                f"The kernel 'poly' with the degree {self.degree:g} is undefined where gamma x'y + coef0 is negative. "
+                "Choose an integer degree, or raise coef0."
             )
         else:
             text = (
-                f"Values of the kernel {self.kernel!r} overflow: the rows are too large for it. Pass float64, "
-                "standardise the columns, or lower gamma or degree."
+                f"Values of the kernel {self.kernel!r} overflow. Pass float64, standardize the columns, or lower gamma "
+                "or degree."
             )
         raise DataError(text)
 
     @property
     def is_definite(self) -> bool:
-        """Whether every matrix of it is positive semi-definite, whatever the rows."""
+        """Whether every kernel matrix is positive semidefinite, for any rows."""
         if self.kernel == "poly":
             return self.coef0 >= 0 and float(self.degree).is_integer()
         return self.kernel in ("linear", "rbf", "laplacian", "cosine")
@@ -110,8 +110,8 @@ def _linear(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
 def _rbf(k: KernelWith, A: Array, B: Array, dtype: Any) -> Array:
     """One product gives the exponents: -γ|a - b|² = [2γa, -γ|a|², 1] · [b, 1, -γ|b|²]."""
     xp = xp_of(A)
-    centre = xp.mean(B, axis=0)[None, :]
-    U, V = A - centre, B - centre
+    center = xp.mean(B, axis=0)[None, :]
+    U, V = A - center, B - center
     u, v = k.gamma * xp.sum(U * U, axis=1)[:, None], k.gamma * xp.sum(V * V, axis=1)[:, None]
     if eps_of(A) * (float(xp.max(u)) + float(xp.max(v))) > _LOST:
         return xp.astype(xp.exp(-k.gamma * squared_euclidean(U, V)), dtype, copy=False)
@@ -149,7 +149,7 @@ _KERNELS: dict[str, Callable[[KernelWith, Array, Array, Any], Array]] = {
 
 
 def _in_blocks(A: Array, B: Array, dtype: Any, f: Callable[[Array], Array], *, double: bool = False) -> Array:
-    """f of A B', in ``dtype``, on the host a few rows at a time; ``double``: f sees it in float64."""
+    """Return f(A B') in ``dtype``, on the CPU a few rows at a time; ``double``: f gets float64."""
     xp = xp_of(A)
     if not isinstance(A, np.ndarray):
         P = A @ B.T
@@ -163,7 +163,7 @@ def _in_blocks(A: Array, B: Array, dtype: Any, f: Callable[[Array], Array], *, d
 
 
 def _of_sparse(k: KernelWith, X: Any) -> np.ndarray:
-    """Kernel values of sparse rows, or with sparse points, by sparse products: the rows are never made dense."""
+    """Return kernel values of sparse rows, or with sparse points, by sparse products, without dense rows."""
     A, B = (csr(part) for part in (X, k.points))
     match k.kernel:
         case "rbf":
@@ -203,7 +203,7 @@ def _unit(A: Array) -> Array:
 
 
 def _stored(X: Any) -> Array:
-    """An array that tells the library of rows, sparse or not."""
+    """Return an array in the library of the rows, sparse or not."""
     return X.data if is_sparse(X) else X
 
 
@@ -213,7 +213,7 @@ def rows_of(X: Any) -> Rows:
 
 
 def slabs_of(X: Any, width: int) -> Rows:
-    """Rows in slabs low enough for results of ``width`` columns; those of a sparse matrix weigh next to nothing."""
+    """Rows in slabs low enough for results of ``width`` columns; sparse rows themselves need little memory."""
     if is_sparse(X):
         return SlicedRows(rows_of(X), slab_rows(width, X.dtype.itemsize))
     return in_slabs(ArrayRows(X), width)
@@ -223,14 +223,14 @@ def slabs_of(X: Any, width: int) -> Rows:
 
 
 def median_gamma(X: Array, kernel: Kernel) -> float:
-    """Return 1 / median of the squared distances (rbf; laplacian: of the distances) of pairs of rows, no seed needed.
+    """Return 1 / median of the squared distances (rbf; laplacian: of the distances) of pairs of rows.
 
-    Pairs of up to 2000 rows are looked at, spread evenly over all: then a typical pair has the affinity 1/e.
+    A typical pair then has the kernel value 1/e. Up to 2000 rows are used, spread evenly, without a seed.
     """
     if kernel not in ("rbf", "laplacian"):
         raise ParameterError(
-            f"The median rule is about distances, for the kernels 'rbf' and 'laplacian', not {kernel!r}. Give gamma as "
-            "a number."
+            f"The median rule is defined for kernels of distances, 'rbf' and 'laplacian', not for {kernel!r}. Set "
+            "gamma to a number."
         )
     n = X.shape[0]
     places = np.linspace(0, n - 1, min(n, _PAIRED_ROWS)).astype(np.int64)
@@ -243,7 +243,7 @@ def median_gamma(X: Array, kernel: Kernel) -> float:
         D = DistancesTo(A, "sqeuclidean" if kernel == "rbf" else "manhattan")(A)
     pairs = to_numpy(D)[np.triu_indices(A.shape[0], 1)]
     typical = float(np.median(pairs))
-    if not typical > 0:  # more than half of the pairs are alike
+    if not typical > 0:  # more than half of the pairs are duplicates
         apart = pairs[pairs > 0]
         typical = float(np.median(apart)) if apart.size else 1.0
     return 1 / typical
@@ -254,7 +254,7 @@ def median_gamma(X: Array, kernel: Kernel) -> float:
 
 @dataclass
 class KernelRows(Rows):
-    """The rows of a kernel matrix, each slab made when it is asked for: the matrix is never held."""
+    """The rows of a kernel matrix; each slab is computed when it is read, and the matrix is never in memory."""
 
     X: Array  # (n, d)
     kernel: KernelWith  # with X
@@ -280,7 +280,7 @@ class KernelRows(Rows):
         return self.kernel(self.slabs.prepare(piece))
 
     def non_finite_error(self) -> DataError:
-        """Say what is wrong with the kernel: the rows themselves are finite."""
+        """Return the error of the kernel, since the rows themselves are finite."""
         try:
             for chunk in self.slabs.chunks():
                 self.kernel.refuse(self.kernel(chunk), chunk)
@@ -291,7 +291,7 @@ class KernelRows(Rows):
 
 @dataclass(frozen=True)
 class KernelMatrix:
-    """The rows of a symmetric kernel matrix, held or made slab by slab, and the means of its columns."""
+    """The rows of a symmetric kernel matrix, in memory or computed in slabs, and its column means."""
 
     rows: Rows
     means: Array  # (n,) float64
@@ -299,26 +299,26 @@ class KernelMatrix:
 
     @classmethod
     def of(cls, X: Array, kernel: KernelWith, run: Run, *, hold: bool) -> Self:
-        """Of all pairs of rows of X; a kernel without points says that X is the matrix itself."""
+        """Return the kernel matrix of the rows of X; for a kernel without points, X itself."""
         n, xp = X.shape[0], xp_of(_stored(X))
         if kernel.points is None:
             return cls(ArrayRows(X), run.fold(ArrayRows(X), _SumColumns()).value / n, X)
         if not hold:
             rows = KernelRows(X, kernel)
-            return cls(rows, run.fold(rows, _SumColumns(), name="making the kernel").value / n, None)
-        if xp is not np and not is_torch(X):  # the standard promises no views to write into
+            return cls(rows, run.fold(rows, _SumColumns(), name="computing the kernel").value / n, None)
+        if xp is not np and not is_torch(X):  # the array API standard does not guarantee writable views
             K = kernel(X)
             kernel.refuse(K, X)
             return cls(ArrayRows(K), _SumColumns()(K).value / n, K)
         K = xp.empty((n, n), dtype=X.dtype, device=device_of(_stored(X)))
         # the matrix is aligned with the rows: each worker gets, and fills, its own part of it
-        total = run.fold(slabs_of(X, n), _Fill(kernel), K, name="making the kernel")
+        total = run.fold(slabs_of(X, n), _Fill(kernel), K, name="computing the kernel")
         return cls(ArrayRows(K), total.value / n, K)
 
 
 @dataclass(frozen=True)
 class _SumColumns:
-    """The sums of the columns of a slab; an object, so that it can travel to a worker."""
+    """The column sums of a slab; picklable, so that it can be sent to a worker."""
 
     def __call__(self, K: Array) -> Total:
         return Total(xp_of(K).sum(K, axis=0, dtype=as_double(K[:0, :]).dtype))
@@ -339,11 +339,12 @@ class _Fill:
 
 
 def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> None:
-    """Refuse what is no matrix of kernel values of points with each other: not square, not symmetric."""
+    """Raise an error for a kernel matrix that is not square or not symmetric."""
     if K.shape[0] != K.shape[1]:
         raise DataError(
-            f"{source} has shape {tuple(K.shape)}. It must be square, with one row and one column a point; pass rows "
-            "with another kernel than 'precomputed' to have it computed, and the kernel of new points to transform."
+            f"{source} has shape {tuple(K.shape)}. It must be square, with one row and one column per point. To "
+            "compute it from rows, choose another kernel than 'precomputed'. Pass the kernel values of new points to "
+            "transform."
         )
     n, xp = K.shape[0], xp_of(K)
     step = slab_rows(n, 8)
@@ -356,5 +357,5 @@ def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> None:
             i, j = (int(p) for p in np.argwhere(found)[0])
             raise DataError(
                 f"{source} has {float(K[start + i, j]):g} at [{start + i}, {j}] and {float(K[j, start + i]):g} at "
-                f"[{j}, {start + i}]: it is not symmetric. Pass (K + K.T) / 2 if that is what is meant."
+                f"[{j}, {start + i}]: it is not symmetric. Pass (K + K.T) / 2 if this is rounding error."
             )

@@ -1,4 +1,4 @@
-"""Metrics: how far the rows of two tables are apart, by name; what each takes, and what it learns from the points."""
+"""Distance metrics by name: their arguments, and what they estimate from the points."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lowland.errors import DataError, ParameterError
 
 Metric = str | Callable[..., float]
 
-_FEW_COLUMNS = 12  # up to this many, differences cost no more than products, and lose nothing
-_NEAR = 1e-6  # squared distance over squared lengths below which the products have lost too many digits
+_FEW_COLUMNS = 12  # up to this many, differences cost no more than products, and lose no precision
+_NEAR = 1e-6  # squared distance over squared lengths below which products have lost too much precision
 _BLOCK = 1 << 22  # numbers in a block of differences
 
 
 def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
-    """Refuse a metric that is not known, or arguments that it does not take, before any row is read."""
+    """Raise an error for an unknown metric or argument, before any row is read."""
     params = params or {}
     if callable(metric):
         _check_arguments(metric, params)
@@ -28,8 +28,8 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
     if metric not in METRICS and metric != "precomputed":
         known = ", ".join(repr(name) for name in (*METRICS, "precomputed"))
         raise ParameterError(
-            f"There is no metric {metric!r}. Choose {known}, or give a function of two rows. One that scikit-learn has "
-            f"besides: pass sklearn.metrics.pairwise_distances(X, {metric!r}) as 'precomputed' distances."
+            f"There is no metric {metric!r}. Choose {known}, or a function of two rows. For other metrics of "
+            f"scikit-learn pass sklearn.metrics.pairwise_distances(X, {metric!r}) as 'precomputed' distances."
         )
     takes = () if metric == "precomputed" else METRICS[metric].takes
     foreign = [name for name in params if name not in takes]
@@ -38,11 +38,11 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
         raise ParameterError(f"The metric {metric!r} {what}, not {foreign[0]!r}.")
     p = params.get("p", 2)
     if not isinstance(p, int | float | np.number) or not p > 0:
-        raise ParameterError(f"The power p of the metric {metric!r}, {p!r}, must be a number above 0.")
+        raise ParameterError(f"The metric {metric!r} has p={p!r}, which must be a number above 0.")
 
 
 def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> None:
-    """Refuse arguments that a function does not take; some functions do not tell what they take."""
+    """Raise an error for arguments that a function does not take, where it has a signature."""
     try:
         signature = inspect.signature(metric)
     except (TypeError, ValueError):
@@ -56,7 +56,7 @@ def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> No
 
 
 def function_name(metric: Any) -> str:
-    """How a function is called in messages."""
+    """Return the name of a function for messages."""
     return repr(getattr(metric, "__name__", type(metric).__name__))
 
 
@@ -64,12 +64,12 @@ def function_name(metric: Any) -> str:
 
 
 def squared_euclidean(A: Array, B: Array) -> Array:
-    """Return |a - b|² for all pairs of rows; pairs so near that |a|² + |b|² - 2a'b loses digits are measured again."""
+    """Return |a - b|² for all pairs of rows; close pairs, where |a|² + |b|² - 2a'b loses precision, by differences."""
     xp = xp_of(A, B)
     if A.shape[1] <= _FEW_COLUMNS:
         return _by_differences(A, B, lambda E: xp.sum(E * E, axis=-1), "sqeuclidean")
-    centre = xp.mean(B, axis=0)[None, :]
-    A, B = A - centre, B - centre
+    center = xp.mean(B, axis=0)[None, :]
+    A, B = A - center, B - center
     lengths = xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)[None, :]
     S = lengths - 2 * (A @ B.T)
     near = np.nonzero(to_numpy(_NEAR * lengths >= S))
@@ -77,8 +77,8 @@ def squared_euclidean(A: Array, B: Array) -> Array:
 
 
 def _again(A: Array, B: Array, S: Array, near: tuple[np.ndarray, ...]) -> Array:
-    """S with the squared distances of some pairs taken from their differences."""
-    if not isinstance(S, np.ndarray) and not is_torch(S):  # the standard has no assignment by positions
+    """Return S with the squared distances of some pairs computed from differences."""
+    if not isinstance(S, np.ndarray) and not is_torch(S):  # the array API standard has no assignment by index
         return like(_again(to_numpy(A), to_numpy(B), to_numpy(S).copy(), near), S)
     xp = xp_of(S)
     step = max(1, _BLOCK // A.shape[1])
@@ -90,7 +90,7 @@ def _again(A: Array, B: Array, S: Array, near: tuple[np.ndarray, ...]) -> Array:
 
 
 def _by_differences(A: Array, B: Array, of: Callable[[Array], Array], name: str, **params: Any) -> Array:
-    """A metric of the differences of rows: by scipy on the host, in blocks of pairs elsewhere."""
+    """Return a metric of the differences of rows: by scipy on the CPU, in blocks of pairs elsewhere."""
     xp = xp_of(A, B)
     if isinstance(A, np.ndarray):
         from scipy.spatial.distance import cdist
@@ -131,10 +131,10 @@ def _hamming(A: Array, B: Array) -> Array:
 
 
 def _cosine(A: Array, B: Array) -> Array:
-    """1 - a'b/|a||b|; a row of zeros is at a right angle to all others, as in scikit-learn."""
+    """1 - a'b/|a||b|; a row of zeros is orthogonal to all others, as in scikit-learn."""
     xp = xp_of(A)
     near_one = (_unit(A), _unit(B))
-    # half the squared distance of unit vectors: 1 - a'b would lose the small angles
+    # half the squared distance of unit vectors: 1 - a'b would lose precision for small angles
     S = squared_euclidean(*near_one) / 2
     zero = (xp.sum(near_one[0] ** 2, axis=1) == 0)[:, None] | (xp.sum(near_one[1] ** 2, axis=1) == 0)[None, :]
     return xp.where(zero, xp.ones_like(S), S)
@@ -160,10 +160,10 @@ def _mahalanobis(A: Array, B: Array, root: np.ndarray) -> Array:
 
 
 def _haversine(A: Array, B: Array) -> Array:
-    """The angle at the centre of the Earth between places of which latitude and longitude are given in radians."""
+    """The central angle between two points on a sphere with latitude and longitude in radians."""
     if A.shape[1] != 2:
         raise DataError(
-            f"The metric 'haversine' is of two columns, latitude and longitude in radians; there are {A.shape[1]}."
+            f"The metric 'haversine' needs two columns, latitude and longitude in radians; there are {A.shape[1]}."
         )
     xp = xp_of(A)
     half = [xp.sin((A[:, c, None] - B[None, :, c]) / 2) ** 2 for c in (0, 1)]
@@ -171,13 +171,13 @@ def _haversine(A: Array, B: Array) -> Array:
     return 2 * xp.asin(xp.sqrt(xp.clip(S, 0.0, 1.0)))
 
 
-# --- what scipy measures, on the host ---------------------------------------------------------------------------------
+# --- metrics of scipy, on the CPU -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _ByScipy:
     name: str
-    yes_or_no: bool = False  # whether only zero and not zero are told apart
+    yes_or_no: bool = False  # whether the columns are Boolean: zero or not
 
     def __call__(self, A: Array, B: Array) -> Array:
         from scipy.spatial.distance import cdist
@@ -192,13 +192,13 @@ class _ByScipy:
         )
         if not np.isfinite(D).all() and all(np.isfinite(each).all() for each in host):
             raise DataError(
-                f"The metric {self.name!r} has no finite value for some pairs of rows, where it divides by zero. "
-                "Choose another one, or leave such rows out."
+                f"The metric {self.name!r} is undefined for some pairs of rows, where it divides by zero. "
+                "Choose another metric, or remove these rows."
             )
         return like(D, A)
 
 
-# --- what a metric learns from the points -----------------------------------------------------------------------------
+# --- what a metric estimates from the points --------------------------------------------------------------------------
 
 
 def _of_minkowski(points: Array, p: float = 2, w: Any = None) -> dict[str, Any]:
@@ -213,8 +213,8 @@ def _of_seuclidean(points: Array, V: Any = None) -> dict[str, Any]:
     V = np.var(to_numpy(points), axis=0, ddof=1, dtype=np.float64) if V is None else _for_columns(V, points, "V")
     if not (V > 0).all():
         raise DataError(
-            f"The metric 'seuclidean' divides by the variance of each column, and that of column {int(np.argmin(V))} "
-            "is zero. Leave the column out, or give the variances V of the columns."
+            f"The metric 'seuclidean' divides by the variance of each column, but column {int(np.argmin(V))} is "
+            "constant. Remove the column, or pass the variances V of the columns."
         )
     return {"scale": V**-0.5}
 
@@ -228,8 +228,8 @@ def _of_mahalanobis(points: Array, VI: Any = None) -> dict[str, Any]:
         return {"root": vectors * np.sqrt(np.maximum(values, 0.0))}
     if not values[0] > d * np.finfo(np.float64).eps * values[-1]:
         raise DataError(
-            "The metric 'mahalanobis' wants the inverse of the covariance of the columns, which has none: some columns "
-            "follow from others, or there are too few rows. Give an inverse VI, such as np.linalg.pinv(np.cov(X.T))."
+            "The metric 'mahalanobis' needs the inverse of the covariance of the columns, which is singular: some "
+            "columns are collinear, or there are too few rows. Pass an inverse VI, such as np.linalg.pinv(np.cov(X.T))."
         )
     return {"root": vectors / np.sqrt(values)}
 
@@ -238,8 +238,8 @@ def _for_columns(values: Any, points: Array, name: str) -> np.ndarray:
     given = np.asarray(to_numpy(values) if hasattr(values, "__dlpack__") else values, dtype=np.float64)
     if given.shape != (points.shape[1],) or not (given >= 0).all():
         raise ParameterError(
-            f"The metric's {name} has shape {given.shape}. It must hold a number for each of the {points.shape[1]} "
-            "columns, none negative."
+            f"The metric's {name} has shape {given.shape}. It must have one nonnegative number for each of the "
+            f"{points.shape[1]} columns."
         )
     return given
 
@@ -249,7 +249,9 @@ def _square(VI: Any, d: int) -> np.ndarray:
     if given.shape != (d, d) or not np.allclose(given, given.T):
         raise ParameterError(f"The metric's VI has shape {given.shape}. It must be symmetric, {d} x {d}.")
     if np.linalg.eigvalsh(given)[0] < -1e-10 * np.abs(given).max():
-        raise ParameterError("The metric's VI has negative eigenvalues, so it is the inverse of no covariance.")
+        raise ParameterError(
+            "The metric's VI has negative eigenvalues, so it is not the inverse of a covariance matrix."
+        )
     return given
 
 
@@ -257,10 +259,12 @@ def _square(VI: Any, d: int) -> np.ndarray:
 class Named:
     """A metric that has a name."""
 
-    of: Callable[..., Array]  # of two tables, (m, d) and (p, d) float64: (m, p)
-    takes: tuple[str, ...] = ()  # the arguments a user may give
-    power: int | None = None  # distances of rows times c are c to this power times theirs; None: no such law
-    learn: Callable[..., dict[str, Any]] | None = None  # from points and what a user gave: the arguments of ``of``
+    of: Callable[..., Array]  # from two tables, (m, d) and (p, d) float64, to (m, p)
+    takes: tuple[str, ...] = ()  # the arguments users may pass
+    power: int | None = (
+        None  # degree of homogeneity: scaling rows by c scales distances by c**power; None: not homogeneous
+    )
+    learn: Callable[..., dict[str, Any]] | None = None  # from the points and the user's arguments to those of ``of``
 
 
 METRICS: dict[str, Named] = {

@@ -1,4 +1,4 @@
-"""Distances: of rows to points in any metric, and matrices of distances that were given."""
+"""Distances of rows to points in any metric, and checks of given distance matrices."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows
 from lowland.errors import DataError
 from lowland.run.run import Run, all_finite
 
-_PORTION = 1 << 18  # distances measured at a time on the host, where all are kept
-_HAIR = 1e4  # times the rounding of the largest distance: what below it is negative or unequal was meant to be right
-_MISSING = "is missing (NaN): scaling by stress takes missing distances, this method does not"
-_NEGATIVE = "is negative: no distance is. Pass distances, not similarities or a kernel"
-_TILE = 256  # rows and columns of a matrix that are compared with their mirror image at a time
+_PORTION = 1 << 18  # distances computed at a time on the CPU, where all are kept
+_HAIR = 1e4  # tolerance of negative or asymmetric distances, in units of rounding error of the largest one
+_MISSING = "is missing (NaN). This method needs all distances; stress minimization accepts missing ones"
+_NEGATIVE = "is negative. Pass distances, not similarities or a kernel"
+_TILE = 256  # rows and columns of a block that is compared with its transpose
 
 
 @dataclass(frozen=True)
 class DistancesTo:
-    """The distances of a slab's rows to given points, (m, p); an object, so that it can travel to a worker."""
+    """The distances of a slab's rows to given points, (m, p); picklable, so that it can be sent to a worker."""
 
     points: Array  # (p, d)
     metric: Metric = "euclidean"
     params: dict[str, Any] = field(default_factory=dict)
-    unit: float = 1.0  # in which rows are measured
+    unit: float = 1.0  # number that rows are divided by
 
     @classmethod
     def of(cls, points: Array, metric: Metric, params: dict[str, Any] | None) -> Self:
-        """With what the metric learns from the points, in a unit whose squares are numbers."""
+        """Return it with what the metric estimates from the points, in a unit whose squares do not overflow."""
         params = params or {}
         if callable(metric):
             return cls(points, metric, params)
         named = METRICS[metric]
-        single = points.dtype == xp_of(points).float32  # whose squares are taken in float64
+        single = points.dtype == xp_of(points).float32  # its squares are computed in float64
         unit = 1.0 if single or named.power is None else unit_of(points)
         return cls(points, metric, params if named.learn is None else named.learn(points, **params), unit)
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab, in its precision; NaN of a row that is not finite, whatever the metric makes of it."""
+        """Return the distances of one slab, in its precision; NaN for a row that is not finite, in every metric."""
         xp = xp_of(X)
         D = self._measured(as_double(X), like(self.points, X, xp.float64))
         if not all_finite(X):
@@ -92,7 +92,7 @@ def distance_matrix(
     D = xp.empty((n, n), dtype=xp.float32 if single else X.dtype, device=device_of(X))
     start = 0
     slabs = in_slabs(ArrayRows(X), n)
-    if not on_accelerator(X):  # the steps between rows and distances need several such slabs
+    if not on_accelerator(X):  # intermediate results need several such slabs
         slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
     for part in run.map_rows(DistancesTo.of(X, metric, params), slabs, name="measuring distances"):
         D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
@@ -101,7 +101,7 @@ def distance_matrix(
 
 
 def _with_zero_diagonal(D: Array) -> Array:
-    """A point is not away from itself, also where the metric has no say: the cosine of a row of zeros."""
+    """Set the diagonal to zero, also where the metric is undefined: the cosine of a row of zeros."""
     if isinstance(D, np.ndarray):
         np.fill_diagonal(D, 0)
         return D
@@ -110,26 +110,26 @@ def _with_zero_diagonal(D: Array) -> Array:
 
 def in_slabs(rows: Rows, width: int) -> Rows:
     """The same rows in slabs low enough for results of ``width`` columns."""
-    if isinstance(rows, ArrayRows):  # views, cut on whichever device holds them
+    if isinstance(rows, ArrayRows):  # views, on the device of the array
         most = slab_rows(max(width, rows.d), rows.dtype.itemsize, accelerator=on_accelerator(rows.X))
         return replace(rows, most_rows=most) if most < rows.slab else rows
     most = slab_rows(max(width, rows.d), rows.dtype.itemsize)
     return SlicedRows(rows, most) if most < rows.slab and not isinstance(rows, DaskRows) else rows
 
 
-# --- matrices that were given -----------------------------------------------------------------------------------------
+# --- given matrices ---------------------------------------------------------------------------------------------------
 
 
 def check_distances(D: Array, *, missing: bool = False, source: str = "The distance matrix") -> Array:
-    """Return a matrix of distances, or refuse what is none, naming the entry; ``missing``: NaN stands for one unknown.
+    """Return a distance matrix; raise an error with the entry where it is none. ``missing``: NaN is a missing distance.
 
-    What only rounding keeps from being one is mended in a copy: a hair below zero, off the mirror image, or on the
-    diagonal, beside the largest distance.
+    Rounding errors are corrected in a copy: entries that are negative, asymmetric or nonzero on the diagonal, but small
+    relative to the largest distance.
     """
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
-            f"{source} has shape {tuple(D.shape)}. It must be square, with one row and one column a point; pass rows "
-            "with another metric than 'precomputed' to have distances computed."
+            f"{source} has shape {tuple(D.shape)}. It must be square, with one row and one column per point. To "
+            "compute distances from rows, choose another metric than 'precomputed'."
         )
     if _plainly_distances(D):
         return D
@@ -139,7 +139,10 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     for start, block, mirror in _mirrored(D):
         for fault, words in (
             (xp.isnan(block) & (not missing), _MISSING),
-            (xp.isinf(block), "is infinite: the points are not connected. Keep one connected part, or join the parts"),
+            (
+                xp.isinf(block),
+                "is infinite: the points are not connected. Keep one connected component, or connect the components",
+            ),
             (block < -hair, _NEGATIVE),
         ):
             _refuse(fault, start, block, words, source)
@@ -147,35 +150,35 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
         if missing:
             unequal = unequal | (xp.isnan(block) != xp.isnan(mirror))
         if bool(xp.any(unequal)):
-            words = f"differs from its mirror image: the matrix is not symmetric. {_symmetric_remedy(D)}"
+            words = f"differs from its transpose: the matrix is not symmetric. {_symmetric_remedy(D)}"
             _refuse(unequal, start, block, words, source)
     diagonal = to_numpy(xp.linalg.diagonal(D))
     if np.any(np.abs(diagonal) > eps_of(D) ** 0.5 * largest):
         i = int(np.argmax(np.abs(diagonal)))
         raise DataError(
-            f"{source} has {diagonal[i]:g} at [{i}, {i}]. The diagonal must be zero: a point is not away from itself. "
-            "Set it so with np.fill_diagonal(D, 0), if the rest are distances."
+            f"{source} has {diagonal[i]:g} at [{i}, {i}]. The diagonal must be zero. "
+            "If the other entries are distances, call np.fill_diagonal(D, 0)."
         )
-    mended = (D + D.T) / 2
-    return _with_zero_diagonal(xp.where(mended < 0, xp.zeros_like(mended), mended))
+    corrected = (D + D.T) / 2
+    return _with_zero_diagonal(xp.where(corrected < 0, xp.zeros_like(corrected), corrected))
 
 
 def _symmetric_remedy(D: Array) -> str:
-    """What to do about a matrix that is not symmetric: one triangle may hold all there is."""
+    """Return what to do about a matrix that is not symmetric: only one triangle may be filled."""
     host = np.nan_to_num(to_numpy(D))
     if not np.tril(host, -1).any() or not np.triu(host, 1).any():
         return "Only one triangle is filled: pass D + D.T"
-    return "Are its rows in the order of its columns? If only noise sets them apart, pass (D + D.T) / 2"
+    return "Check that its rows are in the order of its columns. If the difference is noise, pass (D + D.T) / 2"
 
 
 def _plainly_distances(D: Array) -> bool:
-    """Whether D is finite, not negative, zero on its diagonal and symmetric to the last bit: nothing is left to tell.
+    """Whether D is finite, nonnegative, zero on its diagonal and exactly symmetric.
 
-    Tiles are compared with their mirror images while both lie in the cache; a device is asked once, at the end.
+    Blocks are compared with their transposes while both are in the cache; a device is synchronized once, at the end.
     """
     xp = xp_of(D)
     n = D.shape[0]
-    tile = _TILE if isinstance(D, np.ndarray) else 16 * _TILE  # other libraries take longer to begin
+    tile = _TILE if isinstance(D, np.ndarray) else 16 * _TILE  # other libraries have more overhead per call
     good = xp.all(xp.linalg.diagonal(D) == 0)
     borders = [(start, min(start + tile, n)) for start in range(0, n, tile)]
     for place, (a, b) in enumerate(borders):
@@ -188,7 +191,7 @@ def _plainly_distances(D: Array) -> bool:
 
 
 def _mirrored(D: Array) -> Iterator[tuple[int, Array, Array]]:
-    """Blocks of rows with the same blocks of columns, turned: no second matrix is made."""
+    """Yield blocks of rows with the transposed blocks of columns, without a second matrix."""
     step = slab_rows(D.shape[0], 8)
     for start in range(0, D.shape[0], step):
         stop = min(start + step, D.shape[0])
@@ -202,9 +205,9 @@ def _refuse(fault: Array, start: int, block: Array, words: str, source: str) -> 
 
 
 def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray | None = None) -> Array:
-    """Return the distances of new points to fitted ones, (m, n), or refuse what is none; ``missing``: NaN is unknown.
+    """Return checked distances of new points to fitted ones, (m, n); ``missing``: NaN is a missing distance.
 
-    ``columns`` says which fitted points these are (None: all). What rounding put below zero is zero in a copy.
+    ``columns`` are the numbers of the fitted points (None: all). Rounding errors below zero are set to zero in a copy.
     """
     xp = xp_of(D)
     good = (D >= 0) & ~xp.isinf(D)
@@ -213,7 +216,7 @@ def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray 
     hair = _HAIR * eps_of(D) * largest_of(D)
     for fault, words in (
         (xp.isnan(D) & (not missing), _MISSING),
-        (xp.isinf(D), "is infinite: the point is not connected to the others"),
+        (xp.isinf(D), "is infinite. Pass finite distances"),
         (D + hair < 0, _NEGATIVE),
     ):
         if bool(xp.any(fault)):
@@ -226,7 +229,7 @@ def check_new_distances(D: Array, *, missing: bool = False, columns: np.ndarray 
 
 
 def looks_like_distances(X: Array) -> bool:
-    """Whether rows are symmetric with a diagonal of zeros, as a matrix of distances is."""
+    """Whether the rows are symmetric with a zero diagonal, as a distance matrix is."""
     n, d = X.shape
     if n != d or n < 3:
         return False

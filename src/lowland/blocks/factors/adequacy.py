@@ -1,4 +1,4 @@
-"""Correlations before and after a factor analysis: are they worth analysing, and does the model fit them?"""
+"""Adequacy of correlations for factor analysis, and goodness of fit of the model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOTHING = 1e-14  # a sum of squared correlations below this is rounding
 @record
 @dataclass(frozen=True)
 class ChiSquare:
-    """A test: the statistic, its degrees of freedom, and how often chance alone gives as much."""
+    """A chi-square test: the statistic, its degrees of freedom and the p-value."""
 
     statistic: float
     dof: int
@@ -31,7 +31,7 @@ class ChiSquare:
 @record
 @dataclass(frozen=True)
 class Adequacy:
-    """Kaiser, Meyer and Olkin's measure of sampling adequacy: of all columns and of each."""
+    """Kaiser-Meyer-Olkin measure of sampling adequacy: of all columns together and of each."""
 
     overall: float
     columns: np.ndarray  # (d,)
@@ -39,10 +39,10 @@ class Adequacy:
 
 @dataclass(frozen=True)
 class GoodnessOfFit:
-    """The log-likelihood of a factor model, criteria that weigh it against the free parameters, and tests."""
+    """The log-likelihood of a factor model, information criteria and tests."""
 
     loglike: list[float]  # after each iteration
-    start_loglike: list[float]  # at the end of each start
+    start_loglike: list[float]  # at the end of each initialization
     aic: float
     bic: float
     dof: int
@@ -52,7 +52,7 @@ class GoodnessOfFit:
 
 
 def goodness_of_fit(correlations: Correlations, found: FactorEstimate, k: int) -> GoodnessOfFit:
-    """Return how well k factors fit the rows behind the correlations; constant columns keep a trace of noise."""
+    """Return how well k factors fit the rows behind the correlations; constant columns have a tiny noise variance."""
     n, variances, varying = correlations.n, correlations.variances, correlations.varying
     d, v = len(varying), len(correlations.R)
     constant = d * math.log(2 * math.pi) + float(np.sum(np.log(np.where(varying, variances, NO_NOISE))))
@@ -71,9 +71,9 @@ def goodness_of_fit(correlations: Correlations, found: FactorEstimate, k: int) -
 
 
 def kmo(correlations: Correlations) -> Adequacy | None:
-    """Return the fraction of squared correlations in squared correlations and partial ones; None where R is singular.
+    """Return Σr² / (Σr² + Σp²) with the correlations r and the partial correlations p; None where R is singular.
 
-    Near 1, what pairs of columns have in common more columns have, as factors would have it; below 0.5 there is little.
+    Near 1, correlations are shared by many columns, as common factors imply; below 0.5, factor analysis is inadequate.
     """
     inverse = correlations.inverse
     if inverse is None or len(inverse) < 2:
@@ -115,36 +115,37 @@ def _tested(statistic: float, dof: int) -> ChiSquare:
 
 
 def too_many_factors(d: int, k: int) -> str | None:
-    """Say that a covariance of d columns cannot determine k factors; None where it can."""
+    """Return the message that k factors are not identified with d columns; None where they are."""
     dof, most = degrees_of_freedom(d, k), most_factors(d)
     if dof >= 0:
         return None
     remedy = f"Choose at most {most}." if most else "Factor analysis needs at least 3 columns."
-    return f"{k} factors of {d} columns are not determined (degrees of freedom {dof}). {remedy}"
+    return f"{k} factors are not identified with {d} columns (degrees of freedom {dof}). {remedy}"
 
 
 def concerns(correlations: Correlations, k: int, held: Sequence[int], rounding: float, names: Any) -> list[str]:
-    """Say what keeps a model from meaning what it seems to, a sentence each.
+    """Return warnings about the model, one message each.
 
-    ``held`` are the positions of uniquenesses on their bound, ``rounding`` the precision of the rows.
+    ``held`` are the positions of uniquenesses at their lower bound, ``rounding`` the precision of the rows.
     """
     d, said = len(correlations.R), []
     if not correlations.varying.all():
         said.append(
-            f"{listed(np.flatnonzero(~correlations.varying), names)} constant, which no factor explains. Leave it out."
+            f"{listed(np.flatnonzero(~correlations.varying), names)} constant. Remove constant columns, which no "
+            "factor explains."
         )
     collinear = correlations.collinear(rounding) if correlations.n > d else np.empty(0, dtype=int)
     if collinear.size:
         said.append(
-            f"{listed(collinear, names)} perfectly collinear: the likelihood has no maximum, and uniquenesses end at "
-            "their lower bound. Leave one of them out."
+            f"{listed(collinear, names)} perfectly collinear: the likelihood is unbounded, and uniquenesses reach "
+            "their lower bound. Remove one of these columns."
         )
     if (many := too_many_factors(d, k)) is not None:
         said.append(many)
     if held and not collinear.size:
         said.append(
-            f"{listed(held, names)} without noise (a Heywood case) and held at the lower bound. Keep fewer factors, or "
-            "leave the column out."
+            f"{listed(held, names)} at the lower bound of the uniqueness (Heywood case). Keep fewer factors, or remove "
+            "the column."
         )
     return said
 
@@ -155,6 +156,6 @@ def named(j: Any, names: Any) -> str:
 
 
 def listed(columns: Any, names: Any) -> str:
-    """The names of some columns, and the verb that agrees with them."""
-    words = ", ".join(named(j, names) for j in columns[:5]) + (", …" if len(columns) > 5 else "")
-    return f"{words} {'is' if len(columns) == 1 else 'are'}"
+    """The subject of a sentence: 'Column 4 is', or 'Columns "a", "b" are'."""
+    words = ", ".join(str(j) if names is None else named(j, names) for j in columns[:5])
+    return f"Column {words} is" if len(columns) == 1 else f"Columns {words}{', …' if len(columns) > 5 else ''} are"

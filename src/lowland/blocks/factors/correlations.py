@@ -1,4 +1,4 @@
-"""The correlations of a table's columns: what factor analysis explains."""
+"""The correlations of the columns, which factor analysis explains."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEFT = 1e-5  # fraction of a column's variance that a root of low rank may leav
 
 @dataclass(frozen=True)
 class Correlations:
-    """The correlations of the columns that vary, their variances, and of how many rows."""
+    """The correlations of the columns that are not constant, all variances, and the number of rows."""
 
     R: np.ndarray  # (v, v)
     variances: np.ndarray  # (d,) divisor n; zero for a constant column
@@ -35,13 +35,13 @@ class Correlations:
 
     @classmethod
     def of(cls, moments: Moments) -> Self:
-        """Return the correlations behind moments."""
+        """Return the correlations from moments."""
         S = to_numpy(as_double(moments.scatter))
         variances = np.where(to_numpy(moments.variances) > 0, np.diagonal(S) / moments.n, 0.0)
         varying = variances > 0
         deviations = np.sqrt(variances[varying] * moments.n)
         R = S.copy() if varying.all() else S[np.ix_(varying, varying)]
-        R /= deviations[:, None]  # in place: of many columns every copy counts
+        R /= deviations[:, None]  # in place, since copies are large with many columns
         R /= deviations
         np.clip(R, -1.0, 1.0, out=R)
         np.fill_diagonal(R, 1.0)
@@ -59,13 +59,13 @@ class Correlations:
 
     @cached_property
     def root(self) -> Root:
-        """The correlations for a search of factors: of many columns and few rows by a root of low rank."""
+        """The correlations for the search of factors; with many columns and few rows as a root of low rank."""
         v, most = len(self.R), (self.n if self.rows is None else self.rows) - 1
         return Root(self.R, low_root(self.R, int(most)) if v >= MANY and 1 <= most <= v / 2 else None)
 
     @cached_property
     def inverse(self) -> np.ndarray | None:
-        """The inverse of R; None where the columns are collinear, as those of fewer rows always are."""
+        """The inverse of R; None where the columns are collinear, as always with fewer rows than columns."""
         return None if self.root.Z is not None else inverse_of(self.R)
 
     @cached_property
@@ -75,25 +75,25 @@ class Correlations:
 
     @property
     def spectrum(self) -> Spectrum:
-        """The eigenvalues, for rules that say how many to keep."""
+        """The eigenvalues, for rules that choose the number of factors."""
         v, Z = len(self.R), self.root.Z
         known = self.pairs[0][::-1] if Z is None else all_eigenvalues(Z @ Z.T)
         values = np.concatenate([np.maximum(known, 0.0), np.zeros(v - len(known))])
         return Spectrum(values, float(v), v, self.n, v, variances=np.ones(v))
 
     def decide(self, rule: Rule, run: Run) -> ComponentChoice:
-        """Return how many factors a rule keeps by the eigenvalues."""
+        """Return the number of factors that a rule chooses from the eigenvalues."""
         spectrum = self.spectrum
         rule.check(spectrum)
         if isinstance(rule, ParallelAnalysis):
             choice = rule.decide(spectrum, run.iterate("parallel analysis", rule.trials))
         else:
             choice = rule.decide(spectrum)
-        assert choice is not None  # the whole spectrum is at hand
+        assert choice is not None  # the whole spectrum is known
         return choice
 
     def collinear(self, rounding: float = _SINGULAR) -> np.ndarray:
-        """The positions of columns that are an exact combination of others, (m,)."""
+        """The positions of columns that are linear combinations of others, (m,)."""
         bar = max(rounding, _SINGULAR)
         if self.inverse is not None and float(np.trace(self.inverse)) < 1 / bar:  # then no eigenvalue is below the bar
             return np.empty(0, dtype=int)
@@ -103,9 +103,9 @@ class Correlations:
 
 
 def low_root(R: np.ndarray, most: int) -> np.ndarray | None:
-    """Return Z (r, d) with R = Z'Z of a rank of at most ``most``, by a pivoted Cholesky factor; None where it is more.
+    """Return Z (r, d) with R = Z'Z of rank at most ``most``, by a pivoted Cholesky factor; None for larger ranks.
 
-    What float32 rows leave beyond that rank is their rounding.
+    Beyond that rank, float32 rows have only rounding error.
     """
     C, pivots, rank, _ = scipy.linalg.lapack.dpstrf(R)
     rank = min(rank, most)

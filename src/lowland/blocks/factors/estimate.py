@@ -1,4 +1,4 @@
-"""What a search for factors returns: loadings, uniquenesses, and how the search went."""
+"""The result of a search for factors: loadings, uniquenesses and convergence."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Protocol
 
 import numpy as np
 
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Outcome, iteration_limit
 
 
 @dataclass(frozen=True)
 class FactorEstimate:
     """Loadings and uniquenesses of standardized columns, and how they were found."""
 
-    loadings: np.ndarray  # (d, k), with L'Ψ^-1 L diagonal and falling
+    loadings: np.ndarray  # (d, k), with L'Ψ^-1 L diagonal and decreasing
     uniquenesses: np.ndarray  # (d,)
     outcome: Outcome  # its trace is the deviance after each iteration
-    start_deviances: tuple[float, ...] = ()  # the deviance at the end of each start
+    start_deviances: tuple[float, ...] = ()  # final deviance of each initialization
 
     @property
     def deviance(self) -> float:
-        """log|Σ| + tr Σ^-1 R at the end."""
+        """The final value of log|Σ| + tr Σ^-1 R."""
         return self.outcome.trace[-1]
 
 
 class Profile(Protocol):
-    """A place of the search over log uniquenesses."""
+    """A point of the search over log uniquenesses."""
 
     @property
     def x(self) -> np.ndarray:
@@ -42,10 +42,10 @@ class Profile(Protocol):
 def estimate_at(
     end: Profile, k: int, trace: Sequence[float], reason: str, max_iter: int, *, solver: str
 ) -> FactorEstimate:
-    """Return the estimate where a search over log uniquenesses ended; ``reason`` is "" short of the maximum."""
+    """Return the estimate where a search over log uniquenesses ended; ``reason`` is "" if it did not converge."""
     why = reason
     if not reason:
-        why = "it had not converged" if len(trace) >= max_iter else "no step led further, short of the maximum,"
-        why = f"{why} after {len(trace)} iteration{'s' * (len(trace) != 1)}"
+        limit = len(trace) >= max_iter
+        why = iteration_limit(len(trace)) if limit else "no step increased the likelihood, short of its maximum"
     outcome = Outcome(solver, "", len(trace), bool(reason), tuple(trace), why)
     return FactorEstimate(end.loadings(k), np.exp(end.x), outcome)

@@ -1,4 +1,4 @@
-"""Maximum likelihood factors by expectation and maximization: the textbook's route, on the correlations alone."""
+"""Maximum likelihood factors by expectation-maximization, from the correlations alone."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import numpy as np
 from lowland.blocks.factors.estimate import FactorEstimate
 from lowland.blocks.factors.uniqueness_search import FullProfile
 from lowland.blocks.factors.wide_tables import Leading, Root
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Outcome, iteration_limit
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.run.run import Run
 
 
 def by_em(root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_iter: int, run: Run) -> FactorEstimate:
-    """Minimise the deviance by expectation and maximisation (Rubin and Thayer 1982), on the correlations alone.
+    """Minimize the deviance by expectation-maximization (Rubin and Thayer 1982), from the correlations alone.
 
     E: the factors given a row have mean β(x - μ), β = GL'Ψ^-1, and covariance G = (I + L'Ψ^-1 L)^-1.
-    M: L = Rβ' (G + βRβ')^-1 and ψ = diag(R - LβR). It stops where the deviance falls by less than ``tol``.
+    M: L = Rβ' (G + βRβ')^-1 and ψ = diag(R - LβR). It stops where the deviance decreases by less than ``tol``.
     """
     R, psi = root.R, np.clip(psi, lower, None)
     x = np.log(psi)
     L = (Leading.at(x, root, k, run) if root.suits(k) else FullProfile.at(x, R, k)).loadings(k)
     trace: list[float] = []
     converged = False
-    for _ in run.iterate("expectation, maximisation", max_iter):
+    for _ in run.iterate("expectation-maximization", max_iter):
         B = L / psi[:, None]  # Ψ^-1 L
         G = np.linalg.inv(np.eye(k) + L.T @ B)  # (k, k)
         Rb = R @ B @ G  # Rβ', (d, k)
@@ -36,11 +36,7 @@ def by_em(root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_ite
             break
         L = np.linalg.solve(G + G @ B.T @ Rb, Rb.T).T
         psi = np.maximum(np.diagonal(R) - np.sum(L * Rb, axis=1), lower)
-    reason = (
-        "the likelihood rose by less than tol"
-        if converged
-        else f"it had not converged after {max_iter} iteration{'s' * (max_iter != 1)}"
-    )
+    reason = "the log-likelihood increased by less than tol" if converged else iteration_limit(max_iter)
     return FactorEstimate(canonical(L, psi), psi, Outcome("em", "", len(trace), converged, tuple(trace), reason))
 
 

@@ -33,20 +33,22 @@ def checked_noise(values: Any, d: int) -> np.ndarray:
     """Return noise variances to start from, (d,), or say what is wrong with them."""
     psi = np.asarray(to_numpy(values) if is_array(values) else values, dtype=np.float64)
     if psi.shape != (d,):
-        raise DataError(f"The noise variances to start from have the shape {psi.shape}, and there are {d} columns.")
+        raise DataError(f"The initial noise variances have shape {psi.shape}, but there are {d} columns.")
     if not np.isfinite(psi).all() or (psi < 0).any():
-        raise DataError("The noise variances to start from have NaN, infinity or negative values.")
+        raise DataError("The initial noise variances contain NaN, infinity or negative values.")
     return psi
 
 
 def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any) -> Moments:
     """Return moments that have S as their covariance, or say what keeps S from being one of n rows."""
     if not isinstance(n, numbers.Real) or not n >= 2:
-        raise ParameterError(f"n_samples={n!r}: a covariance needs at least 2 rows. Say how many rows S was made from.")
+        raise ParameterError(
+            f"n_samples={n!r}: a covariance needs at least 2 rows. Pass the number of rows that S was computed from."
+        )
     S = checked_covariance(S, names)
     mean = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
     if not np.isfinite(mean).all():
-        raise DataError("The mean contains NaN or infinity. Give a finite number for every column.")
+        raise DataError("The mean contains NaN or infinity. Pass one finite number per column.")
     return Moments(float(n), int(n), mean, S * n, 0.0)
 
 
@@ -55,34 +57,32 @@ def checked_covariance(S: Any, names: Any) -> np.ndarray:
     S = np.asarray(S, dtype=np.float64)
     if S.shape[0] != S.shape[1]:
         raise DataError(
-            f"A covariance has as many rows as columns; this table is {S.shape[0]} x {S.shape[1]}. "
-            "Pass the covariance matrix, or call fit with the rows themselves."
+            f"A covariance matrix must be square; S is {S.shape[0]} x {S.shape[1]}. "
+            "Pass a square matrix, or call fit with the rows."
         )
     apart = np.abs(S - S.T)
     if apart.max() > _ALIKE * np.abs(S).max():
         i, j = np.unravel_index(np.argmax(apart), S.shape)
         raise DataError(
-            f"The covariance is not symmetric: {named(i, names)} with {named(j, names)} is {S[i, j]:.6g}, and the "
-            f"other way round {S[j, i]:.6g}. Pass (S + S.T) / 2 if that is rounding."
+            f"The covariance matrix is not symmetric: the entry of {named(i, names)} with {named(j, names)} is "
+            f"{S[i, j]:.6g}, its transpose {S[j, i]:.6g}. Pass (S + S.T) / 2 if this is rounding error."
         )
     S = (S + S.T) / 2
     flat = np.flatnonzero(np.diagonal(S) <= 0)
     if flat.size:
-        raise DataError(
-            f"{listed(flat, names)} of no variance: no factor explains a column that does not vary. Leave it out."
-        )
+        raise DataError(f"{listed(flat, names)} without variance in the covariance matrix. Remove constant columns.")
     scale = np.sqrt(np.diagonal(S))
     correlations = Correlations(S / np.outer(scale, scale), np.diagonal(S), 0.0)
     least = float(correlations.pairs[0][0])
     if least < -_ALIKE:
         raise DataError(
-            f"The covariance is not positive: its correlations have the eigenvalue {least:.3g}, and no rows have such "
-            "a covariance. If it was put together from pairs of columns, use the rows that are complete."
+            f"The covariance matrix is not positive semidefinite: its correlation matrix has the eigenvalue "
+            f"{least:.3g}. If it was computed with pairwise deletion of missing values, use complete rows only."
         )
     collinear = correlations.collinear()
     if collinear.size:
         raise DataError(
-            f"{listed(collinear, names)} perfectly collinear, each a combination of others: the likelihood has no "
-            "maximum. Leave one of them out."
+            f"{listed(collinear, names)} perfectly collinear, so the likelihood is unbounded. Remove one of these "
+            "columns."
         )
     return S

@@ -1,7 +1,7 @@
 """Factor analysis of a correlation matrix: R ≈ LL' + Ψ with Ψ diagonal, by maximum likelihood.
 
-Maximum likelihood does not care for units, so everything here is of standardised columns: L (d, k) are the loadings,
-the diagonal ψ of Ψ holds the uniquenesses. What is minimised is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
+Maximum likelihood does not care for units, so everything here is of standardized columns: L (d, k) are the loadings,
+the diagonal ψ of Ψ holds the uniquenesses. What is minimized is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
 twice the mean log-likelihood, less d log 2π.
 """
 
@@ -25,17 +25,17 @@ from lowland.blocks.spectra.component_rules import ComponentChoice
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.run import Run
 
-_BETTER = 1e-9  # by which a later start must be better, lest rounding choose
-_PATIENCE = 5  # how long BIC may stay above its least before no more factors are tried
+_BETTER = 1e-9  # by which a later initialization must be better, so that rounding does not decide
+_PATIENCE = 5  # numbers of factors tried beyond the smallest BIC
 _SINGULAR = 1e-10  # an eigenvalue of a correlation matrix below this is zero
-_THREADS_FROM, _THREADS_PAY_FROM = 32, 400  # columns from which BLAS takes threads, and from which they pay
+_THREADS_FROM, _THREADS_PAY_FROM = 32, 400  # columns from which BLAS uses threads, and from which threads are faster
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
 
 
 def degrees_of_freedom(d: int, k: int) -> int:
-    """Return by how many the variances and covariances outnumber the free parameters, ((d - k)² - (d + k)) / 2."""
+    """Return the degrees of freedom, the number of (co)variances minus free parameters, ((d - k)² - (d + k)) / 2."""
     return ((d - k) ** 2 - (d + k)) // 2
 
 
@@ -49,7 +49,7 @@ def free_parameters(d: int, k: int) -> int:
     return 2 * d + d * k - k * (k - 1) // 2
 
 
-# --- the maximum of the likelihood -----------------------------------------------------------------------------------
+# --- the maximum of the likelihood ------------------------------------------------------------------------------------
 
 
 def factor_loadings(
@@ -74,22 +74,22 @@ def factor_loadings(
     k
         The number of factors, at most d.
     method
-        Newton's method on the uniquenesses, which needs few eigenpairs where columns are many; or expectation and
-        maximization.
+        Newton's method on the uniquenesses, which needs few eigenpairs where columns are many; or
+        expectation-maximization.
     lower
-        The least uniqueness.
+        Lower bound of the uniquenesses.
     first
-        The uniquenesses to start from, (d,); None takes Jöreskog's.
+        Initial uniquenesses, (d,); None: those of Jöreskog.
     n_starts
-        Starts after the first are random; the least deviance wins.
+        Number of initializations; all but the first are random. The smallest deviance is kept.
     rng
-        Draws the random starts.
+        Draws the random initializations.
     tol
-        The fall of the deviance below which expectation and maximization end.
+        Decrease of the deviance at which expectation-maximization has converged.
     max_iter
-        The most iterations of a start.
+        Maximum number of iterations per initialization.
     run
-        Shows progress and can be cancelled.
+        Shows progress and can be canceled.
 
     Returns
     -------
@@ -111,7 +111,9 @@ def factor_loadings(
     if first is None:
         first = first_uniquenesses(root.R, k, lower) if root.Z is None else root.first(k, lower)
     found = []
-    for i in range(1 if k == d else n_starts):  # with as many factors as columns every start is as good
+    for i in range(
+        1 if k == d else n_starts
+    ):  # with as many factors as columns every initialization gives the same fit
         psi = random_uniquenesses(d, lower, rng) if i else first
         if method == "em":
             found.append(by_em(root, k, psi, lower, tol, max_iter, run))
@@ -127,12 +129,12 @@ def factor_loadings(
 
 
 def small_products(d: int) -> AbstractContextManager[None]:
-    """Hold BLAS to one thread for d x d problems in which its threads would only wait for each other."""
+    """Limit BLAS to one thread for d x d problems that are too small for several."""
     return blas_on_one_thread() if _THREADS_FROM <= d <= _THREADS_PAY_FROM else nullcontext()
 
 
 def first_uniquenesses(R: np.ndarray, k: int, lower: float) -> np.ndarray:
-    """Return Jöreskog's first uniquenesses, (1 - k/2d) / diag R^-1: a part of what the other columns cannot predict.
+    """Return Jöreskog's initial uniquenesses, (1 - k/2d) / diag R^-1, a fraction of the unpredicted variances.
 
     With as many factors as columns every small enough Ψ fits exactly; half of the largest such multiple is taken.
     """
@@ -149,7 +151,7 @@ def first_uniquenesses(R: np.ndarray, k: int, lower: float) -> np.ndarray:
 
 
 def inverse_of(R: np.ndarray) -> np.ndarray | None:
-    """Return the inverse of a correlation matrix by its Cholesky factor; None where an eigenvalue is next to zero."""
+    """Return the inverse of a correlation matrix by its Cholesky factor; None where it is nearly singular."""
     C, failed = scipy.linalg.lapack.dpotrf(R)
     if failed:
         return None
@@ -161,14 +163,14 @@ def inverse_of(R: np.ndarray) -> np.ndarray | None:
 
 
 def random_uniquenesses(d: int, lower: float, rng: np.random.Generator) -> np.ndarray:
-    """Return uniquenesses drawn evenly."""
+    """Return uniformly distributed uniquenesses."""
     return rng.uniform(max(lower, 0.005), 1.0, d)
 
 
 def fewest_by_bic(
     R: np.ndarray, n: float, fit: Callable[[int], FactorEstimate]
 ) -> tuple[ComponentChoice, FactorEstimate]:
-    """Return the number of factors with the least BIC, and the fit; counts are tried upwards until it keeps rising."""
+    """Return the number of factors with the smallest BIC, and its fit; stops where BIC keeps increasing."""
     d, found, values = len(R), [], []
     for k in range(1, max(most_factors(d), 1) + 1):
         found.append(fit(k))
@@ -176,5 +178,5 @@ def fewest_by_bic(
         if k - 1 - int(np.argmin(values)) >= _PATIENCE:
             break
     k = int(np.argmin(values)) + 1
-    reason = f"{k} factor{'s' * (k != 1)}: the least BIC of 1 to {len(values)}"
+    reason = f"{k} factor{'s' * (k != 1)}: smallest BIC among 1 to {len(values)}"
     return ComponentChoice(k, "bic", reason, {"bic": np.array(values)}), found[k - 1]

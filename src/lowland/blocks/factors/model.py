@@ -1,4 +1,4 @@
-"""What a factor model says of rows: x = Wy + mean + noise, cov y = Φ, noise of diagonal covariance Ψ."""
+"""The factor model: x = Wy + mean + noise, cov y = Φ, noise with diagonal covariance Ψ."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class FactorModel:
     def score_weights(self, kind: Literal["regression", "bartlett"]) -> np.ndarray:
         """Return the matrix (k, d) that maps centered rows to scores.
 
-        Regression (Thurstone 1935) takes the factors' mean given the row, (Φ^-1 + W'Ψ^-1 W)^-1 W'Ψ^-1. Bartlett (1937)
-        fits the row by generalised least squares, (W'Ψ^-1 W)^-1 W'Ψ^-1: unbiased, and of larger variance. A factor
+        Regression (Thurstone 1935) is the conditional mean of the factors, (Φ^-1 + W'Ψ^-1 W)^-1 W'Ψ^-1. Bartlett (1937)
+        fits the row by generalized least squares, (W'Ψ^-1 W)^-1 W'Ψ^-1: unbiased, with larger variance. A factor
         without loadings has the score zero.
         """
         information = self.W.T @ self._weighted  # (k, k)
@@ -74,9 +74,9 @@ class FactorModel:
 def in_units(
     rotation: Rotation, uniquenesses: np.ndarray, variances: np.ndarray, k: int
 ) -> tuple[FactorModel, FactorModel]:
-    """Return the model of standardised columns and that of the columns in their units, both of k factors.
+    """Return the model of standardized columns and that of the columns in their units, both of k factors.
 
-    Columns without variance load on nothing and keep a trace of noise; factors beyond the columns that vary are empty.
+    Constant columns have zero loadings and a tiny noise variance; factors beyond the rank have zero loadings.
     """
     varying, d, most = variances > 0, len(variances), rotation.loadings.shape[1]
     loadings, phi, psi = np.zeros((d, k)), np.eye(k), np.ones(d)
@@ -87,7 +87,7 @@ def in_units(
 
 @dataclass(frozen=True)
 class LogDensity:
-    """Rows to their log-likelihoods, (m, 1) float64; an object, so that it can travel to a worker."""
+    """Rows to their log-likelihoods, (m, 1) float64; picklable, so that it can be sent to a worker."""
 
     mean: Array  # (d,)
     weight: np.ndarray  # (d,)

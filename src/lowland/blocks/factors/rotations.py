@@ -1,7 +1,7 @@
 """Rotations of factor loadings to simple structure, by gradient projection (Jennrich 2001, 2002).
 
 A rotation replaces the loadings A (d, k) by L = A (T')^-1 and gives the factors the correlations Φ = T'T, so that
-LΦL' = AA': what the model says of the data stays the same. T has columns of unit length; orthogonal rotations have
+LΦL' = AA': the model stays the same. T has columns of unit length; orthogonal rotations have
 T'T = I. The criterion f(L) is small where every column loads on few factors.
 """
 
@@ -26,11 +26,11 @@ Kind = Literal[
 ROTATIONS: tuple[str, ...] = get_args(Kind)
 
 _FLAT = 1e-12  # size of the projected gradient, relative to that of the criterion, at which the search ends
-_FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
+_FLATTEST = 1e-6  # the same where rounding error prevents further descent
 _ROUNDING = 1e-14  # fraction of the criterion below which a fall is rounding
 _HALVINGS, _STEADILY = 30, 0.98
-_NUDGE, _BETTER = 0.05, 1e-9  # radians by which a result is turned, and by how much better what follows must be
-_TOGETHER = 1e-4  # least singular value of T: nearer, factors have fallen together and loadings grow without end
+_NUDGE, _BETTER = 0.05, 1e-9  # radians by which a result is perturbed, and the relative improvement required then
+_TOGETHER = 1e-4  # least singular value of T: below it the factors are collinear and the loadings diverge
 
 Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]  # loadings -> value, gradient
 
@@ -38,19 +38,19 @@ Criterion = Callable[[np.ndarray], tuple[float, np.ndarray]]  # loadings -> valu
 @record
 @dataclass(frozen=True)
 class Rotation:
-    """Rotated loadings, the rotation, the correlations of the factors, and how the search went."""
+    """Rotated loadings, the rotation, the correlations of the factors, and the convergence."""
 
-    loadings: np.ndarray  # (d, k) pattern: what each factor adds to a column
+    loadings: np.ndarray  # (d, k) pattern: the coefficients of the factors in each column
     T: np.ndarray  # (k, k): loadings = A (T')^-1
     phi: np.ndarray  # (k, k) T'T
     kind: str
-    criterion: float  # at the end, of the loadings as they were rotated
+    criterion: float  # final value, of the loadings as they were rotated
     outcome: Outcome  # its trace is the criterion after each step
-    start_criteria: tuple[float, ...] = ()  # the criterion at the end of each start
+    start_criteria: tuple[float, ...] = ()  # final criterion of each initialization
 
     @property
     def structure(self) -> np.ndarray:
-        """The correlations of the columns with the factors, (d, k), if the loadings are of standardised columns."""
+        """The correlations of the columns with the factors, (d, k), for loadings of standardized columns."""
         return self.loadings @ self.phi
 
 
@@ -66,27 +66,29 @@ def rotate(
     rng: np.random.Generator | None = None,
     max_iter: int = 5000,
 ) -> Rotation:
-    """Return the loadings (d, k) rotated to the least value of a criterion.
+    """Return the loadings (d, k) rotated to the minimum of a criterion.
 
-    ``kaiser`` gives every row unit length while it is rotated, so that columns of small communality count as much.
-    ``gamma`` is oblimin's (0 is quartimin), ``delta`` geomin's, ``power`` promax's. The first start is no rotation at
-    all, further ``starts`` are random; the least criterion wins. Factors are in the order of their sums of squares,
-    each with its largest loading positive.
+    ``kaiser`` scales every row to unit length during the rotation, so that columns of small communality have the same
+    weight. ``gamma`` is the parameter of oblimin (0 is quartimin), ``delta`` of geomin, ``power`` of promax. The first
+    of ``starts`` initializations is the identity, the others are random; the smallest criterion is kept. Factors are
+    sorted by their sums of squares, each with its largest loading positive.
     """
     A = np.asarray(to_numpy(loadings), dtype=np.float64)
     if A.ndim != 2 or not A.size or not np.isfinite(A).all():
-        raise DataError("Loadings are a table of finite numbers, one row a column of the data, one column a factor.")
+        raise DataError(
+            "Loadings must be a matrix of finite numbers with one row per column of the data and one column per factor."
+        )
     if kind not in ROTATIONS:
         raise ParameterError(f"There is no rotation {kind!r}. Choose one of {', '.join(ROTATIONS)}.")
     if starts < 1:
-        raise ParameterError(f"A rotation from {starts} starts: give a whole number of at least 1.")
+        raise ParameterError(f"starts={starts}: the number of initializations must be an integer of at least 1.")
     if A.shape[1] == 1:
         return _ordered(replace(unrotated(A), kind=kind))
     lengths = np.sqrt(np.sum(A**2, axis=1))[:, None]  # (d, 1)
     lengths = np.where(lengths > 0, lengths, 1.0) if kaiser else np.ones_like(lengths)
     rng = rng if rng is not None else np.random.default_rng(0)
     if kind == "promax":
-        # the powers are taken of the loadings as they are; Kaiser's lengths serve the varimax before them
+        # the target has powers of the unnormalized loadings; Kaiser normalization is for the varimax before
         first = rotate(A, "varimax", kaiser=kaiser, starts=starts, rng=rng, max_iter=max_iter)
         return _ordered(_promax(A, first, power))
     f, oblique = _criterion(kind, A.shape, gamma, delta)
@@ -101,7 +103,7 @@ def rotate(
 
 
 def unrotated(loadings: np.ndarray) -> Rotation:
-    """Return loadings left as they are."""
+    """Return unrotated loadings."""
     T = np.eye(loadings.shape[1])
     return Rotation(loadings, T, T, "none", 0.0, Outcome("none"))
 
@@ -109,9 +111,9 @@ def unrotated(loadings: np.ndarray) -> Rotation:
 def _past_saddle(
     A: np.ndarray, f: Criterion, descend: Callable[..., Rotation], found: Rotation, max_iter: int
 ) -> Rotation:
-    """The same, or what a small turn leads on to: a slope of zero may also be a saddle or even a top.
+    """Descend again from a small perturbation, since a zero gradient may also be a saddle point or a maximum.
 
-    The unrotated loadings of two groups of columns are such a top for every criterion.
+    The unrotated loadings of two groups of columns are such a maximum for every criterion.
     """
     k = A.shape[1]
     M = np.random.default_rng(0).standard_normal((k, k))
@@ -131,7 +133,7 @@ def _random_rotation(k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _ordered(rotation: Rotation) -> Rotation:
-    """Factors by falling sums of squares, signs by the largest loading: the criterion does not care."""
+    """Sort factors by their sums of squares and fix the signs, neither of which changes the criterion."""
     order = np.argsort(-np.sum(rotation.loadings**2, axis=0), kind="stable")
     L, T = rotation.loadings[:, order], rotation.T[:, order]
     turned = fix_signs(L)
@@ -146,13 +148,13 @@ def _ordered(rotation: Rotation) -> Rotation:
 def _criterion(kind: str, shape: tuple[int, int], gamma: float, delta: float) -> tuple[Criterion, bool]:
     """Return the criterion, and whether the rotation is oblique."""
     d, k = shape
-    # Crawford and Ferguson's family: κ weighs the complexity of the factors against that of the columns
+    # Crawford-Ferguson family: κ weights the complexity of the factors against that of the columns
     kappa = {"quartimax": 0.0, "varimax": 1 / d, "equamax": k / (2 * d), "parsimax": (k - 1) / (d + k - 2)}
     if kind in kappa:
         return lambda L: _crawford_ferguson(L, kappa[kind]), False
     if kind in ("geomin", "geomin-orthogonal"):
         if not delta > 0:
-            raise ParameterError(f"geomin with delta {delta}: it needs a number above 0, such as 0.01.")
+            raise ParameterError(f"delta={delta}: geomin needs a number above 0, such as 0.01.")
         return lambda L: _geomin(L, delta), kind == "geomin"
     return lambda L: _oblimin(L, gamma if kind == "oblimin" else 0.0), True
 
@@ -185,7 +187,7 @@ def _geomin(L: np.ndarray, delta: float) -> tuple[float, np.ndarray]:
 
 
 def _orthogonal(A: np.ndarray, f: Criterion, T: np.ndarray, kind: str, max_iter: int) -> Rotation:
-    """Descend over T'T = I: L = AT; a step leaves the manifold and is brought back by the polar factor."""
+    """Descend over T'T = I with L = AT; a step is projected back to the manifold by the polar factor."""
 
     def value_at(T: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         L = A @ T
@@ -204,11 +206,11 @@ def _orthogonal(A: np.ndarray, f: Criterion, T: np.ndarray, kind: str, max_iter:
 
 
 def _oblique(A: np.ndarray, f: Criterion, T: np.ndarray, kind: str, max_iter: int) -> Rotation:
-    """Descend over columns of unit length: L = A (T')^-1; a step is brought back by dividing by the lengths."""
+    """Descend over columns of unit length with L = A (T')^-1; a step is projected back by normalizing the columns."""
 
     def value_at(T: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         if np.linalg.svd(T, compute_uv=False)[-1] < _TOGETHER:
-            raise np.linalg.LinAlgError("the factors fall together")
+            raise np.linalg.LinAlgError("the factors are collinear")
         inverse = np.linalg.inv(T)
         L = A @ inverse.T
         value, G = f(L)
@@ -232,7 +234,7 @@ def _descend(
     kind: str,
     max_iter: int,
 ) -> Rotation:
-    """Steepest descent on the manifold, its step doubled each time and halved until the criterion falls enough."""
+    """Steepest descent on the manifold; the step is doubled, then halved until the criterion decreases enough."""
     communalities = np.sum(A**2, axis=1)
     degree = 1 if kind.startswith("geomin") else 2  # in which the criterion grows with them
     scale = max(float(np.sum(communalities**degree)), np.finfo(np.float64).tiny)  # of the criterion and its gradient
@@ -268,16 +270,14 @@ def _descend(
 def _promax(A: np.ndarray, varimax: Rotation, power: float) -> Rotation:
     """Hendrickson and White 1964: the least-squares map of the varimax loadings to their own powers."""
     if not power > 1:
-        raise ParameterError(f"promax with the power {power}: it needs a number above 1, such as 4.")
+        raise ParameterError(f"power={power}: promax needs a power above 1, such as 4.")
     L = varimax.loadings
     target = L * np.abs(L) ** (power - 1)
     U = np.linalg.lstsq(L, target, rcond=None)[0]
     try:
         lengths = np.sqrt(np.diagonal(np.linalg.inv(U.T @ U)))
     except np.linalg.LinAlgError as error:
-        raise DataError(
-            "promax cannot rotate these loadings: a factor without loadings has no powers. Keep fewer factors."
-        ) from error
+        raise DataError("promax cannot rotate these loadings: a factor has no loadings. Keep fewer factors.") from error
     U = varimax.T @ (U * lengths)
     T = np.linalg.inv(U).T
     return replace(varimax, loadings=A @ U, T=T, phi=T.T @ T, kind="promax")

@@ -1,4 +1,4 @@
-"""Maximum likelihood factors by Newton's method on the uniquenesses: the fast route up to some hundred columns."""
+"""Maximum likelihood factors by Newton's method on the uniquenesses, for up to some hundred columns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from lowland.blocks.factors.estimate import FactorEstimate, estimate_at
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.run.run import Run
 
-_FLAT = 1e-10  # slope of the deviance, per log uniqueness, at which the search ends
-_FLATTEST = 1e-6  # what counts as flat where rounding lets no step go further down
-_LONGEST = 3.0  # the most a log uniqueness may change in a step
+_FLAT = 1e-10  # gradient of the deviance, per log uniqueness, at which the search has converged
+_FLATTEST = 1e-6  # the same where rounding error prevents further descent
+_LONGEST = 3.0  # largest change of a log uniqueness per step
 _HALVINGS = 20
-_CHANGES = 30  # of the entries held at the sides of a box
-_FAR, _TERMS = 8.0, 3  # so far above the others an eigenvalue's part of the curvature is a short series
-_GAP = 1e-3  # eigenvalues of a kept and a left direction nearer than this fraction have no second derivative to trust
+_CHANGES = 30  # maximum changes of the active set
+_FAR, _TERMS = 8.0, 3  # ratio to the others above which the curvature of an eigenvalue is computed by a short series
+_GAP = 1e-3  # relative gap of eigenvalues below which the second derivative is bounded
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FullProfile:
     """
 
     x: np.ndarray  # (d,)
-    theta: np.ndarray  # (d,) falling
+    theta: np.ndarray  # (d,) decreasing
     omega: np.ndarray  # (d, d)
     kept: int
 
@@ -58,17 +58,17 @@ class FullProfile:
         return self.omega[:, self.kept :] ** 2 @ (1 - self.theta[self.kept :])
 
     def steepest(self, bottom: float) -> float:
-        """The largest slope of a uniqueness that no bound holds."""
+        """The largest derivative by a uniqueness that is not at a bound."""
         held = ((self.x <= bottom) & (self.slope > 0)) | ((self.x >= 0) & (self.slope < 0))
         return float(np.max(np.abs(self.slope[~held]), initial=0.0))
 
     @property
     def rounding(self) -> float:
-        """The error of the eigenvalues, and so of the slope."""
+        """The rounding error of the eigenvalues, and so of the gradient."""
         return 16 * float(np.finfo(np.float64).eps) * float(self.theta[0])
 
     def curvature(self) -> tuple[np.ndarray, np.ndarray]:
-        """Its second derivative, and the part of it that is always positive.
+        """Its second derivative, and the positive semidefinite part of it.
 
         H = (Ω_M Θ_M Ω_M') ∘ (Ω_M Ω_M') + Σ_{n in K} ω_n ω_n' ∘ (Ω_M diag[(1 - θ)(θ + θ_n) / (θ_n - θ)] Ω_M').
         Where θ_n is far above every θ the fraction is 1 + 2 θ/θ_n + 2 (θ/θ_n)² + …, one product for all such n.
@@ -94,10 +94,10 @@ class FullProfile:
 
 
 def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> FactorEstimate:
-    """Minimise the deviance over the log uniquenesses between ``lower`` and 1, by Newton's method (Jöreskog 1967).
+    """Minimize the deviance over the log uniquenesses between ``lower`` and 1, by Newton's method (Jöreskog 1967).
 
-    Where the second derivative is not positive, its positive part is taken, which is Fisher's information where the
-    model fits.
+    Where the second derivative is not positive definite, its positive part is used, which is the Fisher information
+    where the model fits.
     """
     bottom = math.log(lower)
     now = FullProfile.at(np.clip(np.log(psi), bottom, 0.0), R, k)
@@ -105,11 +105,11 @@ def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_it
     for _ in run.iterate("fitting factors", max_iter):
         steepest = now.steepest(bottom)
         if steepest <= max(_FLAT, now.rounding):
-            reason = "the slope is zero"
+            reason = "the gradient is zero"
             break
         further = next(filter(None, (_downhill(now, step, bottom, R, k) for step in _steps(now, bottom))), None)
         if further is None:
-            reason = "rounding lets it go no further" if steepest <= _FLATTEST + 100 * now.rounding else ""
+            reason = "rounding error prevents further improvement" if steepest <= _FLATTEST + 100 * now.rounding else ""
             break
         now = further
         trace.append(now.value)
@@ -117,7 +117,7 @@ def by_uniquenesses(R: np.ndarray, k: int, psi: np.ndarray, lower: float, max_it
 
 
 def _steps(now: FullProfile, bottom: float) -> Iterator[np.ndarray]:
-    """Yield steps to try, the best first: Newton's, the one of the positive part, the slope over its curvature."""
+    """Yield steps to try, best first: Newton, with the positive part of the Hessian, and with its diagonal."""
     low, high = np.maximum(bottom - now.x, -_LONGEST), np.minimum(-now.x, _LONGEST)
     whole, positive = now.curvature()
     for H in (whole, positive):
@@ -128,11 +128,11 @@ def _steps(now: FullProfile, bottom: float) -> Iterator[np.ndarray]:
 
 
 def least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Minimise g'p + p'Hp/2 over low <= p <= high, for low <= 0 <= high and a positive H.
+    """Minimize g'p + p'Hp/2 over low <= p <= high, for low <= 0 <= high and a positive H.
 
-    Entries that would leave the box are held at its side, many at once; when none would, those that the slope drives
-    back are let go. Once in a thousand times that goes in circles and ends a little above the least, which is as good
-    for a step that is tried before it is taken.
+    An active-set method: entries that would leave the box are fixed at its boundary, many at once; when none would,
+    those whose gradient points inside are released. In about one of a thousand cases this cycles and stops slightly
+    above the minimum, which suffices for a step that is checked before it is taken.
     """
     p, held = np.zeros_like(g), ((low >= 0) & (g > 0)) | ((high <= 0) & (g < 0))
     for _ in range(_CHANGES):
@@ -153,7 +153,7 @@ def least_in_box(H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray
 
 
 def _downhill(now: FullProfile, step: np.ndarray, bottom: float, R: np.ndarray, k: int) -> FullProfile | None:
-    """Go along the step, halved until the deviance falls; None where it does not."""
+    """Take the step, halved until the deviance decreases; None where it does not."""
     promised = float(now.slope @ step)
     if promised >= 0:
         return None
@@ -162,6 +162,6 @@ def _downhill(now: FullProfile, step: np.ndarray, bottom: float, R: np.ndarray, 
         if there.value <= now.value + 1e-4 * promised:
             return there
         if there.value <= now.value + now.rounding and there.steepest(bottom) < now.steepest(bottom) / 2:
-            return there  # the value cannot tell any more, the slope can
+            return there  # the value is within rounding error, the gradient decreases
         step, promised = step / 2, promised / 2
     return None

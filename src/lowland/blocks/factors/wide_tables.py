@@ -1,11 +1,11 @@
-"""Factor analysis of many columns: the maximum of the likelihood by the k leading eigenpairs alone.
+"""Factor analysis of many columns: the maximum of the likelihood from the k leading eigenpairs alone.
 
 The deviance at log uniquenesses x, the loadings being the best for them, and its slope need no more of the eigenpairs
 (θ, ω) of Ψ^-1/2 R Ψ^-1/2 than the kept ones, since all of them together have Σ ω_i² = 1 and Σ θ ω_i² = 1/ψ_i:
 
 deviance = Σ x + Σ_K (1 + log θ - θ) + Σ 1/ψ,    slope_i = 1 - 1/ψ_i - Σ_K (1 - θ) ω_i².
 
-The curvature by log uniquenesses is near the identity where columns are many: a limited-memory search needs few steps.
+The curvature by log uniquenesses is near the identity where columns are many: L-BFGS needs few iterations.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lowland.blocks.spectra.leading import fix_signs, leading_eigenpairs
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
-MANY = 400  # columns from which this route is the faster one
-_FEW = 0.2  # fraction of the columns above which that many eigenpairs cost as much as all
-_FLAT = 1e-7  # slope of the deviance, per log uniqueness, at which the search ends
-_FLATTEST = 1e-5  # what counts as flat where rounding lets no step go further down
-_QUICK_STEPS, _SURE = 8, 1e-9  # how long, and to what residual, an iteration may try before LAPACK is called
-_MEMORY = 20  # steps that the search remembers
+MANY = 400  # columns from which this algorithm is faster
+_FEW = 0.2  # fraction of the columns above which this many eigenpairs cost as much as all
+_FLAT = 1e-7  # gradient of the deviance, per log uniqueness, at which the search has converged
+_FLATTEST = 1e-5  # the same where rounding error prevents further descent
+_QUICK_STEPS, _SURE = 8, 1e-9  # iterations and residual of an iterative solver before LAPACK is used
+_MEMORY = 20  # memory of L-BFGS
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Root:
     Z: np.ndarray | None = None  # (r, d)
 
     def suits(self, k: int) -> bool:
-        """Whether k factors are better found by this route."""
+        """Whether this algorithm is faster for k factors."""
         d = len(self.R)
         return self.Z is not None or (d >= MANY and k <= _FEW * d)
 
@@ -53,13 +53,13 @@ class Root:
             above = found.values > 1
             return found.values[above], found.vectors[:, above]
         B = self.Z * s  # (r, d)
-        with blas_on_one_thread() if len(B) <= MANY else nullcontext():  # its threads would wait for each other
+        with blas_on_one_thread() if len(B) <= MANY else nullcontext():  # small problems do not benefit from threads
             found = leading_eigenpairs(B @ B.T, min(k, len(B)), run=run, solver="eigh")
         above = found.values > 1
         return found.values[above], B.T @ (found.vectors[:, above] / np.sqrt(found.values[above]))
 
     def first(self, k: int, lower: float) -> np.ndarray:
-        """Return Jöreskog's first uniquenesses of a low rank R, shrunk by a tenth towards no correlation."""
+        """Return Jöreskog's initial uniquenesses of a low-rank R, shrunk by a tenth toward the identity."""
         assert self.Z is not None
         r, d = self.Z.shape
         if k == d:
@@ -74,7 +74,7 @@ class Leading:
     """The deviance at log uniquenesses x, from the leading eigenpairs."""
 
     x: np.ndarray  # (d,)
-    theta: np.ndarray  # (kept,) falling, above 1
+    theta: np.ndarray  # (kept,) decreasing, above 1
     omega: np.ndarray  # (d, kept)
 
     @classmethod
@@ -94,13 +94,13 @@ class Leading:
         return 1 - np.exp(-self.x) - self.omega**2 @ (1 - self.theta)
 
     def steepest(self, bottom: float) -> float:
-        """The largest slope of a uniqueness that no bound holds."""
+        """The largest derivative by a uniqueness that is not at a bound."""
         held = ((self.x <= bottom) & (self.slope > 0)) | ((self.x >= 0) & (self.slope < 0))
         return float(np.max(np.abs(self.slope[~held]), initial=0.0))
 
     @property
     def rounding(self) -> float:
-        """The error of the eigenvalues, and so of the slope."""
+        """The rounding error of the eigenvalues, and so of the gradient."""
         return 16 * float(np.finfo(np.float64).eps) * float(np.max(self.theta, initial=1.0))
 
     def loadings(self, k: int) -> np.ndarray:
@@ -111,7 +111,7 @@ class Leading:
 
 
 def by_leading_pairs(root: Root, k: int, psi: np.ndarray, lower: float, max_iter: int, run: Run) -> FactorEstimate:
-    """Minimise the deviance over log uniquenesses between ``lower`` and 1, by L-BFGS (Byrd and others 1995)."""
+    """Minimize the deviance over log uniquenesses between ``lower`` and 1, by L-BFGS (Byrd and others 1995)."""
     from scipy.optimize import Bounds, minimize
 
     bottom, trace = math.log(lower), []
@@ -134,7 +134,7 @@ def by_leading_pairs(root: Root, k: int, psi: np.ndarray, lower: float, max_iter
     end = Leading.at(np.clip(ended.x, bottom, 0.0), root, k, run)
     steepest, reason = end.steepest(bottom), ""
     if steepest <= max(_FLAT, end.rounding):
-        reason = "the slope is zero"
+        reason = "the gradient is zero"
     elif len(trace) < max_iter and steepest <= _FLATTEST + 100 * end.rounding:
-        reason = "rounding lets it go no further"
+        reason = "rounding error prevents further improvement"
     return estimate_at(end, k, trace or [end.value], reason, max_iter, solver="lbfgs")

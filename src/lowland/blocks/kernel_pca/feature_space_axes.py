@@ -1,6 +1,6 @@
-"""Principal axes in the feature space of a kernel: from the whole kernel matrix, from landmarks, from the rows.
+"""Principal axes in the feature space of a kernel: from the kernel matrix, from landmarks, or from the rows.
 
-Every route ends in the same map: z = (k(x) - means) coefficients, with k(x) the kernel values of a row with the points.
+The resulting map is always z = (k(x) - means) coefficients, with k(x) the kernel values of a row with the points.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run, all_finite
 
-_SMALL = 1200  # rows up to which LAPACK beats every iteration
-_MANY = 20  # one component for so many rows is too many for an iteration
-_END_STEPS, _NEAR = 8, 1e-2  # of the search for a negative eigenvalue, and the residual that ends it
+_SMALL = 1200  # rows up to which LAPACK is faster than iterative solvers
+_MANY = 20  # with fewer rows per component, an iterative solver is slower
+_END_STEPS, _NEAR = 8, 1e-2  # iterations and residual of the search for a negative eigenvalue
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class KernelAxes:
     vectors: Array | None  # (n, k) eigenvectors of the centered kernel matrix, where there is one
     outcome: Outcome
     n: int
-    mean_weights: Array | None = None  # (p,) the mean in feature space, as a sum of the points' features
-    concerns: tuple[str, ...] = ()  # what makes the axes say less than they seem to, one sentence each
+    mean_weights: Array | None = None  # (p,) the mean in feature space, as weights of the points' features
+    concerns: tuple[str, ...] = ()  # warnings about the axes, one sentence each
 
 
 @dataclass(frozen=True)
 class FeatureCoordinates:
-    """The coordinates of a slab of rows; an object, so that it can travel to a worker."""
+    """The coordinates of a slab of rows; picklable, so that it can be sent to a worker."""
 
     kernel: KernelWith
     means: Array
@@ -74,13 +74,13 @@ def signs_of(Z: Array) -> Array:
 
 
 def check_range(values: Array, dtype: Any) -> None:
-    """Refuse eigenvalues beyond the range of the floats that are to hold them."""
+    """Raise an error where eigenvalues are out of the range of the dtype."""
     smallest, largest = float(values[-1]), float(values[0])
     info = xp_of(values).finfo(dtype)
     if not float(info.smallest_normal) <= smallest <= largest <= float(info.max):
         raise DataError(
-            f"The eigenvalues of the kernel matrix run from {largest:.2g} to {smallest:.2g}, beyond what {dtype} can "
-            "hold. Pass float64, or rescale the columns."
+            f"The eigenvalues of the kernel matrix, from {largest:.2g} to {smallest:.2g}, are out of the range of "
+            f"{dtype}. Pass float64, or rescale the columns."
         )
 
 
@@ -88,7 +88,7 @@ def check_range(values: Array, dtype: Any) -> None:
 
 
 def linear_axes(X: Array, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
-    """The axes of the linear kernel: those of PCA, its eigenvalues times n - 1. No n x n matrix is made."""
+    """The axes of the linear kernel: those of PCA, with eigenvalues times n - 1. No n x n matrix is formed."""
     rows, n = rows_of(X), X.shape[0]
     solvers = {"dense": "covariance_eigh"}
     k = min(wanted.k, n, rows.d) if wanted.fewer and wanted.k is not None else wanted.k
@@ -118,9 +118,9 @@ def kernel_axes(
     K
         The symmetric matrix of the points' inner products in feature space, (n, n).
     k
-        How many axes; None keeps all with a positive eigenvalue.
+        Number of axes; None: all with a positive eigenvalue.
     wanted
-        How they are found; None takes LAPACK or an iteration, whichever costs less.
+        Solver options; None: LAPACK or an iterative solver, whichever is faster.
     run
         Shows progress and limits the memory.
 
@@ -145,21 +145,23 @@ def kernel_axes(
 
 
 def holds_matrix(n: int, itemsize: int, wanted: FeatureSpaceRequest, run: Run) -> bool:
-    """Whether the kernel matrix fits the budget; refuse, before anything is allocated, what fits in neither way."""
+    """Whether the kernel matrix fits the budget; raise an error, before allocating, where no algorithm fits."""
     if _is_dense(n, wanted):
         run.require(
             _dense_bytes(n),
-            f"All of the {n} x {n} kernel matrix, its centered copy and its eigenvectors",
-            "Ask for fewer components with the solver 'auto', or use landmarks",
+            f"The {n} x {n} kernel matrix, its centered copy and its eigenvectors",
+            "Request fewer components with the solver 'auto', or use landmarks",
         )
         return True
     width = (wanted.k or n) + 10
-    run.require(18 * 8 * n * width, f"A basis of {8 * width} vectors of {n} numbers and their images", "Use landmarks")
+    run.require(
+        18 * 8 * n * width, f"A Krylov basis of {8 * width} vectors of {n} numbers and their images", "Use landmarks"
+    )
     return 1.5 * itemsize * n * n <= run.budget
 
 
 def axes_of_rows(X: Array, kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
-    """The axes of all rows of X; the kernel matrix is held if it fits the budget, else made for each product."""
+    """The axes of all rows of X; the kernel matrix is kept if it fits the budget, else computed for each product."""
     hold = holds_matrix(X.shape[0], rows_of(X).dtype.itemsize, wanted, run)
     return exact_axes(KernelMatrix.of(X, kernel, run, hold=hold), kernel, run, wanted)
 
@@ -181,15 +183,15 @@ def exact_axes(matrix: KernelMatrix, kernel: KernelWith, run: Run, wanted: Featu
 
 
 def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpaceRequest) -> tuple[Eigenpairs, Outcome]:
-    """The leading eigenpairs of the centered matrix, and how they were found."""
+    """The leading eigenpairs of the centered matrix, and the outcome of the solver."""
     n = int(matrix.rows.n or 0)
     if _is_dense(n, wanted):
-        why = "asked for" if wanted.solver == "dense" else f"{k} of {n} pairs cost no more by LAPACK"
+        why = "as requested" if wanted.solver == "dense" else f"LAPACK is fastest for {k} of {n} eigenpairs"
         return _dense(matrix, run, k, why)
     A = DoubleCentered(matrix.rows, run)
     solvers: dict[str, Solver] = {"arpack": "arpack", "randomized": "krylov", "auto": "krylov"}
     solver = "subspace" if wanted.solver == "randomized" and wanted.power_steps is not None else solvers[wanted.solver]
-    with blas_on_one_thread():  # the products have threads of their own, and what is small gains nothing by more
+    with blas_on_one_thread():  # the products have their own threads, and small problems do not benefit from more
         pairs = leading_eigenpairs(
             A,
             k,
@@ -203,10 +205,14 @@ def _centered_pairs(matrix: KernelMatrix, run: Run, k: int, wanted: FeatureSpace
             definite=False,
         )
     if wanted.solver == "auto" and not pairs.converged and _dense_bytes(n) <= run.budget:
-        return _dense(matrix, run, k, "the spectrum is too flat for an iteration")
+        return _dense(matrix, run, k, "the spectrum is too flat for an iterative solver")
     size = show_bytes(matrix.rows.dtype.itemsize * n * n)
-    how = "held" if matrix.held is not None else f"made anew for each product, since {size} are beyond the budget"
-    why = f"{k} of {n} pairs, centered without being formed; the kernel matrix is {how}"
+    how = (
+        "kept in memory"
+        if matrix.held is not None
+        else f"computed again for each product, since {size} exceed the memory budget"
+    )
+    why = f"{k} of {n} eigenpairs, without forming the centered matrix; the kernel matrix is {how}"
     return pairs, Outcome(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
 
 

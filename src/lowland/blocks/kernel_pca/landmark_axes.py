@@ -1,4 +1,4 @@
-"""Principal axes in feature space from landmarks: Nystrom's approximation, in one pass over the rows."""
+"""Principal axes in feature space from landmarks: the Nyström approximation, in one pass over the rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from lowland.run.run import Run
 
 @dataclass(frozen=True)
 class _FeatureMoments:
-    """The moments of the features of a slab; an object, so that it can travel to a worker."""
+    """The moments of the features of a slab; picklable, so that it can be sent to a worker."""
 
     features: FeatureCoordinates
 
@@ -41,11 +41,11 @@ class _FeatureMoments:
 
 
 def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest) -> KernelAxes:
-    """The axes of features whose inner products are Nystrom's kernel: the rows' features in the landmarks' span.
+    """The axes of the Nyström features: the rows' features projected to the span of the landmarks.
 
-    Both are seen from the landmarks' mean, which changes no centered kernel, and keeps the digits of rows far from the
-    origin. One pass over the rows sums the features' moments; the eigenvalues are those of their scatter, to compare
-    with exact ones.
+    Both are centered at the mean of the landmarks, which does not change the centered kernel and keeps the precision of
+    rows far from the origin. One pass over the rows sums the moments of the features; the eigenvalues are those of
+    their scatter, comparable with exact ones.
     """
     points = kernel.points
     assert points is not None
@@ -57,7 +57,8 @@ def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpace
     m, r = points.shape[0], features.coefficients.shape[1]
     if r == 0:
         raise DataError(
-            f"The {m} landmarks do not differ in the kernel's feature space. Take more landmarks, or check the data."
+            f"The {m} landmarks are identical in the feature space of the kernel. Use more landmarks, or check the "
+            "data."
         )
     moments = run.fold(in_slabs(rows, m), _FeatureMoments(features), name="summing features")
     W = features.coefficients
@@ -72,8 +73,8 @@ def landmark_axes(rows: Rows, kernel: KernelWith, run: Run, wanted: FeatureSpace
     means = features.means + back @ mean
     C = (
         C * signs_of(as_double(FeatureCoordinates(features.kernel, means, C)(points)))[None, :]
-    )  # they differ between machines
-    outcome = Outcome("nystrom", f"{m} landmarks stand for {moments.rows} rows, {r} features")
+    )  # signs differ between machines
+    outcome = Outcome("nystrom", f"{m} landmarks represent {moments.rows} rows by {r} features")
     weights = None if of_rows else 1 / m + W @ mean
     return KernelAxes(pairs.values[:k], C, means, None, outcome, moments.rows, weights, tuple(concerns))
 

@@ -1,4 +1,4 @@
-"""Which eigenvalues of a centered kernel matrix are positive, and kernels of which too few or none are."""
+"""Positive eigenvalues of a centered kernel matrix, and errors where there are too few."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lowland.arrays.namespace import Array, is_sparse, to_numpy, xp_of
 from lowland.blocks.distances.kernel_functions import KernelWith
 from lowland.errors import DataError, ParameterError
 
-_ALONE = 1e-3  # affinity to all other rows together below which a row is alone
+_ALONE = 1e-3  # sum of the kernel values with all other rows below which a row is isolated
 
 
 @dataclass(frozen=True)
 class FeatureSpaceRequest:
-    """What is asked of the axes: how many, and how they are found."""
+    """The number of axes and the solver options."""
 
-    k: int | None  # None: all of a positive eigenvalue
+    k: int | None  # None: all with a positive eigenvalue
     solver: str = "auto"
-    fewer: bool = False  # whether fewer than k will do, where no more eigenvalues are positive
+    fewer: bool = False  # whether fewer than k are accepted where fewer eigenvalues are positive
     tol: float = 0.0
     max_iter: int | None = None
     power_steps: int | None = None
@@ -29,68 +29,70 @@ class FeatureSpaceRequest:
 
 
 def count_kept(values: np.ndarray, wanted: FeatureSpaceRequest, floor: float) -> int:
-    """How many components are kept; more than there are positive eigenvalues are refused."""
+    """Return the number of components; raise an error for more than there are positive eigenvalues."""
     positive = int(np.sum(values > floor))
     if positive == 0:
         raise DataError(
-            "The rows do not differ in the kernel's feature space: no eigenvalue of the centered kernel matrix is "
+            "All rows are identical in the feature space of the kernel: no eigenvalue of the centered kernel matrix is "
             "positive. Check the data and gamma."
         )
     if wanted.k is not None and wanted.k > positive and not wanted.fewer:
         raise ParameterError(
-            f"{wanted.k} components were asked for, and the centered kernel matrix has {positive} positive eigenvalue"
+            f"{wanted.k} components were requested, but the centered kernel matrix has {positive} positive eigenvalue"
             f"{'s' * (positive != 1)}. Choose at most {positive}."
         )
     return positive if wanted.k is None else min(positive, wanted.k)
 
 
 def rounding_floor(values: Array, means: Array, n: int, dtype: Any) -> float:
-    """What is no larger is rounding: of the matrix's entries, or beside the first eigenvalue."""
+    """Return the level of rounding error: of the matrix entries, or relative to the first eigenvalue."""
     floor = float(xp_of(means).max(xp_of(means).abs(means)))
     floor *= n * np.finfo(np.float64).eps + math.sqrt(n) * np.finfo(dtype).eps
     return max(floor, negligible(dtype) * float(values[0]))
 
 
 def nearly_identity(means: Array, kernel: KernelWith, what: str) -> list[str]:
-    """Say that a kernel matrix is nearly the identity, so that its components are arbitrary; none where it is not."""
+    """Return a warning where a kernel matrix is nearly the identity, so that its components are arbitrary."""
     n = means.shape[0]
     if kernel.kernel in ("rbf", "laplacian") and float(np.median(n * to_numpy(means) - 1)) < _ALONE:
-        return [f"the kernel matrix is nearly the identity. Every {what} is alone, and the components tell nothing."]
+        return [
+            f"the kernel matrix is nearly the identity. No two {what}s are similar, so the components are meaningless."
+        ]
     return []
 
 
 def negligible(dtype: Any) -> float:
-    """The fraction of the first eigenvalue below which another is nothing but rounding, as in scikit-learn."""
+    """Return the fraction of the first eigenvalue below which another is rounding error, as in scikit-learn."""
     return 1e-12 if np.dtype(dtype) == np.float64 else 2e-7
 
 
 def indefinite(lowest: float, largest: float, kernel: KernelWith, wanted: FeatureSpaceRequest, dtype: Any) -> list[str]:
-    """Refuse an indefinite kernel. The sigmoid kernel seldom is definite: with k given that is only said."""
+    """Raise an error for an indefinite kernel; for the sigmoid kernel with k given, return a warning instead."""
     scale = max(abs(largest), abs(lowest))
     if lowest >= -(1e-5 if np.dtype(dtype) == np.float64 else 5e-3) * scale:
         return []
     some = largest > negligible(dtype) * scale
     beside = f"{abs(lowest) / largest:.2g} times the largest" if some else "and none is positive"
     text = (
-        f"The centered kernel matrix is indefinite: it has the eigenvalue {lowest:.4g}, {beside}, so it holds no inner "
-        "products of features."
+        f"The centered kernel matrix is indefinite: it has the eigenvalue {lowest:.4g}, {beside}, so it does not "
+        "contain inner products."
     )
     if kernel.kernel == "sigmoid" and wanted.k is not None and some:
         return [text]
     remedy = "Choose 'rbf', 'laplacian', 'cosine', or 'poly' with coef0 >= 0"
     if kernel.points is None:
-        remedy = "Pass similarities that are inner products, or drop the negative part of the spectrum first"
+        remedy = "Pass a positive semidefinite matrix, for instance without its negative eigenvalues"
     raise DataError(f"{text} {remedy}.")
 
 
 def check_squares_vary(first: float, X: Array) -> None:
-    """Refuse rows that differ, but whose squares are too small for their precision."""
+    """Raise an error for rows whose squared differences are too small for their precision."""
     if first > 0 or is_sparse(X):
         return
     xp = xp_of(X)
     gap = float(xp.max(xp.abs(X - X[:1, :])))
     if gap > 0:
         raise DataError(
-            f"The rows differ by at most {gap:.2g}, too little for the squares and the rounding of {X.dtype}. Pass "
-            "float64, rescale the columns, or take their means away."
+            f"The rows differ by at most {gap:.2g}, which is lost to rounding error in {X.dtype}. Pass float64, "
+            "rescale the columns, or center them."
         )

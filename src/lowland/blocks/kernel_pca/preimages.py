@@ -15,16 +15,16 @@ from lowland.blocks.distances.to_points import squared_euclidean
 from lowland.errors import DataError, warn
 from lowland.run.run import Run
 
-_STEPS = 500  # of the fixed point
-_SETTLED = 1e-6  # movement, relative to the spread of the points, that ends it
-_FADED = 1e-12  # a sum of weights this small, beside their sizes, points nowhere
+_STEPS = 500  # fixed-point iterations
+_SETTLED = 1e-6  # change, relative to the spread of the points, at which it has converged
+_FADED = 1e-12  # a sum of weights this small, relative to their sizes, is rounding error
 
 
 @dataclass(frozen=True)
 class RidgePreImages:
     """Rows by kernel ridge regression on coordinates: x = k(z)'B (Bakir, Weston and Schölkopf 2004)."""
 
-    kernel: KernelWith  # with the coordinates that were learnt from
+    kernel: KernelWith  # with the training coordinates
     B: Array  # (p, d)
 
     def __call__(self, Z: Array) -> Array:
@@ -34,7 +34,7 @@ class RidgePreImages:
 
 
 def require_ridge(p: int, run: Run) -> None:
-    """Refuse, before anything is allocated, a regression on more points than fit the budget."""
+    """Raise an error, before allocating, where the regression does not fit the memory budget."""
     run.require(3 * 8 * p * p, f"The ridge regression of pre-images on {p} points", "Use landmarks")
 
 
@@ -52,20 +52,20 @@ def ridge_coefficients(kernel: KernelWith, X: Array, alpha: float, run: Run) -> 
                 return xp.linalg.solve(K, Y)
             import scipy.linalg
 
-            with warnings.catch_warnings():  # what is ill-conditioned is regularised by alpha, as the caller chose it
+            with warnings.catch_warnings():  # alpha regularizes an ill-conditioned system
                 warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
                 return scipy.linalg.solve(K, Y, assume_a="pos" if kernel.is_definite else "sym", check_finite=False)
         except Exception as error:  # every array library has a LinAlgError of its own
             raise DataError(
-                f"The kernel matrix of the coordinates cannot be solved with the ridge {alpha:g}. Raise it."
+                f"The kernel ridge regression of pre-images is singular with the penalty {alpha:g}. Raise it."
             ) from error
 
 
 @dataclass(frozen=True)
 class FixedPointPreImages:
-    """Rows whose rbf features are nearest to those that coordinates stand for, by a fixed point (Mika et al. 1998).
+    """Rows whose rbf features are nearest to those of given coordinates, by a fixed-point iteration (Mika et al. 1999).
 
-    Coordinates z stand for the features sum_i c_i φ(x_i), c = A z + w. Nearest to them is the x with
+    Coordinates z represent the features sum_i c_i φ(x_i), c = A z + w. Nearest to them is the x with
     x = sum_i c_i k(x, x_i) x_i / sum_i c_i k(x, x_i), iterated from the point whose coordinates are nearest to z.
     """
 
@@ -96,9 +96,9 @@ class FixedPointPreImages:
         else:
             left = int(xp.sum(xp.astype(moved > _SETTLED * deviation, xp.int64)))
             warn(
-                f"{left} of {X.shape[0]} pre-images still moved after {_STEPS} steps of the fixed point (at most "
-                f"{float(xp.max(moved)) / float(deviation):.1e} of the spread of the rows). Keep more components, or "
-                "choose ridge regression.",
+                f"{left} of {X.shape[0]} pre-images did not converge in {_STEPS} fixed-point iterations (last change "
+                f"at most {float(xp.max(moved)) / float(deviation):.1e} of the spread of the rows). Keep more "
+                "components, or choose ridge regression.",
                 ConvergenceWarning,
             )
         return xp.astype(X, Z.dtype, copy=False)

@@ -1,8 +1,8 @@
-"""Contrast functions of independent component analysis, and their sums over rows, which fold.
+"""Contrast functions of independent component analysis, and their sums over rows.
 
-A contrast G measures how far a projection y = w'z of white rows is from normal, by E G(y). All the iterations need of
-the rows are two expectations: E g(y)z' and E g'(y), with g = G'. Both are sums, so streams, threads and clusters need
-no code of their own.
+A contrast G measures the deviation of a projection y = w'z of whitened rows from a Gaussian, by E G(y). The iterations
+need only two expectations over the rows: E g(y)z' and E g'(y), with g = G'. Both are sums, so streams, threads and
+clusters need no code of their own.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from lowland.arrays.precision import as_double
 from lowland.blocks.spectra.operators import centered_product
 from lowland.errors import ParameterError
 
-_BLOCK = 24_000  # numbers worked at a time: what is made of them stays in the cache from product to product
+_BLOCK = 24_000  # numbers per block: they stay in the cache from one product to the next
 
-_LONG_BLOCK = 2**15  # rows: a device wants many at a time
+_LONG_BLOCK = 2**15  # rows per block on a device
 
 
 class Contrast(Protocol):
-    """A contrast: takes projections (k, b), which it may overwrite; gives g of each, (k, b), and sums of g', (k,)."""
+    """A contrast: maps projections (k, b), which it may overwrite, to g, (k, b), and the sums of g', (k,)."""
 
     def __call__(self, Y: Array) -> tuple[Array, Array]:
         """Return g(Y) and the sum of g'(Y) along the rows of the table, which are the columns of Y."""
@@ -33,7 +33,7 @@ class Contrast(Protocol):
 
 @dataclass(frozen=True)
 class LogCosh:
-    """G = log cosh(αy)/α, g = tanh(αy): the all-round contrast. α between 1 and 2."""
+    """G = log cosh(αy)/α, g = tanh(αy): the general-purpose contrast. α between 1 and 2."""
 
     alpha: float = 1.0
 
@@ -64,7 +64,7 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Cube:
-    """G = y⁴/4, g = y³: kurtosis; outliers rule it."""
+    """G = y⁴/4, g = y³: kurtosis; sensitive to outliers."""
 
     def __call__(self, Y: Array) -> tuple[Array, Array]:
         """Return g and the sums of g' = 3y²."""
@@ -74,13 +74,13 @@ class Cube:
 
 @dataclass(frozen=True)
 class Custom:
-    """A function of the user's, as scikit-learn takes it: returns g(y), and g'(y) or its mean along the last axis."""
+    """A user's function, as in scikit-learn: returns g(y), and g'(y) or its mean along the last axis."""
 
     function: Callable[..., Any]
     arguments: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, Y: Array) -> tuple[Array, Array]:
-        """Return what the function says; one projection alone is passed as a vector."""
+        """Evaluate the function; a single projection is passed as a vector."""
         y = Y[0, :] if Y.shape[0] == 1 else Y
         answer = self.function(y, **self.arguments)
         if not isinstance(answer, tuple) or len(answer) != 2:
@@ -91,7 +91,8 @@ class Custom:
         if g.shape != y.shape or slopes.shape not in (y.shape, y.shape[:-1]):
             raise ParameterError(
                 f"fun: for x of shape {tuple(y.shape)} the function returned g of shape {tuple(g.shape)} and a "
-                f"derivative of shape {tuple(slopes.shape)}. Return g like x, and g' averaged along the last axis."
+                f"derivative of shape {tuple(slopes.shape)}. Return g of "
+                "this shape, and g' averaged along the last axis."
             )
         xp = xp_of(Y)
         sums = xp.sum(slopes, axis=-1) if slopes.shape == y.shape else slopes * Y.shape[1]
@@ -99,13 +100,13 @@ class Custom:
 
 
 def as_contrast(contrast: Any, arguments: dict[str, Any] | None) -> Contrast:
-    """Return the contrast of a name, "logcosh", "exp" or "cube", or of a function of the user's."""
+    """Return the contrast of a name, "logcosh", "exp" or "cube", or of a user's function."""
     given = dict(arguments or {})
     if callable(contrast):
         return Custom(contrast, given)
     alpha = given.pop("alpha", 1.0)
     if given:
-        raise ParameterError(f"The contrast {contrast!r} takes no {', '.join(map(repr, given))}.")
+        raise ParameterError(f"The contrast {contrast!r} takes no argument {', '.join(map(repr, given))}.")
     if not isinstance(alpha, int | float | np.number) or not 1 <= float(alpha) <= 2:
         raise ParameterError("alpha must be in [1, 2].")
     known: dict[str, Contrast] = {"logcosh": LogCosh(float(alpha)), "exp": Exponential(), "cube": Cube()}
@@ -125,20 +126,20 @@ class ContrastSums:
         return type(self)(self.n + other.n, self.cross + other.cross, self.slopes + other.slopes)
 
     def is_finite(self) -> bool:
-        """True: the rows are finite, they have been read before; who unmixes them looks at the contrast."""
+        """True: the rows have been checked before, and ``WhiteRows.expect`` checks the contrast."""
         return True
 
 
 @dataclass(frozen=True)
 class Whiten:
-    """The map x -> K(x − mean) to white rows; an object, so that it can travel to a worker."""
+    """The map x -> K(x − mean) to whitened rows; picklable, so that it can be sent to a worker."""
 
     K: Array  # (k, d)
     mean: Array  # (d,)
-    single: bool = False  # whether the white rows are wanted in float32
+    single: bool = False  # whether to return float32
 
     def __call__(self, X: Array) -> Array:
-        """Return white rows, (m, k); in numpy column by column in memory, as the blocks of ``ContrastOf`` like them."""
+        """Return whitened rows, (m, k); in numpy in column order, which suits the blocks of ``ContrastOf``."""
         xp = xp_of(X)
         kind = xp.float32 if self.single else X.dtype
         if not isinstance(X, np.ndarray):
@@ -153,14 +154,14 @@ class Whiten:
 
 @dataclass(frozen=True)
 class ContrastOf:
-    """The sums of a contrast over the projections y = Wz of one slab; an object, so that it can travel."""
+    """The sums of a contrast over the projections y = Wz of one slab; picklable."""
 
     contrast: Contrast
     W: np.ndarray  # (j, k) float64
-    whiten: Whiten | None = None  # where the rows are not white yet
+    whiten: Whiten | None = None  # for rows that are not whitened yet
 
     def __call__(self, X: Array) -> ContrastSums:
-        """Return the statistic of one slab, to be folded."""
+        """Return the statistic of one slab."""
         Z = X if self.whiten is None else self.whiten(X)  # (m, k)
         W = like(self.W, Z)
         total: ContrastSums | None = None
@@ -173,11 +174,11 @@ class ContrastOf:
 
 
 def block_rows(k: int) -> int:
-    """How many rows of k columns make a block."""
+    """Return the number of rows of k columns in a block."""
     return max(64, _BLOCK // k)
 
 
 def in_blocks(Z: Array) -> list[Array]:
-    """Blocks of rows, each turned to (k, b): for numpy such as fit the cache, for others such as float32 can sum."""
+    """Return blocks of rows, each transposed to (k, b): for numpy as fit the cache, for others as float32 can sum."""
     step = block_rows(Z.shape[1]) if isinstance(Z, np.ndarray) else _LONG_BLOCK
     return [Z[start : min(start + step, Z.shape[0]), :].T for start in range(0, Z.shape[0], step)]

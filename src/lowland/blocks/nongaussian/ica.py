@@ -1,6 +1,6 @@
-"""Unmixing white rows: the orthogonal W that makes the projections y = Wz as far from normal as they can be.
+"""Unmixing whitened rows: the orthogonal W that makes the projections y = Wz as non-Gaussian as possible.
 
-Three iterations. Each step needs only the two expectations of ``blocks.nongaussian.contrasts``, so it is one fold.
+Three algorithms. Each iteration needs only the two expectations of ``blocks.nongaussian.contrasts``: one pass.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import numpy as np
 from lowland.arrays.namespace import Array
 from lowland.blocks.nongaussian.contrasts import Contrast, LogCosh
 from lowland.blocks.nongaussian.whitened_rows import WhiteRows
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Outcome, iteration_limit
 from lowland.data.rows import ArrayRows
 from lowland.run.local import LocalRun
 from lowland.run.run import Run
 
-_SINGLE_TOL = 1e-5  # what float32 can be asked for
-_PATIENCE = 10  # fixed-point steps without a turn clearly smaller than before
-_BETTER = 0.9  # what clearly smaller is
+_SINGLE_TOL = 1e-5  # the smallest tolerance in float32
+_PATIENCE = 10  # fixed-point iterations without a clearly smaller change
+_BETTER = 0.9  # ratio of a clearly smaller change
 _SHORTEST = 1 / 4  # fraction of a fixed-point step
-_TRUST = 5  # turns, each smaller than the last, after which steps grow again
-_FIRST = 5  # fixed-point steps that begin the quasi-Newton iteration: far from the answer they are the bolder ones
-_NEAR = 1e-3  # a gradient below which they could only lead away
-_MEMORY = 10  # steps the quasi-Newton iteration remembers
-_LEAST_CURVATURE = 1e-2  # below this the model of the curvature says nothing
-_LONGEST = 0.5  # radians a step may turn a component: beyond, the gradient at its end says nothing of the way there
-_TRIES = 10  # shorter steps tried before the direction is given up
-_OVERSHOT = 0.2  # how steeply, beside the start, the contrast may rise again at the end of a step
-_FLIPS = 5  # how often a component may change between peaked and flat before it has to decide
+_TRUST = 5  # decreasing changes after which steps grow again
+_FIRST = 5  # fixed-point iterations before the quasi-Newton ones: they are faster far from the solution
+_NEAR = 1e-3  # gradient below which they are skipped
+_MEMORY = 10  # memory of L-BFGS
+_LEAST_CURVATURE = 1e-2  # lower bound of the approximate curvature
+_LONGEST = 0.5  # largest rotation of a component per step, in radians
+_TRIES = 10  # shorter steps tried per direction
+_OVERSHOT = 0.2  # largest slope at the end of a step, as a fraction of that at its start
+_FLIPS = 5  # how often a component may change between super- and sub-Gaussian
 
 
 Algorithm = Literal["parallel", "deflation", "picard"]
@@ -40,7 +40,7 @@ Algorithm = Literal["parallel", "deflation", "picard"]
 
 @dataclass(frozen=True)
 class Unmixing:
-    """The matrix that was found, and how the search went."""
+    """The unmixing matrix and the convergence."""
 
     W: np.ndarray  # (k, k) float64, orthogonal
     outcome: Outcome  # its trace is what was compared with the tolerance after each iteration
@@ -56,27 +56,27 @@ def unmixing_matrix(
     max_iter: int = 200,
     run: Run | None = None,
 ) -> Unmixing:
-    """Return the orthogonal W whose projections y = Wz of white rows are as far from normal as they can be.
+    """Return the orthogonal W whose projections y = Wz of whitened rows are as non-Gaussian as possible.
 
-    Of a large table the search begins in float32, at twice the speed; its end, and the check against ``tol``, are in
-    float64 over all rows. Not so deflation, where the errors of each component go into the next.
+    For large data the search begins in float32, at twice the speed; the last iterations and the check against ``tol``
+    are in float64. Deflation is always in float64, since the errors of each component affect the next.
 
     Parameters
     ----------
     Z
         Rows of mean zero and identity covariance, (n, k).
     contrast
-        What measures the distance from normal (``blocks.nongaussian.contrasts``); None takes log cosh.
+        Measure of non-Gaussianity (``blocks.nongaussian.contrasts``); None: log cosh.
     algorithm
-        All components at once, one by one, or by a guarded quasi-Newton method.
+        All components at once, one by one, or by a quasi-Newton method with a line search.
     start
-        The first W, (k, k); None takes the identity.
+        Initial W, (k, k); None: the identity.
     tol
-        The largest turn (1 - |cosine|), or for the quasi-Newton method the largest gradient, that ends the search.
+        Tolerance of the largest change (1 - |cosine|), or for the quasi-Newton method of the largest gradient entry.
     max_iter
-        The most iterations.
+        Maximum number of iterations.
     run
-        Shows progress and holds the threads.
+        Shows progress and provides the threads.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def unmixing_matrix(
     Examples
     --------
     >>> import numpy as np
-    >>> corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])  # two independent coins
+    >>> corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])  # two independent binary sources
     >>> turned = corners @ np.array([[0.8, 0.6], [-0.6, 0.8]])
     >>> np.abs(unmixing_matrix(turned).W).round(6)
     array([[0.8, 0.6],
@@ -103,7 +103,7 @@ def unmixing_matrix(
 
 
 def _joined(first: Outcome, last: Outcome, max_iter: int) -> Outcome:
-    """How a search in two precisions went."""
+    """Merge the outcomes of a search in two precisions."""
     reason = last.stopped_because if last.converged else _too_few(max_iter)
     iterations, trace = first.iterations + last.iterations, first.trace + last.trace
     return replace(last, iterations=iterations, trace=trace, stopped_because=reason)
@@ -114,24 +114,24 @@ def _found(W: np.ndarray, name: str, iterations: int, converged: bool, trace: li
 
 
 def _no_turn(tol: float) -> str:
-    return f"no row turned by more than the tolerance {tol:g}"
+    return f"no component changed by more than the tolerance {tol:g}"
 
 
 def _too_few(max_iter: int) -> str:
-    return f"{max_iter} iteration{'s were' if max_iter != 1 else ' was'} not enough"
+    return iteration_limit(max_iter)
 
 
 # --- fixed points -----------------------------------------------------------------------------------------------------
 
 
 def polar(A: np.ndarray) -> np.ndarray:
-    """Return the orthogonal matrix nearest to A, (AA')^-1/2 A: all rows are made orthogonal at once, none before."""
+    """Return the orthogonal matrix nearest to A, (AA')^-1/2 A: symmetric orthogonalization of the rows."""
     U, _, Vt = np.linalg.svd(A)
     return U @ Vt
 
 
 def unmix_in_parallel(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
-    """All components at once: W <- polar(E g(y)z' − diag(E g'(y)) W), until no row turns (Hyvärinen 1999)."""
+    """All components at once: W <- polar(E g(y)z' − diag(E g'(y)) W), until no row changes (Hyvärinen 1999)."""
     W, trace, damping = polar(W), [], _Damping()
     for step in white.run.iterate("parallel fixed point", max_iter):
         cross, slopes = white.expect(contrast, W)
@@ -161,15 +161,15 @@ def unmix_by_deflation(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol:
             stuck.append(i)
         traces.append(trace)
         found = np.vstack([found, w])
-    reason = f"{len(stuck)} of {k} components were not found in {max_iter} iterations" if stuck else _no_turn(tol)
+    reason = f"{len(stuck)} of {k} components did not converge in {max_iter} iterations" if stuck else _no_turn(tol)
     trace = [v for trace in traces for v in trace]
     return _found(found, "deflation", max(map(len, traces)), not stuck, trace, reason)
 
 
 class _Damping:
-    """Whole steps, as in the textbook, until they circle; then half ones; longer again while all goes well.
+    """Full steps until they oscillate, then half steps; longer again while the changes decrease.
 
-    The fixed points stay what they are.
+    The fixed points stay the same.
     """
 
     def __init__(self) -> None:
@@ -177,7 +177,7 @@ class _Damping:
         self.waited = self.falling = 0
 
     def towards(self, turned: np.ndarray, W: np.ndarray, turn: float) -> np.ndarray:
-        """Return where to go on from: ``turned``, or part of the way there."""
+        """Return the next W: ``turned``, or a point between it and W."""
         better = turn < _BETTER * self.best
         self.best, self.waited = (turn, 0) if better else (self.best, self.waited + 1)
         self.falling, self.last = self.falling + 1 if turn < self.last else 0, turn
@@ -193,17 +193,17 @@ class _Damping:
 
 
 def _orthogonalized(w: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """The unit vector (1, k) along what of w is orthogonal to those found."""
+    """The unit vector (1, k) along the part of w that is orthogonal to those found."""
     for _ in range(2):  # twice is enough (Kahan)
         w = w - (w @ found.T) @ found
     length = np.linalg.norm(w)
-    if length == 0:  # nothing is left of it: any direction that is free
+    if length == 0:  # w is in their span: take any orthogonal direction
         return np.linalg.svd(found)[2][len(found) :][:1]
     return w / length
 
 
 def _turn(after: np.ndarray, before: np.ndarray) -> float:
-    """How far the row that turned most has turned: 1 − |cosine|; a change of sign is none."""
+    """The largest change of a row, 1 − |cosine|, irrespective of sign."""
     return float(np.abs(np.abs(np.sum(after * before, axis=1)) - 1).max())
 
 
@@ -212,23 +212,23 @@ def _turn(after: np.ndarray, before: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class _Point:
-    """Where the search stands. The loss is sum_i s_i E G(y_i), s_i = 1 for peaked, −1 for flat components."""
+    """A point of the search. The loss is sum_i s_i E G(y_i), s_i = 1 for super-Gaussian components, else −1."""
 
     W: np.ndarray
     cross: np.ndarray  # (k, k) C = E g(y)y'
-    stein: np.ndarray  # (k,) E g'(y) − E g(y)y: zero for a normal component, by Stein's identity
+    stein: np.ndarray  # (k,) E g'(y) − E g(y)y: zero for a Gaussian component, by Stein's identity
 
     def gradient(self, signs: np.ndarray) -> np.ndarray:
-        """The slope of the loss along rotations W <- exp(A)W, A' = −A: the antisymmetric part of diag(s)C."""
+        """The gradient of the loss along rotations W <- exp(A)W, A' = −A: the antisymmetric part of diag(s)C."""
         C = signs[:, None] * self.cross
         return (C - C.T) / 2
 
     def fixed_point(self) -> np.ndarray:
-        """Where the parallel iteration goes from here."""
+        """The next W of the parallel fixed-point iteration."""
         return polar(self.cross - np.diag(self.stein + np.diagonal(self.cross))) @ self.W
 
     def curvature(self) -> np.ndarray:
-        """The curvature along each rotation were the components independent, (k, k); never below a little."""
+        """The curvature along each rotation if the components were independent, (k, k), bounded below."""
         sizes = np.abs(self.stein)
         return np.maximum((sizes[:, None] + sizes[None, :]) / 2, _LEAST_CURVATURE)
 
@@ -236,10 +236,10 @@ class _Point:
 def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, tol: float, max_iter: int) -> Unmixing:
     """Descend over rotations with L-BFGS, preconditioned by the curvature of independent components.
 
-    The fixed-point iteration takes independence for granted; where the rows are not quite a mixture of independent
-    sources it circles. Here, after a few steps of that iteration, each step is checked, and shortened where it went
-    too far (Ablin, Cardoso and Gramfort 2018). It stops where the largest entry of the gradient is below ``tol``. A
-    step is judged by the gradient at its end, which the next one needs anyway: it costs one fold and no values of G.
+    The fixed-point iteration assumes independent sources and oscillates where the rows are not exactly a mixture of
+    them. Here, after a few fixed-point iterations, each step is checked, and shortened where it was too long (Ablin,
+    Cardoso and Gramfort 2018). It stops where the largest entry of the gradient is below ``tol``. A step is checked
+    by the gradient at its end, which the next step needs anyway: one pass, and no values of G.
     """
     here = _at(white, contrast, polar(W))
     signs, flips = _signs(here.stein), np.zeros(len(W), dtype=int)
@@ -263,10 +263,10 @@ def unmix_by_quasi_newton(white: WhiteRows, contrast: Contrast, W: np.ndarray, t
             memory.clear()
             there, turned = _line_search(white, contrast, here, -G / here.curvature(), signs, G)
         if there is None:
-            reason = "no step improves on the components: the gradient is down to rounding"
+            reason = "no step improves the components further, up to rounding error"
             return _found(polar(here.W), "quasi-Newton", step, False, trace, reason)
         changed = (_signs(there.stein) != signs) & (flips < _FLIPS)
-        if changed.any():  # another loss: what was learnt of the old one is worth nothing
+        if changed.any():  # the loss has changed: clear the memory
             signs, flips = np.where(changed, -signs, signs), flips + changed
             memory.clear()
         elif np.sum(turned * (change := there.gradient(signs) - G)) > 0:
@@ -286,7 +286,7 @@ def _signs(stein: np.ndarray) -> np.ndarray:
 
 
 def _direction(G: np.ndarray, curvature: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """L-BFGS's two loops (Nocedal 1980), starting from the preconditioner instead of a multiple of the identity."""
+    """The two-loop recursion of L-BFGS (Nocedal 1980), with the preconditioner as initial inverse Hessian."""
     q, weights = G.copy(), []
     for s, y in reversed(memory):
         weights.append(float(np.sum(s * q) / np.sum(s * y)))
@@ -300,10 +300,10 @@ def _direction(G: np.ndarray, curvature: np.ndarray, memory: deque[tuple[np.ndar
 def _line_search(
     white: WhiteRows, contrast: Contrast, here: _Point, A: np.ndarray, signs: np.ndarray, G: np.ndarray
 ) -> tuple[_Point | None, np.ndarray]:
-    """Turn by exp(tA), t = 1 or less, until the loss does not rise steeply at the end; None where it always does.
+    """Rotate by exp(tA), t = 1 or less, until the loss does not increase steeply at the end; None where it always does.
 
-    The slope of the loss along the way is <gradient at the end, A>. If it has turned upwards the step went past the
-    lowest point, by a little (good) or by much (the next t is where a line between the two slopes crosses zero).
+    The slope of the loss at the end of the step is <gradient, A>. If it is positive, the step went past the minimum:
+    by little, which is accepted, or by much; then the next t is where the interpolated slope is zero.
     """
     from scipy.linalg import expm
 

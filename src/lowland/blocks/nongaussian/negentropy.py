@@ -1,7 +1,7 @@
-"""How far components are from normal, and from independent: negentropy and mutual information, from one pass.
+"""Negentropy and mutual information of components, from one pass over the rows.
 
-Both follow from two bounded functions of each component y of unit variance: the bell e = exp(−y²/2), which tells
-peaked from flat, and ye, which tells lopsided from symmetric.
+Both follow from two bounded functions of each component y of unit variance: e = exp(−y²/2), sensitive to kurtosis, and
+ye, sensitive to skewness.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double
 from lowland.blocks.nongaussian.contrasts import Whiten, in_blocks
 
-# What the two functions weigh in the entropy of the least informed density with these expectations (Hyvärinen 1998)
+# Weights of the two functions in the maximum-entropy approximation (Hyvärinen 1998)
 _SKEWED = 36 / (8 * math.sqrt(3) - 9)
 _PEAKED = 24 / (16 * math.sqrt(3) - 27)
-_BELL_OF_NORMAL = math.sqrt(0.5)  # E exp(−y²/2) for a standard normal y
-_NOISE_FLOOR = (
-    1e-4  # variance of noise added to the functions: a trace of a source that only exact numbers show is none
-)
-_FEWEST_ROWS = 200  # fewer cannot tell a uniform source from a normal one
-_ROWS_PER_FUNCTION = 5  # rows per function, below which their correlations mean nothing
+_BELL_OF_NORMAL = math.sqrt(0.5)  # E exp(−y²/2) of a standard normal y
+_NOISE_FLOOR = 1e-4  # variance of noise added to the functions, so that effects at the level of rounding do not count
+_FEWEST_ROWS = 200  # with fewer rows, a uniform source cannot be distinguished from a Gaussian one
+_ROWS_PER_FUNCTION = 5  # rows per function, below which their correlations are not reliable
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,14 @@ class ShapeSums:
 
 @dataclass(frozen=True)
 class ShapeOf:
-    """The sums of one slab for the components y = B(z − shift), of unit variance; an object, so that it can travel."""
+    """The sums of one slab for the components y = B(z − shift), of unit variance; picklable."""
 
     B: np.ndarray  # (k, j) float64
     shift: np.ndarray | None = None  # (k,) added to Bz
     whiten: Whiten | None = None
 
     def __call__(self, X: Array) -> ShapeSums:
-        """Return the statistic of one slab, to be folded."""
+        """Return the statistic of one slab."""
         Z = X if self.whiten is None else self.whiten(X)
         B = like(self.B, Z)
         shift = None if self.shift is None else like(self.shift, Z)[:, None]
@@ -68,7 +66,7 @@ class ShapeOf:
 
 
 def _functions(y: Array) -> Array:
-    """Return the bells of the projections above the projections times their bells, (2k, b)."""
+    """Return e = exp(−y²/2) of the projections, stacked above ye, (2k, b)."""
     if not isinstance(y, np.ndarray):
         xp = xp_of(y)
         bell = xp.exp(y * y / -2)
@@ -85,8 +83,8 @@ def _functions(y: Array) -> Array:
 def negentropies(shape: ShapeSums) -> Array:
     """Return the negentropy of each component in nats, (k,) float64: J(y) = H(normal) − H(y) ≥ 0.
 
-    The approximation is that of the density of largest entropy with the same E e and E ye:
-    J ≈ 36/(8√3 − 9) (E ye)² + 24/(16√3 − 27) (E e − 1/√2)² (Hyvärinen 1998). It is accurate near the normal and
+    This is the approximation by the maximum-entropy density with the same E e and E ye:
+    J ≈ 36/(8√3 − 9) (E ye)² + 24/(16√3 − 27) (E e − 1/√2)² (Hyvärinen 1998). It is accurate near a Gaussian and
     rough far from it (uniform 0.065 instead of 0.176, Laplace 0.088 instead of 0.072), but orders sources well.
     """
     k = shape.sums.shape[0] // 2
@@ -98,8 +96,8 @@ def mutual_information(shape: ShapeSums) -> np.ndarray:
     """Return the mutual information of each component with all others together, in nats, (k,); NaN for too few rows.
 
     Were the functions f_i = (e_i, y_i e_i) jointly normal with correlation R, then I_i = ½ log(det R_ii det (R⁻¹)_ii).
-    For others it is the part that correlations of these functions see; what independent rows would give by chance,
-    2(k − 1)/n, is taken off.
+    Otherwise it is the part that the correlations of these functions capture. The bias of independent components,
+    2(k − 1)/n, is subtracted.
     """
     sums, products, n = to_numpy(shape.sums), to_numpy(shape.products), shape.n
     k = len(sums) // 2
@@ -116,12 +114,12 @@ def mutual_information(shape: ShapeSums) -> np.ndarray:
 
 
 def count_gaussian(J: np.ndarray, n: int) -> int:
-    """Return how many components cannot be told from normal ones with n rows; 0 where n is too small to say.
+    """Return the number of components not significantly different from Gaussian with n rows; 0 where n is too small.
 
-    Unmixing m normal sources finds m components that look a little less than normal, since it picks the rotation where
-    chance made them so. n times the largest of their negentropies then does not depend on n, and grows with m: over
+    Unmixing m Gaussian sources finds m components that look slightly non-Gaussian, since it selects the rotation where
+    they do by chance. n times the largest of their negentropies then does not depend on n, and grows with m: over
     logcosh, exp and cube, m from 2 to 30 and n from 200 to 5000, nine in ten simulations stay below 4 + 1.3 m. The m
-    components of least negentropy are doubted while all of them are below it.
+    components of smallest negentropy count as Gaussian while all of them are below it.
     """
     if n < max(_FEWEST_ROWS, 10 * len(J)):
         return 0

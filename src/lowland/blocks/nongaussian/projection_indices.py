@@ -1,8 +1,8 @@
-"""Projection indices: numbers that say how far a view is from Gaussian noise, each with its slope.
+"""Projection indices, which measure the deviation of a projection from a Gaussian, with their gradients.
 
-A view is the coordinates P of n white rows on k axes, (k, n): mean 0, covariance I. Views come in batches (N, k, n).
-``value`` gives one number a view, ``slope`` also its derivative by every coordinate. z is a row's place in the view,
-E the mean over rows, ν a standard normal. Which index sees what is on the method's page.
+A projection is given by the coordinates P of n whitened rows on k axes, (k, n), with mean 0 and covariance I, in
+batches (N, k, n). ``value`` returns one number per projection, ``slope`` also its derivatives by the coordinates. z are the
+coordinates of a row, E is the mean over rows, ν a standard normal. The method's page describes what each index detects.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from scipy.special import digamma, gammainc, gammaln, ndtr
 
 LOGCOSH_OF_NORMAL = 0.3745672074910889  # E log cosh ν
 _ENTROPY_OF_NORMAL = 0.5 * math.log(2 * math.pi * math.e)
-_FINEST = 0.08  # of m/n deviations, about a fiftieth of a gap in noise: thinner lines all count as equally thin
-_FACTORS = 8  # gaps multiplied before a logarithm is taken: it costs more than all else
+_FINEST = 0.08  # of m/n standard deviations, about a fiftieth of a gap in noise: lower bound of a gap
+_FACTORS = 8  # gaps multiplied before each logarithm, which is the most expensive step
 
 
 @dataclass(frozen=True)
 class Index:
-    """A projection index of views with k axes; ``order`` is the highest degree of those that expand a density."""
+    """A projection index with k axes; ``order`` is the highest degree of polynomial expansions."""
 
     k: int = 1
     order: int = 6
 
-    by_axes: ClassVar[bool] = False  # whether it is a sum over the axes of the view
-    turns: ClassVar[bool] = True  # whether turning the axes within the view leaves it as it is
-    smooth: ClassVar[bool] = True  # whether its slope changes steadily, so that following it arrives
+    by_axes: ClassVar[bool] = False  # whether it is a sum over the axes
+    turns: ClassVar[bool] = True  # whether it is invariant to rotation within the projection
+    smooth: ClassVar[bool] = True  # whether its gradient is continuous, so that gradient ascent converges
 
     def value(self, P: np.ndarray) -> np.ndarray:
-        """Return the index of each view of a batch, (N,)."""
+        """Return the index of each projection of a batch, (N,)."""
         raise NotImplementedError
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +59,7 @@ class Kurtosis(Index):
 
 
 class Skewness(Index):
-    """|E z⊗z⊗z|²: Mardia's skewness, the sum of all squared third moments of the view."""
+    """|E z⊗z⊗z|²: Mardia's skewness, the sum of all squared third moments."""
 
     def value(self, P: np.ndarray) -> np.ndarray:
         """See ``Index``."""
@@ -98,7 +98,7 @@ class Negentropy(Index):
 
 
 class Holes(Index):
-    """(1 - E exp(-|z|²/2)) / (1 - exp(-k/2)): large where the middle of the view is empty, at most 1."""
+    """(1 - E exp(-|z|²/2)) / (1 - exp(-k/2)): large where the center is empty, at most 1."""
 
     sign: ClassVar[float] = 1.0
 
@@ -118,7 +118,7 @@ class Holes(Index):
 
 
 class CentralMass(Holes):
-    """1 - holes: large where many rows crowd in the middle and a few lie far out."""
+    """1 - holes: large where the center is dense and a few rows are far from it."""
 
     sign: ClassVar[float] = -1.0
 
@@ -140,14 +140,14 @@ class FriedmanTukey(Index):
         n = P.shape[2]
         G = np.zeros_like(P)
         sums = [add_triweight_slopes(np.ascontiguousarray(p), self.width(n), g) for p, g in zip(P, G, strict=True)]
-        return self._scaled(np.array(sums), n), G * self._share(n)
+        return self._scaled(np.array(sums), n), G * self._weight_of_pair(n)
 
     def width(self, n: int) -> float:
-        """The reach of the kernel: the rule of thumb of a normal density."""
+        """The width of the kernel, by the rule of thumb for a normal density."""
         return 3.15 * n ** (-1 / (self.k + 4))
 
-    def _share(self, n: int) -> float:
-        """What a pair counts: over the number of pairs and the volume under the kernel."""
+    def _weight_of_pair(self, n: int) -> float:
+        """The weight of a pair: one over the number of pairs times the volume under the kernel."""
         log_volume = self.k / 2 * math.log(math.pi) + gammaln(4) - gammaln(self.k / 2 + 4)
         return 2 / (n * (n - 1)) / (math.exp(log_volume) * self.width(n) ** self.k)
 
@@ -158,11 +158,11 @@ class FriedmanTukey(Index):
             math.comb(3, j) * (-4 / h2) ** j * math.exp(gammaln(half + j) - gammaln(half)) * gammainc(half + j, h2 / 4)
             for j in range(4)
         ]
-        return (sums - n * (n - 1) / 2 * sum(terms)) * self._share(n)
+        return (sums - n * (n - 1) / 2 * sum(terms)) * self._weight_of_pair(n)
 
 
 class _Expansion(Index):
-    """Σ_α (E B_α(z) - E B_α(ν))² over products B_α of basis functions, one an axis, of total degree up to ``order``."""
+    """Σ_α (E B_α(z) - E B_α(ν))² over products B_α of one basis function per axis, of total degree up to ``order``."""
 
     def _basis(self, P: np.ndarray) -> np.ndarray:
         """The functions of each coordinate, (N, k, order + 1, n)."""
@@ -229,7 +229,7 @@ class Legendre(_Expansion):
 
 
 class Hermite(_Expansion):
-    """∫(f - φ)²φ, f the density of the view and φ the normal one, both expanded in Hermite polynomials."""
+    """∫(f - φ)²φ, f the density of the projection and φ the normal one, both expanded in Hermite polynomials."""
 
     def _basis(self, P: np.ndarray) -> np.ndarray:
         return np.stack(self._functions(P, self.order), axis=2)
@@ -255,9 +255,9 @@ class Hermite(_Expansion):
 
 
 class Spacing(Index):
-    """Σ_axes (H(ν) - H(z)), the entropy H estimated from the gaps between values m places apart in order.
+    """Σ_axes (H(ν) - H(z)), the entropy H estimated from m-spacings, the gaps between order statistics m apart.
 
-    Rows on parallel lines have tiny gaps: the index grows without end as the lines get sharp, but for a least gap.
+    Rows on parallel lines have tiny gaps: without the lower bound of a gap the index would be unbounded.
     """
 
     by_axes: ClassVar[bool] = True
@@ -278,7 +278,7 @@ class Spacing(Index):
         return self._beyond(logs.sum(axis=1), n, m)
 
     def slope(self, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See ``Index``. Where two rows change places the slope jumps."""
+        """See ``Index``. The gradient is discontinuous where two rows change order."""
         n = P.shape[2]
         m, order = places(n), np.argsort(P, axis=2, kind="stable")
         S = np.take_along_axis(P, order, axis=2)
@@ -296,7 +296,7 @@ class Spacing(Index):
 
 
 def places(n: int) -> int:
-    """How many places apart two values are whose gap is taken: few, to see thin lines, but more for more rows."""
+    """Return m of the m-spacings: small, to detect thin lines, but larger for more rows."""
     return min(max(1, round(math.sqrt(n) / 4)), n - 1)
 
 

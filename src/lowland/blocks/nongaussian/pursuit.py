@@ -1,8 +1,8 @@
-"""Projection pursuit: search for the view of white rows that an index calls the least like noise.
+"""Projection pursuit: search for the projection of whitened rows with the largest index.
 
-A view is k orthonormal rows A of d columns; its coordinates are A Y for white rows Y, held as columns, (d, n).
-Look around at many views, keep the best few, refine these, and take the winner. What was found can be removed
-(Friedman 1987), so that the next search finds something else; and the whole search can be run on noise.
+A projection is k orthonormal rows A of d columns; its coordinates are A Y for whitened rows Y, stored as columns,
+(d, n). Evaluate many projections, refine the best few, and keep the best. Its structure can be removed (Friedman 1987), so that
+the next search finds another one, and the same search can be run on noise.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from lowland.blocks.spectra.leading import fix_signs
 from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
-_BATCH = 2**17  # coordinates of views looked at together: they stay in the cache
-_KEPT = {True: 6, False: 20}  # views refined, for indices that are smooth and that are not
+_BATCH = 2**17  # coordinates evaluated together: they stay in the cache
+_KEPT = {True: 6, False: 20}  # projections refined, for smooth indices and others
 _STARTS, _STARTS_BEYOND, _SMOOTH_STARTS = {2: 500, 3: 4000, 4: 4000}, 1000, 200
-_TRIES = 16  # views tried around each in one step of the shrinking search
+_TRIES = 16  # projections tried around each in one step of the random search
 _WIDE = 0.3  # radians: the first step of a refinement
-_NEAR = 0.02  # radians: the first step where the view is nearly right
-_RACE = 2  # steps after which the worse half of the refined views is given up
+_NEAR = 0.02  # radians: the first step near the maximum
+_RACE = 2  # steps after which the worse half of the projections is dropped
 _MOST_HALVINGS = 40
-_PASSES = 6  # of Gaussianising a view through all turns
-_INSIDE = 200  # directions looked at within a view, to order its axes
+_PASSES = 6  # passes of Gaussianization over all rotations
+_INSIDE = 200  # directions evaluated within a projection, to order its axes
 
 Steps = Callable[[str, int], Iterable[int]]
 
@@ -41,19 +41,19 @@ def without_progress(name: str, steps: int) -> Iterable[int]:
 
 @dataclass(frozen=True)
 class PursuitSearch:
-    """What to search for and how long; the same search serves the data and the noise they are compared with."""
+    """The index and the options of a search, which is the same for data and noise."""
 
-    index: Index  # of the whole view
-    starts: int | None  # random views looked at; None: as many as the index and the number of columns ask for
-    columns: np.ndarray  # (p, d) directions to look at besides, unit rows
+    index: Index  # of the whole projection
+    starts: int | None  # random projections; None: depends on the index and the number of columns
+    columns: np.ndarray  # (p, d) further directions to evaluate, unit rows
     max_iter: int
     tol: float  # radians
 
     def count(self, d: int) -> int:
-        """How many random views of d columns to look at.
+        """Return the number of random projections of d columns.
 
-        Thin stripes are seen within some three degrees. In the plane that takes tens of directions, in three dimensions
-        thousands, in more than four more than can be had: there, only wider structure is looked for.
+        Thin stripes are visible within about three degrees. In the plane that takes tens of directions, in three
+        dimensions thousands, and in more than four too many: there, only wider structure is searched for.
         """
         if self.starts is not None:
             return self.starts
@@ -62,11 +62,11 @@ class PursuitSearch:
 
 @dataclass(frozen=True)
 class Projection:
-    """A projection that was found, its index, and how the refinement went."""
+    """A projection, its index, and the outcome of its refinement."""
 
     A: np.ndarray  # (k, d) orthonormal rows
     index: float
-    outcome: Outcome  # its trace is the index at the start and after each step of the refinement
+    outcome: Outcome  # its trace is the initial index and that after each step
 
     @classmethod
     def of(cls, A: np.ndarray, index: float, trace: np.ndarray, converged: bool) -> Projection:
@@ -74,18 +74,18 @@ class Projection:
         return cls(A, index, Outcome("refinement", "", len(trace) - 1, converged, tuple(trace.tolist())))
 
 
-# --- the rows that are looked at --------------------------------------------------------------------------------------
+# --- the sampled rows --------------------------------------------------------------------------------------
 
 
 def sorted_rows(X: Array) -> np.ndarray:
-    """Bring rows to the host in float64, in the order of their values: as they came, rounding would depend on it."""
+    """Bring rows to the CPU in float64, sorted by their values, so that rounding does not depend on their order."""
     X = to_numpy(X).astype(np.float64)
     return np.ascontiguousarray(X[np.lexsort(X.T[::-1])])
 
 
 @dataclass(frozen=True)
 class Sphered:
-    """White rows: Y = W(X - mean)', of identity covariance on the r directions that vary."""
+    """Whitened rows: Y = W(X - mean)', with identity covariance; r is the rank."""
 
     Y: np.ndarray  # (r, n)
     W: np.ndarray  # (r, d)
@@ -93,20 +93,20 @@ class Sphered:
 
 
 def sphered(X: np.ndarray, rounding: float = 0.0) -> Sphered:
-    """Sphere rows X (n, d) along the principal axes of the columns over their deviations: units must not matter.
+    """Whiten rows X (n, d) along the principal axes of the standardized columns, so that units do not matter.
 
-    Directions below ``rounding`` of the largest are left out.
+    Directions below ``rounding`` of the largest are dropped.
     """
     n, mean = X.shape[0], X.mean(axis=0)
     C = X - mean
-    C = C - C.mean(axis=0)  # what the mean's own rounding left
+    C = C - C.mean(axis=0)  # correct the rounding error of the mean
     largest = np.abs(C).max(axis=0)
-    largest[largest <= rounding * np.abs(mean)] = 0.0  # only rounding varies
+    largest[largest <= rounding * np.abs(mean)] = 0.0  # nothing but rounding error
     units = np.where(largest > 0, largest, np.inf)
     units = units * np.sqrt(np.mean((C / units) ** 2, axis=0), where=largest > 0, out=np.ones_like(units))
-    C = C / units  # squares of columns in their own units neither overflow nor vanish
+    C = C / units  # squares of rescaled columns neither overflow nor underflow
     _, s, Vt = np.linalg.svd(C, full_matrices=False)
-    Vt = fix_signs(Vt.T).T  # the order of the rows must not choose them, nor rounding
+    Vt = fix_signs(Vt.T).T  # so that neither the order of the rows nor rounding decides
     s = s[s**2 > rounding * s[0] ** 2] / np.sqrt(n - 1)
     W = Vt[: len(s)] / s[:, None]
     inverse = np.where(largest > 0, units, 0.0)[:, None] * Vt[: len(s)].T * s
@@ -119,15 +119,15 @@ def sphered(X: np.ndarray, rounding: float = 0.0) -> Sphered:
 def pursue(
     Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps = without_progress
 ) -> Projection:
-    """Return the best view of white rows Y (d, n), its axes in order: the one that shows most by itself first."""
-    with blas_on_one_thread():  # the products are small, and noise is searched on threads
+    """Return the best projection of whitened rows Y (d, n), its axes sorted by their one-dimensional index."""
+    with blas_on_one_thread():  # the products are small, and noise tables are searched in threads
         if search.index.by_axes:
             return _axis_by_axis(Y, search, rng, steps)
         return _with_ordered_axes(Y, _best_view(Y, search, rng, steps), search, rng)
 
 
 def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
-    """The best axis, then the best one at right angles to it, and so on; at last all are refined together."""
+    """Find the best axis, then the best one orthogonal to it, and so on; finally refine all together."""
     k, single = search.index.k, replace(search.index, k=1)
     axes: list[np.ndarray] = []
     trace: list[np.ndarray] = []
@@ -140,7 +140,7 @@ def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator
         axes.append(found.A[0] @ basis)
         trace.append(so_far + np.array(found.outcome.trace))
         converged, so_far = converged and found.outcome.converged, so_far + found.index
-        basis = np.linalg.svd(np.array(axes))[2][len(axes) :]  # (d - axes, d) what is at right angles to them
+        basis = np.linalg.svd(np.array(axes))[2][len(axes) :]  # (d - axes, d) their orthogonal complement
     found = _refined(Y, np.array(axes)[None], search, rng, steps)
     order = np.argsort(-single.value((found.A @ Y)[:, None, :]), kind="stable")
     whole = np.concatenate([*trace, found.outcome.trace[1:]])
@@ -148,7 +148,7 @@ def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator
 
 
 def _best_view(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
-    """Look at random views and at informative ones, keep the best few, refine them."""
+    """Evaluate random and informative projections, keep the best few, refine them."""
     d, k = len(Y), search.index.k
     if d == k == 1:
         A = np.ones((1, 1, 1))
@@ -157,7 +157,7 @@ def _best_view(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, s
     values = _values(search.index, kept, Y)
     size = max(1, _BATCH // (k * Y.shape[1]))
     starts = search.count(d)
-    for done in steps("looking around", -(-starts // size)):
+    for done in steps("random projections", -(-starts // size)):
         count = min(size, starts - done * size)
         views = _orthonormal(rng.standard_normal((count, k, d)))
         kept, values = np.concatenate([kept, views]), np.concatenate([values, search.index.value(views @ Y)])
@@ -167,10 +167,10 @@ def _best_view(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, s
 
 
 def _informative_starts(Y: np.ndarray, search: PursuitSearch) -> np.ndarray:
-    """Views along principal axes, along the columns, and along the eigenvectors of E|y|²yy', (N, k, d).
+    """Projections along principal axes, columns, and eigenvectors of E|y|²yy', (N, k, d).
 
-    The last are the independent components, if their kurtoses differ (Cardoso 1989). For k > 1 neighbors in
-    the order of their own indices make a view.
+    The last are the independent components, if their kurtoses differ (Cardoso 1989). For k > 1, directions that are
+    adjacent when sorted by their indices make a projection.
     """
     d, k = len(Y), search.index.k
     weighted = Y * np.square(Y).sum(axis=0)
@@ -182,7 +182,7 @@ def _informative_starts(Y: np.ndarray, search: PursuitSearch) -> np.ndarray:
     directions = directions[np.argsort(-values, kind="stable")]
     views = np.stack([directions[i : len(directions) - k + 1 + i] for i in range(k)], axis=1)
     sizes = np.linalg.svd(views, compute_uv=False)
-    return _orthonormal(views[sizes[:, -1] > 0.1])  # not of a direction and itself
+    return _orthonormal(views[sizes[:, -1] > 0.1])  # not nearly parallel directions
 
 
 def _refined(
@@ -191,14 +191,14 @@ def _refined(
     if not search.index.smooth:
         return _shrinking(Y, views, search, rng, steps)
     found = [_ascended(Y, view, search, steps) for view in views]
-    return max(found, key=lambda view: view.index)  # the first of equals
+    return max(found, key=lambda view: view.index)  # the first in case of ties
 
 
 def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps) -> Projection:
-    """Follow the slope over orthonormal views, by steps of Barzilai and Borwein (1988) that never go down."""
+    """Gradient ascent over orthonormal projections, with monotone Barzilai-Borwein steps (1988)."""
     value, slope = _slope(search.index, A, Y)
     trace, length, converged = [value], _WIDE / max(float(np.linalg.norm(slope)), 1e-300), False
-    for _ in steps("refining the view", search.max_iter):
+    for _ in steps("refining projections", search.max_iter):
         length = min(length, _WIDE / max(float(np.linalg.norm(slope)), 1e-300))
         rise = float(np.sum(slope**2))
         for _ in range(_MOST_HALVINGS):
@@ -208,7 +208,7 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
                 break
             length /= 2
         else:
-            converged = True  # only rounding is left to climb
+            converged = True  # only rounding error is left
             break
         moved, turned = B - A, abs(float(np.sum((B - A) * (new_slope - slope))))
         A, value, slope = B, new, new_slope
@@ -223,16 +223,16 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
 def _shrinking(
     Y: np.ndarray, views: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps
 ) -> Projection:
-    """Try views around each, at an angle that shrinks whenever none is better; from time to time drop the worse half.
+    """Random search around each projection, at an angle that shrinks whenever none is better; drop the worse half.
 
-    For indices whose slope jumps; some tries follow it nevertheless, which helps where there are many columns.
+    For indices with a discontinuous gradient; some tries still follow it, which helps with many columns.
     """
     index, k = search.index, search.index.k
     values = index.value(views @ Y)
     angles = np.full(len(views), _first_angle(search.count(len(Y)), len(Y)) if len(views) > 1 else _NEAR)
     traces = values[:, None]
     converged = False
-    for step in steps("refining the view", search.max_iter):
+    for step in steps("refining projections", search.max_iter):
         tries = _around(Y, views, index, angles, rng)  # (S, tries, k, d)
         found = index.value(tries.reshape(-1, *views.shape[1:]) @ Y).reshape(len(views), -1)
         best = np.argmax(found, axis=1)
@@ -253,12 +253,12 @@ def _shrinking(
 
 
 def _first_angle(starts: int, d: int) -> float:
-    """About the way from a view to the next of as many that were looked at: starts^(-1/(d - 1)) on the sphere."""
+    """Return about the distance between adjacent random projections: starts^(-1/(d - 1)) on the sphere."""
     return min(_WIDE, max(_NEAR, 3 * starts ** (-1 / (d - 1))))
 
 
 def _around(Y: np.ndarray, views: np.ndarray, index: Index, angles: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Views turned from each by its angle: in random ways, and along the slope by its angle and by less."""
+    """Rotate each projection by its angle in random directions, and by this or smaller angles along the gradient."""
     S, k, d = views.shape
     ways = rng.standard_normal((S, _TRIES, k, d))
     _, G = index.slope(views @ Y)
@@ -273,7 +273,7 @@ def _around(Y: np.ndarray, views: np.ndarray, index: Index, angles: np.ndarray, 
 
 
 def _with_ordered_axes(Y: np.ndarray, view: Projection, search: PursuitSearch, rng: np.random.Generator) -> Projection:
-    """Order the axes by what each shows; where turning them within the view is free, take the best one first."""
+    """Sort the axes by their index; where the index is invariant to rotation, rotate the best axis to the front."""
     single, P = replace(search.index, k=1), view.A @ Y
     if search.index.k == 1:
         return view
@@ -295,19 +295,19 @@ def _values(index: Index, views: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def _slope(index: Index, A: np.ndarray, Y: np.ndarray) -> tuple[float, np.ndarray]:
-    """The index of a view and its slope along the orthonormal views, (k, d)."""
+    """The index of a projection and its gradient along orthonormal projections, (k, d)."""
     value, G = index.slope((A @ Y)[None])
     return float(value[0]), _tangent(G[0] @ Y.T, A)
 
 
 def _tangent(G: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """What is left of a way G at view A when the rows are to stay orthonormal."""
+    """The component of G that is tangent to the orthonormal projections at A."""
     M = G @ np.swapaxes(A, -1, -2)
     return G - (M + np.swapaxes(M, -1, -2)) / 2 @ A
 
 
 def _orthonormal(views: np.ndarray) -> np.ndarray:
-    """The rows of each view made orthonormal in their order, by Gram and Schmidt; (N, k, d) with a small k."""
+    """Orthonormalize the rows of each projection in order, by Gram-Schmidt; (N, k, d) with a small k."""
     out = np.empty_like(views)
     for a in range(views.shape[1]):
         row = views[:, a]
@@ -319,20 +319,20 @@ def _orthonormal(views: np.ndarray) -> np.ndarray:
 
 
 def unit_rows(M: np.ndarray) -> np.ndarray:
-    """Return the rows as directions of length 1, without those that have none."""
+    """Return the rows scaled to unit length, without zero rows."""
     largest = np.abs(M).max(axis=1, initial=0.0)
     M = M[largest > 0] / largest[largest > 0, None]  # squares must not overflow
     return M / np.linalg.norm(M, axis=1)[:, None]
 
 
-# --- what was found is removed, and noise is searched -----------------------------------------------------------------
+# --- structure removal, and the search in noise -----------------------------------------------------------------
 
 
 def gaussianized(Y: np.ndarray, A: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return rows that are normal in the view A and unchanged at right angles to it, (d, n).
+    """Return rows that are Gaussian in the projection A and unchanged orthogonal to it, (d, n).
 
-    On one axis, values become normal scores. On more, so do those along axes turned within the view, again and again:
-    by quarters of a right angle in a plane (Friedman 1987), at random in three dimensions.
+    On one axis, values become normal scores. On more, so do the values along rotated axes, repeatedly: rotated by
+    quarters of a right angle in a plane (Friedman 1987), at random in three dimensions.
     """
     P = view = A @ Y
     k = len(A)
@@ -354,11 +354,11 @@ def _normal_scores(P: np.ndarray) -> np.ndarray:
 
 
 def noise_indices(n: int, d: int, search: PursuitSearch, count: int, rng: np.random.Generator, run: Run) -> np.ndarray:
-    """Return what the same search finds in ``count`` tables of n Gaussian rows of d columns, (count,)."""
+    """Return the indices that the same search finds in ``count`` tables of n Gaussian rows of d columns, (count,)."""
 
     def simulate(seed: int) -> float:
         rng = np.random.default_rng(seed)
         return pursue(sphered(rng.standard_normal((n, d))).Y, search, rng).index
 
-    with blas_on_one_thread():  # on any number of threads the same bits
+    with blas_on_one_thread():  # the same result with any number of threads
         return np.array(run.each("searching noise", rng.integers(2**63, size=count).tolist(), simulate), dtype=float)

@@ -1,4 +1,4 @@
-"""Whitened rows: principal axes at unit variance; held in memory where there is room, else whitened at each pass."""
+"""Whitened rows: principal axes at unit variance; kept in memory where they fit, else whitened in each pass."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from lowland.data.rows import ArrayRows, DaskRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run
 
-_LARGE = 2**20  # white numbers from which on the search begins in float32
-_SLAB = 2**17  # numbers in a slab of white rows: enough to be worth a thread's while, few enough for many threads
+_LARGE = 2**20  # whitened numbers from which on the search begins in float32
+_SLAB = 2**17  # numbers in a slab of whitened rows: enough for the overhead of a thread, few enough for many threads
 
 
 @dataclass(frozen=True)
 class WhiteRows:
-    """White rows: held as such, or whitened anew whenever they are read."""
+    """Whitened rows: kept in memory, or whitened whenever they are read."""
 
     rows: Rows
     run: Run
     whiten: Whiten | None = None
-    single: WhiteRows | None = None  # the same in float32, where there are so many that it pays
+    single: WhiteRows | None = None  # the same in float32, for large data
 
     def expect(self, contrast: Contrast, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the host."""
+        """Return E g(y)z', (j, k), and E g'(y), (j,), over the rows, on the CPU."""
         sums = self.run.fold(self.rows, ContrastOf(contrast, W, self.whiten), name="summing contrasts")
         cross, slopes = to_numpy(sums.cross) / sums.n, to_numpy(sums.slopes) / sums.n
         if not (np.isfinite(cross).all() and np.isfinite(slopes).all()):
-            raise DataError(f"The contrast {contrast!r} is not finite on these rows: NaN or infinity came out of it.")
+            raise DataError(f"The contrast {contrast!r} is not finite on these rows: it returned NaN or infinity.")
         return cross, slopes
 
 
@@ -44,21 +44,21 @@ class WhitenedRows:
     """White rows z = K(x − mean), of unit variance with divisor n; x = mean + inverse z on their span."""
 
     white: WhiteRows
-    K: np.ndarray  # (k, d) float64 on the host, as all of these but the mean
+    K: np.ndarray  # (k, d) float64 on the CPU, as all of these but the mean
     inverse: np.ndarray  # (d, k)
     mean: Array  # (d,) float64, beside the rows
     n: int
     choice: ComponentChoice  # how many components, and why
-    covariance: np.ndarray | None = None  # (k, k) of the rows where they were taken as white, divisor n
+    covariance: np.ndarray | None = None  # (k, k) with divisor n, where the rows were assumed to be white
 
     @property
     def k(self) -> int:
-        """How many components."""
+        """Number of components."""
         return self.K.shape[0]
 
     @property
     def sample(self) -> Array:
-        """An array like those that users should get."""
+        """An array in the library and on the device of the results."""
         return self.mean
 
     def standardized(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -71,11 +71,11 @@ class WhitenedRows:
 
 
 def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> WhitenedRows:
-    """Return the rows along their k principal axes at unit variance; None: all directions that vary.
+    """Return the rows along their k principal axes at unit variance; None: as many as their rank.
 
-    Squares cost small eigenvalues their digits, all of them where columns are in very different units. ``exact`` then
-    factors the rows instead and, where all directions are wanted, standardises the columns first: the white rows of
-    both are rotations of each other, and a rotation is sought anyway.
+    Squaring loses precision of small eigenvalues, all of it where columns are in very different units. ``exact`` then
+    factors the rows instead and, where all axes are requested, standardizes the columns first: both give the same
+    whitened rows up to a rotation, and the rotation is what is searched for.
     """
     axes = principal_axes(rows, run, Fixed(k), solver="auto")
     values, rank = _spectrum(axes, rows)
@@ -84,10 +84,12 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> WhitenedRow
         axes = principal_axes(rows, run, Fixed(k), solver="full", scale=k in (None, rows.d))
         values, rank = _spectrum(axes, rows)
     if rank == 0:
-        raise DataError("All columns are constant: there is nothing to unmix. Check the data.")
+        raise DataError("All columns are constant, so there are no sources to separate. Check the data.")
     if k is not None and rank < k:
-        raise ParameterError(f"{k} components were asked for: {_why_fewer(rank, most, rows)}. Choose at most {rank}.")
-    reason = "asked for" if k else "all directions that vary" if rank == rows.d else _why_fewer(rank, most, rows)
+        raise ParameterError(
+            f"{k} components were requested, but {_why_fewer(rank, most, rows)}. Choose at most {rank}."
+        )
+    reason = "as requested" if k else "the rank of the data" if rank == rows.d else _why_fewer(rank, most, rows)
     n, mean, scale = axes.columns.rows, axes.columns.mean, axes.columns.scale
     scales = np.ones(rows.d) if scale is None else to_numpy(scale)
     roots = np.sqrt(values[:rank] * ((n - 1) / n))
@@ -99,14 +101,14 @@ def whitened(rows: Rows, run: Run, k: int | None, *, exact: bool) -> WhitenedRow
 
 
 def _spectrum(axes: Axes, rows: Rows) -> tuple[np.ndarray, int]:
-    """The eigenvalues that were asked for (a factor gives them all), and how many of them are more than rounding."""
+    """The requested eigenvalues (a factor gives them all), and how many of them exceed rounding error."""
     values = to_numpy(axes.pairs.values)[: axes.choice.n_components]
     least = rounding_of(rows.dtype) * values[0]
     return values, int(np.sum(values > least)) if values[0] > 0 else 0
 
 
 def _digits_lost(values: np.ndarray, dropped: bool, rows: Rows) -> bool:
-    """Whether a direction is so small beside the first that the squares of the rows say little or nothing of it."""
+    """Whether an eigenvalue is so small relative to the first that squaring the rows has lost its precision."""
     return dropped or float(values[-1]) < math.sqrt(np.finfo(rows.dtype).eps) / 10 * float(values[0])
 
 
@@ -116,16 +118,15 @@ def _factor_fits(rows: Rows, run: Run) -> bool:
 
 def _why_fewer(rank: int, most: int, rows: Rows) -> str:
     if rank == most < rows.d:
-        return f"{most + 1} rows vary in {most} directions at most"
-    directions = "one direction" if rank == 1 else f"{rank} directions"
+        return f"{most + 1} rows span at most {most} dimensions after centering"
     return (
-        f"the {rows.d} columns vary in {directions} only: some are constant, sums of others, or in much smaller units "
-        "than the largest"
+        f"the {rows.d} columns have rank {rank} (some are constant, linear combinations of others, or in much smaller "
+        "units than the largest)"
     )
 
 
 def already_white(rows: Rows, run: Run) -> WhitenedRows:
-    """Take the rows as they are; one pass all the same, to find NaN and how white they are."""
+    """Use the rows as they are, after one pass that checks for NaN and computes their covariance."""
     moments = run.fold(rows, Moments.of, name="summing moments")
     d, n = rows.d, moments.rows
     covariance = to_numpy(moments.covariance) * ((n - 1) / n)
@@ -141,7 +142,7 @@ def already_white(rows: Rows, run: Run) -> WhitenedRows:
 
 
 def _whitened_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
-    """White rows in memory, where the budget has room for them; otherwise they are whitened whenever they are read."""
+    """Return whitened rows in memory, where they fit the budget; otherwise they are whitened in each pass."""
     k = whiten.K.shape[0]
     large = n * k >= _LARGE and rows.dtype == np.float64
     if isinstance(rows, DaskRows) or 3 * n * k * rows.dtype.itemsize > run.budget:
@@ -153,7 +154,7 @@ def _whitened_once(rows: Rows, run: Run, whiten: Whiten, n: int) -> WhiteRows:
 
 
 def _sliced(rows: Rows) -> Rows:
-    """Rows in memory in slabs small enough for many threads; each is worked block by block."""
+    """Return rows in memory in slabs small enough for many threads."""
     if isinstance(rows, ArrayRows) and isinstance(rows.X, np.ndarray):
         most = max(block_rows(rows.d), _SLAB // rows.d)
         return ArrayRows(rows.X, rows.names, rows.source, rows.in_memory, most)

@@ -1,4 +1,4 @@
-"""Gradient descent: the accelerated kind on a loss that is known whole, and the variance-reduced kind over batches."""
+"""Gradient descent: accelerated on a full loss, and variance-reduced over mini-batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from lowland.arrays.namespace import Array, xp_of
-from lowland.blocks.optimize.outcome import Divergence, Outcome
+from lowland.blocks.optimize.outcome import Divergence, Outcome, iteration_limit
 from lowland.run.run import Run
 
 
@@ -26,12 +26,12 @@ class Objective(Protocol):
         ...
 
     def least_curvature(self, theta: Array) -> float:
-        """Return the least curvature that matters here: beside it a gradient is small or not."""
+        """Return the smallest relevant curvature here, which the gradient is compared with."""
         ...
 
 
 class MeanObjective(Objective, Protocol):
-    """A mean over rows, of which some can be asked alone."""
+    """A mean over rows that can also be evaluated on mini-batches."""
 
     def gradient_of_batch(self, Y: Array) -> Callable[[Array], Array]:
         """Return the gradient of the mean over these rows."""
@@ -39,47 +39,47 @@ class MeanObjective(Objective, Protocol):
 
 
 _NOISE = 64 * float(np.finfo(np.float64).eps)  # of a gradient, as a fraction of the largest curvature
-_FLAT = "the gradient vanished"
+_FLAT = "the gradient is zero"
 _ROUNDING = 1e-13  # fraction of the first loss by which rounding may let the loss grow
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent ended, the length of its last step per unit of gradient, and how it went."""
+    """The result of a descent, its last step size, and its convergence."""
 
     theta: Array
     step: float
-    outcome: Outcome  # the trace holds the loss at the start and after each iteration
+    outcome: Outcome  # the trace holds the initial loss and that after each iteration
 
 
 @dataclass(frozen=True)
 class StepSize:
-    """How far to go at a time, and until when."""
+    """The step size and the stopping rule."""
 
     step: float
-    tol: float  # the norm of the gradient at which the descent has converged, as a fraction of the curvature
+    tol: float  # norm of the gradient, as a fraction of the curvature, at which the descent has converged
     largest_curvature: float
     max_iter: int
-    fixed: bool = False  # whether the step is never halved, and a loss that grows is an error
+    fixed: bool = False  # whether the step is never halved, and an increasing loss is an error
 
     def converged(self, norm: float, theta: Array, loss: Objective) -> bool:
-        """Whether the gradient is small, also for what curves least: on a plateau it is small for the rest only."""
+        """Whether the gradient is small, also relative to the smallest curvature: on a plateau it is not."""
         if norm > self.tol * self.largest_curvature:
             return False
         return norm <= max(self.tol * loss.least_curvature(theta), _NOISE * self.largest_curvature)
 
     def shortened(self, step: float, before: float, after: float) -> float:
-        """Return half the step where the loss has grown, or refuse to go on with a fixed one."""
+        """Return half the step where the loss has increased; raise an error if the step is fixed."""
         if self.fixed:
             raise Divergence(f"the loss grew from {before:.3g} to {after:.3g}")
         return step / 2
 
 
 def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run) -> Descent:
-    """Minimize by Nesterov's accelerated gradients (1983), starting the momentum anew where it points uphill.
+    """Minimize by Nesterov's accelerated gradient descent (1983), resetting the momentum where it points uphill.
 
-    The restart is that of O'Donoghue and Candès (2015, doi:10.1007/s10208-013-9150-3). A step that would raise the loss
-    is not taken, so the trace falls.
+    The restart is that of O'Donoghue and Candès (2015, doi:10.1007/s10208-013-9150-3). A step that would increase
+    the loss is not taken, so the trace never increases.
     """
     xp = xp_of(theta)
     step, momentum = step_size.step, 1.0
@@ -91,7 +91,7 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run) -> Des
             new = ahead - step * g
             value = loss(new)
             if not value <= trace[-1] + slack:
-                # a step of at most 1/curvature gains half of step |g|² on where it starts; else momentum is to blame
+                # a step of at most 1/curvature decreases the loss by step |g|²/2; else the momentum is the cause
                 if not value <= loss(ahead) - step * float(xp.sum(g * g)) / 4:
                     step = step_size.shortened(step, trace[-1], value)
                 ahead, momentum = theta, 1.0
@@ -105,19 +105,19 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run) -> Des
             longer = 1.0 if uphill else (1 + math.sqrt(1 + 4 * momentum**2)) / 2
             ahead = theta if uphill else theta + ((momentum - 1) / longer) * move
             momentum = longer
-    why = f"{step_size.max_iter} iterations were done"
+    why = iteration_limit(step_size.max_iter)
     return Descent(theta, step, Outcome.of_trace("accelerated gradient", trace, why, converged=False))
 
 
 def descend_by_batches(
     theta: Array, loss: MeanObjective, batches: Callable[[], Iterator[Array]], size: int, step_size: StepSize, run: Run
 ) -> Descent:
-    """Minimize a mean over rows by stochastic gradients of reduced variance, an epoch an iteration.
+    """Minimize a mean over rows by variance-reduced stochastic gradients (SVRG), one epoch per iteration.
 
-    A batch's gradient is corrected by what the same batch says at the anchor, where the gradient of all rows is known:
+    The gradient of a mini-batch is corrected by its gradient at an anchor, where the gradient of all rows is known:
     g = g_batch(θ) - g_batch(anchor) + g_all(anchor). Its noise vanishes as both approach the minimum, so a constant
-    step arrives, where plain stochastic steps would hover about (Johnson and Zhang 2013). ``batches`` reads the rows
-    anew, ``size`` at a time; a last batch of fewer makes a shorter step. An epoch that raised the loss is undone.
+    step size converges, unlike plain stochastic gradients (Johnson and Zhang 2013). ``batches`` reads the rows again,
+    ``size`` at a time; a smaller last batch makes a shorter step. An epoch that increased the loss is undone.
     """
     xp = xp_of(theta)
     step = step_size.step
@@ -136,5 +136,5 @@ def descend_by_batches(
                 step, theta = step_size.shortened(step, trace[-1], value), anchor
                 value = trace[-1]
             trace.append(min(value, trace[-1]))
-    why = f"{step_size.max_iter} iterations were done"
+    why = iteration_limit(step_size.max_iter)
     return Descent(theta, step, Outcome.of_trace("variance-reduced gradient", trace, why, converged=False))

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Outcome, iteration_limit
 from lowland.run.run import Run
 
 _MEMORY = 10  # pairs of steps and changes of the gradient that are remembered
-_ENOUGH = 1e-4  # fraction of the decrease that the gradient promises, which a step must reach (Armijo)
-_SHORTEST = 40  # halvings of the safe step after which the value is as low as its digits can tell
+_ENOUGH = 1e-4  # fraction of the decrease predicted by the gradient that a step must achieve (Armijo)
+_SHORTEST = 40  # halvings of the safe step after which only rounding error is left
 _TRIES = 2  # shortened quasi-Newton steps before the safe step is taken instead
-_FAR = 0.05  # fraction by which a step lowers a large value while it is far: bold steps would choose another valley
-_CURVED = 1e-10  # cosine between step and change of the gradient below which a pair says nothing
+_FAR = 0.05  # relative decrease per step far from the minimum: longer steps could reach another local minimum
+_CURVED = 1e-10  # cosine between step and change of the gradient below which a pair is ignored
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Evaluation:
     value: float
     gradient: Array  # (n, k)
     preconditioner: Array  # (n, 1) or (n, k), positive: -preconditioner * gradient is a step that lowers the value
-    scale: float  # what a change of the value is compared with
+    scale: float  # scale that a change of the value is relative to
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where a minimization ended, and how it went."""
+    """The result of a minimization and its convergence."""
 
     at: Evaluation
     outcome: Outcome
@@ -51,10 +51,10 @@ def safeguarded_lbfgs(
     *,
     max_iter: int,
     run: Run,
-    name: str = "majorizing",
+    name: str = "minimizing stress",
     accelerate: bool = True,
 ) -> Minimum:
-    """Minimize from Z; the value never rises.
+    """Minimize from Z; the value never increases.
 
     Steps are those of limited-memory BFGS (Liu and Nocedal 1989, doi:10.1007/BF01589116) over the method's own scale.
     One that does not lower the value enough is shortened, then replaced by the method's own step, which is halved until
@@ -69,7 +69,7 @@ def safeguarded_lbfgs(
     for _ in run.iterate(name, max_iter):
         there = _step(here, memory, evaluate, accelerate)
         if there is None:  # no step lowers the value: it is as low as its digits can tell
-            return Minimum(here, Outcome.of_trace(solver, trace, "no step lowers the objective"))
+            return Minimum(here, Outcome.of_trace(solver, trace, "no step decreases the objective further"))
         trace.append(there.value)
         short = short + 1 if stop(here, there) else 0
         gain = here.value - there.value
@@ -79,8 +79,8 @@ def safeguarded_lbfgs(
             memory.clear()
         here = there
         if short == (2 if accelerate else 1):
-            return Minimum(here, Outcome.of_trace(solver, trace, "the stopping rule held"))
-    why = f"{max_iter} iterations were done"
+            return Minimum(here, Outcome.of_trace(solver, trace, "the tolerance was reached"))
+    why = iteration_limit(max_iter)
     return Minimum(here, Outcome.of_trace(solver, trace, why, converged=False))
 
 
@@ -95,7 +95,7 @@ def _step(here: Evaluation, memory: _Memory, evaluate: Evaluate, accelerate: boo
             there = evaluate(here.Z + length * P)
             if there.value <= here.value + _ENOUGH * length * promise and math.isfinite(there.value):
                 return there
-            # the lowest point of the parabola through what is known, within reason
+            # minimum of the parabola through the known values, within bounds
             curvature = there.value - here.value - length * promise
             lowest = -promise * length * length / (2 * curvature) if math.isfinite(curvature) and curvature > 0 else 0.0
             length = min(max(lowest, length / 10), length / 2)

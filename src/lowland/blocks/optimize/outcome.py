@@ -1,4 +1,4 @@
-"""How a solver went: one record for every iteration and every choice of an algorithm."""
+"""The outcome of a solver: one record for every iterative method and every choice of an algorithm."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from lowland.errors import ParameterError
 
 
 class Divergence(ParameterError):
-    """The objective grew: steps are too long. What made them so is for the caller to say."""
+    """The objective increased, since the steps are too long. The caller adds the cause and the remedy."""
+
+
+def iteration_limit(n: int) -> str:
+    """Return the reason of a solver that stopped without convergence."""
+    return f"the limit of {n} iteration{'s' * (n != 1)} was reached"
 
 
 @record
 @dataclass(frozen=True)
 class Outcome:
-    """Which solver was used and why; for an iterative one, how it went and why it stopped."""
+    """Which solver was used and why; for an iterative one, its convergence and why it stopped."""
 
     name: str
     reason: str = ""  # why this solver was chosen
     iterations: int = 0
     converged: bool = True
     trace: tuple[float, ...] = ()  # the objective, or the largest relative residual, after each iteration
-    stopped_because: str = ""  # in words, where an iteration ended
+    stopped_because: str = ""  # why an iterative solver stopped
 
     @classmethod
     def of_trace(cls, name: str, trace: Sequence[float], stopped_because: str, *, converged: bool = True) -> Self:
-        """Describe an iteration by the objective at its start and after each step."""
+        """Return the outcome of iterations, from the initial objective and that after each iteration."""
         return cls(
             name,
             iterations=len(trace) - 1,

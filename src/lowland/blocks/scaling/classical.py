@@ -11,7 +11,7 @@ import numpy as np
 from lowland.arrays.namespace import Array, device_of, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.distances.to_points import check_new_distances
-from lowland.blocks.optimize.outcome import Outcome
+from lowland.blocks.optimize.outcome import Outcome, iteration_limit
 from lowland.blocks.spectra.component_rules import Rule
 from lowland.blocks.spectra.leading import Eigenpairs, all_eigenvalues, leading_eigenpairs
 from lowland.blocks.spectra.operators import DoubleCentered
@@ -21,50 +21,50 @@ from lowland.data.rows import ArrayRows, Rows
 from lowland.errors import DataError, ParameterError
 from lowland.run.run import Run, run_for
 
-SMALL = 1000  # points up to which all eigenpairs cost nothing worth saving
-_TOL, _TOL_SINGLE = 1e-9, 1e-8  # residual of a leading pair: different engines agree to about as much
-_ROUNDING = 1e-13  # the fraction of the first eigenvalue below which another is nothing but rounding
+SMALL = 1000  # points up to which all eigenpairs are cheap
+_TOL, _TOL_SINGLE = 1e-9, 1e-8  # residual of a leading pair, which is about the agreement of different engines
+_ROUNDING = 1e-13  # fraction of the first eigenvalue below which another is rounding error
 _MOST_STEPS = 50
 
 
 @dataclass(frozen=True)
 class Eigenvalues:
-    """What is known of the eigenvalues of B = -½ J(D∘D)J."""
+    """The known eigenvalues of B = -½ J(D∘D)J."""
 
     leading: np.ndarray  # (k,) the largest
     known: np.ndarray  # descending: all n of them; or those found; or Ritz values, which lie within the spectrum
-    whole: bool  # whether ``known`` are all that are not zero
+    whole: bool  # whether ``known`` has all nonzero ones
     trace: float  # their sum, which is the sum of all squared distances over 2n
     rounding: float  # a fraction of the first
-    definite: bool = False  # whether none can be negative: those of Euclidean distances
+    definite: bool = False  # whether none can be negative, as with Euclidean distances
 
     @property
     def least(self) -> float:
-        """What an eigenvalue must exceed to be more than rounding."""
+        """The level of rounding error of the eigenvalues."""
         return self.rounding * max(float(self.known[0]), 0.0)
 
     @property
     def lowest(self) -> float:
-        """The most negative known, or 0."""
+        """The most negative known eigenvalue, or 0."""
         low = float(self.known[-1])
         return low if low < -self.least else 0.0
 
     @property
     def positive(self) -> int:
-        """How many of the leading ones are positive beyond rounding."""
+        """Number of leading eigenvalues above rounding error."""
         return int(np.sum(self.leading > self.least))
 
     @property
     def exact(self) -> bool:
-        """Whether the goodness of fit is known, not only bounded: all eigenvalues are, or none can be negative."""
+        """Whether the goodness of fit is exact: all eigenvalues are known, or none can be negative."""
         return self.whole or self.definite
 
     @property
     def goodness(self) -> tuple[float, float]:
-        """Σ_k λ / Σ|λ| and Σ_k λ / Σ max(λ, 0), as in R's cmdscale; at most that, if not all eigenvalues are known.
+        """Σ_k λ / Σ|λ| and Σ_k λ / Σ max(λ, 0), as in R's cmdscale; upper bounds, if not all eigenvalues are known.
 
-        With P and N the sums of the positive and of the negative ones, trace = P - N. The Ritz values give N at least
-        (Ky Fan), and never too much.
+        With P and N the sums of the positive and of the negative ones, trace = P - N. The Ritz values give a lower
+        bound of N (Ky Fan).
         """
         if self.one_point:
             return 0.0, 0.0
@@ -73,37 +73,37 @@ class Eigenvalues:
 
     @property
     def one_point(self) -> bool:
-        """Whether all points coincide: there is nothing to draw."""
+        """Whether all points coincide."""
         return not self.trace > 0
 
     @property
     def significant(self) -> int | None:
-        """How many exceed every negative one in size, and rounding; None if all that are known do, and are not all."""
+        """Number of eigenvalues above the size of every negative one; None where more than the known ones may be."""
         count = int(np.sum(self.known > max(-self.lowest, self.least)))
         return count if self.whole or count < len(self.known) else None
 
     def check(self, k: int) -> None:
-        """Refuse to draw more coordinates than there are positive eigenvalues."""
+        """Raise an error for more coordinates than positive eigenvalues."""
         positive = len(self.leading) if self.one_point else self.positive
         if positive < k:
             raise ParameterError(
-                f"The distances have {positive} positive eigenvalues, and no more coordinates: {k} are too many. "
+                f"{k} components were requested, but the distances have {positive} positive eigenvalues. "
                 f"Choose at most {positive}."
             )
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Coordinates whose distances are those given, as nearly as the leading eigenpairs can."""
+    """Coordinates whose distances approximate the given ones, from the leading eigenpairs."""
 
     Z: Array  # (n, k) float64
     eigenvalues: Eigenvalues
-    means: Array  # (n,) float64, the mean squared distance of each point to all
+    means: Array  # (n,) float64, mean squared distance of each point to all points
     outcome: Outcome
 
     @property
     def weights(self) -> Array:
-        """½ Z Λ^-1, (n, k): what Gower's formula multiplies squared distances with."""
+        """½ Z Λ^-1, (n, k): the weights of the squared distances in Gower's formula."""
         leading = self.eigenvalues.leading
         return self.Z / like(2 * np.where(leading > 0, leading, 1.0), self.Z)[None, :]
 
@@ -127,9 +127,9 @@ def classical_scaling(
     k : the number of coordinates.
     run : the engine; None: this machine.
     constant : a number added to the distances of different points.
-    whole : find all eigenvalues; of up to a thousand points they are always found.
+    whole : compute all eigenvalues, as always for up to a thousand points.
     tol, max_iter : when the iteration for the leading eigenpairs stops.
-    fewer : coordinates without a positive eigenvalue are zero; otherwise they are refused.
+    fewer : coordinates without a positive eigenvalue are zero; otherwise they are an error.
 
     Examples
     --------
@@ -154,19 +154,19 @@ def classical_scaling(
     )
     if not fewer or k > n:
         found.check(k)
-    why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, the matrix not formed"
+    why = f"all eigenvalues of {n} points" if whole else f"{k} of {n} eigenpairs, without forming the matrix"
     outcome = Outcome(pairs.solver, why, pairs.iterations, pairs.converged, pairs.trace)
     sizes = np.zeros(k) if found.one_point else np.sqrt(np.where(found.leading > found.least, found.leading, 0))
     return Scaling(pairs.vectors * like(sizes, pairs.vectors)[None, :], found, means, outcome)
 
 
 def bytes_to_solve(n: int, k: int, *, whole: bool) -> int:
-    """Return the memory beside the distances: B in float64 with copies for LAPACK, or a Krylov space and its image."""
+    """Return the memory besides the distances: B in float64 with copies for LAPACK, or a Krylov basis and its image."""
     return 5 * 8 * n * n if whole or n <= SMALL else 20 * 8 * n * (k + 10)
 
 
 def _whole_spectrum(B: DoubleCentered, D: Array, k: int, run: Run) -> tuple[Eigenpairs, np.ndarray]:
-    """The leading pairs and all eigenvalues: those of the others need no vectors, which would cost most."""
+    """The leading eigenpairs and all eigenvalues; the other eigenvectors, which would cost most, are not computed."""
     full = formed(B, D)
     return leading_eigenpairs(full, k, run=run, definite=False, tol=_TOL), to_numpy(all_eigenvalues(full))
 
@@ -197,7 +197,7 @@ def _centering(n: int, like_array: Array) -> Array:
 
 
 def eigenvalues_of_axes(axes: Axes, k: int) -> Eigenvalues:
-    """What the principal axes of rows tell of their Euclidean distances: B = CC' has the scatter's eigenvalues."""
+    """Return the eigenvalues of Euclidean distances from the principal axes: B = CC' has those of the scatter."""
     rows = axes.columns.rows
     known = axes.spectrum.values * (rows - 1)
     trace = axes.spectrum.total * (rows - 1)
@@ -205,9 +205,9 @@ def eigenvalues_of_axes(axes: Axes, k: int) -> Eigenvalues:
 
 
 def axes_in_units(rows: Rows, run: Run, rule: Rule) -> tuple[Axes, Rows, float]:
-    """Return the principal axes of rows, divided by a unit if their squares are no numbers; those rows, and the unit.
+    """Return the principal axes of rows, divided by a unit if their squares overflow; those rows, and the unit.
 
-    The rows are read a second and third time only then, or where they hold NaN, which is told by the error.
+    The rows are read again only in this case, or where they contain NaN, which the error reports.
     """
     single = rows.dtype == np.float32
     found: Axes | DataError
@@ -218,7 +218,7 @@ def axes_in_units(rows: Rows, run: Run, rule: Rule) -> tuple[Axes, Rows, float]:
             return found, rows, 1.0
     except DataError as error:
         found = error
-    unit = ordinary_unit(run.fold(rows, Largest.of, name="finding a unit").value, single=single)
+    unit = ordinary_unit(run.fold(rows, Largest.of, name="finding the scale").value, single=single)
     if unit == 1:
         if isinstance(found, DataError):
             raise found
@@ -228,7 +228,7 @@ def axes_in_units(rows: Rows, run: Run, rule: Rule) -> tuple[Axes, Rows, float]:
 
 
 def squared_units(values: np.ndarray, unit: float, like_array: Array) -> Array:
-    """Eigenvalues in squares of a unit as numbers, in float64 where float32 does not reach so far."""
+    """Return eigenvalues times the squared unit, in float64 where they are out of the range of float32."""
     with np.errstate(over="ignore", under="ignore"):
         values = values * unit * unit
     sizes = np.abs(values[np.isfinite(values)])
@@ -250,7 +250,7 @@ class AdditiveConstant:
 
 @dataclass(frozen=True)
 class _Reflected:
-    """σJ - B: its leading eigenvector is the lowest of B, the constant vector set aside."""
+    """σJ - B: its leading eigenvector is that of the lowest eigenvalue of B, except for the constant vector."""
 
     B: Any
     sigma: float
@@ -265,12 +265,12 @@ class _Reflected:
 
 
 def additive_constant(D: Array, run: Run | None = None) -> AdditiveConstant:
-    """Return Cailliez's constant: the least c >= 0 for which the distances d_ij + c, i ≠ j, are Euclidean.
+    """Return Cailliez's constant: the smallest c >= 0 for which the distances d_ij + c, i ≠ j, are Euclidean.
 
     B(c) = B1 + 2c B2 + ½c² J with B1 = -½ J(D∘D)J and B2 = -½ JDJ must have no negative eigenvalue. For a vector v the
-    quadratic v'B(c)v is negative up to its larger root p(v), and c is the largest p(v) there is. Taking v as the lowest
-    eigenvector of B(c) and c = p(v) in turn climbs to it, quadratically, through symmetric eigenproblems only; Cailliez
-    (1983) reads the same number from an unsymmetric one of twice the size.
+    quadratic v'B(c)v is negative up to its larger root p(v), and c is the maximum of p(v). Alternating between v, the
+    lowest eigenvector of B(c), and c = p(v) converges to it quadratically, with symmetric eigenproblems only; Cailliez
+    (1983) finds the same number by an unsymmetric eigenproblem of twice the size.
     """
     run = run or run_for(ArrayRows(D))
     B, sums = DoubleCentered(ArrayRows(D), run, True), DoubleCentered(ArrayRows(D), run, False)  # B1, and JDJ = -2 B2
@@ -294,7 +294,7 @@ def additive_constant(D: Array, run: Run | None = None) -> AdditiveConstant:
 
 
 def _constant_outcome(trace: list[float], *, converged: bool) -> Outcome:
-    why = "the distances are Euclidean" if converged else f"{_MOST_STEPS} steps were done"
+    why = "the distances are Euclidean" if converged else iteration_limit(_MOST_STEPS)
     return Outcome("lowest eigenvector", "", len(trace), converged, tuple(trace), why)
 
 
@@ -310,11 +310,11 @@ def _reflected(B1: Array, S: Array, c: float, sigma: float) -> Array:
 class Placement:
     """Gower's formula: a point at squared distances δ from the kept ones lies at z = ½ Λ^-1 Z'(means - δ).
 
-    An object, so that it can travel to a worker. ``measure`` gives the distances of rows; without it the rows are
+    Picklable, so that it can be sent to a worker. ``measure`` computes the distances of rows; without it the rows are
     distances, of which ``columns`` are those to the kept points (None: all). The additive ``constant`` c is added to
-    every distance but zero, which says that the new point is the old one. At zero from r points, which the fit has
-    set c apart, it lies in their midst: δ = c²(r - 1)/r for each of them. Weights and means are those of distances
-    divided by ``unit``.
+    every distance but zero, which means that the new point is a training point. At distance zero of r points, which
+    are at distance c in the fit, it is placed at their center: δ = c²(r - 1)/r for each of them. Weights and means are
+    those of distances divided by ``unit``.
     """
 
     weights: Array  # (m, k)
@@ -327,7 +327,7 @@ class Placement:
     def __call__(self, X: Array) -> Array:
         """Place one slab of rows, (rows, k), in its precision."""
         D = as_double(self._distances(X))
-        xp = xp_of(D)  # the rows may be links in a sparse matrix
+        xp = xp_of(D)  # the rows may be edges in a sparse matrix
         D = D if self.unit == 1 else D / self.unit
         S = D * D  # δ
         if self.constant:

@@ -1,4 +1,4 @@
-"""Duplicate points, at distance zero of each other: they become one point of their joint mass."""
+"""Duplicate points, at distance zero of each other: they are merged to one point with their total weight."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class MergedPoints:
     """Distances of points of which no two are at distance zero."""
 
     D: Array  # (m, m)
-    masses: Array  # (m,) float64: how many points each stands for
+    masses: Array  # (m,) float64: number of points merged to each
     first: np.ndarray  # (m,) the first of each
-    inverse: np.ndarray  # (n,) which of them stands for a point
+    inverse: np.ndarray  # (n,) the merged point of each point
     total: float  # sum of the distances over pairs of points
-    fixed: float  # Sammon's stress that stays wherever the points lie: of merged points whose distances differ
+    fixed: float  # constant part of the Sammon stress: of merged points whose distances differ
 
     def representatives(self, Z: Array) -> Array:
-        """The rows of those that stand for others, (m, k); the mean of merged ones where these differ."""
+        """The coordinates of merged points, (m, k); their mean where these differ."""
         if len(self.first) == len(self.inverse):
             return Z
         if not self.fixed:
@@ -34,15 +34,15 @@ class MergedPoints:
         return like(sums / to_numpy(self.masses)[:, None], Z)
 
     def expanded(self, Z: Array) -> Array:
-        """A row for every point again, (n, k)."""
+        """One row for every original point, (n, k)."""
         return Z if len(self.first) == len(self.inverse) else _take(Z, self.inverse)
 
 
 def merge_duplicates(D: Array) -> MergedPoints:
-    """Merge points at distance zero, and those a chain of zeros joins; D itself is returned where there are none.
+    """Merge points at distance zero, or connected by zero distances; D itself is returned where there are none.
 
-    In a metric, merged points have the same distances to all others. Where those of a given matrix differ, every one of
-    them counts: over points at distances t from a place that lies d away, sum (t - d)²/t = m(h - d)²/h + sum t - m h
+    In a metric, merged points have the same distances to all others. Where those of a given matrix differ, all of them
+    are included: over points at distances t from a place that lies d away, sum (t - d)²/t = m(h - d)²/h + sum t - m h
     with their number m and harmonic mean h. So h is the distance of the merged point, and sum t - m h is fixed.
     """
     xp = xp_of(D)
@@ -58,7 +58,7 @@ def merge_duplicates(D: Array) -> MergedPoints:
 
 
 def _owners(D: Array) -> np.ndarray:
-    """The first point that a chain of zeros joins to each, (n,)."""
+    """The first point that each is connected to by zero distances, (n,)."""
     owner = np.concatenate([np.argmax(zero, axis=1) for zero in _zeros(D)])  # the first at distance zero, often itself
     while not np.array_equal(owner, np.arange(len(owner))):
         lowest = np.concatenate([np.where(zero, owner[None, :], len(owner)).min(axis=1) for zero in _zeros(D)])

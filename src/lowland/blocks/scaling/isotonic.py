@@ -1,4 +1,4 @@
-"""Monotone regression: values that keep to the order of others and lie as near as can be to what was measured."""
+"""Monotone (isotonic) regression: the values closest to given ones that have a prescribed order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from lowland.arrays.namespace import Array, like, xp_of
 
 Ties = Literal["primary", "secondary"]
 
-_EQUAL = 1e-12  # fraction of the largest value within which neighbors in order are tied: rounding must not rank them
+_EQUAL = (
+    1e-12  # fraction of the largest value within which successive values are tied, so that rounding does not rank them
+)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The order of some values: where the smallest stands, the next, …, and which of them are tied."""
+    """The order of some values, and which of them are tied."""
 
     order: np.ndarray  # (p,) positions of the known values, ascending
     borders: np.ndarray  # (g + 1,) where each group of equal values begins in ``order``, and its end
@@ -40,7 +42,7 @@ def rank(values: np.ndarray) -> Ranking:
 
 
 def isotonic(y: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return the values that never fall and are nearest to y in weighted least squares (pool adjacent violators)."""
+    """Return the nondecreasing values closest to y in weighted least squares (pool adjacent violators)."""
     from lowland.kernels.isotonic import pool_adjacent_violators
 
     fitted = np.array(y, dtype=np.float64)
@@ -52,10 +54,10 @@ def isotonic(y: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
 def monotone_regression(
     d: np.ndarray, ranking: Ranking, ties: Ties = "primary", weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the values nearest to d, (p,), that keep to a ranking; those left out of it are NaN.
+    """Return the values closest to d, (p,), that are monotone in a ranking; values without a rank are NaN.
 
-    ``ties``: equal ranks may be given different values (primary: they are put in the order of d first), or are held
-    equal (secondary). Kruskal 1964, doi:10.1007/BF02289694.
+    ``ties``: tied ranks may get different values (primary: they are sorted by d first), or must be equal (secondary).
+    Kruskal 1964, doi:10.1007/BF02289694.
     """
     order = ranking.order
     fitted = np.full(len(d), np.nan)
@@ -77,13 +79,13 @@ def monotone_regression(
 
 @dataclass(frozen=True)
 class IsotonicCurve:
-    """A rising curve through corners, level beyond its ends."""
+    """A nondecreasing piecewise linear curve, constant beyond its ends."""
 
-    x: np.ndarray  # (m,) rising
-    y: np.ndarray  # (m,) never falling
+    x: np.ndarray  # (m,) increasing
+    y: np.ndarray  # (m,) nondecreasing
 
     def __call__(self, values: Array) -> Array:
-        """Read the curve at some values, of any array library and shape; NaN stays NaN."""
+        """Evaluate the curve at some values, of any array library and shape; NaN stays NaN."""
         xp = xp_of(values)
         if isinstance(values, np.ndarray):
             return np.interp(values, self.x, self.y)
@@ -96,9 +98,9 @@ class IsotonicCurve:
 
 
 def curve_through(x: np.ndarray, fitted: np.ndarray, ranking: Ranking) -> IsotonicCurve:
-    """Return the curve of a monotone regression: its corners are the ends of its level stretches.
+    """Return the curve of a monotone regression: its knots are the ends of its constant segments.
 
-    Where tied values were given different ones, their mean is taken.
+    Where tied values got different disparities, their mean is used.
     """
     starts, sizes = ranking.borders[:-1], np.diff(ranking.borders)
     at = x[ranking.order][starts]
@@ -106,6 +108,6 @@ def curve_through(x: np.ndarray, fitted: np.ndarray, ranking: Ranking) -> Isoton
     edge = np.ones(len(level), dtype=bool)
     edge[1:-1] = (level[1:-1] != level[:-2]) | (level[1:-1] != level[2:])
     at, level = at[edge], np.maximum.accumulate(level[edge])
-    if len(at) == 1:  # one value only: a level line
+    if len(at) == 1:  # a single value: a constant
         at, level = np.array([at[0], at[0] + 1.0]), np.repeat(level, 2)
     return IsotonicCurve(at.astype(np.float64), level)

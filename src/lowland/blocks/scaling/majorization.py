@@ -1,4 +1,4 @@
-"""Metric scaling by stress majorization (SMACOF): target distances in, coordinates out."""
+"""Metric multidimensional scaling by stress majorization (SMACOF)."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ StressSolver = Literal["majorization", "gradient"]
 
 @dataclass(frozen=True)
 class Configuration:
-    """Points whose distances d are near targets t."""
+    """Points whose distances d approximate targets t."""
 
     Z: Array  # (n, k) float64, centered, along its principal axes
     stress: float  # sum over i < j of w (t - d)²
     extent: float  # sum over i < j of w d²
     squares: float  # sum over i < j of w t²
-    outcome: Outcome  # the trace holds the stress at the start and after each iteration
-    init_stresses: tuple[float, ...]  # the stress reached from each start
-    curve: IsotonicCurve | None = None  # nonmetric: how dissimilarities become disparities
+    outcome: Outcome  # the trace holds the initial stress and that after each iteration
+    init_stresses: tuple[float, ...]  # final stress of each initialization
+    curve: IsotonicCurve | None = None  # nonmetric: disparities as a function of the dissimilarities
 
     @property
     def stress1(self) -> float:
-        """Kruskal's stress-1 of the configuration in its best size."""
+        """Kruskal's stress-1 of the configuration at its optimal scale."""
         return math.sqrt(self.stress / self.squares) if self.squares > 0 else 0.0
 
     @property
@@ -71,15 +71,15 @@ def stress_majorization(
 
     Parameters
     ----------
-    D : (n, n) symmetric dissimilarities δ; NaN: not known.
+    D : (n, n) symmetric dissimilarities δ; NaN: missing.
     k : the number of dimensions.
     weights : (n, n) symmetric weights w of the pairs; None: ones.
-    init : "classical_mds", "random", or a configuration to start from, (n, k).
-    n_init : starts, of which the first is ``init`` and the others are random; the best result is returned.
+    init : "classical_mds", "random", or an initial configuration, (n, k).
+    n_init : number of initializations; the first is ``init``, the others are random. The best result is returned.
     eps : stop when an iteration lowers the stress by less than this fraction of the squared distances.
-    max_iter : most iterations from each start.
-    solver : "majorization" (SMACOF), or "gradient": descent with momentum.
-    accelerate : L-BFGS over the majorizing steps; if not, plain SMACOF.
+    max_iter : maximum number of iterations per initialization.
+    solver : "majorization" (SMACOF), or "gradient": accelerated gradient descent.
+    accelerate : majorization accelerated by L-BFGS; if False, plain SMACOF.
     rng, run : random numbers and engine; None: a fixed seed, this machine.
 
     Examples
@@ -115,9 +115,9 @@ def stress_majorization(
 
 @dataclass(frozen=True)
 class ScalingProblem:
-    """Dissimilarities and weights of all pairs, made ready to be scaled."""
+    """Checked dissimilarities and weights of all pairs."""
 
-    D: Array  # (n, n), NaN where not known or of no weight
+    D: Array  # (n, n), NaN where missing or of weight zero
     W: Array | None
     targets: Targets
     sums: WeightSums
@@ -136,7 +136,7 @@ class ScalingProblem:
         return cls(D, W, targets, weight_sums(targets, run), run)
 
     def starts(self, k: int, *, init: Any, n_init: int, rng: np.random.Generator | None) -> Iterator[Array]:
-        """Yield the configurations to start from."""
+        """Yield the initial configurations."""
         rng = np.random.default_rng(0) if rng is None else rng
         size, missing = self.sums.mean_target, self.targets.missing
         return starting_configurations(
@@ -144,25 +144,25 @@ class ScalingProblem:
         )
 
     def minima(self, stress: Callable[[Array], Evaluation], starts: Iterator[Array], **options: Any) -> list[Minimum]:
-        """Minimize from each start."""
+        """Minimize from each initial configuration."""
         if self.sums.squares > 0:
             return [minimize_stress(Z, stress, self.run, **options) for Z in starts]
-        outcome = Outcome.of_trace("none", [0.0], "all points are one")
+        outcome = Outcome.of_trace("none", [0.0], "all points coincide")
         return [Minimum(Evaluation(Z * 0, 0.0, Z * 0, Z * 0 + 1, 0.0), outcome) for Z in starts]
 
     def turned(self, Z: Array) -> Array:
-        """Turn a configuration to its principal axes, where the dissimilarities lie."""
+        """Rotate a configuration to its principal axes, on the device of the dissimilarities."""
         return in_principal_axes(like(Z, self.D, xp_of(self.D).float64))
 
 
 def stress_outcome(minimum: Minimum) -> Outcome:
-    """Return how a minimization went, with the stress in its trace: the objective is half of it."""
+    """Return the outcome of a minimization with the stress in its trace; the objective is half of it."""
     return replace(minimum.outcome, trace=tuple(2 * value for value in minimum.outcome.trace))
 
 
 @dataclass(frozen=True)
 class MetricStress:
-    """Half the raw stress, as something to be minimized."""
+    """Half the raw stress as an objective."""
 
     targets: Targets
     sums: WeightSums
@@ -173,7 +173,7 @@ class MetricStress:
         return self._evaluate(Z, exact=False)
 
     def exactly(self, Z: Array) -> Evaluation:
-        """The same with the stress summed from the residuals also where a device has a shorter way."""
+        """The same with the stress summed from the residuals, also where a device has a faster formula."""
         return self._evaluate(Z, exact=True)
 
     def _evaluate(self, Z: Array, *, exact: bool) -> Evaluation:
@@ -200,7 +200,7 @@ def minimize_stress(
     solver: StressSolver = "majorization",
     accelerate: bool = True,
 ) -> Minimum:
-    """Minimize a stress from Z by majorization, or by gradient descent with momentum as the textbooks describe.
+    """Minimize a stress from Z by majorization, or by accelerated gradient descent.
 
     Both stop when an iteration lowers the stress by less than ``eps`` times sum w d².
     """
@@ -227,7 +227,7 @@ def _by_gradients(Z: Array, stress: Callable[[Array], Evaluation], run: Run, eps
 
 
 class _RelativeStress:
-    """A stress in units of its extent at the start, for ``descend``; each configuration is measured once."""
+    """A stress relative to its initial extent, for ``descend``; each configuration is evaluated once."""
 
     def __init__(self, stress: Callable[[Array], Evaluation], Z: Array) -> None:
         self.stress, self.last = stress, stress(Z)
@@ -242,7 +242,7 @@ class _RelativeStress:
         return self.at(theta).value / self.unit
 
     def least_curvature(self, theta: Array) -> float:
-        """One: what is small beside the whole stress is small."""
+        """One: gradients are compared with the whole stress."""
         return 1.0
 
     def gradient(self, theta: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Non-metric stress: only the order of the dissimilarities counts. On the host, since monotone regression is a loop."""
+"""Non-metric stress: only the order of the dissimilarities matters. On the CPU, since monotone regression is a loop."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def nonmetric_scaling(
     rng: np.random.Generator | None = None,
     run: Run | None = None,
 ) -> Configuration:
-    """Return points in k dimensions whose distances keep to the order of the dissimilarities, as nearly as can be.
+    """Return points in k dimensions whose distances have the order of the dissimilarities, as closely as possible.
 
-    The stress is that of ``stress_majorization`` with disparities in place of the dissimilarities: of all values in the
-    order of the δ, the ones nearest to the distances. ``ties``: equal δ may get different disparities ("primary"), or
-    may not ("secondary"). The scale is free; here the disparities have a mean square of one. The other parameters are
-    those of ``stress_majorization``.
+    The stress is that of ``stress_majorization`` with disparities in place of the dissimilarities: the monotone
+    transformation of the δ closest to the distances. ``ties``: equal δ may get different disparities ("primary"), or
+    may not ("secondary"). The scale is arbitrary; here the disparities have a mean square of one. The other
+    parameters are those of ``stress_majorization``.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def nonmetric_scaling(
 @dataclass(frozen=True)
 class NonmetricStress:
     """Half of Kruskal's stress-1 squared: min over disparities t in the order of the dissimilarities of
-    sum w(t - d)² / sum w d², d the distances at Z. Being a fraction of the d, it has no scale.
+    sum w(t - d)² / sum w d², d the distances at Z. It does not depend on the scale of the d.
     """
 
     ranking: Ranking
@@ -78,7 +78,7 @@ class NonmetricStress:
 
     @classmethod
     def of(cls, D: Array, W: Array | None, ties: Ties, divisors: np.ndarray, run: Run) -> Self:
-        """Rank the dissimilarities of a matrix, NaN being not known."""
+        """Rank the dissimilarities of a matrix; NaN: missing."""
         delta = upper_triangle(to_numpy(D))
         n = D.shape[0]
         weights = None if W is None else upper_triangle(to_numpy(W)).astype(np.float64)
@@ -88,7 +88,7 @@ class NonmetricStress:
         return cls(rank(delta), ties, n, zeros, divisors, run)
 
     def disparities(self, Z: np.ndarray) -> np.ndarray:
-        """The monotone regression of the distances at Z, (n(n - 1)/2,); NaN where nothing is known."""
+        """The monotone regression of the distances at Z, (n(n - 1)/2,); NaN where missing."""
         from lowland.kernels.stress import distances_of_pairs
 
         d = np.empty(self.n * (self.n - 1) // 2)
@@ -113,7 +113,7 @@ class NonmetricStress:
 
     @property
     def pairs(self) -> float:
-        """How many pairs count, or the sum of their weights."""
+        """Number of known pairs, or the sum of their weights."""
         if self.zeros is None:
             return self.n * (self.n - 1) / 2
         known = ~np.isnan(self.zeros.T)
@@ -128,5 +128,5 @@ class NonmetricStress:
         return Z * (factor * (1 - 2 * self(Z).value)), t * factor
 
     def curve(self, D: Array, disparities: np.ndarray) -> IsotonicCurve:
-        """How dissimilarities become disparities."""
+        """Disparities as a function of the dissimilarities."""
         return curve_through(upper_triangle(to_numpy(D)), disparities, self.ranking)

@@ -1,4 +1,4 @@
-"""Out-of-sample extension by least stress: each new point minimizes its own, among points that stay."""
+"""Out-of-sample extension by least stress: each new point minimizes its own stress to fixed points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lowland.blocks.scaling.isotonic import IsotonicCurve
 from lowland.blocks.statistics.rescaling import unit_of
 from lowland.errors import DataError
 
-_PAIRS = 1 << 18  # distances worked at a time on the host: they stay in the cache
+_PAIRS = 1 << 18  # distances per block on the CPU: they stay in the cache
 _ROUNDS = 60
 _SHORTEST_STEP = 1e-11  # step, as a fraction of the extent of the points, at which a new point has converged
 _ROUNDING = 1e-13  # fraction of the stress within which the gradient decides which of two points is better
@@ -25,11 +25,11 @@ _FLATTEST = 1e-3  # least curvature, as a fraction of the sum of weights, that a
 
 @dataclass(frozen=True)
 class LeastStressPlacement:
-    """Rows to coordinates among fitted points; an object, so that it can travel to a worker.
+    """The map from rows to coordinates among fitted points; picklable, so that it can be sent to a worker.
 
-    ``distances`` measures rows; without it rows are distances to the fitted points already, NaN being not known.
-    ``curve`` turns dissimilarities into distances (non-metric). ``sammon``: the stress is weighed by one over the
-    distance, and a row at distance zero of a fitted point lies where that point lies.
+    ``distances`` computes the distances of rows; without it rows are distances to the fitted points, NaN if missing.
+    ``curve`` maps dissimilarities to disparities (non-metric). ``sammon``: the stress is weighted by one over the
+    distance, and a row at distance zero of a fitted point gets its coordinates.
     """
 
     Z: Array  # (n, k) the points
@@ -38,7 +38,7 @@ class LeastStressPlacement:
     sammon: bool = False
 
     def __call__(self, X: Array) -> Array:
-        """Of one slab, in its precision."""
+        """Return the coordinates of one slab, in its precision."""
         xp = xp_of(X)
         n = self.Z.shape[0]
         step = X.shape[0] if on_accelerator(X) else max(1, _PAIRS // n)
@@ -65,19 +65,20 @@ class LeastStressPlacement:
         return placed if unit == 1 else placed * unit
 
     def _distances(self, X: Array) -> Array:
-        """Those of the rows, or the rows themselves; a missing one has no place in Sammon's stress."""
+        """Return the distances of the rows, or the rows themselves; Sammon stress has no missing distances."""
         return check_new_distances(X, missing=not self.sammon) if self.distances is None else self.distances(X)
 
 
 def _filled(T: Array) -> tuple[Array, Array]:
-    """Distances with the mean of their row for those not known, and weights that leave these out."""
+    """Return distances with missing ones replaced by the mean of their row, and weights of zero for these."""
     xp = xp_of(T)
     known = ~xp.isnan(T)
     W = xp.astype(known, T.dtype)
     counts = xp.sum(W, axis=1)
     if not bool(xp.all(counts > 0)):
         raise DataError(
-            "No distance of a new point to the fitted ones is known: all are NaN. Give some, or leave it out."
+            "No distance of a new point to the fitted points is known: all are NaN. Pass some of them, or remove the "
+            "point."
         )
     means = xp.sum(xp.where(known, T, xp.zeros_like(T)), axis=1) / counts
     return xp.where(known, T, means[:, None]), W
@@ -86,21 +87,21 @@ def _filled(T: Array) -> tuple[Array, Array]:
 def least_stress_points(T: Array, W: Array, Z: Array) -> Array:
     """Return for each row of distances T the point that minimizes sum_i w_i (t_i - |z - z_i|)², (m, k).
 
-    Newton's method with the curvature made positive, and damped until every step lowers the stress: damped by the sum
-    of weights and more it is a majorizing step, which always does. The start is the better of two: the point that fits
-    the squared distances best, which is a linear problem, and the nearest fitted point.
+    Newton's method with the absolute curvature, damped until every step lowers the stress: with damping of the sum of
+    weights or more it is a majorizing step, which always does. The initial position is the better of two: the
+    least-squares fit of the squared distances, which is a linear problem, and the nearest fitted point.
     """
     xp = xp_of(T)
-    centre = xp.mean(Z, axis=0)[None, :]
-    Z = Z - centre
+    center = xp.mean(Z, axis=0)[None, :]
+    Z = Z - center
     extent = xp.sqrt(xp.mean(xp.sum(Z * Z, axis=1)))
     starts = (_by_squares(T, Z), xp.take(Z, xp.argmin(T, axis=1), axis=0))
     placed = _by_loops if isinstance(T, np.ndarray) else place_at_once
-    return placed(T, W, Z, starts, _SHORTEST_STEP * extent) + centre
+    return placed(T, W, Z, starts, _SHORTEST_STEP * extent) + center
 
 
 def _by_loops(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], shortest: Array) -> Array:
-    """One new point after the other, each as long as it needs."""
+    """Place one new point after the other, each until it converges."""
     from lowland.kernels.out_of_sample import place_points
 
     out = np.empty_like(starts[0])
@@ -110,7 +111,7 @@ def _by_loops(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], shortest:
 
 
 def place_at_once(T: Array, W: Array, Z: Array, starts: tuple[Array, ...], shortest: Array) -> Array:
-    """All new points at a time, in any array library."""
+    """Place all new points at once, in any array library."""
     xp = xp_of(T)
     a, b = (_PointStress.at(start, T, W, Z) for start in starts)
     here = a.where(a.stress <= b.stress, b)

@@ -1,4 +1,4 @@
-"""Sammon's mapping: distances in, coordinates out, small distances counting as much as large ones."""
+"""Sammon mapping: coordinates that minimize the stress weighted by one over the distance."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from lowland.run.run import Run, run_for
 
 @dataclass(frozen=True)
 class SammonConfiguration:
-    """Points whose relative errors of distances are small."""
+    """The result of a Sammon mapping."""
 
     Z: Array  # (n, k) float64, centered, along its principal axes
-    n_merged: int  # points that share the place of an earlier one, at distance zero of it
-    outcome: Outcome  # the trace holds Sammon's stress at the start and after each iteration
+    n_merged: int  # duplicate points, at distance zero of an earlier one
+    outcome: Outcome  # the trace holds the initial Sammon stress and that after each iteration
 
     @property
     def stress(self) -> float:
@@ -49,9 +49,9 @@ def sammon_coordinates(
     ----------
     D : (n, n) symmetric distances δ; points at distance zero share their coordinates.
     k : the number of dimensions.
-    init : "classical_mds", "random", or a configuration to start from, (n, k).
-    tol : stop when Newton's step is shorter than this fraction of the extent of the map, twice in succession.
-    max_iter : most iterations.
+    init : "classical_mds", "random", or an initial configuration, (n, k).
+    tol : stop when a Newton step is shorter than this fraction of the extent of the embedding, twice in succession.
+    max_iter : maximum number of iterations.
     rng, run : random numbers and engine; None: a fixed seed, this machine.
 
     Examples
@@ -72,10 +72,10 @@ def sammon_coordinates(
         size = math.sqrt(float(xp.mean(xp.astype(D, xp.float64) ** 2)))
     (start,) = starting_configurations(D, k, run, init=init, n_init=1, size=size, rng=rng)
     Z = merged.representatives(start)
-    if len(merged.first) == 1:  # all points are one
-        found = Minimum(Evaluation(Z * 0, 0.0, Z, Z, 0.0), Outcome.of_trace("none", [0.0], "all points are one"))
+    if len(merged.first) == 1:  # all points coincide
+        found = Minimum(Evaluation(Z * 0, 0.0, Z, Z, 0.0), Outcome.of_trace("none", [0.0], "all points coincide"))
     else:
-        found = safeguarded_lbfgs(Z, stress, _ShortStep(tol), max_iter=max_iter, run=run, name="Newton's steps")
+        found = safeguarded_lbfgs(Z, stress, _ShortStep(tol), max_iter=max_iter, run=run, name="minimizing stress")
     trace = tuple((2 * value + merged.fixed) / (merged.total or 1.0) for value in found.outcome.trace)
     Z = in_principal_axes(merged.expanded(found.at.Z))
     return SammonConfiguration(Z, D.shape[0] - len(merged.first), replace(found.outcome, trace=trace))
@@ -83,7 +83,7 @@ def sammon_coordinates(
 
 @dataclass(frozen=True)
 class _ShortStep:
-    """Whether Newton's step is short beside the extent of the configuration."""
+    """Whether a Newton step is short relative to the extent of the configuration."""
 
     tol: float
 
@@ -107,7 +107,7 @@ class SammonStress:
         H = found.H
         assert H is not None
         xp = xp_of(H)
-        curvatures = xp.abs(H)  # as Sammon did: where the stress curves down, step down it all the same
+        curvatures = xp.abs(H)  # as Sammon did, so that a step also descends where the curvature is negative
         least = 1e-3 * xp.mean(curvatures)
         curvatures = xp.where(curvatures > least, curvatures, xp.broadcast_to(least, curvatures.shape))
         stress = float(found.stress)

@@ -1,4 +1,4 @@
-"""Configurations to start from: classical scaling, random points, or given ones; and how the result is turned."""
+"""Initial configurations: classical scaling, random points, or given ones; and the rotation of the result."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lowland.data.rows import ArrayRows, Rows, SlicedRows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.run.run import Run, all_finite
 
-_NEGLIGIBLE = 1e-12  # fraction of the first eigenvalue below which the start has no extent along a direction
-_TOL = 1e-4  # residual of the eigenvectors of a start: the stress goes on from there
-_FORMED = 1200  # points up to which the start is found by a direct method
-_FLAT = 1e-9  # fraction of its largest extent below which a start has none along a direction
+_NEGLIGIBLE = 1e-12  # fraction of the first eigenvalue below which a direction counts as zero
+_TOL = 1e-4  # residual of the eigenvectors: they are only an initialization
+_FORMED = 1200  # points up to which a direct solver is used
+_FLAT = 1e-9  # fraction of its largest extent below which a configuration is flat along a direction
 
 
 def starting_configurations(
@@ -44,43 +44,44 @@ def starting_configurations(
 
 
 def check_dimensions(k: int, n: int) -> None:
-    """Refuse more dimensions than n points can span."""
+    """Raise an error for more dimensions than n points can span."""
     if k > max(1, n - 1):
-        raise ParameterError(f"{n} points span at most {max(1, n - 1)} dimensions, not {k}. Choose at most that many.")
+        raise ParameterError(
+            f"{n} points span at most {max(1, n - 1)} dimensions, not {k}. Choose at most {max(1, n - 1)}."
+        )
 
 
 def given_start(init: Any, D: Array, rng: np.random.Generator) -> Array:
-    """Return a configuration a user starts from, (n, k) float64, in the unit of D, checked.
+    """Return a user's initial configuration, (n, k) float64, in the unit of D, checked.
 
-    One that lies on a line, or in a plane where more dimensions are asked for, is a saddle of the stress: no slope
-    leads out of it. Such a start is moved by a tenth of its extent at random, and a warning says so.
+    A configuration that spans fewer dimensions than requested is a saddle point of the stress: the gradient is zero
+    along the others. It is perturbed at random by a tenth of its extent, with a warning.
     """
     n = D.shape[0]
     if init.shape[0] != n or not all_finite(init):
         raise DataError(
-            f"init has shape {tuple(init.shape)}: it must hold one row of finite coordinates for each of the {n} "
+            f"init has shape {tuple(init.shape)}. It must have one row of finite coordinates for each of the {n} "
             "points."
         )
     Z = like(init, D, xp_of(D).float64)
     extents = np.linalg.svd(to_numpy(Z - xp_of(Z).mean(Z, axis=0)[None, :]), compute_uv=False)  # (k,) descending
     if n > 1 and not extents[0] > 0:
         raise ParameterError(
-            "init has all points in one place, from where no slope leads. Start from points that are apart, or leave "
-            "init to the method."
+            "init has all points in one place, where the gradient is zero. Pass distinct points, or none."
         )
     rank, full = int(np.sum(extents > _FLAT * extents[0])), min(Z.shape[1], n - 1)
     if rank >= full:
         return Z
     warn(
-        f"init spans {rank} of {full} dimensions: no slope leads out of them, so the points are moved by a tenth of "
-        "their extent, at random. Start from points that span them all.",
+        f"init spans {rank} of {full} dimensions, and the gradient is zero along the others. The points are perturbed "
+        "at random by a tenth of their extent. Pass points that span all dimensions.",
         DataWarning,
     )
     return Z + random_start(n, Z.shape[1], 0.1 * float(extents[0]) * (2 / n) ** 0.5, rng, D)
 
 
 def random_start(n: int, k: int, size: float, rng: np.random.Generator, beside: Array) -> Array:
-    """Return normal coordinates, (n, k) float64, whose distances have the root mean square ``size``."""
+    """Return normally distributed coordinates, (n, k) float64, with root mean square distance ``size``."""
     xp = xp_of(beside)
     Z = standard_normal((n, k), rng, xp.astype(beside[:1, :1], xp.float64))
     return Z * (size / (2 * k) ** 0.5)
@@ -89,8 +90,8 @@ def random_start(n: int, k: int, size: float, rng: np.random.Generator, beside: 
 def classical_start(D: Array, k: int, run: Run, *, missing: bool = False) -> Array:
     """Return the coordinates of classical scaling, (n, k) float64: the leading eigenvectors of -½ J (D∘D) J.
 
-    A missing distance is taken as the mean of what is known of its two points. A direction of negative eigenvalue,
-    which no real coordinates have, is given a tenth of its size: along an exact zero the stress would have no slope.
+    A missing distance is imputed by the mean of the known distances of its two points. A direction with a negative
+    eigenvalue, which has no real coordinates, gets a tenth of its size: at zero extent the gradient would be zero.
     """
     host = isinstance(D, np.ndarray) and D.shape[0] > _FORMED
     held = ArrayRows(D, most_rows=max(1, PAIRS // D.shape[0]) if host else None)
@@ -117,11 +118,11 @@ def _centered_squares(rows: Rows) -> Array:
 
 
 class _FilledRows(SlicedRows):
-    """The rows of a matrix of distances with guesses for those that are missing."""
+    """The rows of a distance matrix with imputed values for missing ones."""
 
     def __init__(self, rows: Rows, run: Run) -> None:
         super().__init__(rows, rows.slab)
-        self.means = run.gather(_mean_known, rows, 1, name="filling gaps", dtype=np.dtype(np.float64))[:, 0]
+        self.means = run.gather(_mean_known, rows, 1, name="imputing distances", dtype=np.dtype(np.float64))[:, 0]
 
     def prepare(self, piece: Array) -> Array:
         xp = xp_of(piece)
@@ -138,7 +139,7 @@ def _mean_known(D: Array) -> Array:
 
 
 def in_principal_axes(Z: Array) -> Array:
-    """Return the configuration centered and turned to its principal axes, signs fixed: stress leaves these free."""
+    """Return the configuration centered and rotated to its principal axes, with fixed signs; the stress is the same."""
     xp = xp_of(Z)
     C = Z - xp.mean(Z, axis=0)[None, :]
     _, V = eigh(C.T @ C)

@@ -1,4 +1,4 @@
-"""Stress: how far the distances of a configuration are from given ones, and its gradient, over all pairs of points."""
+"""Stress, the squared error of the distances of a configuration, and its gradient, over all pairs of points."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StressGradient:
         return type(self)(self.stress + other.stress, self.F + other.F, H)
 
     def is_finite(self) -> bool:
-        """Always: the targets were checked before, and a step too far is seen by its stress."""
+        """True: the targets were checked before, and a step that is too long is detected by its stress."""
         return True
 
 
@@ -159,4 +159,4 @@ def _slab_weights(targets: Targets, T: Array, start: int, stop: int) -> Array | 
 
 def stress_gradient(targets: Targets, Z: Array, run: Run, *, exact: bool = True) -> StressGradient:
     """Return the stress at Z, over pairs i < j, and half its gradient; not ``exact``: perhaps without the stress."""
-    return run.fold(targets.rows(), StressGradientAt(targets, Z, exact), name="measuring stress")
+    return run.fold(targets.rows(), StressGradientAt(targets, Z, exact), name="computing stress")

@@ -14,17 +14,17 @@ from lowland.data.rows import ArrayRows, Rows, slab_rows
 from lowland.errors import DataError
 from lowland.run.run import Run
 
-PAIRS = 1 << 19  # pairs that make a thread's portion of work
+PAIRS = 1 << 19  # pairs per task of a thread
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What the distances of all pairs should be, and how much each counts.
+    """Target distances of all pairs, and their weights.
 
-    On the host the pairs are read from one flat array, be it a matrix or the upper triangle of one. NaN: not known.
+    On the CPU the pairs are read from one flat array, a matrix or its upper triangle. NaN: missing.
     """
 
-    T: Array  # (n, n), or on the host also the upper triangle, row by row, (n(n - 1)/2,)
+    T: Array  # (n, n), or on the CPU also the upper triangle, row by row, (n(n - 1)/2,)
     W: Array | None = None  # (n, n) weights, or None: ones
     masses: Array | None = None  # (n,) of Sammon's stress: the weights are m_i m_j / t
     n: int = 0
@@ -48,17 +48,19 @@ class Targets:
 
     @property
     def by_ratios(self) -> bool:
-        """Whether a device may take the short way, which finds the stress from its gradient."""
+        """Whether a device may use the faster formula, which computes the stress from its gradient."""
         return on_accelerator(self.T) and self.W is None and self.masses is None and not self.missing
 
     def rows(self) -> Rows:
-        """The numbers of the points, cut into portions of work."""
+        """The numbers of the points, divided into tasks."""
         numbers = np.arange(self.n, dtype=np.float64)[:, None]
         if self.on_host:
             return ArrayRows(numbers, most_rows=max(1, PAIRS // self.n))
         most = slab_rows(self.n, 8, accelerator=on_accelerator(self.T))
-        most = min(most, max(256, self.n // 5))  # five: a third of the square is left out
-        return ArrayRows(xp_of(self.T).asarray(numbers), most_rows=most)  # numbers of its library: no threads of ours
+        most = min(most, max(256, self.n // 5))  # five tasks: a third of the square is skipped
+        return ArrayRows(
+            xp_of(self.T).asarray(numbers), most_rows=most
+        )  # in its library, so that no threads of the run are used
 
 
 def condensed_bases(n: int) -> np.ndarray:
@@ -78,7 +80,7 @@ def upper_triangle(D: np.ndarray) -> np.ndarray:
 
 
 def _flat_ready(A: Array) -> Array:
-    """A symmetric matrix as the loops read it: by rows, which those of its transpose are as well."""
+    """Return a symmetric matrix in row order, where its transpose serves as well."""
     if not isinstance(A, np.ndarray) or A.flags.c_contiguous:
         return A
     return A.T if A.flags.f_contiguous else np.ascontiguousarray(A)
@@ -113,7 +115,7 @@ class WeightSums:
 
 def weight_sums(targets: Targets, run: Run) -> WeightSums:
     """Sum weights and squared targets over the pairs of every point."""
-    sums = run.gather(_WeightSumsOf(targets), targets.rows(), 2, name="adding weights", dtype=np.dtype(np.float64))
+    sums = run.gather(_WeightSumsOf(targets), targets.rows(), 2, name="summing weights", dtype=np.dtype(np.float64))
     xp = xp_of(sums)
     return WeightSums(sums[:, 0], float(xp.sum(sums[:, 1])) / 2)
 
@@ -134,7 +136,7 @@ class _WeightSumsOf:
         if W is None:
             counts = xp.full((T.shape[0],), float(self.targets.n - 1), dtype=xp.float64, device=device_of(T))
             return xp.stack([counts, row_sums(T * T)], axis=1)
-        own = xp.linalg.diagonal(W, offset=start)  # a point's weight with itself means nothing
+        own = xp.linalg.diagonal(W, offset=start)  # the diagonal is ignored
         return xp.stack([row_sums(W) - as_double(own), row_sums(W * T * T)], axis=1)
 
 
@@ -151,25 +153,26 @@ def check_pair_weights(weights: Any, beside: Array) -> Array:
     n, W = beside.shape[0], weights
     if W.shape != (n, n):
         raise DataError(
-            f"weights has shape {tuple(W.shape)}: it must be {n} x {n}, one weight for each pair of points."
+            f"weights has shape {tuple(W.shape)}. It must be {n} x {n}, with one weight for each pair of points."
         )
     host = to_numpy(W)
     if not np.isfinite(host).all() or host.min() < 0:
-        raise DataError("weights holds negative or non-finite values. Give 0 to a pair that should not count.")
+        raise DataError("weights contains negative or non-finite values. Set the weight of a pair to 0 to ignore it.")
     if not np.allclose(host, host.T):
-        raise DataError("weights is not symmetric: a pair has one weight. Pass (W + W.T) / 2.")
+        raise DataError("weights is not symmetric, but a pair has one weight. Pass (W + W.T) / 2.")
     return like(W, beside)
 
 
 def without_weightless(D: Array, W: Array) -> Array:
-    """Return the dissimilarities with NaN for pairs of weight zero: they count as missing also for the start."""
+    """Return the dissimilarities with NaN for pairs of weight zero: they count as missing also in the "
+    "initialization."""
     xp = xp_of(W)
-    weightless = (W == 0) & ~like(np.eye(W.shape[0], dtype=bool), W, xp.bool)  # a point's weight with itself is void
+    weightless = (W == 0) & ~like(np.eye(W.shape[0], dtype=bool), W, xp.bool)  # the diagonal is ignored
     return xp.where(weightless, xp.full_like(D, float("nan")), D) if bool(xp.any(weightless)) else D
 
 
 def check_connected(D: Array) -> None:
-    """Refuse distances of which so many are missing that parts of the points could lie anywhere."""
+    """Raise an error where the graph of known distances is disconnected."""
     n = D.shape[0]
     reached, waiting = np.zeros(n, dtype=bool), [0]
     reached[0] = True
@@ -181,6 +184,7 @@ def check_connected(D: Array) -> None:
     if not reached.all():
         lost = int(np.argmin(reached))
         raise DataError(
-            f"No chain of known distances joins point {lost} to point 0: {n - int(reached.sum())} of {n} points could "
-            "lie anywhere. Give more distances, or weights above zero, or scale each part by itself."
+            f"The graph of known distances is disconnected: {n - int(reached.sum())} of {n} points, such as point "
+            f"{lost}, are not connected to point 0. Pass more distances or positive weights, or scale each connected "
+            "component."
         )
