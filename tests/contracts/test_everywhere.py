@@ -23,7 +23,7 @@ def test_public_name_docs_page_and_doc(name):
     assert name in dir(lowland)
     page = (ROOT / "docs" / "methods" / f"{module}.md").read_text(encoding="utf-8")
     assert name in page
-    for word in ("Problem:", "Cost:", "Reference:", "doi:", "Examples", "Parameters"):
+    for word in ("Notes", "References", "doi:", "Examples", "Parameters", "Attributes"):
         assert word in cls.__doc__, word
 
 

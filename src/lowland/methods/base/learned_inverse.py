@@ -10,11 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 
 class LearnedInverse:
-<<<<<<< HEAD
-    """A method that exists only with ``fit_inverse_transform=True``; otherwise scikit-learn's error is raised."""
-=======
     """A method that exists only with ``fit_inverse_transform``; otherwise it raises scikit-learn's error."""
->>>>>>> w-factors
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method, self.__doc__ = method, method.__doc__
