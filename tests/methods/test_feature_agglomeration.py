@@ -95,7 +95,7 @@ def test_links_between_columns_are_followed_as_in_scikit_learn(linkage, whole):
     assert ours.transform(X).shape == (300, 9)
 
 
-def test_links_may_be_a_function_an_array_or_a_list_and_fall_into_parts():
+def test_links_may_be_a_function_an_array_or_a_list_and_may_be_disconnected():
     X = table(d=6)
     chain = np.eye(6, k=1) + np.eye(6, k=-1)
     found = [
@@ -104,7 +104,7 @@ def test_links_may_be_a_function_an_array_or_a_list_and_fall_into_parts():
     ]
     assert all(np.array_equal(found[0], other) for other in found)
     groups = [np.flatnonzero(found[0] == g) for g in range(3)]
-    assert all(np.array_equal(g, np.arange(g[0], g[-1] + 1)) for g in groups)  # only neighbours were joined
+    assert all(np.array_equal(g, np.arange(g[0], g[-1] + 1)) for g in groups)  # only neighbors were joined
     chain[2, 3] = chain[3, 2] = 0
     with pytest.warns(DataWarning, match="2 connected components"):
         parted = FeatureAgglomeration(3, connectivity=chain).fit(X)
@@ -139,7 +139,7 @@ def test_distances_of_near_columns_far_from_the_origin_keep_their_digits(far, ne
     np.testing.assert_allclose(distances(X), squareform(pdist(X.T)), rtol=2e-9)
 
 
-def test_twin_columns_are_at_distance_zero_and_join_first():
+def test_duplicate_columns_are_at_distance_zero_and_join_first():
     X = table(d=5)
     wide = np.column_stack([X, X[:, [1, 3]]])
     D = distances(wide)
@@ -152,7 +152,7 @@ def test_twin_columns_are_at_distance_zero_and_join_first():
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "correlation", "absolute-correlation"])
 @pytest.mark.parametrize("far", [0.0, 100.0])
-def test_nearly_equal_columns_are_told_apart_by_every_metric(metric, far):
+def test_nearly_equal_columns_are_separated_by_every_metric(metric, far):
     rng = np.random.default_rng(0)
     three = rng.standard_normal((200, 1)) + 1e-8 * rng.standard_normal((200, 3))
     X = np.repeat(three, 2, axis=1) + 1e-9 * rng.standard_normal((200, 6)) + far
@@ -224,7 +224,7 @@ def test_correlations():
     np.testing.assert_allclose(distances(X, "absolute-correlation"), 1 - np.abs(R), atol=1e-12)
     Z = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(len(X))
     ward = FeatureAgglomeration(4, metric="correlation").fit(X)
-    theirs = peer(Z, n_clusters=4)  # Ward of the standardised columns
+    theirs = peer(Z, n_clusters=4)  # Ward of the standardized columns
     same_tree(ward, theirs)
     np.testing.assert_array_equal(ward.labels_, theirs.labels_)
     mirrored = X.copy()
@@ -413,7 +413,7 @@ def test_rows_are_counted(metric):
     assert FeatureAgglomeration(4, connectivity=np.ones((14, 14))).fit(X).n_samples_ == 60
 
 
-def test_a_number_that_overflows_is_told():
+def test_a_number_that_overflows_is_reported():
     with pytest.raises(DataError, match="too large"):
         euclidean_distances(rows := open_rows(table() * 1e200), run_for(rows))
 

@@ -90,7 +90,7 @@ def test_the_ways_of_scikit_learn_to_say_how_many(wine):
         ours = FeatureFilter("anova", n_features_to_select=share).fit(X, y)
         theirs = SelectPercentile(f_classif, percentile=100 * share).fit(X, y).get_support()
         assert (ours.support_ <= theirs).all()
-        assert theirs.sum() - ours.n_features_to_select_ == (share in (0.1, 0.29))  # of 13 columns no whole number
+        assert theirs.sum() - ours.n_features_to_select_ == (share in (0.1, 0.29))  # not an integer of 13 columns
     noise = np.random.default_rng(0).standard_normal((178, 40))
     both = np.hstack([X, noise])
     for rate in (0.01, 0.2):
@@ -180,7 +180,7 @@ def test_scores_that_are_none_are_no_discoveries(wine):
 # --- mRMR
 
 
-def test_mrmr_leaves_the_twin_of_a_column_out():
+def test_mrmr_leaves_the_duplicate_of_a_column_out():
     rng = np.random.default_rng(0)
     y = rng.standard_normal(400)
     a, b = y + 0.5 * rng.standard_normal(400), y + rng.standard_normal(400)
@@ -192,7 +192,7 @@ def test_mrmr_leaves_the_twin_of_a_column_out():
         assert found.path_[0].feature in (0, 1)
 
 
-def test_the_path_of_mrmr_is_told_and_drawn(wine, tmp_path):
+def test_the_path_of_mrmr_is_reported_and_drawn(wine, tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y)
     found = FeatureFilter("mrmr", n_features_to_select=3).fit(frame, "kind")
@@ -347,7 +347,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_told(table, what):
+def test_bad_input_is_reported(table, what):
     options, y, error, words = BAD[what]
     X, numbers = table
     X = X - 5 * (np.arange(10) == 1)
@@ -361,7 +361,7 @@ def test_nothing_to_permute_without_y(table):
         FeatureFilter(lambda X: X.mean(axis=0), n_permutations=3).fit(table[0])
 
 
-def test_constant_columns_come_last_and_are_told_if_kept(table):
+def test_constant_columns_come_last_and_are_reported_if_kept(table):
     X, y = table
     X = np.column_stack([np.full(300, 7.0), X[:, [2, 5]], np.zeros(300)])
     kinds = np.arange(300) % 2
@@ -388,7 +388,7 @@ def test_what_to_change_fits_what_was_given(table):
 
 @pytest.mark.parametrize("score", [*ONE_PASS, *IN_MEMORY, "mrmr"])
 @pytest.mark.parametrize("unit", [1e-160, 1e-170, 1e160])
-def test_extreme_units_change_nothing_or_are_told(table, score, unit):
+def test_extreme_units_change_nothing_or_are_reported(table, score, unit):
     X, y = np.abs(table[0][:100, :5]), table[1][:100]
     y = y if score in ("pearson", "spearman", "distance-correlation", "mrmr") else y > 2
     plain = FeatureFilter(score).fit(X, y)
@@ -402,7 +402,7 @@ def test_extreme_units_change_nothing_or_are_told(table, score, unit):
     np.testing.assert_array_equal(other.support_, plain.support_)
 
 
-def test_squares_of_float32_are_told_earlier(table):
+def test_squares_of_float32_are_reported_earlier(table):
     X, y = (table[0] * 1e-25).astype(np.float32), table[1]
     with pytest.raises(DataError, match="too small"):
         FeatureFilter("mrmr").fit(X, y)
@@ -410,7 +410,7 @@ def test_squares_of_float32_are_told_earlier(table):
     np.testing.assert_allclose(found.scores_, FeatureFilter("pearson").fit(table[0], y).scores_, atol=1e-6)
 
 
-def test_none_that_passes_is_told():
+def test_none_that_passes_is_reported():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
     with pytest.warns(DataWarning, match="No column passes false_discovery_rate=1e-09.*Raise false_discovery_rate"):

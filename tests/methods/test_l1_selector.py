@@ -159,7 +159,7 @@ def test_folds_may_be_many(table):
     L1Selector(cv=ShuffleSplit(30, random_state=0)).fit(X, y)
 
 
-def test_more_wrong_columns_than_asked_for_are_told(table):
+def test_more_wrong_columns_than_asked_for_are_reported(table):
     with pytest.warns(DataWarning, match=r"expected_false_positives=0\.222 or more"):
         selector = L1Selector(rule="stability", expected_false_positives=0.05).fit(*table)
     assert selector.error_bound_ == pytest.approx(1 / 4.5)
@@ -224,7 +224,7 @@ def test_files_are_read_once_and_say_the_same(table, tmp_path, monkeypatch):
 # --- awkward columns
 
 
-def test_of_twins_the_first_is_kept_and_the_rest_is_as_before(table):
+def test_of_duplicates_the_first_is_kept_and_the_rest_is_as_before(table):
     X, y = table
     twice = L1Selector().fit(np.column_stack([X, X]), y)
     assert twice.get_support(indices=True).tolist() == [2, 5, 7]
@@ -234,7 +234,7 @@ def test_of_twins_the_first_is_kept_and_the_rest_is_as_before(table):
     assert filled.support_.sum() == 12
 
 
-def test_constant_columns_are_told_and_never_enter(table):
+def test_constant_columns_are_reported_and_never_enter(table):
     X, y = table
     X = np.column_stack([np.full(120, 1e9), X[:, [2, 5]], np.zeros(120)])
     for target in (y, y > np.median(y)):
@@ -244,7 +244,7 @@ def test_constant_columns_are_told_and_never_enter(table):
         assert np.isfinite(selector.coef_).all()
 
 
-def test_where_no_column_helps_the_first_is_kept_and_told():
+def test_where_no_column_helps_the_first_is_selected_with_a_warning():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5))
     for y in (rng.standard_normal(60), np.arange(60) % 3):
@@ -254,7 +254,7 @@ def test_where_no_column_helps_the_first_is_kept_and_told():
         assert selector.support_[np.argmax(selector.entry_alphas_)]
 
 
-def test_a_path_that_is_not_finished_is_told(table):
+def test_a_path_that_is_not_finished_is_reported(table):
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         selector = L1Selector(3, max_iter=1).fit(table[0] @ np.random.default_rng(0).standard_normal((9, 9)), table[1])
     assert not selector.converged_
@@ -289,7 +289,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_told(table, what):
+def test_bad_input_is_reported(table, what):
     options, y, error, words = BAD[what]
     X, numbers = table
     with pytest.raises(error, match=words) as caught:
@@ -304,7 +304,7 @@ def test_tables_of_constants_alone_are_refused(table):
         L1Selector().fit(np.ones((120, 3)), np.arange(120) % 2)
 
 
-def test_a_class_too_rare_for_the_folds_is_told(wine):
+def test_a_class_too_rare_for_the_folds_is_reported(wine):
     y = wine.y.copy()
     y[0] = 7
     with (

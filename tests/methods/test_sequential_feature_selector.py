@@ -127,7 +127,7 @@ def test_exhaustive_is_best_by_its_score(wine):
     assert bounded.score_ == pytest.approx(1)
 
 
-def test_tol_and_shares_settle_the_number(table):
+def test_tol_and_fractions_determine_the_number(table):
     X, y = table
     assert SequentialFeatureSelector(tol=0.01).fit(X, y).get_support(indices=True).tolist() == [2, 5, 7]
     removing = SequentialFeatureSelector(tol=-0.01, direction="backward").fit(X, y)
@@ -229,7 +229,7 @@ def test_both_routes_score_alike_far_from_zero_and_in_single_precision(table):
 # --- the path
 
 
-def test_the_path_is_told_with_names_and_saved(wine, tmp_path):
+def test_the_path_is_reported_with_names_and_saved(wine, tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(wine.X, columns=list(wine.names)).assign(kind=wine.y)
     selector = SequentialFeatureSelector(n_features_to_select=2).fit(frame, "kind")
@@ -328,7 +328,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_told(table, what):
+def test_bad_input_is_reported(table, what):
     options, y, error, words = BAD[what]
     X, numbers = table
     with pytest.raises(error, match=words) as caught:
@@ -346,7 +346,7 @@ def test_missing_values_of_y_and_a_y_that_does_not_vary(table):
         SequentialFeatureSelector("discriminant").fit(X, np.ones(80, dtype=int))
 
 
-def test_constant_columns_are_told_and_come_last(table):
+def test_constant_columns_are_reported_and_come_last(table):
     X, y = table
     X = np.column_stack([np.full(80, 7.0), X[:, [2, 5]]])
     with pytest.warns(DataWarning, match="Column 'x0' is constant"):
@@ -359,7 +359,7 @@ def test_columns_that_are_all_constant_are_refused(table):
         SequentialFeatureSelector().fit(np.ones((80, 3)), table[1])
 
 
-def test_a_class_of_one_row_is_told(table):
+def test_a_class_of_one_row_is_reported(table):
     X, y = table
     with pytest.warns(DataWarning, match="drop rare classes"):
         SequentialFeatureSelector(n_features_to_select=1).fit(X, np.where(np.arange(80) == 3, 2, y > 18))

@@ -163,7 +163,7 @@ def test_a_tree_of_splits_without_gain_is_pruned_to_its_root():
     assert selector.rules().count("row") == selector.n_leaves_[-1] == 1
 
 
-def test_where_no_split_helps_the_first_is_kept_and_told():
+def test_where_no_split_helps_the_first_is_selected_with_a_warning():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 5))
     with pytest.warns(DataWarning, match=r"no split.*[Oo]nly column"):
@@ -173,7 +173,7 @@ def test_where_no_split_helps_the_first_is_kept_and_told():
     assert len(selector.rules().splitlines()) == 1
 
 
-def test_constant_columns_are_told_and_never_met(table):
+def test_constant_columns_are_reported_and_never_met(table):
     X, y = table
     X = np.column_stack([np.full(300, 7.0), X])
     with pytest.warns(DataWarning, match="Column 'x0' is constant"):
@@ -211,7 +211,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_told(table, what):
+def test_bad_input_is_reported(table, what):
     options, y, error, words = BAD[what]
     X, numbers = table
     with pytest.raises(error, match=words) as caught:

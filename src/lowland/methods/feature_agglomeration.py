@@ -57,7 +57,7 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
 
     Notes
     -----
-    The distances cost n d² operations in one pass, the tree d²; memory is of order d².
+    Cost: n d² operations in one pass for the distances, d² for the tree; memory of order d².
 
     Standardize columns in different units first, or use metric='correlation'. Prefer ``PCA`` if arbitrary linear
     combinations of the columns are acceptable: it keeps more variance with as many components. Prefer

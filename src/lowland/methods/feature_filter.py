@@ -54,7 +54,7 @@ class FeatureFilter(
 
     Notes
     -----
-    One pass costs n d operations; statistics in memory cost d n log n; mRMR computes all correlations, n d².
+    Cost: n d operations in one pass; d n log n for statistics in memory; n d² for mRMR, which needs all correlations.
 
     A filter scores each column alone, so it misses columns that are informative only together. Prefer
     ``SequentialFeatureSelector`` for those, ``L1Selector`` for a linear model, and ``PCA`` if linear combinations of
@@ -100,7 +100,9 @@ class FeatureFilter(
         "Number of columns to select, or a fraction of them. auto: half, or by threshold or false_discovery_rate.",
         wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
-    threshold: float | None = param(None, "Select the columns whose score exceeds this in absolute value.")
+    threshold: float | None = param(
+        None, "Select the columns whose score exceeds this; correlations count by their absolute value."
+    )
     false_discovery_rate: float | None = param(
         None, "Select by p-value, with at most this expected fraction of false discoveries.", above=0, at_most=1
     )

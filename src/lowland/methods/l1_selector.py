@@ -58,7 +58,7 @@ class L1Selector(
 
     Notes
     -----
-    The moments cost n d² for any number of folds. A sweep over a active columns then costs about a².
+    Cost: n d² for the moments, for any number of folds; then about m² per sweep over m active columns.
 
     Among strongly correlated columns the lasso selects one, and which one may change with the rows; rule='stability'
     shows how often each is selected. The penalty shrinks the coefficients, so refit the final model on the selected

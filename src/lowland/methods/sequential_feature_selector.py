@@ -71,8 +71,8 @@ class SequentialFeatureSelector(
 
     Notes
     -----
-    A forward search scores about k d subsets with F fits each, for F folds. In closed form the moments cost F n d² once
-    and each step about F k² d.
+    Cost: a forward search scores about k d subsets with F fits each, for F folds. In closed form the moments cost
+    F n d² once, and each step about F k² d.
 
     The score of the selected columns is optimistic, because they were selected by it: estimate performance with the
     selector inside a cross-validated pipeline. Prefer ``FeatureFilter`` for very many columns, ``L1Selector`` for a

@@ -59,8 +59,8 @@ class TreeSelector(
 
     Notes
     -----
-    F + 1 trees cost about n d log²n each, for F folds; the importances cost n times the number of columns used times
-    ``n_repeats``.
+    Cost: F + 1 trees of about n d log²n each, for F folds; the importances cost n times the number of columns used
+    times ``n_repeats``.
 
     A single tree has high variance: other rows may give other splits, and of two correlated columns it often uses only
     one. Prefer ``L1Selector`` if effects are linear: it needs fewer rows and reads files in one pass.

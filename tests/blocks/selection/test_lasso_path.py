@@ -1,4 +1,4 @@
-"""Paths of the lasso: by hand from a Gram matrix, who enters between penalties, and what a path records."""
+"""Paths of the lasso: by hand from a Gram matrix, which columns enter between penalties, and what a path records."""
 
 import numpy as np
 import pytest

@@ -65,7 +65,7 @@ class ColumnMap(RowMap, selects_columns=True, sparse_remedy=_FOR_SPARSE):
         "Steps of the search: number, action, feature, name, score, size and features after the step."
     )
     n_samples_: int = attribute("Number of training rows.")
-    classes_: np.ndarray | None = attribute("Class labels of y in sorted order; None where y holds numbers.")
+    classes_: np.ndarray | None = attribute("Class labels, sorted; None where y holds numbers.", "(n_classes,)")
 
     @property
     def n_features_to_select_(self) -> int:
