@@ -30,14 +30,13 @@ WHICH = DOCS / "which-method.md"
 MOST_BYTES = 150_000
 MODULES = ("data", "quality", "plots", "study", "rules", "algorithms", "errors")
 SHORT = (
-    "Keeps",
-    "Straight",
+    "Preserves",
+    "Linear",
     "Time",
     "Memory",
     "Measured",
     "Citation",
 )  # rows of the table "In short" on the page of a method
-FORMER = {"Keeps": "Preserves", "Straight": "Linear"}  # former names of these rows
 
 
 def main(*, draw_pictures: bool = True) -> None:
@@ -112,7 +111,7 @@ def in_short(entry: Entry) -> dict[str, str]:
     """Return the table "In short" of a method's page."""
     page = page_of(entry)
     section = page.read_text(encoding="utf-8").partition("\n## In short\n")[2].partition("\n## ")[0]
-    table = {FORMER.get(name, name): text for name, text in re.findall(r"^\| (\w+) \| (.*) \|$", section, re.M)}
+    table = dict(re.findall(r"^\| (\w+) \| (.*) \|$", section, re.M))
     missing = [name for name in SHORT if name not in table]
     if missing:
         raise ValueError(f'The table "In short" of {page.name} lacks {", ".join(missing)}. See the page of PCA.')
