@@ -450,7 +450,7 @@ class _DistanceComparison:
 
     def _correlation(self, name: str, about: str, of: _Moments) -> Measure:
         r = of.r if all(self.differ) else math.nan
-        # an uninformative row lowers r by at most r times its fraction of the pairs, hence shared=1
+        # unlike in sums over pairs, one row moves r toward an end by at most its fraction of the rows: shared=1
         return self.pairs.measure(name, r, "higher", about, of.left, ends=(-1.0, 1.0), shared=1)
 
     def correlating(self) -> _DistanceComparison:
