@@ -20,7 +20,7 @@ def suffix_of(path: Path) -> str:
 def check_readable(path: Path) -> None:
     """Raise an error for a file that does not exist or cannot be read."""
     if not os.path.exists(path):
-        raise MissingFile(f"The file {str(path)!r} does not exist. Check the name and the folder.")
+        raise MissingFile(f"There is no file {str(path)!r}. Check the name and the folder.")
     if not os.access(path, os.R_OK):
         raise FileProblem(f"Permission denied: {str(path)!r} cannot be read. Ask its owner for read permission.")
 

@@ -182,7 +182,7 @@ class LinearDiscriminantAnalysis(
                 moments, replace(S, within=like(S.within, moments.mean), total=like(S.total, moments.mean))
             )
         elif self.shrinkage == "auto":
-            fourth = run.fold(rows, fourth_powers(moments), codes, name="measuring noise").value
+            fourth = run.fold(rows, fourth_powers(moments), codes, name="estimating shrinkage").value
             self._solve_ratio(moments, covariances(moments, to_numpy(self.priors_), fourth=fourth))
         else:
             self._solve_by_moments(moments)

@@ -30,7 +30,7 @@ def test_classes_in_order_and_the_number_of_each_rows():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (np.array([0.5, 1.5]), "continuous.*integers or strings"),
+        (np.array([0.5, 1.5]), "continuous.*fractions.*integers or strings"),
         (np.array([1.0, np.nan]), "1 row without a label"),
         (np.array([1.0, np.inf]), "infinity"),
         (np.array([1, 1]), "greater than one"),

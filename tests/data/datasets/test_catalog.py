@@ -64,7 +64,7 @@ def test_a_name_like_no_other_gets_no_suggestion():
 
 
 def test_unknown_options_are_refused():
-    with pytest.raises(ParameterError, match=r"unknown option 'rows'.*n, noise, seed"):
+    with pytest.raises(ParameterError, match=r"no option 'rows'.*n, noise, seed"):
         samples.load_dataset("sphere", rows=3)
     with pytest.raises(ParameterError, match="no options"):
         samples.load_dataset("iris", n=3)

@@ -32,7 +32,7 @@ def test_the_same_facts_are_kept(kind):
 @pytest.mark.parametrize("kind", SELECTORS)
 def test_integers_with_many_distinct_values_warn(kind):
     X, y = rows(400)
-    with pytest.warns(DataWarning, match=r"taken for (1\d|2\d) classes. If they are quantities, say so"):
+    with pytest.warns(DataWarning, match=r"treated as (1\d|2\d) class labels.*numeric"):
         kind(n_features_to_select=2).fit(X, np.argsort(np.argsort(y)) // 20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -401,4 +401,4 @@ def _components(count: int) -> str:
 
 def _between(rule: Any, name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
-        raise ParameterError(f"{type(rule).__name__}({name}={value!r}): {name} must be a fraction above 0 and below 1.")
+        raise ParameterError(f"{type(rule).__name__}({name}={value!r}): {name} must be between 0 and 1 (exclusive).")

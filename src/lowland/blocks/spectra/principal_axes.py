@@ -134,7 +134,7 @@ def choose_solver(asked: str, rows: Rows, k: int | None, budget: int) -> Outcome
         if applied < formed:
             reason = f"matrix-free products cost less than the {side} x {side} covariance matrix for {k} components"
             return Outcome("randomized", reason)
-    matrix = "covariance matrix" if side == d else "Gram matrix of the rows"
+    matrix = "covariance of the columns" if side == d else "Gram matrix of the rows"
     return Outcome("covariance_eigh", f"the {side} x {side} {matrix} costs least")
 
 

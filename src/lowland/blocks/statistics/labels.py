@@ -36,7 +36,7 @@ def classes_of(y: np.ndarray, least: int = 2) -> tuple[np.ndarray, np.ndarray]:
         )
     if y.dtype.kind == "f" and np.any(y != np.floor(y)):
         raise DataError(
-            "Unknown label type: continuous. The class labels must be integers or strings; y has fractional values."
+            "Unknown label type: continuous. y contains fractions; class labels must be integers or strings."
         )
     try:
         classes, codes = np.unique(y, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Shared base of the classifiers with linear scores: a row belongs to the class with the largest score."""
+"""Linear classifiers: a row is assigned to the class with the largest linear score."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from lowland.methods.base.moments_map import MomentsMap
 
 
 class LinearClassifier(ClassifierMixin, MomentsMap):
-    """Linear scores x'coef + intercept, one per class. A method sets the attributes below."""
+    """A classifier with one linear score per class, x'coef + intercept. A subclass sets the attributes below."""
 
     classes_: np.ndarray = attribute("Class labels, sorted.", "(n_classes,)")
     coef_: Array = attribute(
-        "Coefficients of the linear scores; for two classes one row, of the second class.",
+        "Coefficients of the linear scores; with two classes, one row: the second class less the first.",
         "(n_classes, n_features_in_)",
     )
-    intercept_: Array = attribute("Intercepts of the linear scores; for two classes one.", "(n_classes,)")
+    intercept_: Array = attribute("Intercepts of the linear scores.", "(n_classes,)")
     means_: Array = attribute("Mean of each class.", "(n_classes, n_features_in_)")
-    xbar_: Array = attribute("Mean of the class means, weighted by the priors.", "(n_features_in_,)")
+    xbar_: Array = attribute("Mean of the class means, weighted by priors_.", "(n_features_in_,)")
     priors_: Array = attribute("Prior probability of each class.", "(n_classes,)")
 
     def decision_function(self, X: Any) -> Array:
@@ -61,7 +61,7 @@ class LinearClassifier(ClassifierMixin, MomentsMap):
         return float(accuracy_score(labels, to_numpy(self.predict(X)), sample_weight=sample_weight))
 
     def _set_scores(self, coef: Array, intercept: Array) -> None:
-        """Set the coefficients; for two classes, those of the second minus the first, as in scikit-learn."""
+        """Set the coefficients; with two classes, those of the second less the first, as in scikit-learn."""
         if len(self.classes_) == 2:
             coef, intercept = coef[1:, :] - coef[:1, :], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept
@@ -71,7 +71,7 @@ class LinearClassifier(ClassifierMixin, MomentsMap):
         return run.gather(f, rows, width, name="classifying rows")
 
     def _scores(self) -> Affine:
-        """Scores relative to xbar_, without the part common to all classes, which loses digits far from the origin."""
+        """Scores relative to xbar_, without the part common to all classes, which costs digits far from the origin."""
         self._solve_pending()
         centered = self.means_ - self.xbar_[None, :]
         xp = xp_of(centered)

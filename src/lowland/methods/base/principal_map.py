@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from lowland.arrays.namespace import Array, like, xp_of
 from lowland.arrays.precision import as_double, result_dtype, rounding_in
-from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.spectra.component_rules import ComponentChoice
 from lowland.blocks.spectra.principal_axes import Axes
 from lowland.blocks.statistics.moments import Moments
 from lowland.errors import DataError, DataWarning, warn
@@ -26,36 +24,32 @@ class PrincipalMap(MomentsMap):
     if TYPE_CHECKING:
         whiten: bool  # declared as a parameter by the methods
 
-    components_: Array = attribute(
-        "Principal axes as rows, in descending order of explained variance.", "(n_components_, n_features_in_)"
-    )
-    explained_variance_: Array = attribute(
-        "Variance along each component, divisor n - 1: the eigenvalues of the covariance.", "(n_components_,)"
-    )
+    components_: Array = attribute("Principal axes, sorted by explained variance.", "(n_components_, n_features_in_)")
+    explained_variance_: Array = attribute("Variance along each component.", "(n_components_,)")
     explained_variance_ratio_: Array = attribute(
         "Fraction of the total variance explained by each component.", "(n_components_,)"
     )
-    singular_values_: Array = attribute("Singular values of the centered rows.", "(n_components_,)")
+    singular_values_: Array = attribute("Singular values of the centered data.", "(n_components_,)")
     mean_: Array = attribute("Mean of each column, in float64.", "(n_features_in_,)")
     scale_: Array | None = attribute(
         "Standard deviation by which each column was divided; None without scaling.", "(n_features_in_,)"
     )
-    noise_variance_: float = attribute("Mean variance of the discarded components, as in probabilistic PCA.")
-    total_variance_: float = attribute("Total variance: the sum of all eigenvalues.")
-    discarded_variance_: float = attribute("Total variance of the discarded components.")
-    n_components_: int = attribute("Number of components kept.")
-    n_effective_: float = attribute("Sum of the weights, or the number of rows without weights.")
-    choice_: ComponentChoice = attribute("Number of components, the rule that chose it, and its reason.")
-    solver_: Outcome = attribute("Solver, why it was chosen, and its convergence.")
-    n_iter_: int = attribute("Number of iterations; 0 for a direct solver and for ARPACK.")
+    noise_variance_: float = attribute("Mean variance of the discarded components.")
+    total_variance_: float = attribute("Total variance, over all components.")
+    discarded_variance_: float = attribute("Sum of the variances of the discarded components.")
+    n_components_: int = attribute("Number of components.")
+    n_effective_: float = attribute("Sum of the sample weights; the number of training rows without weights.")
+    choice_: ComponentChoice = attribute("Number of components, the rule that chose it, and the reason.")
+    solver_: Outcome = attribute("Solver that was used, the reason for it, and its convergence.")
+    n_iter_: int = attribute("Number of iterations; 0 for a direct solver.")
 
     def _keep(self, axes: Axes, dtype: Any) -> None:
         """Set the fitted attributes, in the precision of the data."""
         columns, k, total = axes.columns, axes.choice.n_components, axes.spectrum.total
         if total == 0:
             warn(
-                "The data has no variance: every column is constant, or its variance underflows. "
-                "The components are arbitrary. Check the data, or rescale the columns.",
+                "Every column is constant, or its variance underflows, so the components are arbitrary. Check the "
+                "data, or rescale it.",
                 DataWarning,
             )
         values = axes.pairs.values[:k]
@@ -77,12 +71,11 @@ class PrincipalMap(MomentsMap):
         self._record_convergence(axes.outcome)
 
     def _moments_of_fit(self) -> Moments:
-        """All components together give the scatter matrix, S = UΛU'(n - 1); with fewer, part of it is lost."""
+        """The scatter matrix S = UΛU'(n - 1), which takes all components to recover."""
         if self.discarded_variance_ > 0:
             raise DataError(
-                f"partial_fit cannot continue from this fit: it kept only {self.n_components_} of "
-                f"{self.n_features_in_} components. Call partial_fit on a new model with all rows, or use "
-                "IncrementalPCA, which continues after fit."
+                f"fit kept {self.n_components_} of {self.n_features_in_} components, so more rows cannot be added "
+                "exactly. Call partial_fit from the start on a new model, or use IncrementalPCA."
             )
         U = as_double(self.components_)
         S = (U.T * (as_double(self.explained_variance_) * (self.n_effective_ - 1))[None, :]) @ U
@@ -109,16 +102,16 @@ class PrincipalMap(MomentsMap):
         return int(self.n_components_)
 
     def get_covariance(self) -> Array:
-        """Return the covariance matrix of probabilistic PCA: the kept components plus isotropic noise."""
+        """Return the covariance matrix of the probabilistic model, (d, d): the components plus isotropic noise."""
         U, extra = self._loadings()
         xp = xp_of(U)
         S = (U.T * extra[None, :]) @ U + self.noise_variance_ * like(xp.eye(U.shape[1]), U)
         return S if self.scale_ is None else S * like(self.scale_[:, None] * self.scale_[None, :], S)
 
     def get_precision(self) -> Array:
-        """Return the precision matrix, the inverse of ``get_covariance()``, by the matrix inversion lemma.
+        """Return the inverse of the model's covariance matrix, (d, d), by the matrix inversion lemma.
 
-        Where all components are kept, those of zero variance are given a variance of the size of rounding error.
+        With all components, those with zero variance are given a variance of the size of the rounding error.
         """
         U, extra = self._loadings()
         xp = xp_of(U)
@@ -137,8 +130,8 @@ class PrincipalMap(MomentsMap):
             return xp_of(S).linalg.inv(S)
         except Exception as error:  # every array library has a LinAlgError of its own
             raise DataError(
-                "The covariance matrix of the model is singular, so the likelihood is not defined: some directions "
-                "have zero variance. Keep fewer components."
+                "The model's covariance matrix is singular: some directions have zero variance, so the likelihood is "
+                "undefined. Choose fewer components."
             ) from error
 
     def _loadings(self) -> tuple[Array, Array]:
@@ -150,7 +143,7 @@ class PrincipalMap(MomentsMap):
 
 
 def power_of_variances(values: Array, power: float) -> Array:
-    """Variances to a power; a direction of zero variance gives zero instead of infinity."""
+    """Variances to a power; a zero variance stays zero instead of becoming infinite."""
     xp = xp_of(values)
     safe = xp.where(values > 0, values, xp.ones_like(values))
     return xp.where(values > 0, safe**power, xp.zeros_like(values))
