@@ -21,7 +21,7 @@ def descend_in_numpy(G, q, beta, alpha, sweeps):
     return beta
 
 
-def test_the_kernel_takes_the_turns_of_its_twin():
+def test_the_kernel_makes_the_same_steps_as_its_numpy_version():
     X, y = table()
     G, q = X.T @ X / 60, X.T @ y / 60
     for sweeps in (1, 2, 7):

@@ -1,4 +1,4 @@
-"""The loops of k-means against their numpy twins."""
+"""The loops of k-means against their numpy duplicates."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The loop of online training against its numpy twin."""
+"""The loop of online training against its numpy duplicate."""
 
 import numpy as np
 import pytest

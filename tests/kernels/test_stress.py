@@ -1,4 +1,4 @@
-"""The loops over pairs against their numpy twins."""
+"""The loops over pairs against their numpy duplicates."""
 
 import numpy as np
 import pytest

@@ -87,7 +87,7 @@ def test_an_interval_has_the_modes_of_a_string_with_free_ends():
         assert abs(np.corrcoef(model.embedding_[:, j], np.cos(np.pi * (j + 1) * x))[0, 1]) > 0.998
 
 
-def test_neighbours_enough_give_what_all_pairs_give():
+def test_neighbors_enough_give_what_all_pairs_give():
     X = cloud(120, 2)
     whole = DiffusionMap(3, epsilon=0.1).fit(X)
     some = DiffusionMap(3, epsilon=0.1, n_neighbors=119).fit(X)
@@ -166,10 +166,10 @@ def test_rows_left_out_are_placed_as_if_they_had_been_in():
         assert density_free(model.transform(X[1::2]), angle[1::2]) < 0.05
 
 
-# --- parts ------------------------------------------------------------------------------------------------------------
+# --- connected components ---
 
 
-def test_parts():
+def test_components():
     X = np.vstack([cloud(40, 2), cloud(20, 2, 1) + 60])
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         model = DiffusionMap(2, n_neighbors=8).fit(X)
@@ -193,14 +193,14 @@ def test_parts():
     np.testing.assert_allclose(model.embedding_[:40], DiffusionMap(2, epsilon=1.0).fit(X[:40]).embedding_, atol=1e-9)
 
 
-def test_joined_parts_are_no_points(iris):
+def test_connected_components_are_no_points(iris):
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         model = DiffusionMap(2, n_neighbors=12).fit(iris.X)
     Z = model.embedding_
     assert np.all(Z[iris.y == 0].std(axis=0) > 0.01 * Z.std(axis=0))
 
 
-def test_kernel_values_that_vanish_in_rounding_are_no_links(rng):
+def test_kernel_values_that_vanish_in_rounding_are_no_edges(rng):
     X = rng.normal(size=(200, 3))
     X[100:] += 8
     order = rng.permutation(200)
@@ -260,7 +260,7 @@ def test_what_cannot_be_done_is_said():
         DiffusionMap().fit(cloud(1000))
 
 
-def test_twins_share_a_place():
+def test_duplicates_share_a_place():
     X = np.vstack([cloud(), cloud()[:10]])
     Z = DiffusionMap(2).fit_transform(X)
     np.testing.assert_allclose(Z[40:], Z[:10], atol=1e-10)
@@ -270,6 +270,6 @@ def test_twins_share_a_place():
 @pytest.mark.parametrize(
     ("unit", "words"), [(1e180, "too large to be squared"), (1e-165, "squared distances underflow")]
 )
-def test_units_beyond_squares_are_told(unit, words):
+def test_units_beyond_squares_are_reported(unit, words):
     with pytest.raises(DataError, match=words):
         DiffusionMap(2).fit(cloud() * unit)

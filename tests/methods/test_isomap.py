@@ -66,7 +66,7 @@ def test_a_curve_has_one_dimension():
     assert Isomap(1, n_neighbors=2).fit(np.column_stack([np.cos(t), np.sin(t), t])).elbow_ == 1
 
 
-def test_points_of_a_plane_with_all_neighbours_are_classical_scaling():
+def test_points_of_a_plane_with_all_neighbors_are_classical_scaling():
     X = np.random.default_rng(0).random((40, 2))
     Z = Isomap(2, n_neighbors=39).fit_transform(X)
     np.testing.assert_allclose(np.abs(Z), np.abs(lowland.ClassicalMDS(2).fit_transform(X)), atol=1e-10)
@@ -125,7 +125,7 @@ def test_landmarks_come_near_the_exact_map(roll, fitted):
     assert few.reconstruction_error() > 0
 
 
-def test_landmarks_are_found_in_every_part():
+def test_landmarks_are_found_in_every_component():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((500, 2)), rng.random((6, 2)) + 50])
     with (
@@ -137,15 +137,15 @@ def test_landmarks_are_found_in_every_part():
     assert np.isfinite(model.embedding_).all()
 
 
-def test_too_many_landmarks_are_told(roll):
+def test_too_many_landmarks_are_reported(roll):
     with pytest.warns(DataWarning, match="exactly"):
         assert Isomap(2, n_neighbors=9, n_landmarks=600).fit(roll.X).landmarks_ is None
 
 
-# --- parts ------------------------------------------------------------------------------------------------------------
+# --- connected components ---
 
 
-def test_iris_with_12_neighbours_splits_and_every_policy_says_so():
+def test_iris_with_12_neighbors_splits_and_every_policy_says_so():
     X = load_dataset("iris").X
     fits = {}
     for policy, words in (
@@ -169,7 +169,7 @@ def test_iris_with_12_neighbours_splits_and_every_policy_says_so():
     assert np.isfinite(fits["ignore"].embedding_).all()
 
 
-def test_iris_with_51_neighbours_is_whole():
+def test_iris_with_51_neighbors_is_whole():
     model = Isomap(2, n_neighbors=51, disconnected="error").fit(load_dataset("iris").X)
     assert model.n_connected_components_ == 1
 

@@ -120,14 +120,14 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-def test_joined_parts_leave_one_null_vector(method, iris):
+def test_connected_components_leave_one_null_vector(method, iris):
     model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(iris.X)
     assert model.eigenvalues_[0] > 1e-9
     assert np.abs(model.embedding_).max() < 0.7  # no coordinate is spent on a single point
 
 
 def two_clumps(rng):
-    """Two clumps whose points are neighbours of each other only, and one between them that looks at both."""
+    """Two clumps whose points are neighbors of each other only, and one between them that looks at both."""
     a, b = rng.normal(0, 1, (20, 2)), rng.normal(0, 1, (15, 2)) + np.array([40, 0])
     return np.vstack([a, b, [[20.0, 0.0]]])
 
@@ -153,9 +153,9 @@ def test_groups_that_look_at_themselves_only_do_not_shrink(rng):
 
 
 @pytest.mark.parametrize("method", ["ltsa", "hessian"])
-def test_a_point_in_nobodys_neighbourhood_takes_no_coordinate_for_itself(method, rng):
+def test_a_point_in_no_other_neighborhood_takes_no_coordinate_for_itself(method, rng):
     U = rng.uniform(-1, 1, (200, 2))
-    X = np.vstack([U, [[3.0, 3.0]]])  # nobody's neighbour
+    X = np.vstack([U, [[3.0, 3.0]]])  # nobody's neighbor
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
     assert explained(model.embedding_, X).min() > 1 - 1e-8  # a flat sheet is found exactly
     peer = sklearn.manifold.LocallyLinearEmbedding(n_neighbors=10, method="ltsa", eigen_solver="dense").fit(X)
@@ -167,10 +167,10 @@ def test_a_point_in_nobodys_neighbourhood_takes_no_coordinate_for_itself(method,
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-def test_twins_give_an_answer(method, roll):
+def test_duplicates_give_an_answer(method, roll):
     X = np.vstack(
         [roll.X[:300], roll.X[:40], np.repeat(roll.X[:1], 15, axis=0)]
-    )  # a clump of more twins than neighbours
+    )  # a clump of more duplicates than neighbors
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
     Z = model.embedding_
     assert np.isfinite(Z).all()
@@ -179,7 +179,7 @@ def test_twins_give_an_answer(method, roll):
     assert np.isfinite(model.transform(X[:20])).all()
 
 
-def test_twins_alone_are_a_part_and_are_told(rng):
+def test_duplicates_alone_are_a_component_and_are_reported(rng):
     X = np.vstack([rng.standard_normal((50, 3)), np.full((12, 3), 9.0)])
     with pytest.warns(DataWarning, match="disconnected: 2 connected components"):
         model = LocallyLinearEmbedding(2, n_neighbors=6).fit(X)
@@ -192,18 +192,18 @@ def test_equal_rows_are_refused():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_three_parts_that_are_joined_do_not_shrink(method):
+def test_three_components_that_are_connected_do_not_shrink(method):
     X = np.vstack([np.random.default_rng(s).standard_normal((60, 3)) + 20 * s for s in range(3)])
-    with pytest.warns(DataWarning, match="connected by 2 edges") as told:
+    with pytest.warns(DataWarning, match="connected by 2 edges") as caught:
         model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
-    assert len(told) == 1
+    assert len(caught) == 1
     spread = [np.linalg.norm(model.embedding_[model.component_labels_ == part].std(axis=0)) for part in range(3)]
     in_the_data = np.linalg.norm(X[:60].std(axis=0)) / np.linalg.norm(X.std(axis=0))
     assert min(spread) > in_the_data / 4 * np.linalg.norm(model.embedding_.std(axis=0))
 
 
 @pytest.mark.filterwarnings("ignore:.*8 connected components of")
-def test_parts_drawn_as_points_are_told():
+def test_collapsed_components_are_reported():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.standard_normal((7, 3)) + 300 * center for center in rng.standard_normal((8, 3))])
     with pytest.warns(DataWarning, match=r"connected components have collapsed.*n_neighbors"):
@@ -223,7 +223,7 @@ def test_fitted_rows_keep_their_places(roll):
     np.testing.assert_array_equal(model.transform(roll.X), model.embedding_)
 
 
-def test_what_it_tells_of_itself(roll):
+def test_facts(roll):
     model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
     assert list(model._facts())[:2] == ["eigenvalues", "reconstruction error"]
 
@@ -281,7 +281,7 @@ def test_quiet_where_nothing_is_wrong(roll):
         LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
 
 
-def test_a_coordinate_spent_on_one_row_is_told():
+def test_a_coordinate_spent_on_one_row_is_reported():
     model = LocallyLinearEmbedding(2)
     model.embedded_mask_ = np.ones(50, dtype=bool)
     Z = np.full((50, 2), 0.02)

@@ -39,18 +39,18 @@ def pairs_of(X):
 
 GRAPH = kneighbors_graph(roll(), 12, mode="distance")
 OPTIONS = {
-    "neighbours": ({"n_neighbors": 12}, roll()),
-    "default number of neighbours": ({}, roll()),
+    "neighbors": ({"n_neighbors": 12}, roll()),
+    "default number of neighbors": ({}, roll()),
     "rbf": ({"affinity": "rbf"}, roll() / 10),
     "rbf, gamma": ({"affinity": "rbf", "gamma": 0.05}, roll()),
     "affinities": ({"affinity": "precomputed"}, rbf_kernel(roll(), gamma=0.02)),
     "sparse affinities": ({"affinity": "precomputed"}, ((GRAPH + GRAPH.T) > 0).astype(float)),
-    "neighbours given": ({"affinity": "precomputed_nearest_neighbors", "n_neighbors": 10}, GRAPH),
+    "neighbors given": ({"affinity": "precomputed_nearest_neighbors", "n_neighbors": 10}, GRAPH),
     "distances given": (
         {"affinity": "precomputed_nearest_neighbors", "n_neighbors": 9},
         np.sqrt(np.sum((roll()[:, None] - roll()[None]) ** 2, axis=-1)),
     ),
-    "neighbours given, and each itself": (
+    "neighbors given, and each itself": (
         {"affinity": "precomputed_nearest_neighbors", "n_neighbors": 9},
         kneighbors_graph(roll(), 12, mode="distance", include_self=True),
     ),
@@ -127,17 +127,17 @@ def test_the_first_may_be_kept():
     agree(kept.embedding_[:, 1:], dropped.embedding_)
 
 
-def test_twins_change_nothing_much():
+def test_duplicates_change_nothing_much():
     X = np.vstack([roll(150), roll(150)[:20], roll(150)[:20]])
     model = SpectralEmbedding(2, n_neighbors=12).fit(X)
     assert np.isfinite(model.embedding_).all()
     assert np.isfinite(model.transform(X)).all()
 
 
-# --- parts ------------------------------------------------------------------------------------------------------------
+# --- connected components ---
 
 
-def test_parts_are_joined():
+def test_components_are_connected():
     X = two_clouds()
     with pytest.warns(DataWarning, match=r"2 connected components of 40 and 20 rows.*connected by 1 edge"):
         model = SpectralEmbedding(2, n_neighbors=8).fit(X)
@@ -148,13 +148,13 @@ def test_parts_are_joined():
     assert first[:40].max() < first[40:].min() or first[:40].min() > first[40:].max()
 
 
-def test_joined_parts_stay_joined_under_heat():
+def test_connected_components_stay_connected_under_heat():
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         model = SpectralEmbedding(1, n_neighbors=8, weights="heat").fit(two_clouds(apart=1e4))
     assert model.eigenvalues_[0] > 1e-12
 
 
-def test_the_largest_part_alone():
+def test_the_largest_component_alone():
     X = two_clouds()
     with pytest.warns(DataWarning, match="other 20 rows are NaN"):
         model = SpectralEmbedding(2, n_neighbors=8, disconnected="largest").fit(X)
@@ -164,7 +164,7 @@ def test_the_largest_part_alone():
     assert np.isfinite(model.transform(X[40:])).all()
 
 
-def test_ignored_parts_are_marked():
+def test_ignored_components_are_marked():
     X = two_clouds()
     with pytest.warns(DataWarning, match="stay disconnected"):
         model = SpectralEmbedding(2, n_neighbors=8, disconnected="ignore").fit(X)
@@ -177,7 +177,7 @@ def test_ignored_parts_are_marked():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
-def test_parts_of_given_affinities(kind):
+def test_components_of_given_affinities(kind):
     A = rbf_kernel(roll(30), gamma=0.01)
     W = kind(scipy.sparse.block_diag([A, A[:10, :10]]).toarray())
     with pytest.warns(DataWarning, match="no distances to connect them by"):
@@ -193,7 +193,7 @@ def test_parts_of_given_affinities(kind):
         SpectralEmbedding(1, affinity="rbf", gamma=1e4).fit(two_clouds()[:, :1])
 
 
-def test_parts_of_neighbours_given():
+def test_components_of_neighbors_given():
     X = two_clouds()
     G = kneighbors_graph(X, 8, mode="distance")
     with pytest.warns(DataWarning, match="stay disconnected"):
@@ -209,7 +209,7 @@ def test_parts_of_neighbours_given():
 @pytest.mark.parametrize(
     ("laplacian", "shift", "count"), [("normalized", 8, 1), ("unnormalized", 8, 1), ("normalized", 9, 2)]
 )
-def test_links_that_vanish_in_rounding_are_told_and_mix_nothing(laplacian, shift, count, rng):
+def test_edges_that_vanish_in_rounding_are_reported_and_mix_nothing(laplacian, shift, count, rng):
     X = rng.normal(size=(200, 3))
     X[100:] += shift
     order = rng.permutation(200)
@@ -224,7 +224,7 @@ def test_links_that_vanish_in_rounding_are_told_and_mix_nothing(laplacian, shift
     assert np.ptp(first[:100]) + np.ptp(first[100:]) < 1e-6 * np.ptp(first)
 
 
-def test_heat_weighs_an_added_link_like_others():
+def test_heat_weighs_an_added_edge_like_others():
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         model = SpectralEmbedding(2, n_neighbors=8, weights="heat").fit(two_clouds())
     W = model.affinity_matrix_ - scipy.sparse.eye_array(60)

@@ -2,5 +2,5 @@
 
 from collections.abc import Callable
 
-watchers: list[Callable[[bool], None]] = []  # the last one is told when a loop begins to be compiled, and when it is
-compiling = {"seconds": 0.0}  # what compiling has taken so far, which is no part of a method's own time
+watchers: list[Callable[[bool], None]] = []  # the last one is called when compilation starts (True) and ends (False)
+compiling = {"seconds": 0.0}  # total compilation time so far, which does not count as a method's own time

@@ -1,15 +1,15 @@
-"""Coordinate descent on a quadratic with an absolute-value penalty."""
+"""Coordinate descent for the lasso: a quadratic with an L1 penalty."""
 
 from lowland.kernels.compile import kernel
 
 
 @kernel
 def descend(G, q, g, beta, alpha, slack, power, wanted, sweeps):
-    """Minimise β'Gβ/2 - q'β + α|β|₁ by turns over the coordinates; return the sweeps made and the duality gap.
+    """Minimize β'Gβ/2 - q'β + α|β|₁ by coordinate descent; return the number of sweeps and the duality gap.
 
-    G is (k, k), ``g`` the gradient q - Gβ; ``beta`` and ``g`` are kept up to date in place. A coordinate at zero leaves
-    it only where |g| is above α by more than ``slack``: of two equal columns the first takes all. ``power`` is y'y of
-    the least squares behind the quadratic. It stops where the gap is at most ``wanted``.
+    G is (k, k), ``g`` the negative gradient q - Gβ; ``beta`` and ``g`` are updated in place. A coordinate leaves zero
+    only if |g| exceeds α by more than ``slack``, so that of two equal columns the first gets the whole coefficient.
+    ``power`` is y'y of the least-squares problem. The iteration stops when the gap is at most ``wanted``.
     """
     k = q.size
     gap = 0.0

@@ -1,4 +1,4 @@
-"""Loops over sparse rows (CSR) that never make them dense."""
+"""Loops over sparse rows (CSR) without converting them to dense."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Loops over one or two columns in order: products over pairs, nearest values, and how many values are near."""
+"""Loops over one or two sorted columns: products over pairs, nearest values, and counts within a radius."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from lowland.kernels.compile import kernel
 
 @kernel
 def concordant_products(x, y):
-    """Return the sum of (x_i - x_j)(y_i - y_j) over pairs j < i with y_j <= y_i, in n log n steps.
+    """Return the sum of (x_i - x_j)(y_i - y_j) over pairs j < i with y_j <= y_i, in n log n operations.
 
-    The rows are merged by y, ever longer runs of them. Where one of the right run is placed, all of the left run that
-    lie below it are placed already, and their sums stand ready. Both arrays are work space afterwards.
+    A merge sort by y: when a row of the right run is merged, all rows of the left run below it have been merged, and
+    their running sums give its contribution. Both arrays are overwritten.
     """
     n = x.size
     u, v = np.empty(n), np.empty(n)
@@ -41,9 +41,9 @@ def concordant_products(x, y):
 
 @kernel
 def nearest_radii(v, starts, k):
-    """Return for every value its distance to the k-th nearest other of its stretch v[starts[c] : starts[c + 1]].
+    """Return the distance of every value to its k-th nearest neighbor in its group v[starts[c] : starts[c + 1]].
 
-    Each stretch is in order; in a short one the farthest counts.
+    Each group is sorted; in a group of at most k values the farthest one counts.
     """
     radii = np.empty(v.size)
     for c in range(starts.size - 1):
@@ -62,22 +62,22 @@ def nearest_radii(v, starts, k):
 
 
 @kernel
-def count_nearer(v, centres, radii):
-    """Return how many of v, which is in order, are nearer to each centre than its radius."""
-    counts = np.empty(centres.size, dtype=np.int64)
-    for i in range(centres.size):
-        centre, radius = centres[i], radii[i]
+def count_nearer(v, centers, radii):
+    """Return how many values of v, which is sorted, are nearer to each center than its radius."""
+    counts = np.empty(centers.size, dtype=np.int64)
+    for i in range(centers.size):
+        center, radius = centers[i], radii[i]
         low, high = 0, v.size
         while low < high:
             middle = (low + high) // 2
-            if centre - v[middle] < radius:
+            if center - v[middle] < radius:
                 high = middle
             else:
                 low = middle + 1
         first, high = low, v.size
         while low < high:
             middle = (low + high) // 2
-            if v[middle] - centre < radius:
+            if v[middle] - center < radius:
                 low = middle + 1
             else:
                 high = middle

@@ -1,25 +1,25 @@
-"""The k smallest of many values, kept as a heap with the largest on top; of equal values the lower index comes first.
+"""The k smallest of many values, in a max-heap; ties go to the lower index.
 
-A point whose label is that of the query is passed over: labels are row numbers where only the row itself is meant.
+Points with the label of the query are skipped; to skip only the query itself, labels are row numbers.
 """
 
 import numpy as np
 
 from lowland.kernels.compile import kernel, vector_kernel
 
-_STRETCH = 64  # values looked at together
+_STRETCH = 64  # values compared together
 _NONE, _ONE = np.float32(0), np.float32(1)
 
 
 @kernel
 def comes_before(value, index, other_value, other_index):
-    """Whether a value is smaller than another, or equal and of a lower index."""
+    """Whether a value is smaller than another, or equal with a lower index."""
     return value < other_value or (value == other_value and index < other_index)
 
 
 @kernel
 def _sink(values, indices, at, value, index, size):
-    """Put a point at a place of a heap that has become free, or below."""
+    """Sift a point down from a free position of a heap."""
     while True:
         child = 2 * at + 1
         if child >= size:
@@ -35,13 +35,13 @@ def _sink(values, indices, at, value, index, size):
 
 @kernel
 def replace_top(values, indices, value, index, size):
-    """Put a nearer point in the place of the farthest."""
+    """Replace the farthest point by a nearer one."""
     _sink(values, indices, 0, value, index, size)
 
 
 @kernel
 def sort_heap(values, indices):
-    """Turn a heap into a list, the smallest first."""
+    """Sort a heap in place, the smallest first."""
     for size in range(values.size - 1, 0, -1):
         value, index = values[size], indices[size]
         values[size], indices[size] = values[0], indices[0]
@@ -57,7 +57,7 @@ def sort_heaps(values, indices):
 
 @kernel
 def sort_by_value(values, indices):
-    """Sort by value, ties by index: a heap is made, then taken apart."""
+    """Heapsort by value, ties by index."""
     size = values.size
     for at in range(size // 2 - 1, -1, -1):
         _sink(values, indices, at, values[at], indices[at], size)
@@ -66,8 +66,8 @@ def sort_by_value(values, indices):
 
 @vector_kernel
 def _any_below(row, add, top):
-    """Whether any of some values is to be kept: mostly none is, which vector registers tell at once."""
-    count = _NONE  # in float32, since sums of integers would be widened to 64 bits
+    """Whether any of some values is to be kept: usually none is, which a vectorized loop finds quickly."""
+    count = _NONE  # in float32, since integer sums would be widened to 64 bits
     for j in range(row.size):
         count += _ONE if row[j] + add[j] <= top else _NONE
     return count > _NONE
@@ -83,7 +83,7 @@ def _any_below_each(row, more, tops):
 
 @kernel
 def keep_smallest(V, add, first, own, labels, values, indices):
-    """Merge V[i, j] + add[j], (m, b), into the heaps of the smallest of each row; column j is point ``first`` + j."""
+    """Merge V[i, j] + add[j], (m, b), into the heap of the smallest of row i; column j is point ``first`` + j."""
     m, width = V.shape
     k = values.shape[1]
     for i in range(m):
@@ -99,7 +99,7 @@ def keep_smallest(V, add, first, own, labels, values, indices):
 
 @kernel
 def keep_smallest_of_columns(V, add, first, own, labels, values, indices):
-    """The same for the columns of V: V[i, j] + add[i] goes into the heap j, and row i is point ``first`` + i."""
+    """The same for the columns of V: V[i, j] + add[i] goes into heap j, and row i is point ``first`` + i."""
     m, width = V.shape
     k = values.shape[1]
     tops = values[:, 0].copy()

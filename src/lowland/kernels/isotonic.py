@@ -1,4 +1,4 @@
-"""Monotone regression by pooling adjacent violators, in place."""
+"""Isotonic (monotone) regression by the pool-adjacent-violators algorithm, in place."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from lowland.kernels.compile import kernel
 
 @kernel
 def pool_adjacent_violators(y, w, starts):
-    """Replace y by the nearest values that never fall, in the least-squares sense with weights w (empty: ones).
+    """Replace y by the nondecreasing values that fit it best by least squares with weights w (empty: ones).
 
-    Blocks are kept as a stack at the front of y and w, which is overwritten; ``starts``, as long as y, is work space.
+    Blocks are kept as a stack at the front of y and w, which are overwritten; ``starts``, as long as y, is workspace.
     """
     n = y.size
     top = -1
@@ -25,7 +25,7 @@ def pool_adjacent_violators(y, w, starts):
                 w[top - 1] = a + b
             else:
                 a, b = np.float64(starts[top] - starts[top - 1]), np.float64(end - starts[top])
-            # a mean by way of the difference stays between the two
+            # computed from the difference, the mean stays between the two values
             y[top - 1] += (y[top] - y[top - 1]) * (b / (a + b) if a + b > 0.0 else 0.5)
             top -= 1
     end = n
@@ -38,7 +38,7 @@ def pool_adjacent_violators(y, w, starts):
 
 @kernel
 def order_ties(order, borders, values):
-    """Sort every stretch order[borders[g] : borders[g + 1]] by the values it points to, ties by position."""
+    """Sort every group order[borders[g] : borders[g + 1]] by the values it points to, ties by position."""
     for g in range(borders.size - 1):
         if borders[g + 1] - borders[g] > 1:
             part = np.sort(order[borders[g] : borders[g + 1]])

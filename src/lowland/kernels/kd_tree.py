@@ -1,7 +1,7 @@
-"""A k-d tree: boxes within boxes, each divided at the median of its widest side.
+"""A k-d tree: nested boxes, each split at the median of its widest side.
 
-Distances are the powers of ``pair_distances``; of equally near points the one of the lower index comes first. A point
-whose label is that of the query is passed over: labels are row numbers where only the row itself is meant.
+Distances are the powers of ``pair_distances``; ties go to the lower index. Points with the label of the query are
+skipped; to skip only the query itself, labels are row numbers.
 """
 
 import numpy as np
@@ -10,15 +10,15 @@ from lowland.kernels.compile import kernel, vector_kernel
 from lowland.kernels.heaps import comes_before, replace_top, sort_by_value, sort_heap
 from lowland.kernels.pair_distances import power_of, powers_to_points
 
-_ROUNDED_DOWN = 1 - 1e-13  # sums taken in another order may differ by so much
+_ROUNDED_DOWN = 1 - 1e-13  # covers the rounding error of sums in another order
 MIXED = -2  # the label of a box with points of several labels
 
 
 @kernel
 def _divide(keys, order, first, last, middle):
-    """Order points so that those before ``middle`` have no larger keys than those after it, ties by index."""
+    """Partition points so that those before ``middle`` have no larger keys than those after it, ties by index."""
     while first < last:
-        # the middle one of three as pivot
+        # the median of three as pivot
         a, b, c = first, (first + last) // 2, last
         if comes_before(keys[b], order[b], keys[a], order[a]):
             a, b = b, a
@@ -46,10 +46,10 @@ def _divide(keys, order, first, last, middle):
 
 @kernel
 def build_tree(X, depth, order, borders, lows, highs, lowest):
-    """Divide points at the median of the widest side of their box, ``depth`` times.
+    """Split points at the median of the widest side of their box, ``depth`` times.
 
-    Boxes are numbered as in a heap: those below box b are 2b + 1 and 2b + 2. Box b holds the points
-    order[borders[b, 0] : borders[b, 1]] between the corners lows[b] and highs[b], the lowest index being lowest[b].
+    Boxes are numbered as in a heap: the children of box b are 2b + 1 and 2b + 2. Box b contains the points
+    order[borders[b, 0] : borders[b, 1]] between the corners lows[b] and highs[b]; lowest[b] is their lowest index.
     """
     n, d = X.shape
     keys = np.empty(n)
@@ -85,7 +85,7 @@ def build_tree(X, depth, order, borders, lows, highs, lowest):
 
 @kernel
 def label_boxes(labels, borders, box_labels):
-    """Write the one label of the points in each box, or MIXED; ``labels`` are in the order of the tree."""
+    """Write the common label of the points in each box, or MIXED; ``labels`` are in the order of the tree."""
     boxes = borders.shape[0]
     for b in range(boxes - 1, -1, -1):
         if 2 * b + 2 < boxes:
@@ -103,7 +103,7 @@ def label_boxes(labels, borders, box_labels):
 
 @vector_kernel
 def _to_box(x, low, high, p):
-    """No more than the distance to any point of a box, also after rounding."""
+    """A lower bound of the distance to any point of a box, also after rounding."""
     total = 0.0
     if p == 2.0:
         for c in range(x.size):
@@ -118,7 +118,7 @@ def _to_box(x, low, high, p):
 
 @kernel
 def _most_points(borders):
-    """Points of the largest box that is not divided."""
+    """The number of points in the largest leaf."""
     most = 0
     for b in range(borders.shape[0] // 2, borders.shape[0]):
         most = max(most, borders[b, 1] - borders[b, 0])
@@ -127,10 +127,10 @@ def _most_points(borders):
 
 @kernel
 def nearest_in_tree(T, order, borders, lows, highs, lowest, labels, box_labels, Q, own, p, values, indices):
-    """Write the k nearest of the points T, (d, n) in the order of the tree, to each row of Q, nearest first.
+    """Write the k nearest of the points T, (d, n) in the order of the tree, for each row of Q, nearest first.
 
-    ``labels`` belong to T, ``own`` to Q. Rows with fewer than k points to choose from end with infinity and -1. Returns
-    how many distances were measured.
+    ``labels`` belong to T, ``own`` to Q. Rows with fewer than k candidates end with infinity and -1. Returns the number
+    of distances computed.
     """
     boxes = borders.shape[0]
     n, k = T.shape[1], values.shape[1]
@@ -175,10 +175,10 @@ def nearest_in_tree(T, order, borders, lows, highs, lowest, labels, box_labels, 
 
 @kernel
 def shortest_to_other_labels(T, order, borders, lows, highs, lowest, labels, box_labels, places, p, values, indices):
-    """Write the nearest point of another label to the points at ``places`` of T, which are in the order of labels.
+    """Write the nearest point with another label for the points at ``places`` of T, which are sorted by label.
 
-    Points farther from all others than one of their own label before them are left with infinity: the shortest edge of
-    a label is what is asked for.
+    Only the shortest edge of each label is needed: points that cannot improve on an earlier one of their label get
+    infinity.
     """
     boxes = borders.shape[0]
     waiting, gaps = np.empty(64, dtype=np.int64), np.empty(64)
@@ -220,7 +220,7 @@ def shortest_to_other_labels(T, order, borders, lows, highs, lowest, labels, box
 
 @kernel
 def within_in_tree(T, order, borders, lows, highs, Q, own, p, reach, starts, values, indices):
-    """Write the points of T no farther than ``reach`` from each row of Q but itself; row i's begin at starts[i].
+    """Write the points of T within ``reach`` of each row of Q, except itself; those of row i begin at starts[i].
 
     With empty ``values`` they are only counted, in starts.
     """

@@ -1,4 +1,4 @@
-"""The nearest code of each row, and what a pass over rows sums for every code."""
+"""k-means: the nearest code vector of each row, and the sums per code vector in one pass."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from lowland.kernels.compile import vector_kernel
 
 @vector_kernel
 def scale_rows(X, shift, scale, Y, single):
-    """Write (X - shift) times scale into Y, (m, d) float64, and into the first columns of ``single``, float32."""
+    """Write (X - shift) * scale to Y, (m, d) float64, and to the first columns of ``single``, float32."""
     for i in range(X.shape[0]):
         x, y, z = X[i], Y[i], single[i]
         for j in range(x.size):
@@ -18,15 +18,15 @@ def scale_rows(X, shift, scale, Y, single):
 
 @vector_kernel
 def nearest_codes(Y, D, slack, rounding):
-    """Return where each column of D is smallest, (m,), and whether rounding leaves a doubt.
+    """Return the index of the minimum of each column of D, (m,), and whether rounding error makes it uncertain.
 
-    D (k, m) is |w|² - 2w'y of the codes and the rows Y (m, d). An entry may be off by ``rounding`` times |y|² + |w|²;
-    ``slack`` (k,) is ``rounding`` times |w|². The inner loop runs over the rows, and has no branches: so it fills the
-    vector registers.
+    D (k, m) is |w|² - 2w'y of the code vectors w and the rows y of Y (m, d). An entry has an error of at most
+    ``rounding`` times |y|² + |w|²; ``slack`` (k,) is ``rounding`` times |w|². The inner loop runs over the rows and has
+    no branches, so that it is vectorized.
     """
     k, m = D.shape
     best, least, own = np.zeros(m, np.int32), D[0].copy(), np.full(m, slack[0])
-    low = np.full(m, D.dtype.type(np.inf))  # what another one may be at least
+    low = np.full(m, D.dtype.type(np.inf))  # lower bound of the second smallest
     for a in range(1, k):
         values, s = D[a], slack[a]
         for i in range(m):
@@ -49,9 +49,9 @@ def nearest_codes(Y, D, slack, rounding):
 
 @vector_kernel
 def add_rows(Y, first, weights, W, sums, counts):
-    """Add each row, times its weight, to the sum of its code; return the weighted sum of |y - w|².
+    """Add each row, times its weight, to the sum of its code vector; return the weighted sum of |y - w|².
 
-    ``weights`` is empty where every row counts once.
+    Empty ``weights`` mean that every row counts once.
     """
     error = 0.0
     for i in range(Y.shape[0]):

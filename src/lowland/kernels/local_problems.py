@@ -1,7 +1,7 @@
-"""Small dense problems, one for each neighbourhood, and the sum of their matrices.
+"""Small dense problems, one per neighborhood, and the sum of their matrices.
 
-The members of neighbourhood i are ``to[start[i]:start[i + 1]]``. Rows come in float32 or float64; the work is done in
-float64, on differences from the neighbourhood's own point, so that data far from the origin lose nothing.
+The members of neighborhood i are ``to[start[i]:start[i + 1]]``. Rows are float32 or float64; computations are in
+float64, on differences from the neighborhood's own point, so that data far from the origin loses no digits.
 """
 
 import numpy as np
@@ -11,9 +11,9 @@ from lowland.kernels.compile import vector_kernel
 
 @vector_kernel
 def reconstruct(X, P, start, to, reg, W):
-    """Write the weights, adding up to one, by which the members among P give back each row of X, to the flat W.
+    """Write the weights, which sum to one, that reconstruct each row of X from its members among P, to the flat W.
 
-    With too little ``reg`` the factorisation is no longer sure of its digits: ``reconstruct_by_directions`` is.
+    For very small ``reg`` the Cholesky factorization loses digits; use ``reconstruct_by_directions``.
     """
     most = 0
     for i in range(X.shape[0]):
@@ -38,7 +38,7 @@ def reconstruct(X, P, start, to, reg, W):
 
 @vector_kernel
 def reconstruct_by_directions(X, P, start, to, reg, W):
-    """The same from the principal directions of each neighbourhood, for any ``reg`` down to zero."""
+    """The same from the principal directions of each neighborhood, for any ``reg`` down to zero."""
     for i in range(X.shape[0]):
         a, m = start[i], start[i + 1] - start[i]
         U, squares = _principal(X[i], P, to[a : a + m], False)
@@ -50,7 +50,7 @@ def reconstruct_by_directions(X, P, start, to, reg, W):
 
 @vector_kernel
 def _gram(x, P, members, C, G):
-    """Write p - x for the members and the products of these; return the sum of their squares."""
+    """Write p - x for the members and their Gram matrix; return its trace."""
     m, d = members.size, x.size
     trace = 0.0
     for j in range(m):
@@ -68,7 +68,7 @@ def _gram(x, P, members, C, G):
 
 @vector_kernel
 def _solve_ones(G, m, w):
-    """Solve G w = 1 by Cholesky's factors, written into the lower half of G."""
+    """Solve G w = 1 by a Cholesky factorization, written to the lower triangle of G."""
     for j in range(m):
         total = G[j, j]
         for e in range(j):
@@ -94,10 +94,11 @@ def _solve_ones(G, m, w):
 
 @vector_kernel
 def directions(X, first, start, to, vectors, values):
-    """Write the principal directions among the members of each neighbourhood: what modified weights go by.
+    """Write the principal directions among the members of each neighborhood, for modified weights.
 
-    Neighbourhood i, of point first + i, has at most q of them, q being the columns of ``values``: its directions (q, m)
-    stand in the flat ``vectors`` from ``start[i] * q``, the squares of its singular values in row i of ``values``.
+    Neighborhood i, of point first + i, has at most q of them, q being the number of columns of ``values``: its
+    directions (q, m) begin at ``start[i] * q`` of the flat ``vectors``, and row i of ``values`` holds its squared
+    singular values.
     """
     q = values.shape[1]
     for i in range(start.size - 1):
@@ -113,13 +114,13 @@ def directions(X, first, start, to, vectors, values):
 
 @vector_kernel
 def _principal(x, P, members, centered):
-    """Return left singular vectors, in rows, and squared singular values of the members less x, or less their mean.
+    """Return left singular vectors, in rows, and squared singular values of the members minus x, or minus their mean.
 
-    The values are in a unit of the neighbourhood's own, lest fourth powers leave the floats. Of more columns than
-    members the products of the members are taken instead. A direction in which nothing extends has the vector zero.
+    The values are scaled per neighborhood, so that fourth powers do not overflow. With more columns than members, the
+    Gram matrix of the members is used. Directions of zero extent have the vector zero.
     """
     m, d, top = members.size, x.size, 0.0
-    A = np.empty((d, m))  # columns of the neighbourhood, in rows
+    A = np.empty((d, m))  # columns of the neighborhood, in rows
     for e in range(d):
         mean = 0.0
         for j in range(m):
@@ -152,7 +153,7 @@ def _principal(x, P, members, centered):
 
 @vector_kernel
 def _orthogonal_rows(A):
-    """Rotate the rows of A in pairs until they are orthogonal (Hestenes 1958); return their squared lengths."""
+    """Rotate pairs of rows of A until they are orthogonal (one-sided Jacobi, Hestenes 1958); return squared norms."""
     q, m = A.shape
     squares = np.zeros(q)
     for _ in range(60):
@@ -190,11 +191,11 @@ def _orthogonal_rows(A):
 
 @vector_kernel
 def modified_matrices(start, vectors, values, reg, eta, bases, L):
-    """Write the matrices (m + 1, m + 1) of the modified weights, the point itself coming first, to the flat L.
+    """Write the matrices (m + 1, m + 1) of the modified weights, with the point itself first, to the flat L.
 
-    With V the directions in which the neighbourhood hardly extends (s of them), P = VV', u = P1, α = |u|/√s and w the
-    usual weights, Zhang and Wang's W = VH + (1 - α) w 1' has (1, -W')'(1, -W') = ff' + (P - uu'/u'u), where
-    f = (√s, -u/|u| - (1 - α)√s w). So neither V nor the reflection H need be chosen.
+    With V the s trailing directions of the neighborhood, P = VV', u = P1, α = |u|/√s and w the standard weights, the
+    W = VH + (1 - α) w 1' of Zhang and Wang has (1, -W')'(1, -W') = ff' + (P - uu'/u'u), where
+    f = (√s, -u/|u| - (1 - α)√s w). So neither V nor the reflection H is needed.
     """
     q = values.shape[1]
     for i in range(start.size - 1):
@@ -229,7 +230,7 @@ def modified_matrices(start, vectors, values, reg, eta, bases, L):
 
 @vector_kernel
 def _extent(values, m, eta):
-    """Return in how many directions a neighbourhood extends: what the others sum to is small beside these, by eta."""
+    """Return the number of leading directions such that the ratio of the other squares to theirs is below eta."""
     seen = 0.0
     for c in range(values.size):
         if values[c] <= (m * 1e-15) ** 2 * values[0]:
@@ -242,32 +243,32 @@ def _extent(values, m, eta):
 
 @vector_kernel
 def _weights_from(U, values, reg):
-    """The weights of ``reconstruct`` from directions, in rows, and squares: its G is the sum of v uu'."""
+    """The weights of ``reconstruct`` from directions u, in rows, and squares v: G is the sum of v uu'."""
     m = U.shape[1]
     more, least = reg * values.sum(), 1e-14 * m * values[0]
     rest, w = np.ones(m), np.zeros(m)
     for c in range(values.size):
         if values[c] + more > least:
-            share = U[c].sum()
-            rest -= share * U[c]
-            w += share / (values[c] + more) * U[c]
-    if np.sum(rest * rest) > 1e-20 * m:  # part of the ones lies where nothing extends
+            coefficient = U[c].sum()
+            rest -= coefficient * U[c]
+            w += coefficient / (values[c] + more) * U[c]
+    if np.sum(rest * rest) > 1e-20 * m:  # the vector of ones has a part in the null space
         w = w + rest / more if more > least else rest
     return w / w.sum()
 
 
 @vector_kernel
 def tangent_matrices(X, first, start, to, k, hessian, bases, L):
-    """Write, for each neighbourhood, what is left of functions on it, (m, m), to the flat L.
+    """Write the local penalty matrix of each neighborhood, (m, m), to the flat L.
 
-    Tangent spaces: I - BB', B an orthonormal basis of the functions linear in the k local coordinates. Hessian: QQ', Q
-    an orthonormal basis of the quadratic ones that are orthogonal to the linear ones. Columns that add nothing,
-    since the neighbourhood has fewer dimensions or members, are left out. Members that coincide must agree.
+    LTSA: I - BB', B an orthonormal basis of the functions linear in the k local coordinates. Hessian: QQ', Q an
+    orthonormal basis of the quadratic functions orthogonal to the linear ones. Linearly dependent columns, of
+    neighborhoods with fewer dimensions or members, are left out. Duplicate members must get equal values.
     """
     for i in range(start.size - 1):
         members = to[start[i] : start[i + 1]]
         m = members.size
-        least = 1e-14 * m if X.shape[1] > m else (1e-15 * m) ** 2  # products have lost half of the digits
+        least = 1e-14 * m if X.shape[1] > m else (1e-15 * m) ** 2  # Gram matrices lose half of the digits
         U, squares = _principal(X[first + i], X, members, True)
         B = np.empty((1 + k + k * (k + 1) // 2, m))  # a basis in its rows
         B[0] = 1.0 / np.sqrt(m)
@@ -294,14 +295,14 @@ def tangent_matrices(X, first, start, to, k, hessian, bases, L):
 
 @vector_kernel
 def _joined(B, width, v):
-    """Write v, less its part in the first rows of B and of unit length, to the next row; 0 if nothing is left of it."""
+    """Orthonormalize v against the first rows of B, write it to the next row and return 1; 0 if it is dependent."""
     m = v.size
     if width >= m or width >= B.shape[0]:
         return 0
     whole = np.sqrt(np.sum(v * v))
     row = B[width]
     row[:] = v
-    for _ in range(2):  # twice is enough to be orthogonal to rounding
+    for _ in range(2):  # twice is enough to be orthogonal up to rounding error
         for c in range(width):
             row -= np.sum(B[c] * row) * B[c]
     left = np.sqrt(np.sum(row * row))
@@ -313,7 +314,7 @@ def _joined(B, width, v):
 
 @vector_kernel
 def _add_duplicates(X, members, M):
-    """Add what functions differ by at members that coincide, which no derivative tells: I - 11'/g for g of them."""
+    """Add a penalty on differences between duplicate members, which derivatives do not see: I - 11'/g for g of them."""
     m = members.size
     seen = np.zeros(m, dtype=np.bool_)
     for a in range(m):
@@ -341,7 +342,7 @@ def _add_outer(M, v, factor):
 
 @vector_kernel
 def count_entries(first, last, start, to, mine, sets, marks, counts):
-    """Count, for each point of a range, the points that share a set with it; ``marks`` (n,) is work space of -1."""
+    """Count, for each point of a range, the points that share a set with it; ``marks`` (n,) is workspace, all -1."""
     for p in range(first, last):
         count = 0
         for e in range(mine[p], mine[p + 1]):
@@ -355,9 +356,9 @@ def count_entries(first, last, start, to, mine, sets, marks, counts):
 
 @vector_kernel
 def sum_matrices(first, last, start, to, bases, L, mine, sets, places, marks, sums, begin, columns, values):
-    """Write rows of the sum of the matrices, each placed at the points of its set; columns ascend within a row.
+    """Write rows of the sum of the matrices, each at the points of its set; columns ascend within a row.
 
-    Point p stands in the sets ``sets[mine[p]:mine[p + 1]]``, at the ``places`` beside them.
+    Point p is a member of the sets ``sets[mine[p]:mine[p + 1]]``, at the corresponding ``places``.
     """
     for p in range(first, last):
         at = begin[p]

@@ -1,4 +1,4 @@
-"""Placing new points among points that stay, one after the other."""
+"""Out-of-sample extension by least stress: new points among fixed points, one at a time."""
 
 import numpy as np
 
@@ -7,9 +7,10 @@ from lowland.kernels.compile import vector_kernel
 
 @vector_kernel
 def place_points(T, W, Z, starts, shortest, rounds, least, flattest, rounding, out):
-    """Minimize sum_j w_j (t_j - |z - z_j|)² for each row of T, (m, n), by damped Newton steps; Z is (k, n).
+    """Minimize sum_j w_j (t_j - |z - z_j|)² for each row of T, (m, n), by a damped Newton method; Z is (k, n).
 
-    ``starts`` (s, m, k) holds where each may begin; the best is taken. Ends at a step shorter than ``shortest``.
+    ``starts`` (s, m, k) holds initial points; the best one is used. The iteration stops at a step shorter than
+    ``shortest``.
     """
     k, n = Z.shape
     ratio, curvature = np.empty(n), np.empty(n)

@@ -1,7 +1,7 @@
 """Distances of chosen pairs of points, as powers: |x - y|² for p = 2, the sum of |x - y|^p in general, max for p = inf.
 
-Whatever finds a neighbor, its distance is summed over the columns in their order, in float64 and without fused
-products, so that all searches give the same bits.
+All searches sum a distance over the columns in their order, in float64 and without fused multiply-add, so that they
+give identical bits.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from lowland.kernels.heaps import sort_by_value
 
 @kernel
 def power_of(t, p):
-    """One column's part in the distance."""
+    """The contribution of one column to the power."""
     if p == 2.0:
         return t * t
     t = abs(t)
@@ -21,7 +21,7 @@ def power_of(t, p):
 
 @kernel
 def power_between(x, y, p):
-    """Return the power of the distance of two points."""
+    """Return the power of the distance between two points."""
     total = 0.0
     for c in range(x.size):
         part = power_of(np.float64(x[c]) - np.float64(y[c]), p)
@@ -31,7 +31,7 @@ def power_between(x, y, p):
 
 @kernel
 def powers_to_points(x, T, start, stop, p, out):
-    """Write the distances to some points, T being (d, n): columns are added in their order, many points at once."""
+    """Write the powers to the points ``start`` to ``stop`` of T, (d, n); columns are added in their order."""
     m = stop - start
     out[:m] = 0.0
     for c in range(x.size):
@@ -48,14 +48,14 @@ def powers_to_points(x, T, start, stop, p, out):
 
 @kernel
 def distances_by_columns(Q, T, p, out):
-    """Write the distances of rows Q to points T, (d, b), to ``out``, (m, b)."""
+    """Write the powers between rows Q and points T, (d, b), to ``out``, (m, b)."""
     for i in range(Q.shape[0]):
         powers_to_points(Q[i], T, 0, T.shape[1], p, out[i])
 
 
 @kernel
 def _squares_of_four(x, a, b, c, d):
-    """Squared distances of x to four points at once: each sum waits for its own terms only."""
+    """Squared distances of x to four points at once: the four sums are independent and run in parallel."""
     to_a, to_b, to_c, to_d = 0.0, 0.0, 0.0, 0.0
     for e in range(x.size):
         own = np.float64(x[e])
@@ -69,7 +69,7 @@ def _squares_of_four(x, a, b, c, d):
 
 @kernel
 def _measure_row(x, X, p, places, values):
-    """Write the distances of x to the points of X that ``places`` names; a place beyond them stands for none."""
+    """Write the powers between x and the points X[places]; an index out of range gives infinity."""
     n, count, start = X.shape[0], places.size, 0
     while p == 2.0 and start + 4 <= count:
         i, j, k, l = places[start], places[start + 1], places[start + 2], places[start + 3]  # noqa: E741
@@ -85,9 +85,9 @@ def _measure_row(x, X, p, places, values):
 
 @kernel
 def measure_candidates(Q, X, p, indices, values):
-    """Write the distances of rows Q to the points of X that ``indices`` names, and sort both by them.
+    """Write the powers between rows Q and the points X[indices], and sort both by them.
 
-    An index beyond the points stands for none.
+    An index out of range gives infinity.
     """
     for i in range(Q.shape[0]):
         _measure_row(Q[i], X, p, indices[i], values[i])
@@ -96,13 +96,13 @@ def measure_candidates(Q, X, p, indices, values):
 
 @kernel
 def measure_table(Q, rows, X, places, p, values):
-    """Write the distances of rows Q[rows] to the points of X that the row of ``places`` beside each names, (m, k)."""
+    """Write the powers between row Q[rows[a]] and the points X[places[a]], (m, k)."""
     for a in range(rows.size):
         _measure_row(Q[rows[a]], X, p, places[a], values[a])
 
 
 @kernel
 def measure_pairs(Q, rows, X, places, p, values):
-    """Write the distances of the pairs of rows Q[rows] and X[places]."""
+    """Write the powers between the pairs Q[rows[a]] and X[places[a]]."""
     for a in range(rows.size):
         values[a] = power_between(Q[rows[a]], X[places[a]], p)

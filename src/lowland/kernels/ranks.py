@@ -1,8 +1,7 @@
-"""Ranks of neighbours by counting how many points are nearer, and what two orders of neighbours share.
+"""Ranks of neighbors by counting how many points are nearer, and the overlap of two neighbor orders.
 
-Of equally near points the one of the lower index is nearer, or with ``around`` the one that follows sooner on the row
-itself, the first point following on the last: no point is then preferred by many rows. A point has no rank among its
-own neighbours.
+Ties go to the lower index or, with ``around``, to the next index after the row, cyclically, so that no point is
+preferred by many rows. A point has no rank among its own neighbors.
 """
 
 import numpy as np
@@ -17,7 +16,7 @@ _NONE, _ONE = np.float32(0), np.float32(1)
 
 @vector_kernel
 def _below(row, limit):
-    """How many values are smaller: counted in floats, which fill the vector registers as the values do."""
+    """The number of smaller values; counted in floats, so that the loop is vectorized."""
     count = 0.0
     for j in range(row.size):
         count += 1.0 if row[j] < limit else 0.0
@@ -34,13 +33,13 @@ def _not_above(row, limit):
 
 @kernel
 def _turned(j, start, n):
-    """The place of point j among n that are counted round from ``start``."""
+    """The position of point j among n points counted cyclically from ``start``."""
     return j - start if j >= start else j - start + n
 
 
 @kernel
 def _ranks_in_row(row, me, around, targets, ranks):
-    """Write the ranks of some points by the distances of all from ``me``, one pass for each: nothing is sorted."""
+    """Write the ranks of some points by the distances of all points from ``me``, one pass per target, no sorting."""
     start, n = me if around else 0, row.size
     for a in range(targets.size):
         j = targets[a]
@@ -56,9 +55,9 @@ def _ranks_in_row(row, me, around, targets, ranks):
 
 @kernel
 def rank_by_counting(D, own, around, targets, ranks):
-    """Write the rank of the points ``targets[i]`` among the neighbours of point ``own[i]``, of distances D[i], (m, n).
+    """Write the ranks of points ``targets[i]`` among the neighbors of point ``own[i]``, with distances D[i], (m, n).
 
-    The nearest has rank 1.
+    The nearest neighbor has rank 1.
     """
     for i in range(D.shape[0]):
         _ranks_in_row(D[i], own[i], around, targets[i], ranks[i])
@@ -66,7 +65,7 @@ def rank_by_counting(D, own, around, targets, ranks):
 
 @kernel
 def rank_by_measuring(Q, T, p, own, around, targets, ranks):
-    """The same from rows Q, (m, d), and all points T, (d, n): distances are counted while they are in the cache."""
+    """The same from rows Q, (m, d), and all points T, (d, n): distances are compared while they are in the cache."""
     row = np.empty(T.shape[1])
     for i in range(Q.shape[0]):
         powers_to_points(Q[i], T, 0, T.shape[1], p, row)
@@ -75,8 +74,8 @@ def rank_by_measuring(Q, T, p, own, around, targets, ranks):
 
 @vector_kernel
 def _counts_about(values, low, high):
-    """How many values lie below ``low``, and how many do not lie above ``high``."""
-    below, within = _NONE, _NONE  # in the width of single precision; a block is never too wide for it
+    """The number of values below ``low``, and the number of values not above ``high``."""
+    below, within = _NONE, _NONE  # counted in float32; a block is small enough for it
     for j in range(values.size):
         below += _ONE if values[j] < low else _NONE
         within += _ONE if values[j] <= high else _NONE
@@ -85,7 +84,7 @@ def _counts_about(values, low, high):
 
 @kernel
 def _between(values, low, high, places):
-    """Write where values lie between two limits and return how many do; written always, counted where true."""
+    """Write the indices of the values between two limits and return their number, without branches."""
     found = 0
     for j in range(values.size):
         places[found] = j
@@ -104,9 +103,9 @@ def _square_between(x, y):
 
 @kernel
 def _is_nearer(x, y, place, power, other):
-    """Whether y is nearer to x than a point at the squared distance ``power``, or equally near and before it.
+    """Whether y is nearer to x than a point at squared distance ``power``, or equally near and before it.
 
-    A sum in any order tells nearly always; only what is nearly equal is summed in the order of the columns.
+    A fast sum in any order decides almost always; near ties are summed in the order of the columns.
     """
     quick = _square_between(x, y)
     slack = _ROUNDING * (x.size + 8) * power
@@ -119,11 +118,11 @@ def _is_nearer(x, y, place, power, other):
 
 @kernel
 def count_by_products(V, add, first, own, around, targets, powers, low, high, X, counts):
-    """Add to ``counts`` how many of the points from ``first`` on are nearer to row i than its targets are.
+    """Add to ``counts`` how many of the points from ``first`` on are nearer to row i than its targets.
 
-    V[i, j] + add[j] is the squared distance to point ``first`` + j up to a constant of the row and to rounding: below
-    ``low`` it is surely nearer, above ``high`` surely not. Those between are measured and compared with
-    ``powers``, the squared distances of the targets. Returns how many were.
+    V[i, j] + add[j] is the squared distance to point ``first`` + j, up to a constant per row and rounding error: below
+    ``low`` the point is certainly nearer, above ``high`` certainly not. For those between, the exact distance is
+    compared with ``powers``, the squared distances of the targets. Returns how many there were.
     """
     width, n = V.shape[1], len(X)
     values, places = np.empty_like(V[0]), np.empty(width + 1, dtype=np.int64)
@@ -134,7 +133,7 @@ def count_by_products(V, add, first, own, around, targets, powers, low, high, X,
         for b in range(width):
             values[b] = row[b] + add[b]
         if first <= me < first + width:
-            values[me - first] = np.inf  # no neighbour of itself
+            values[me - first] = np.inf  # not its own neighbor
         for a in range(targets.shape[1]):
             j, least, most = targets[i, a], low[i, a], high[i, a]
             place = _turned(j, start, n)
@@ -152,9 +151,9 @@ def count_by_products(V, add, first, own, around, targets, powers, low, high, X,
 
 @kernel
 def settle_orders(D, own, around, order, out):
-    """Write to ``out``, (m, n - 1), the other points in the order of their distances D, (m, n), from point ``own[i]``.
+    """Write to ``out``, (m, n - 1), the other points sorted by their distances D, (m, n), from point ``own[i]``.
 
-    ``order`` sorts D, equal values in any order.
+    ``order`` sorts D, with ties in any order.
     """
     m, n = D.shape
     for i in range(m):
@@ -166,7 +165,7 @@ def settle_orders(D, own, around, order, out):
                 if stop - start > 1:
                     sort_by_value(
                         line[start:stop], line[start:stop]
-                    )  # as its own companion: numba's sort compiles long
+                    )  # with itself as second array: numba's own sort takes long to compile
                     while around and first < stop and line[first] < me:
                         first += 1
                 for a in range(stop - start):
@@ -179,10 +178,10 @@ def settle_orders(D, own, around, order, out):
 
 @kernel
 def settle_nearest(D, own, near):
-    """Put equally near points among the nearest, (m, k), in their order around the row, also which of them are near.
+    """Break the ties among the nearest points, (m, k), by the cyclic order after the row.
 
-    D, (m, n), are the distances of all from points ``own[i]``; ``near`` has the nearest in the order of these, equal
-    values in any order.
+    D, (m, n), are the distances of all points from ``own[i]``; ``near`` is sorted by them, with ties in any order. Ties
+    also decide which points are among the k nearest.
     """
     m, k = near.shape
     for i in range(m):
@@ -202,7 +201,7 @@ def settle_nearest(D, own, near):
 
 @kernel
 def rename(order, names):
-    """Put the name of each point in its place."""
+    """Replace each index by ``names[index]``, in place."""
     for i in range(order.shape[0]):
         for a in range(order.shape[1]):
             order[i, a] = names[order[i, a]]
@@ -210,7 +209,7 @@ def rename(order, names):
 
 @kernel
 def ranks_of_orders(order, ranks):
-    """Write the rank of every point, (m, n), from the points in their order, (m, n - 1); the row itself has rank 0."""
+    """Write the rank of every point, (m, n), from the sorted points, (m, n - 1); the row itself has rank 0."""
     ranks[:] = 0
     for i in range(order.shape[0]):
         for a in range(order.shape[1]):
@@ -219,10 +218,9 @@ def ranks_of_orders(order, ranks):
 
 @kernel
 def add_shared(ranks, order, weights, totals, squares, areas):
-    """Add up how many of the K nearest are shared by two orders, for all K: of ``ranks`` (m, n), and ``order``.
+    """Count how many of the K nearest neighbors two orders share, for all K: ``ranks`` (m, n) and ``order``.
 
-    ``totals`` and ``squares``, (n - 1,), are summed over the rows; ``areas``, (m,), are each row's counts weighed and
-    summed over K.
+    ``totals`` and ``squares``, (n - 1,), are sums over the rows; ``areas``, (m,), are the weighted sums over K per row.
     """
     last = order.shape[1]
     found = np.empty(last + 1, dtype=np.int64)
@@ -241,7 +239,7 @@ def add_shared(ranks, order, weights, totals, squares, areas):
 
 @kernel
 def add_coranks(ranks, order, Q):
-    """Add to Q[k, l] the pairs of which the rank is k + 1 in ``ranks`` and l + 1 in ``order``."""
+    """Add to Q[k, l] the number of pairs with rank k + 1 in ``ranks`` and l + 1 in ``order`` (co-ranking matrix)."""
     for i in range(order.shape[0]):
         for a in range(order.shape[1]):
             Q[ranks[i, order[i, a]] - 1, a] += 1
@@ -249,10 +247,10 @@ def add_coranks(ranks, order, Q):
 
 @kernel
 def sum_rank_errors(ranks, order, k, out):
-    """Write for each row, (m, 5), sums over its k neighbours and how many of them both orders share.
+    """Write for each row, (m, 5), four sums over its k neighbors and how many of them both orders share.
 
-    Summed are the excess of the ranks of false and of missed neighbours beyond k, and the differences of all ranks in
-    the second and in the first neighbourhood, relative to the rank there.
+    The sums: by how much the ranks of false and of missed neighbors exceed k, and the rank differences in the second
+    and in the first neighborhood, relative to the rank there.
     """
     for i in range(order.shape[0]):
         out[i, :] = 0.0

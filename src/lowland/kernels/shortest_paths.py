@@ -1,4 +1,4 @@
-"""Shortest paths in a graph (start, to, length): from many points at once, and between all of a dense matrix."""
+"""Shortest paths in a graph (start, to, length): from many sources at once, and between all points of a dense one."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from lowland.kernels.compile import kernel
 
 @kernel
 def paths_from(start, to, length, sources, place, width, lanes, D, rows):
-    """Write the length of the shortest path from each source to every point into its row of D; inf where none is.
+    """Write the length of the shortest path from each source to every point to its row of D; inf if there is none.
 
-    ``lanes`` sources are carried at a time: ``dist`` (n, lanes) holds the shortest path from each so far. Points wait
-    in a ring of buckets, one for every ``width`` of distance, until their paths are passed on to their neighbours, all
-    lanes at once; they wait again if a path to them becomes shorter. What remains is the least of all sums from the
-    source on, whatever the order in which they were met. Point v of the graph is column ``place[v]`` of D.
+    A bucket version of Dijkstra's algorithm for ``lanes`` sources at a time: ``dist`` (n, lanes) holds the shortest
+    paths so far. Points wait in a ring of buckets, one per ``width`` of distance, until their edges are relaxed for all
+    lanes at once; they wait again if a path to them becomes shorter. The result does not depend on the order of
+    relaxation. Point v of the graph is column ``place[v]`` of D.
     """
     n, m = len(start) - 1, len(sources)
     per_width = length.dtype.type(1.0 / width)
@@ -22,10 +22,10 @@ def paths_from(start, to, length, sources, place, width, lanes, D, rows):
     mask = np.uint32(ring - 1)
     dist = np.empty((n, lanes), dtype=length.dtype)
     mine = np.empty(lanes, dtype=length.dtype)
-    key = np.empty(n, dtype=length.dtype)  # the shortest path that was not yet passed on, or less
+    key = np.empty(n, dtype=length.dtype)  # a lower bound of the paths not yet relaxed
     head = np.full(ring, -1, dtype=np.int32)  # the first point in each bucket
-    chain = np.empty((n, 2), dtype=np.int32)  # the next and the one before in the same bucket
-    where = np.full(n, -1, dtype=np.int32)  # the bucket, counted from the source on; -1: the point does not wait
+    chain = np.empty((n, 2), dtype=np.int32)  # the next and the previous point in the same bucket
+    where = np.full(n, -1, dtype=np.int32)  # the bucket, counted from the source; -1: the point does not wait
     for first in range(0, m, lanes):
         count = min(lanes, m - first)
         dist[:] = np.inf
@@ -76,7 +76,7 @@ def paths_from(start, to, length, sources, place, width, lanes, D, rows):
 
 @kernel
 def _lay(v, bucket, mask, head, chain, where):
-    """Put point v first into a bucket."""
+    """Insert point v at the head of a bucket."""
     b = np.uint32(bucket) & mask
     following = head[b]
     chain[v, 0], chain[v, 1] = following, -1
@@ -88,7 +88,7 @@ def _lay(v, bucket, mask, head, chain, where):
 
 @kernel
 def _take(v, mask, head, chain, where):
-    """Take point v out of its bucket."""
+    """Remove point v from its bucket."""
     following, before = chain[v, 0], chain[v, 1]
     if before >= 0:
         chain[np.uint32(before), 0] = following
@@ -101,9 +101,9 @@ def _take(v, mask, head, chain, where):
 
 @kernel
 def in_balls(start, to, seeds, size, reach, out):
-    """Write all points into ``out`` (n,), ``size`` at a time: a seed and the nearest, by edges, not yet taken.
+    """Write all points to ``out`` (n,), ``size`` at a time: a seed and the nearest, by number of edges, not yet taken.
 
-    A ball looks at no more than ``reach`` points, so that the last ones, between others, cost no more than the first.
+    A ball visits at most ``reach`` points, so that the last balls cost no more than the first.
     """
     n = len(start) - 1
     taken = np.zeros(n, dtype=np.bool_)
@@ -133,9 +133,9 @@ def in_balls(start, to, seeds, size, reach, out):
 
 @kernel
 def paths_through(D, first, last):
-    """Let the paths of D (n, n), lengths or inf, also lead through points ``first`` to ``last`` (Floyd and Warshall).
+    """Update D (n, n), lengths or inf, by paths through points ``first`` to ``last`` (Floyd-Warshall algorithm).
 
-    First those of these points themselves; any other row then meets their rows, which stay in the cache, one by one.
+    First the rows of these points, then all other rows, which reuse the former from the cache.
     """
     for k in range(first, last):
         through = D[k].copy()
@@ -158,7 +158,7 @@ def _through(D, i, so_far, through):
 
 @kernel
 def mirror(D, first, last):
-    """Take for each pair in rows ``first`` to ``last`` of D (n, n) the smaller of its two numbers, tile by tile."""
+    """Replace both entries of each pair in rows ``first`` to ``last`` of D (n, n) by the smaller, tile by tile."""
     tile = 64
     for top in range(first, last, tile):
         for left in range(0, top + tile, tile):
@@ -171,9 +171,9 @@ def mirror(D, first, last):
 
 @kernel
 def distances_via_neighbors(start, to, length, D, by_columns, out):
-    """Write min over a row's neighbours of its distance to them plus theirs in D to all others, out (rows, m).
+    """Write the minimum over a row's neighbors v of its distance to v plus the distances D[v] to all others.
 
-    D is (n, m); ``by_columns``: (m, n).
+    ``out`` is (rows, m), D is (n, m), or (m, n) if ``by_columns``.
     """
     for r in range(len(start) - 1):
         out[r] = np.inf

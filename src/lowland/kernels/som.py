@@ -1,4 +1,4 @@
-"""Self-organizing maps, trained row by row."""
+"""Online training of self-organizing maps, row by row."""
 
 import numpy as np
 
@@ -7,11 +7,11 @@ from lowland.kernels.compile import vector_kernel
 
 @vector_kernel
 def learn_rows(X, order, shift, unit, W, column, row, height, radii, rates, bubble):
-    """Move the units towards one row after the other; return the sum of the distances found on the way.
+    """Update the prototypes for one row after the other; return the sum of the distances to the best-matching units.
 
-    W is (d, u), in whose precision all is done: the loops run over the units. ``column`` (in halves) and ``row`` say
-    where these lie, ``height`` how far two rows of the grid are apart; units are numbered row by row. Row ``order[t]``
-    is learnt with radius ``radii[t]`` and rate ``rates[t]``.
+    W (d, u) holds the prototypes, and computations are in its precision; the inner loops run over the units. ``column``
+    (in halves) and ``row`` are the grid positions of the units, which are numbered row by row; ``height`` is the
+    distance between two rows of the grid. Row ``order[t]`` is learned with radius ``radii[t]`` and rate ``rates[t]``.
     """
     d, u = W.shape
     y, distances, h = np.empty(d, W.dtype), np.empty(u, W.dtype), np.empty(u, W.dtype)
@@ -32,7 +32,9 @@ def learn_rows(X, order, shift, unit, W, column, row, height, radii, rates, bubb
                 best, least = a, distances[a]
         error += np.sqrt(np.float64(least))
         radius, rate = radii[t], rates[t]
-        reach = np.int64(np.floor((radius if bubble else 6.0 * radius) / height + 1e-9))  # rows that would move at all
+        reach = np.int64(
+            np.floor((radius if bubble else 6.0 * radius) / height + 1e-9)
+        )  # rows of the grid that are updated
         begin = max(0, row[best] - reach) * wide
         end = min(row[-1], row[best] + reach) * wide + wide
         for k in range(across.size):
@@ -46,7 +48,7 @@ def learn_rows(X, order, shift, unit, W, column, row, height, radii, rates, bubb
             if bubble:
                 near[a] = rate if p + q <= radius * radius * (1.0 + 1e-9) else 0.0
             else:
-                near[a] = p * q if p * q > 1e-9 else 0.0  # less moves nothing, and would be slow to multiply
+                near[a] = p * q if p * q > 1e-9 else 0.0  # less has no effect, and denormal numbers are slow
         for j in range(d):
             w, yj = W[j, begin:end], y[j]
             for a in range(near.size):

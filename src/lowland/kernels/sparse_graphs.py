@@ -1,4 +1,4 @@
-"""Loops over a sparse matrix (CSR) and its graph: edges of point i are ``to[start[i]:start[i + 1]]``."""
+"""Loops over a sparse matrix (CSR) and its graph: the edges of point i are ``to[start[i]:start[i + 1]]``."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from lowland.kernels.heaps import sort_by_value
 def level_shape(indices, indptr):
     """Return the size of the widest level and the number of levels of the longest breadth-first search.
 
-    Each connected component is searched twice, the second time from a vertex far from the first, and the second counts.
+    Each connected component is searched twice, the second time from a point far from the first; the second counts.
     """
     n = indptr.size - 1
     seen = np.zeros(n, np.int8)
@@ -46,7 +46,7 @@ def level_shape(indices, indptr):
 
 @vector_kernel
 def filter_step(data, indices, indptr, begin, end, Y, Z, center, scale, back):
-    """Write scale (A - center) Y - back Z over Z, (n, b) both, in the rows from ``begin`` to ``end``."""
+    """Overwrite Z by scale (A - center I) Y - back Z, (n, b) both, in the rows from ``begin`` to ``end``."""
     b = Y.shape[1]
     for i in range(begin, end):
         y, z = Y[i], Z[i]
@@ -60,9 +60,9 @@ def filter_step(data, indices, indptr, begin, end, Y, Z, center, scale, back):
 
 @kernel
 def symmetrize(start, to, length, out_start, out_to, out_length):
-    """Write every edge in both directions, once, in the order of the points it leads to; of two lengths the shorter.
+    """Write every edge in both directions, once each, sorted by target; of two lengths the shorter counts.
 
-    ``out_start`` is (n + 1,), the others twice the edges. Returns how many edges there are then.
+    ``out_start`` is (n + 1,), the others have twice the number of edges. Returns the number of edges written.
     """
     n = start.size - 1
     places = np.zeros(n + 1, dtype=np.int64)
@@ -83,7 +83,7 @@ def symmetrize(start, to, length, out_start, out_to, out_length):
     kept = 0
     for i in range(n):
         first, last = places[i], places[i + 1]
-        sort_by_value(out_to[first:last], out_length[first:last])  # by point, of the same the shorter first
+        sort_by_value(out_to[first:last], out_length[first:last])  # by target, the shorter of duplicates first
         out_start[i] = kept
         for a in range(first, last):
             if kept == out_start[i] or out_to[kept - 1] != out_to[a]:
@@ -114,5 +114,5 @@ def label_components(start, to, label):
             label[i] = count
             count += 1
         else:
-            label[i] = label[root[i]]  # a lower one, labelled before
+            label[i] = label[root[i]]  # a lower index, labeled before
     return count

@@ -1,7 +1,7 @@
-"""Stress and its gradient over pairs of points, a row of distances at a time: nothing n x n is made.
+"""Stress and its gradient over pairs of points, one row of distances at a time: no n x n matrix is formed.
 
-Targets lie in one flat array; ``bases[a] + j`` is where that of the pair (start + a, j) stands, j > start + a. So a
-matrix and the upper triangle of one, row by row, are read alike.
+Target distances are in one flat array; that of the pair (start + a, j), j > start + a, is at ``bases[a] + j``. So the
+same loops read a full matrix or its upper triangle, stored row by row.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from lowland.kernels.compile import vector_kernel
 def add_stress_gradient(targets, weights, bases, start, Z, F):
     """Add sum_j w(1 - t/d)(z_i - z_j) to F, (k, n), over the pairs of some rows; return their stress sum w(t - d)².
 
-    Z is (k, n). An empty ``weights`` means ones. A target that is NaN counts for nothing.
+    Z is (k, n). Empty ``weights`` mean ones. Missing targets (NaN) are ignored.
     """
     k, n = Z.shape
     ratio = np.empty(n)
@@ -54,7 +54,7 @@ def add_stress_gradient(targets, weights, bases, start, Z, F):
 def add_sammon_gradient(targets, masses, bases, start, Z, F, H):
     """The same with weights m_i m_j / t, and the second derivatives by each coordinate added to H, (k, n).
 
-    Pairs of target zero count for nothing.
+    Pairs with target zero are ignored.
     """
     k, n = Z.shape
     ratio, curvature = np.empty(n), np.empty(n)
@@ -92,7 +92,7 @@ def add_sammon_gradient(targets, masses, bases, start, Z, F, H):
 
 @vector_kernel
 def distances_of_pairs(bases, start, Z, out):
-    """Write the distances of the pairs of some rows to the flat ``out``."""
+    """Write the distances of the pairs of some rows to the flat array ``out``."""
     n = Z.shape[1]
     squares = np.empty(n)
     for a in range(bases.size):

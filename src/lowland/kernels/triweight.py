@@ -1,4 +1,4 @@
-"""Sums over pairs of points in up to three dimensions, without a table of the pairs."""
+"""Triweight kernel sums over pairs of points in up to three dimensions, without storing the pairs."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from lowland.kernels.compile import kernel
 def add_triweights(P, width):
     """Return the sum over pairs of (1 - |p_i - p_j|²/width²)³ where positive; P is (k, n), k up to 3."""
     k, n = P.shape
-    Q = np.zeros((3, n))  # in order along the first axis, beyond which the rest of the points lies further still
+    Q = np.zeros((3, n))  # sorted by the first coordinate, so that the inner loop stops early
     Q[:k] = P[:, np.argsort(P[0])] / width
     x, y, z = Q[0], Q[1], Q[2]
     total = 0.0
@@ -25,7 +25,7 @@ def add_triweights(P, width):
 
 @kernel
 def add_triweight_slopes(P, width, G):
-    """Return the same sum and add its derivatives by the coordinates to G, (k, n)."""
+    """Return the same sum and add its gradient with respect to the coordinates to G, (k, n)."""
     k, n = P.shape
     order = np.argsort(P[0])
     Q, slopes = np.zeros((3, n)), np.zeros((3, n))

@@ -167,9 +167,10 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         label = to_numpy(self.component_labels_)[self._kept_mask]
         without = np.setdiff1d(label, label[mark])
         if len(without):
+            added = "1 landmark was" if len(without) == 1 else f"{len(without)} landmarks were"
             warn(
                 f"Isomap(n_landmarks={m}): {len(without)} of {self.n_connected_components_} connected components had "
-                f"no landmark, so {len(without)} landmarks were added. Raise n_landmarks or n_neighbors.",
+                f"no landmark, so {added} added. Raise n_landmarks or n_neighbors.",
                 DataWarning,
             )
         mark[[int(np.argmax(label == c)) for c in without]] = True
@@ -192,10 +193,10 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
     def _keep(self, Z: Array, scaling: Scaling) -> None:
         found, double = scaling.eigenvalues, xp_of(Z).float64
         if found.positive < self.n_components:
+            positive = "1 positive eigenvalue" if found.positive == 1 else f"{found.positive} positive eigenvalues"
             warn(
                 f"Isomap(n_components={self.n_components}): classical scaling of the geodesic distances has only "
-                f"{found.positive} positive eigenvalues; the other coordinates are zero. Lower n_components, or raise "
-                "n_neighbors.",
+                f"{positive}; the other coordinates are zero. Lower n_components, or raise n_neighbors.",
                 DataWarning,
             )
         self.weights_, self.mean_squares_ = like(scaling.weights, Z, double), like(scaling.means, Z, double)

@@ -213,9 +213,12 @@ class LocallyLinearEmbedding(
         lone = np.abs(Z[largest, np.arange(Z.shape[1])]) > _ALONE
         if lone.any() and len(Z) > _FEW:
             rows = np.flatnonzero(self._kept_mask)[np.unique(largest[lone])]
+            what = f"a coordinate only separates row {rows[0]}"
+            if len(rows) > 1:
+                what = f"coordinates only separate single rows ({', '.join(map(str, rows))})"
             warn(
-                f"LocallyLinearEmbedding: a coordinate only separates row {', '.join(map(str, rows))} from all others, "
-                "since its neighbors do not determine its position. Raise n_neighbors or reg, or remove the row.",
+                f"LocallyLinearEmbedding: {what} from all others, since the neighbors do not determine the position. "
+                "Raise n_neighbors or reg, or remove such rows.",
                 DataWarning,
             )
 

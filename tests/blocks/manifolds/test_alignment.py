@@ -21,9 +21,9 @@ from lowland.run.local import LocalRun
 RUN = LocalRun()
 
 
-def graph_of(*neighbours):
-    start = np.concatenate([[0], np.cumsum([len(each) for each in neighbours])])
-    to = np.array([j for each in neighbours for j in each], dtype=np.int32)
+def graph_of(*neighbors):
+    start = np.concatenate([[0], np.cumsum([len(each) for each in neighbors])])
+    to = np.array([j for each in neighbors for j in each], dtype=np.int32)
     return NeighborGraph(start, to, np.ones(len(to)))
 
 
@@ -62,7 +62,7 @@ def test_the_matrices_are_scikit_learns(method, d, k, m, rng, monkeypatch):
 def test_flat_sheets_have_their_coordinates_in_the_null_space(kind, d, rng):
     U = rng.uniform(-1, 1, (80, 2))
     X = U @ np.linalg.qr(rng.standard_normal((d, d)))[0][:2] + 5.0
-    M = matrix(kind, X, nearest_neighbors(X, 9, RUN), 2, reg=0)  # regularised weights do not quite give a point back
+    M = matrix(kind, X, nearest_neighbors(X, 9, RUN), 2, reg=0)  # regularized weights do not quite give a point back
     np.testing.assert_allclose(M @ np.ones(80), 0, atol=1e-10)
     np.testing.assert_allclose(M @ U, 0, atol=1e-10)
     assert np.linalg.eigvalsh(M.toarray())[3] > 1e-9
@@ -70,10 +70,10 @@ def test_flat_sheets_have_their_coordinates_in_the_null_space(kind, d, rng):
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["modified", "ltsa", "hessian"]), st.integers(1, 3), st.booleans())
-def test_matrices_are_positive_and_constants_cost_nothing(seed, kind, k, twins):
+def test_matrices_are_positive_and_constants_cost_nothing(seed, kind, k, duplicates):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 4))
-    if twins:  # half of them coincide with others
+    if duplicates:  # half of them coincide with others
         X[15:] = X[rng.integers(0, 5, 15)]
     M = matrix(kind, X, nearest_neighbors(X, 11, RUN), k).toarray()
     assert np.isfinite(M).all()

@@ -8,7 +8,7 @@ from lowland.errors import DataError
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
-def test_the_kernel_sum_tells_width_and_dimension(dimension):
+def test_the_kernel_sum_gives_bandwidth_and_dimension(dimension):
     rng = np.random.default_rng(0)
     X = rng.random((1500, dimension))
     some = X[:300]

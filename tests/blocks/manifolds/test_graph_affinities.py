@@ -19,7 +19,7 @@ from lowland.run.local import LocalRun
 RUN = LocalRun()
 
 
-def test_weights_of_links():
+def test_weights_of_edges():
     x = np.array([[0.0], [1.0], [3.0], [4.0], [9.0]])
     found = nearest_neighbors(x, 1, RUN)
     C = np.zeros((5, 5))
@@ -34,7 +34,7 @@ def test_weights_of_links():
     assert edge_weights(joined.symmetric(), "average", found=found)[1, 2] == 1
 
 
-def test_links_of_no_length_are_links():
+def test_edges_of_no_length_are_edges():
     graph = NeighborGraph(np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2))
     assert edge_weights(graph, "heat").nnz == 2
 

@@ -70,7 +70,7 @@ def test_spectra_of_paths_cycles_and_stars(W, normalized, spectrum, kind):
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), share=st.floats(0.02, 0.5), normalized=st.booleans())
-def test_positive_with_as_many_zeros_as_parts(seed, share, normalized):
+def test_positive_with_as_many_zeros_as_components(seed, share, normalized):
     W = random_graph(30, share, seed)
     L = Laplacian.of(scipy.sparse.csr_array(W), RUN, normalized=normalized).matrix().toarray()
     np.testing.assert_allclose(L, L.T)
@@ -138,10 +138,10 @@ def test_an_iteration_on_dense_affinities_finds_what_lapack_finds(monkeypatch):
         np.testing.assert_allclose(np.abs(iterated.vectors), np.abs(direct.vectors), atol=1e-6)
 
 
-# --- parts ------------------------------------------------------------------------------------------------------------
+# --- connected components ---
 
 
-def test_parts_are_marked_one_by_one_and_the_rest_is_that_of_each_part():
+def test_components_are_marked_one_by_one_and_the_rest_is_that_of_each_component():
     blocks = [cycle(7), path(5), np.zeros((1, 1))]
     W = scipy.sparse.block_diag(blocks).toarray()
     truth = np.sort(np.concatenate([np.linalg.eigvalsh(Laplacian.of(B, RUN).matrix()) for B in blocks]))

@@ -1,4 +1,4 @@
-"""Weights of neighbours."""
+"""Weights of neighbors."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_rotations_shifts_and_scales_do_not_change_the_weights(seed, scale, shif
     np.testing.assert_allclose(weights(Y, Y, indices, reg), weights(X, X, indices, reg), atol=1e-6)
 
 
-def test_a_point_among_its_neighbours_is_given_back():
+def test_a_point_is_reconstructed_from_its_neighbors():
     P = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
     x = np.array([[1.0, 2.0]])  # = 1/4 p0 + 1/4 p1 + 1/2 p2
     w = weights(x, P, np.array([[0, 1, 2]]), reg=0)
@@ -72,7 +72,7 @@ def test_a_point_among_its_neighbours_is_given_back():
 
 def test_without_regularisation_the_shortest_of_the_exact_weights_are_taken(rng):
     X, P = rng.uniform(-0.1, 0.1, (10, 2)), rng.standard_normal((8, 2))
-    indices = np.tile(np.arange(8), (10, 1))  # 8 neighbours in a plane: five dimensions of exact weights
+    indices = np.tile(np.arange(8), (10, 1))  # 8 neighbors in a plane: five dimensions of exact weights
     W = weights(X, P, indices, reg=0)
     A = np.vstack([P.T, np.ones(8)])
     for x, w in zip(X, W, strict=True):
@@ -80,7 +80,7 @@ def test_without_regularisation_the_shortest_of_the_exact_weights_are_taken(rng)
     np.testing.assert_allclose(weights(X, P, indices, reg=1e-7), W, atol=1e-4)  # it is the limit of small ones
 
 
-def test_neighbours_that_coincide_with_the_point_weigh_the_same():
+def test_neighbors_that_coincide_with_the_point_weigh_the_same():
     P = np.ones((4, 3))
     np.testing.assert_allclose(weights(P[:1], P, np.array([[1, 2, 3]])), 1 / 3)
     np.testing.assert_allclose(weights(P[:1], P, np.array([[1, 2, 3]]), reg=0), 1 / 3)
@@ -102,7 +102,7 @@ def test_rows_of_the_matrix_add_up_to_one_and_the_error_matrix_sums_errors(rng):
     np.testing.assert_allclose(M @ np.ones(60), 0, atol=1e-12)
 
 
-def test_unequal_neighbourhoods(rng):
+def test_unequal_neighborhoods(rng):
     X = rng.standard_normal((5, 2))
     graph = NeighborGraph(
         np.array([0, 1, 4, 6, 7, 9]), np.array([1, 0, 2, 3, 1, 4, 0, 3, 2], dtype=np.int32), np.ones(9)
@@ -129,7 +129,7 @@ def test_new_rows_go_where_their_weights_put_them(rng):
     A = rng.standard_normal((3, 2))
     place = WeightsOfNeighbors(
         NearestAmong(P, 4), P @ A, 0.0
-    )  # affine images: four neighbours give a point back exactly
+    )  # affine images: four neighbors give a point back exactly
     X = rng.standard_normal((6, 3))
     np.testing.assert_allclose(place(X), X @ A, atol=1e-8)
 

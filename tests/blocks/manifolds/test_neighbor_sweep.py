@@ -39,7 +39,7 @@ def test_many_shortcuts_stay_shortcuts(ks):  # though they lead around each othe
         assert len(step.shortcuts) >= 0.9 * len(true)
 
 
-def test_the_sweep_flags_parts():
+def test_the_sweep_flags_components():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((30, 2)), rng.random((20, 2)) + 5])
     few, many = sweep_neighbors(X, (29, 4), RUN)

@@ -104,7 +104,7 @@ def test_threads_do_not_change_a_bit(roll):
     assert np.array_equal(*found)
 
 
-def test_a_link_beyond_all_measure_does_no_harm():
+def test_a_very_long_edge_does_no_harm():
     n = 50
     i = np.arange(n - 1)
     length = np.where(i == 20, 1e12, 1e-3)
@@ -161,16 +161,16 @@ def test_more_than_the_budget_is_refused(roll):
         geodesic_distances(roll[1], LocalRun())
 
 
-def test_new_rows_go_by_way_of_their_neighbours(roll):
+def test_geodesics_of_new_rows_lead_through_their_neighbors(roll):
     X, graph = roll
     D = geodesic_distances(graph, RUN)
     Y = swiss_roll(20, seed=9).X
     nearest = NearestAmong(X, 4)
     to, length = nearest(Y)
-    twin = np.array([np.min(D[t] + w[:, None], axis=0) for t, w in zip(to, length, strict=True)])
-    np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(Y), twin, rtol=1e-14)
+    duplicate = np.array([np.min(D[t] + w[:, None], axis=0) for t, w in zip(to, length, strict=True)])
+    np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(Y), duplicate, rtol=1e-14)
     marks = np.arange(0, graph.n, 50)
-    np.testing.assert_allclose(GeodesicsToNewRows(D[marks], nearest)(Y), twin[:, marks], rtol=1e-14)
+    np.testing.assert_allclose(GeodesicsToNewRows(D[marks], nearest)(Y), duplicate[:, marks], rtol=1e-14)
     np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(X), D, atol=1e-12)
 
 

@@ -15,9 +15,9 @@ from lowland.blocks.manifolds.strong_components import (
 from lowland.blocks.neighbors.graph import NeighborGraph
 
 
-def graph_of(*neighbours):
-    start = np.concatenate([[0], np.cumsum([len(each) for each in neighbours])])
-    to = np.array([j for each in neighbours for j in each], dtype=np.int32)
+def graph_of(*neighbors):
+    start = np.concatenate([[0], np.cumsum([len(each) for each in neighbors])])
+    to = np.array([j for each in neighbors for j in each], dtype=np.int32)
     return NeighborGraph(start, to, np.ones(len(to)))
 
 
@@ -37,17 +37,17 @@ def test_components_that_no_edge_leaves():
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
 def test_one_sink_is_left_of_any_connected_graph(seed, n):
     rng = np.random.default_rng(seed)
-    neighbours = [[] for _ in range(n)]
+    neighbors = [[] for _ in range(n)]
     for i in range(1, n):  # a tree with links in random directions is connected
         a, b = rng.permutation([i, rng.integers(0, i)])
-        neighbours[a].append(int(b))
-    graph = graph_of(*neighbours)
+        neighbors[a].append(int(b))
+    graph = graph_of(*neighbors)
     count, cut_off = sink_components(graph)
     assert (count > 1) == cut_off.any()
     assert sink_components(with_reverse_edges(graph, cut_off))[0] == 1
 
 
-def test_points_in_nobodys_neighbourhood_become_members_of_their_own():
+def test_points_in_no_other_neighborhood_become_members_of_their_own():
     graph = graph_of([1, 2], [0, 2], [0, 1], [0, 1])  # nobody looks at 3
     apart = points_to_add(graph)
     assert apart.tolist() == [False, False, False, True]
@@ -56,7 +56,7 @@ def test_points_in_nobodys_neighbourhood_become_members_of_their_own():
     assert not points_to_add(whole).any()
 
 
-def test_links_from_a_point_to_itself_are_dropped():
+def test_edges_from_a_point_to_itself_are_dropped():
     graph = without_self_loops(graph_of([0, 1], [0], [2, 1]))
     assert graph.to.tolist() == [1, 0, 1]
     assert graph.start.tolist() == [0, 1, 2, 3]

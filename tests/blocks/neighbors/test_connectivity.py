@@ -38,10 +38,10 @@ def between(X, label, metric="euclidean"):
     metric=st.sampled_from(["euclidean", "cityblock"]),
     whole=st.booleans(),
 )
-def test_joining_takes_the_links_of_least_sum(seed, n, d, metric, whole):
+def test_joining_takes_the_edges_of_least_sum(seed, n, d, metric, whole):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))
-    if whole:  # many ties, and no twins: scipy takes a zero for no link
+    if whole:  # many ties, and no duplicates: scipy takes a zero for no link
         X = np.stack([rng.permutation(n) for _ in range(d)], axis=1) * 1.0
     label = np.unique(rng.integers(0, rng.integers(2, n), n), return_inverse=True)[1]
     count = label.max() + 1
@@ -63,7 +63,7 @@ def test_given_distances_join_as_rows_do(rng):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
 
-def test_the_shortest_link_between_two_sets(rng):
+def test_the_shortest_edge_between_two_sets(rng):
     X = rng.random((40, 3))
     a, b = np.arange(5, 15), np.arange(20, 40)
     X = np.vstack([X[a], X[b]])
@@ -86,7 +86,7 @@ def test_connect_joins_and_says_how_many(heaps):
     assert M.nnz == graph.symmetric().matrix().nnz + 4
 
 
-def test_largest_keeps_one_part_and_marks_the_others(heaps):
+def test_largest_keeps_one_component_and_marks_the_others(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
     parts = connected(graph, "largest", ShortestBridges(heaps))
     np.testing.assert_array_equal(parts.kept, heaps[:, 0] < 5)
@@ -107,13 +107,13 @@ def test_ignore_leaves_the_graph_and_error_stops(heaps):
         connected(graph, "error", ShortestBridges(heaps))
 
 
-def test_one_part_is_silent(rng):
+def test_one_component_is_silent(rng):
     X = rng.random((50, 2))
     for policy in ("connect", "largest", "ignore", "error"):
         assert connected(nearest_neighbors(X, 10, LocalRun()), policy, ShortestBridges(X)).count == 1
 
 
-def test_a_given_graph_without_rows_cannot_be_joined():
+def test_a_given_graph_without_rows_cannot_be_connected():
     G = scipy.sparse.csr_array(([1.0, 1.0], ([0, 2], [1, 3])), shape=(4, 4))
     with pytest.raises(DataError, match=r"disconnected.*no other distances"):
         connected(given_graph(G), "connect", ShortestBridges(G, "precomputed"))
@@ -125,7 +125,7 @@ def test_a_given_graph_without_rows_cannot_be_joined():
     ]
 
 
-def test_crowds_of_twins_are_parts_and_are_joined(rng):
+def test_crowds_of_duplicates_are_components_and_are_connected(rng):
     X = np.repeat(rng.random((5, 3)), 20, axis=0)
     parts = connected(nearest_neighbors(X, 4, LocalRun()), "connect", ShortestBridges(X))
     assert component_labels(parts.graph).max() == 0
@@ -133,7 +133,7 @@ def test_crowds_of_twins_are_parts_and_are_joined(rng):
     assert len(parts.bridges) == 4
 
 
-def test_parts_are_numbered_by_size_then_by_first_point():
+def test_components_are_numbered_by_size_then_by_first_point():
     i, j = np.array([0, 2, 4, 5]), np.array([1, 3, 5, 6])
     G = scipy.sparse.coo_array((np.ones(4), (i, j)), shape=(8, 8))
     assert component_labels(given_graph(G)).tolist() == [1, 1, 2, 2, 0, 0, 0, 3]

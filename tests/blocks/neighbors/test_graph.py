@@ -16,7 +16,7 @@ def links(graph):
 
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), n=st.integers(2, 30))
-def test_symmetric_holds_every_link_in_both_directions_and_the_shorter_length(data, n):
+def test_symmetric_holds_every_edge_in_both_directions_and_the_shorter_length(data, n):
     pairs = data.draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=60, unique=True))
     pairs = [(i, j) for i, j in pairs if i != j]
     i, j = (np.array([pair[side] for pair in pairs], dtype=int) for side in (0, 1))
@@ -34,7 +34,7 @@ def test_symmetric_holds_every_link_in_both_directions_and_the_shorter_length(da
     assert links(graph.among(kept)) == inner
 
 
-def test_zeros_that_are_stored_are_links_and_the_diagonal_is_none():
+def test_zeros_that_are_stored_are_edges_and_the_diagonal_is_none():
     G = scipy.sparse.csr_array((np.array([0.0, 2, 5, 1]), ([0, 1, 1, 2], [1, 2, 1, 1])), shape=(3, 3))
     assert links(given_graph(G)) == {(0, 1): 0, (1, 2): 2, (2, 1): 1}
     assert links(given_graph(G).symmetric()) == {(0, 1): 0, (1, 0): 0, (1, 2): 1, (2, 1): 1}
@@ -80,7 +80,7 @@ def test_of_table_and_back(rng):
     assert graph.n == 9
 
 
-def test_further_links_go_both_ways_and_of_two_lengths_the_shorter_stays():
+def test_further_edges_go_both_ways_and_of_two_lengths_the_shorter_stays():
     G = scipy.sparse.csr_array((np.array([1.0, 2, 4]), ([0, 1, 1], [1, 2, 3])), shape=(5, 5))
     graph = given_graph(G).symmetric()
     turned = NeighborGraph(graph.start, graph.to[[0, 3, 2, 1, 4, 5]], graph.length[[0, 3, 2, 1, 4, 5]])  # not sorted

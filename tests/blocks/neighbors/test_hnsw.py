@@ -28,7 +28,7 @@ def test_approximate_search_measures_what_it_finds_and_what_it_misses(rng):
     np.testing.assert_array_equal(again.to, graph.to)
 
 
-def test_low_recall_is_told(rng):
+def test_low_recall_is_reported(rng):
     pytest.importorskip("faiss")
     search = Approximate(rng.standard_normal((400, 6)), MetricSpace("euclidean", 2))
     lengths = np.full((400, 3), 9.0)  # as if only far points had been found
@@ -36,7 +36,7 @@ def test_low_recall_is_told(rng):
         assert search.recall(lengths, LocalRun(), rng) == 0
 
 
-def test_twins_beyond_what_is_asked_for_are_found_exactly_too(rng):
+def test_duplicates_beyond_what_is_asked_for_are_found_exactly_too(rng):
     pytest.importorskip("faiss")
     X = np.repeat(rng.standard_normal((20, 6)), 30, axis=0)
     indices, distances = nearest_neighbors(X, 5, LocalRun(), search="approximate").table()

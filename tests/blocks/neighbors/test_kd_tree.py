@@ -37,7 +37,7 @@ def test_of_each_label_the_shortest_edge_to_another_is_found(both, rng):
         assert mine[labels == label].min() == theirs[labels == label].min()
 
 
-def test_a_tree_measures_a_small_part_of_the_pairs(rng):
+def test_a_tree_measures_a_small_fraction_of_the_pairs(rng):
     plane = KDTree(rng.random((3000, 2)), MetricSpace("euclidean", 2.0))
     assert plane.points_measured(5) < 300
     with lowland.config(threads=3):

@@ -11,7 +11,7 @@ from lowland.run.local import LocalRun
 
 
 def brute(D, k):
-    """The k smallest of each row but the diagonal, ties by index: the numpy twin of all kernels."""
+    """The k smallest of each row but the diagonal, ties by index: the numpy duplicate of all kernels."""
     D = D.copy()
     np.fill_diagonal(D, np.inf)
     order = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -21,7 +21,7 @@ def brute(D, k):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_far_from_the_origin_products_lose_nothing(rng, dtype):
     X = (1e4 + rng.standard_normal((700, 40))).astype(dtype)
-    X[350:] += 1e4  # and no centre helps two heaps
+    X[350:] += 1e4  # and no center helps two heaps
     indices, distances = nearest_neighbors(X, 5, LocalRun(), search="products").table()
     order, D = brute(cdist(X.astype(float), X.astype(float)), 5)
     np.testing.assert_array_equal(indices, order)

@@ -10,7 +10,7 @@ from lowland.errors import DataError
 from lowland.run.local import LocalRun
 
 
-def test_rows_without_direction_are_square_to_others_and_twins_of_each_other():
+def test_rows_of_zeros_are_orthogonal_to_others_and_equal_to_each_other():
     X = np.array([[1.0, 0], [2, 0], [0, 0], [0, 0], [0, 3], [1, 3]])
     indices, distances = nearest_neighbors(X, 2, LocalRun(), metric="cosine").table()
     assert indices[0, 0] == 1

@@ -18,7 +18,7 @@ SEARCHES = ["auto", "tree", "products"]
 
 
 def brute(D, k):
-    """The k smallest of each row but the diagonal, ties by index: the numpy twin of all kernels."""
+    """The k smallest of each row but the diagonal, ties by index: the numpy duplicate of all kernels."""
     D = D.copy()
     np.fill_diagonal(D, np.inf)
     order = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -112,12 +112,14 @@ def test_the_number_of_threads_changes_no_bit(rng, d):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_crowds_of_twins_break_nothing(rng, search):
+def test_crowds_of_duplicates_break_nothing(rng, search):
     X = np.repeat(rng.standard_normal((12, 5)), 100, axis=0)[rng.permutation(1200)]
     indices, distances = nearest_neighbors(X, 9, LocalRun(), search=search).table()
     assert not distances.any()
     order, _ = brute(np.round(cdist(X, X), 12), 9)
-    np.testing.assert_array_equal(indices, order)  # all link to the same first twins, so that each crowd is one part
+    np.testing.assert_array_equal(
+        indices, order
+    )  # all link to the same first duplicates, so that each crowd is one part
     assert not np.any(indices == np.arange(1200)[:, None])
 
 
@@ -165,7 +167,7 @@ def test_given_distances_are_checked(rng, broken, words):
         nearest_neighbors(D, 3, LocalRun(), metric="precomputed")
 
 
-def test_as_many_neighbours_as_rows_are_refused(rng):
+def test_as_many_neighbors_as_rows_are_refused(rng):
     with pytest.raises(ParameterError, match=r"9 neighbors per row: the data has 9 rows. Choose at most 8\."):
         nearest_neighbors(rng.random((9, 2)), 9, LocalRun())
 
@@ -217,11 +219,13 @@ def test_all_within_the_radius_and_no_others(rng, metric, search):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_a_radius_that_leaves_points_alone_is_told_with_one_that_does_not(rng, search):
+def test_a_radius_that_leaves_points_alone_is_reported_with_one_that_does_not(rng, search):
     X = np.vstack([rng.random((60, 2)), [[3.0, 3.0]]])
-    with pytest.warns(DataWarning, match=r"radius=0.5, 1 of 61 rows has no neighbor. With radius=(\S+), every") as told:
+    with pytest.warns(
+        DataWarning, match=r"radius=0.5, 1 of 61 rows has no neighbor. With radius=(\S+), every"
+    ) as caught:
         neighbors_within(X, 0.5, LocalRun(), search=search)
-    enough = float(str(told[0].message).rpartition("With radius=")[2].split(",")[0])
+    enough = float(str(caught[0].message).rpartition("With radius=")[2].split(",")[0])
     assert np.diff(neighbors_within(X, enough, LocalRun(), search=search).start).min() == 1
     with pytest.raises(DataError, match=r"radius.*no row has a neighbor"):
         neighbors_within(X, 1e-9, LocalRun(), search=search)

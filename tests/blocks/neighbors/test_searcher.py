@@ -17,7 +17,7 @@ def test_edges_of_a_block_are_sorted_and_leave_the_point_itself_out():
     assert length.tolist() == [2, 2, 1]
 
 
-def test_blocks_are_joined_in_their_order():
+def test_blocks_are_concatenated_in_their_order():
     def look_up(block):
         n = block.stop - block.start
         return np.ones(n, dtype=int), np.arange(block.start, block.stop, dtype=np.int32), np.full(n, 4.0)

@@ -1,4 +1,4 @@
-"""What all methods on a graph of neighbours share."""
+"""What all methods on a graph of neighbors share."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_values_that_cannot_be_squared_are_refused(model, scale):
         model.fit(sheet()).transform(np.full((1, 3), 1e200))
 
 
-def test_neighbours_must_be_asked_for():
+def test_neighbors_must_be_asked_for():
     with pytest.raises(ParameterError, match="set n_neighbors or radius"):
         Isomap(n_neighbors=None).fit(sheet())
 
@@ -74,7 +74,7 @@ def test_a_metric_nobody_knows_is_refused(model):
         model.fit(sheet())
 
 
-def test_metrics_that_learn_from_the_rows_find_neighbours():
+def test_metrics_that_learn_from_the_rows_find_neighbors():
     X = sheet()
     scaled = Isomap(2).fit(X / X.std(axis=0, ddof=1))
     learned = Isomap(2, metric="seuclidean").fit(X)
@@ -103,7 +103,7 @@ def test_a_sparse_matrix_of_distances_is_read_as_scikit_learn_reads_it(k):
     )
 
 
-def test_of_a_graph_all_links_count_and_of_distances_those_asked_for():
+def test_of_a_graph_all_edges_count_and_of_distances_those_asked_for():
     X = sheet()
     G = kneighbors_graph(X, 9, mode="distance")
     whole = Isomap(n_neighbors=9).fit(X).dist_matrix_
@@ -214,7 +214,7 @@ def test_one_edge_is_named_in_the_singular(heaps):
         Isomap(2, n_neighbors=4).fit(heaps[heaps[:, 0] < 20])
 
 
-def test_a_graph_in_place_of_rows_cannot_be_joined():
+def test_a_graph_in_place_of_rows_cannot_be_connected():
     G = scipy.sparse.csr_array(np.kron(np.eye(2), 1 - np.eye(5)))
     with pytest.raises(
         DataError, match=r"X is itself a graph\. Add the missing edges to X, set disconnected='largest'"

@@ -77,14 +77,14 @@ def test_of_landmarks_only_their_distances_are_read():
     model = ClassicalMDS(metric="precomputed", n_landmarks=10, random_state=0).fit(D)
     point = int(model.landmarks_[4])
     for column, wrong in ((point, True), (point + 1, False)):
-        spoilt = D.copy()
-        spoilt[7, column] = -2.0
+        broken = D.copy()
+        broken[7, column] = -2.0
         assert (point + 1 not in model.landmarks_) or wrong
         if wrong:
             with pytest.raises(DataError, match=rf"{point}\b.*-2"):
-                model.transform(spoilt)
+                model.transform(broken)
         else:
-            np.testing.assert_array_equal(model.transform(spoilt), model.embedding_)
+            np.testing.assert_array_equal(model.transform(broken), model.embedding_)
 
 
 # --- units ---
@@ -160,7 +160,7 @@ def test_large_measured_matrices_in_extreme_units_stay_in_double_precision(monke
 
 @each
 @pytest.mark.parametrize("given", [False, True])
-def test_points_that_are_one_are_told_and_lie_at_zero(name, given):
+def test_points_that_coincide_are_reported_and_lie_at_zero(name, given):
     X = np.zeros((5, 5)) if given else np.full((5, 3), 0.1)
     with pytest.warns(DataWarning, match="coincide"):
         model = SCALINGS[name](2, **({"metric": "precomputed"} if given else {})).fit(X)
@@ -202,7 +202,7 @@ def test_arguments_that_a_metric_does_not_take(name):
 
 
 @each
-def test_a_function_that_returns_nan_is_told(name):
+def test_a_function_that_returns_nan_is_reported(name):
     def crow(a, b):
         return float("nan") if a[0] > 2 > b[0] else float(np.abs(a - b).sum())
 
