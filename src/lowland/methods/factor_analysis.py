@@ -293,9 +293,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         if self.rotation_ is not None and not self.rotation_.outcome.converged:
             text = f"FactorAnalysis(rotation={self.rotation!r}): the rotation did not converge."
             warn(f"{text} Keep fewer factors, or choose another rotation.", ConvergenceWarning)
-        if (
-            self.n_components is not None
-        ):  # a model with as many factors as columns is never identified, as the docs say
+        if self.n_components is not None:  # with as many factors as columns a model is never identified
             rounding = 64 * float(np.finfo(self._dtype).eps)
             names = vars(self).get("feature_names_in_")
             hints = [*hints, *concerns(correlations, k, self.heywood_, rounding, names)]

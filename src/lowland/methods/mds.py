@@ -127,7 +127,7 @@ class MDS(
     accelerate: bool = param(True, "Accelerate majorization by L-BFGS; False: plain SMACOF.")
 
     embedding_: Array = attribute("Coordinates of the training rows.", "(n_samples_, n_components)")
-    stress_: float = attribute("Stress: raw, or normalized as normalized_stress says.")
+    stress_: float = attribute("Raw stress, or normalized stress as normalized_stress selects.")
     stress1_: float = attribute("Kruskal's stress-1, as in R's smacof and isoMDS.")
     dissimilarity_matrix_: Array = attribute("Dissimilarities.", "(n_samples_, n_samples_)")
     curve_: np.ndarray | None = attribute(

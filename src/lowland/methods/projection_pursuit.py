@@ -140,7 +140,7 @@ class ProjectionPursuit(
         picking, looking, chance = (np.random.default_rng(s) for s in self._generator().integers(2**63, size=3))
         self._check_columns(rows.d)
         picked, moments = self._gather(rows, run, picking)
-        X, origin = sorted_rows(picked), picked[:0, :]  # (n, d) on the host
+        X, origin = sorted_rows(picked), picked[:0, :]  # (n, d) on the CPU
         white = sphered(X, rounding_of(rows.dtype))
         self._check_rank(len(white.W), rows.d)
         search = PursuitSearch(

@@ -38,7 +38,7 @@ def check_metric(metric: Metric, params: dict[str, Any] | None) -> None:
         raise ParameterError(f"The metric {metric!r} {what}, not {foreign[0]!r}.")
     p = params.get("p", 2)
     if not isinstance(p, int | float | np.number) or not p > 0:
-        raise ParameterError(f"The metric {metric!r} has p={p!r}, which must be a number above 0.")
+        raise ParameterError(f"The power p of the metric {metric!r} is {p!r}. It must be a number above 0.")
 
 
 def _check_arguments(metric: Callable[..., float], params: dict[str, Any]) -> None:

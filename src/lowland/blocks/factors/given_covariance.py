@@ -30,7 +30,7 @@ def looks_like_covariance(X: Any) -> bool:
 
 
 def checked_noise(values: Any, d: int) -> np.ndarray:
-    """Return noise variances to start from, (d,), or say what is wrong with them."""
+    """Return checked initial noise variances, (d,)."""
     psi = np.asarray(to_numpy(values) if is_array(values) else values, dtype=np.float64)
     if psi.shape != (d,):
         raise DataError(f"The initial noise variances have shape {psi.shape}, but there are {d} columns.")
@@ -40,7 +40,7 @@ def checked_noise(values: Any, d: int) -> np.ndarray:
 
 
 def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any) -> Moments:
-    """Return moments that have S as their covariance, or say what keeps S from being one of n rows."""
+    """Return moments with the covariance S of n rows, checked."""
     if not isinstance(n, numbers.Real) or not n >= 2:
         raise ParameterError(
             f"n_samples={n!r}: a covariance needs at least 2 rows. Pass the number of rows that S was computed from."
@@ -53,7 +53,7 @@ def moments_of_covariance(S: Any, n: float, mean: np.ndarray | None, names: Any)
 
 
 def checked_covariance(S: Any, names: Any) -> np.ndarray:
-    """Return a covariance or correlation matrix as float64, or say what keeps it from being one."""
+    """Return a covariance or correlation matrix as float64, checked."""
     S = np.asarray(S, dtype=np.float64)
     if S.shape[0] != S.shape[1]:
         raise DataError(

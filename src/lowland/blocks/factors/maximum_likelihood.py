@@ -140,7 +140,7 @@ def first_uniquenesses(R: np.ndarray, k: int, lower: float) -> np.ndarray:
     """
     d = len(R)
     inverse = inverse_of(R)
-    if inverse is None:  # shrink towards no correlation first
+    if inverse is None:  # shrink toward the identity first
         inverse = inverse_of(0.9 * R + 0.1 * np.eye(d))
     assert inverse is not None  # no eigenvalue is below 0.1 but for rounding
     unpredicted = 1 / np.diagonal(inverse)

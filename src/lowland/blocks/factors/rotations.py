@@ -81,7 +81,7 @@ def rotate(
     if kind not in ROTATIONS:
         raise ParameterError(f"There is no rotation {kind!r}. Choose one of {', '.join(ROTATIONS)}.")
     if starts < 1:
-        raise ParameterError(f"starts={starts}: the number of initializations must be an integer of at least 1.")
+        raise ParameterError(f"The number of starts is {starts}. It must be an integer of at least 1.")
     if A.shape[1] == 1:
         return _ordered(replace(unrotated(A), kind=kind))
     lengths = np.sqrt(np.sum(A**2, axis=1))[:, None]  # (d, 1)
@@ -154,7 +154,7 @@ def _criterion(kind: str, shape: tuple[int, int], gamma: float, delta: float) ->
         return lambda L: _crawford_ferguson(L, kappa[kind]), False
     if kind in ("geomin", "geomin-orthogonal"):
         if not delta > 0:
-            raise ParameterError(f"delta={delta}: geomin needs a number above 0, such as 0.01.")
+            raise ParameterError(f"The delta of geomin is {delta}. It must be above 0, such as 0.01.")
         return lambda L: _geomin(L, delta), kind == "geomin"
     return lambda L: _oblimin(L, gamma if kind == "oblimin" else 0.0), True
 
@@ -255,7 +255,9 @@ def _descend(
                 if promised > _ROUNDING * abs(value):
                     if reached[0] <= value - promised:
                         break
-                elif np.linalg.norm(further) < _STEADILY * size:  # the value cannot tell any more, the slope can
+                elif (
+                    np.linalg.norm(further) < _STEADILY * size
+                ):  # the value is within rounding error, the gradient decreases
                     break
             length /= 2
         else:
@@ -270,7 +272,7 @@ def _descend(
 def _promax(A: np.ndarray, varimax: Rotation, power: float) -> Rotation:
     """Hendrickson and White 1964: the least-squares map of the varimax loadings to their own powers."""
     if not power > 1:
-        raise ParameterError(f"power={power}: promax needs a power above 1, such as 4.")
+        raise ParameterError(f"The power of promax is {power}. It must be above 1, such as 4.")
     L = varimax.loadings
     target = L * np.abs(L) ** (power - 1)
     U = np.linalg.lstsq(L, target, rcond=None)[0]

@@ -1,4 +1,4 @@
-"""Pre-images: rows whose features lie near given coordinates in the feature space of a kernel."""
+"""Pre-images: rows whose features are near given coordinates in the feature space of a kernel."""
 
 from __future__ import annotations
 

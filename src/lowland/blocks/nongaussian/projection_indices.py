@@ -2,8 +2,8 @@
 
 A projection is given by the coordinates P of n whitened rows on k axes, (k, n), with mean 0 and covariance I, in
 batches (N, k, n). ``value`` returns one number per projection, ``slope`` also its derivatives by the coordinates. z are
-the coordinates of a row, E is the mean over rows, ν a standard normal. The method's page
-describes what each index detects.
+the coordinates of a row, E is the mean over rows, ν a standard normal. The method's page describes what each index
+detects.
 """
 
 from __future__ import annotations

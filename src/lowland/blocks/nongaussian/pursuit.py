@@ -1,8 +1,8 @@
 """Projection pursuit: search for the projection of whitened rows with the largest index.
 
 A projection is k orthonormal rows A of d columns; its coordinates are A Y for whitened rows Y, stored as columns,
-(d, n). Evaluate many projections, refine the best few, and keep the best. Its structure can be removed (Friedman
-1987), so that the next search finds another one, and the same search can be run on noise.
+(d, n). Evaluate many projections, refine the best few, and keep the best. Its structure can be removed (Friedman 1987),
+so that the next search finds another one, and the same search can be run on noise.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def pursue(
     with blas_on_one_thread():  # the products are small, and noise tables are searched in threads
         if search.index.by_axes:
             return _axis_by_axis(Y, search, rng, steps)
-        return _with_ordered_axes(Y, _best_view(Y, search, rng, steps), search, rng)
+        return _with_ordered_axes(Y, _best_projection(Y, search, rng, steps), search, rng)
 
 
 def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
@@ -134,7 +134,7 @@ def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator
     basis, converged, so_far = np.eye(len(Y)), True, 0.0
     for _ in range(k):
         columns = unit_rows(search.columns @ basis.T)
-        found = _best_view(basis @ Y, replace(search, index=single, columns=columns), rng, steps)
+        found = _best_projection(basis @ Y, replace(search, index=single, columns=columns), rng, steps)
         if k == 1:
             return found
         axes.append(found.A[0] @ basis)
@@ -147,7 +147,7 @@ def _axis_by_axis(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator
     return Projection.of(found.A[order], found.index, whole, converged and found.outcome.converged)
 
 
-def _best_view(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
+def _best_projection(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps) -> Projection:
     """Evaluate random and informative projections, keep the best few, refine them."""
     d, k = len(Y), search.index.k
     if d == k == 1:
@@ -159,8 +159,8 @@ def _best_view(Y: np.ndarray, search: PursuitSearch, rng: np.random.Generator, s
     starts = search.count(d)
     for done in steps("random projections", -(-starts // size)):
         count = min(size, starts - done * size)
-        views = _orthonormal(rng.standard_normal((count, k, d)))
-        kept, values = np.concatenate([kept, views]), np.concatenate([values, search.index.value(views @ Y)])
+        candidates = _orthonormal(rng.standard_normal((count, k, d)))
+        kept, values = np.concatenate([kept, candidates]), np.concatenate([values, search.index.value(candidates @ Y)])
         best = np.argsort(-values, kind="stable")[: _KEPT[search.index.smooth]]
         kept, values = kept[best], values[best]
     return _refined(Y, kept, search, rng, steps)
@@ -180,18 +180,18 @@ def _informative_starts(Y: np.ndarray, search: PursuitSearch) -> np.ndarray:
         return directions[:, None, :]
     values = replace(search.index, k=1).value((directions @ Y)[:, None, :])
     directions = directions[np.argsort(-values, kind="stable")]
-    views = np.stack([directions[i : len(directions) - k + 1 + i] for i in range(k)], axis=1)
-    sizes = np.linalg.svd(views, compute_uv=False)
-    return _orthonormal(views[sizes[:, -1] > 0.1])  # not nearly parallel directions
+    candidates = np.stack([directions[i : len(directions) - k + 1 + i] for i in range(k)], axis=1)
+    sizes = np.linalg.svd(candidates, compute_uv=False)
+    return _orthonormal(candidates[sizes[:, -1] > 0.1])  # not nearly parallel directions
 
 
 def _refined(
-    Y: np.ndarray, views: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps
+    Y: np.ndarray, candidates: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps
 ) -> Projection:
     if not search.index.smooth:
-        return _shrinking(Y, views, search, rng, steps)
-    found = [_ascended(Y, view, search, steps) for view in views]
-    return max(found, key=lambda view: view.index)  # the first in case of ties
+        return _shrinking(Y, candidates, search, rng, steps)
+    found = [_ascended(Y, candidate, search, steps) for candidate in candidates]
+    return max(found, key=lambda candidate: candidate.index)  # the first in case of ties
 
 
 def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps) -> Projection:
@@ -221,35 +221,35 @@ def _ascended(Y: np.ndarray, A: np.ndarray, search: PursuitSearch, steps: Steps)
 
 
 def _shrinking(
-    Y: np.ndarray, views: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps
+    Y: np.ndarray, candidates: np.ndarray, search: PursuitSearch, rng: np.random.Generator, steps: Steps
 ) -> Projection:
     """Random search around each projection, at an angle that shrinks whenever none is better; drop the worse half.
 
     For indices with a discontinuous gradient; some tries still follow it, which helps with many columns.
     """
     index, k = search.index, search.index.k
-    values = index.value(views @ Y)
-    angles = np.full(len(views), _first_angle(search.count(len(Y)), len(Y)) if len(views) > 1 else _NEAR)
+    values = index.value(candidates @ Y)
+    angles = np.full(len(candidates), _first_angle(search.count(len(Y)), len(Y)) if len(candidates) > 1 else _NEAR)
     traces = values[:, None]
     converged = False
     for step in steps("refining projections", search.max_iter):
-        tries = _around(Y, views, index, angles, rng)  # (S, tries, k, d)
-        found = index.value(tries.reshape(-1, *views.shape[1:]) @ Y).reshape(len(views), -1)
+        tries = _around(Y, candidates, index, angles, rng)  # (S, tries, k, d)
+        found = index.value(tries.reshape(-1, *candidates.shape[1:]) @ Y).reshape(len(candidates), -1)
         best = np.argmax(found, axis=1)
         new = np.take_along_axis(found, best[:, None], axis=1)[:, 0]
         better = new > values
-        views = np.where(better[:, None, None], tries[np.arange(len(views)), best], views)
+        candidates = np.where(better[:, None, None], tries[np.arange(len(candidates)), best], candidates)
         values = np.where(better, new, values)
         angles = np.where(better, angles, angles / 3)
         traces = np.concatenate([traces, values[:, None]], axis=1)
-        if step % _RACE == _RACE - 1 and len(views) > 1:
-            left = np.argsort(-values, kind="stable")[: (len(views) + 1) // 2]
-            views, values, angles, traces = views[left], values[left], angles[left], traces[left]
-        if len(views) == 1 and angles[0] < search.tol:
+        if step % _RACE == _RACE - 1 and len(candidates) > 1:
+            left = np.argsort(-values, kind="stable")[: (len(candidates) + 1) // 2]
+            candidates, values, angles, traces = candidates[left], values[left], angles[left], traces[left]
+        if len(candidates) == 1 and angles[0] < search.tol:
             converged = True
             break
     winner = int(np.argmax(values))
-    return Projection.of(views[winner].reshape(k, -1), float(values[winner]), traces[winner], converged)
+    return Projection.of(candidates[winner].reshape(k, -1), float(values[winner]), traces[winner], converged)
 
 
 def _first_angle(starts: int, d: int) -> float:
@@ -257,40 +257,44 @@ def _first_angle(starts: int, d: int) -> float:
     return min(_WIDE, max(_NEAR, 3 * starts ** (-1 / (d - 1))))
 
 
-def _around(Y: np.ndarray, views: np.ndarray, index: Index, angles: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _around(
+    Y: np.ndarray, candidates: np.ndarray, index: Index, angles: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Rotate each projection by its angle in random directions, and by this or smaller angles along the gradient."""
-    S, k, d = views.shape
+    S, k, d = candidates.shape
     ways = rng.standard_normal((S, _TRIES, k, d))
-    _, G = index.slope(views @ Y)
+    _, G = index.slope(candidates @ Y)
     ways[:, : _TRIES // 4] = (G @ Y.T)[:, None]
-    ways = _tangent(ways, views[:, None])
+    ways = _tangent(ways, candidates[:, None])
     lengths = np.linalg.norm(ways, axis=(2, 3), keepdims=True)
     ways /= np.where(lengths > 0, lengths, 1.0)
     fractions = np.ones(_TRIES)
     fractions[: _TRIES // 4] = 0.5 ** np.arange(_TRIES // 4)
-    turned = views[:, None] + np.tan(angles)[:, None, None, None] * fractions[None, :, None, None] * ways
+    turned = candidates[:, None] + np.tan(angles)[:, None, None, None] * fractions[None, :, None, None] * ways
     return _orthonormal(turned.reshape(-1, k, d)).reshape(S, _TRIES, k, d)
 
 
-def _with_ordered_axes(Y: np.ndarray, view: Projection, search: PursuitSearch, rng: np.random.Generator) -> Projection:
+def _with_ordered_axes(
+    Y: np.ndarray, candidate: Projection, search: PursuitSearch, rng: np.random.Generator
+) -> Projection:
     """Sort the axes by their index; where the index is invariant to rotation, rotate the best axis to the front."""
-    single, P = replace(search.index, k=1), view.A @ Y
+    single, P = replace(search.index, k=1), candidate.A @ Y
     if search.index.k == 1:
-        return view
+        return candidate
     if not search.index.turns:
-        return replace(view, A=view.A[np.argsort(-single.value(P[:, None, :]), kind="stable")])
+        return replace(candidate, A=candidate.A[np.argsort(-single.value(P[:, None, :]), kind="stable")])
     R: list[np.ndarray] = []
     basis = np.eye(search.index.k)
     for _ in range(search.index.k):
         inside = replace(search, index=single, starts=_INSIDE, columns=np.zeros((0, len(basis))))
-        R.append(_best_view(basis @ P, inside, rng, without_progress).A[0] @ basis)
+        R.append(_best_projection(basis @ P, inside, rng, without_progress).A[0] @ basis)
         basis = np.linalg.svd(np.array(R))[2][len(R) :]
-    return replace(view, A=_orthonormal(np.array(R)[None])[0] @ view.A)
+    return replace(candidate, A=_orthonormal(np.array(R)[None])[0] @ candidate.A)
 
 
-def _values(index: Index, views: np.ndarray, Y: np.ndarray) -> np.ndarray:
+def _values(index: Index, candidates: np.ndarray, Y: np.ndarray) -> np.ndarray:
     size = max(1, _BATCH // (index.k * Y.shape[1]))
-    parts = [index.value(views[i : i + size] @ Y) for i in range(0, len(views), size)]
+    parts = [index.value(candidates[i : i + size] @ Y) for i in range(0, len(candidates), size)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -306,11 +310,11 @@ def _tangent(G: np.ndarray, A: np.ndarray) -> np.ndarray:
     return G - (M + np.swapaxes(M, -1, -2)) / 2 @ A
 
 
-def _orthonormal(views: np.ndarray) -> np.ndarray:
+def _orthonormal(candidates: np.ndarray) -> np.ndarray:
     """Orthonormalize the rows of each projection in order, by Gram-Schmidt; (N, k, d) with a small k."""
-    out = np.empty_like(views)
-    for a in range(views.shape[1]):
-        row = views[:, a]
+    out = np.empty_like(candidates)
+    for a in range(candidates.shape[1]):
+        row = candidates[:, a]
         for _ in range(2 if a else 0):  # twice is enough
             for b in range(a):
                 row = row - np.sum(row * out[:, b], axis=1, keepdims=True) * out[:, b]
@@ -334,7 +338,7 @@ def gaussianized(Y: np.ndarray, A: np.ndarray, rng: np.random.Generator) -> np.n
     On one axis, values become normal scores. On more, so do the values along rotated axes, repeatedly: rotated by
     quarters of a right angle in a plane (Friedman 1987), at random in three dimensions.
     """
-    P = view = A @ Y
+    P = scores = A @ Y
     k = len(A)
     for turn in range(4 * _PASSES if k > 1 else 1):
         if k == 3:
@@ -342,15 +346,15 @@ def gaussianized(Y: np.ndarray, A: np.ndarray, rng: np.random.Generator) -> np.n
         else:
             c, s = np.cos(turn * np.pi / 8), np.sin(turn * np.pi / 8)
             R = np.array([[c, s], [-s, c]])[:k, :k] if k == 2 else np.ones((1, 1))
-        view = R.T @ _normal_scores(R @ view)
-    return Y + A.T @ (view - P)
+        scores = R.T @ _normal_scores(R @ scores)
+    return Y + A.T @ (scores - P)
 
 
 def _normal_scores(P: np.ndarray) -> np.ndarray:
     n = P.shape[1]
     ranks = np.argsort(np.argsort(P, axis=1, kind="stable"), axis=1, kind="stable")
-    scores = ndtri((ranks + 0.5) / n)
-    return scores / scores.std(axis=1, ddof=1, keepdims=True)
+    values = ndtri((ranks + 0.5) / n)
+    return values / values.std(axis=1, ddof=1, keepdims=True)
 
 
 def noise_indices(n: int, d: int, search: PursuitSearch, count: int, rng: np.random.Generator, run: Run) -> np.ndarray:

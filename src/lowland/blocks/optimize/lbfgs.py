@@ -58,17 +58,17 @@ def safeguarded_lbfgs(
 
     Steps are those of limited-memory BFGS (Liu and Nocedal 1989, doi:10.1007/BF01589116) over the method's own scale.
     One that does not lower the value enough is shortened, then replaced by the method's own step, which is halved until
-    it lowers the value. ``stop(before, after)`` must hold twice in succession, since a single short step may be an
-    accident. Steps are the method's own while they lower a large value by a twentieth and more; without ``accelerate``
+    it lowers the value. ``stop(before, after)`` must hold twice in succession, since a single short step may occur by
+    chance. Steps are the method's own while they lower a large value by a twentieth and more; without ``accelerate``
     all of them are.
     """
     here = evaluate(Z)
     memory = _Memory()
     solver = "L-BFGS" if accelerate else "preconditioned gradient descent"
-    trace, short = [here.value], 0  # short: iterations in succession at which the stopping rule held
+    trace, short = [here.value], 0  # short: successive iterations at which the stopping rule held
     for _ in run.iterate(name, max_iter):
         there = _step(here, memory, evaluate, accelerate)
-        if there is None:  # no step lowers the value: it is as low as its digits can tell
+        if there is None:  # no step lowers the value: only rounding error is left
             return Minimum(here, Outcome.of_trace(solver, trace, "no step decreases the objective further"))
         trace.append(there.value)
         short = short + 1 if stop(here, there) else 0
@@ -131,7 +131,7 @@ class _Memory:
             self.pairs.append((xp.reshape(s, (-1,)), xp.reshape(y, (-1,))))
 
     def direction(self, here: Evaluation) -> Array:
-        """The two loops of limited-memory BFGS, in the coefficients: a device is asked for products once."""
+        """The two-loop recursion of L-BFGS in the coefficients, with one synchronization of a device."""
         xp = xp_of(here.Z)
         S, Y = (xp.stack(list(side), axis=0) for side in zip(*self.pairs, strict=True))  # (m, nk)
         g = xp.reshape(here.gradient, (-1,))

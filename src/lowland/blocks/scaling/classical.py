@@ -308,7 +308,7 @@ def _reflected(B1: Array, S: Array, c: float, sigma: float) -> Array:
 
 @dataclass(frozen=True)
 class Placement:
-    """Gower's formula: a point at squared distances δ from the kept ones lies at z = ½ Λ^-1 Z'(means - δ).
+    """Gower's formula: a point at squared distances δ from the kept ones has the coordinates z = ½ Λ^-1 Z'(means - δ).
 
     Picklable, so that it can be sent to a worker. ``measure`` computes the distances of rows; without it the rows are
     distances, of which ``columns`` are those to the kept points (None: all). The additive ``constant`` c is added to

@@ -42,7 +42,7 @@ def merge_duplicates(D: Array) -> MergedPoints:
     """Merge points at distance zero, or connected by zero distances; D itself is returned where there are none.
 
     In a metric, merged points have the same distances to all others. Where those of a given matrix differ, all of them
-    are included: over points at distances t from a place that lies d away, sum (t - d)²/t = m(h - d)²/h + sum t - m h
+    are included: over points with targets t to a point at distance d, sum (t - d)²/t = m(h - d)²/h + sum t - m h
     with their number m and harmonic mean h. So h is the distance of the merged point, and sum t - m h is fixed.
     """
     xp = xp_of(D)

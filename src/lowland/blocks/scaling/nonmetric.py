@@ -98,8 +98,8 @@ class NonmetricStress:
     def __call__(self, Z: np.ndarray) -> Evaluation:
         """The stress at Z, its gradient, and the scale of the majorizing step.
 
-        With S = sum w(t - d)², E = sum w d² and t held fixed, as it may be for a gradient at its minimum (Kruskal
-        1964), the gradient of S/E is (S' - S/E E')/E. A majorizing step towards t/(1 - S/E) lowers S/E, and is
+        With S = sum w(t - d)², E = sum w d² and t fixed, which is allowed in a gradient at its minimum (Kruskal
+        1964), the gradient of S/E is (S' - S/E E')/E. A majorizing step toward t/(1 - S/E) lowers S/E, and is
         -E/(1 - S/E) times that gradient over n.
         """
         t = self.disparities(Z)

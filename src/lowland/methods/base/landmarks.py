@@ -21,8 +21,8 @@ def choose_landmarks(
     if m < n:
         return evenly_spread(n, m, rng())
     warn(
-        f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence} without landmarks. Choose fewer than {n}, "
-        "or None.",
+        f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence} exactly, without landmarks. Choose fewer "
+        f"than {n}, or None.",
         DataWarning,
     )
     return None
