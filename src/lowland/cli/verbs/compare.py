@@ -51,7 +51,7 @@ def run(
             seed=random_state, command=shlex.join(["lowland", *click.get_current_context().meta["lowland.words"]]),
         )  # fmt: skip
     if label is not None:
-        result = _labelled(result, label)
+        result = _labeled(result, label)
     written = []
     if save is not None:
         written.append(str(result.save(save)))
@@ -119,7 +119,7 @@ def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
     return found
 
 
-def _labelled(result: Any, label: str) -> Any:
+def _labeled(result: Any, label: str) -> Any:
     from dataclasses import replace
 
     return replace(result, table=replace(result.table, label_name=label))

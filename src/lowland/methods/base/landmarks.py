@@ -21,8 +21,8 @@ def choose_landmarks(
     if m < n:
         return evenly_spread(n, m, rng())
     warn(
-        f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence}, without landmarks. Choose fewer than {n} "
-        "landmarks, or None.",
+        f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence} and the result is exact. Choose "
+        f"fewer than {n} landmarks, or None.",
         DataWarning,
     )
     return None
