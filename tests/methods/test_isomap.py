@@ -135,7 +135,7 @@ def test_landmarks_are_found_in_every_part():
 
 
 def test_too_many_landmarks_are_told(roll):
-    with pytest.warns(DataWarning, match=r"n_landmarks=.*exact.*fewer than"):
+    with pytest.warns(DataWarning, match="exactly"):
         assert Isomap(2, n_neighbors=9, n_landmarks=600).fit(roll.X).landmarks_ is None
 
 

@@ -11,7 +11,7 @@ from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_on
 
 def test_rows_that_look_like_distances():
     D = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
-    with pytest.warns(DataWarning, match="MDS.*distance matrix.*precomputed"):
+    with pytest.warns(DataWarning, match="MDS: X looks like a distance matrix.*metric='precomputed'"):
         warn_if_distances(D, "MDS")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

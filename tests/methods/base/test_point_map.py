@@ -169,7 +169,7 @@ def test_points_that_are_one_are_told_and_lie_at_zero(name, given):
 
 @pytest.mark.parametrize("name", ["ClassicalMDS", "MDS", "SammonMapping"])
 def test_distances_given_as_rows_are_remarked_upon(name):
-    with pytest.warns(DataWarning, match=f"{name}.*distance matrix.*precomputed"):
+    with pytest.warns(DataWarning, match=f"{name}: X looks like a distance matrix"):
         SCALINGS[name]().fit(cdist(rows(20), rows(20)))
 
 

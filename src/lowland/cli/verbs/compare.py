@@ -1,4 +1,4 @@
-"""``lowland compare FILE``: compare all methods on one file and recommend one."""
+"""``lowland compare FILE``: fit every method to one file, evaluate the embeddings and advise which to use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lowland.cli.shared.commands import Command
 from lowland.cli.shared.options import OUTPUT, Option, in_section
 from lowland.errors import FileProblem, ParameterError
 
-# Repeated from study, whose import would load numpy just for the help; a test compares the two.
+# Repeated from study, whose import would load numpy for a line of help; a test compares the two.
 PURPOSES = ("see", "compress", "classify")
 SCALES = ("none", "standard", "auto")
 LIMIT = 120.0
@@ -34,7 +34,7 @@ def run(
     limit: float, cache: bool, random_state: int, to: Path | None, opened: bool, save: Path | None, force: bool,
     memory: Any, threads: Any, progress: Any, as_json: bool,
 ) -> None:  # fmt: skip
-    """Open, compare, write, print; after Ctrl-C, with the trials that are done."""
+    """Open, compare, write and print; after Ctrl-C the same with the completed trials."""
     from lowland.cli.shared import show
     from lowland.cli.shared.inputs import open_with_labels
     from lowland.study.comparison import compare as study
@@ -67,17 +67,17 @@ def run(
         import webbrowser
 
         if not webbrowser.open(to.resolve().as_uri()):
-            click.echo(f"lowland: No browser found. Open {show.printable(str(to))} yourself.", err=True)
+            click.echo(f"lowland: No browser was found to open {show.printable(str(to))}. Open it yourself.", err=True)
     if not result.complete:
         if not as_json:
-            click.echo("lowland: Interrupted. The results above cover the trials that finished.", err=True)
+            click.echo("lowland: Interrupted. The output above shows the trials completed so far.", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
 
 
 def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, opened: bool) -> None:
-    """Refuse what would fail only after the computation."""
+    """Reject output paths that would fail only after the work."""
     if opened and to is None:
-        raise ParameterError("--open needs a report to open. Add --to report.html.")
+        raise ParameterError("--open needs a report to show. Write one: --to report.html.")
     if to is not None:
         from lowland.cli.shared.outputs import check_outputs
         from lowland.study.report import check_name
@@ -86,7 +86,7 @@ def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, 
         check_outputs(to=None, model=to, force=force, read=(file,))
     if save is not None:
         if save.exists() and not save.is_dir():
-            raise FileProblem(f"{str(save)!r} is a file. Give the name of a folder.")
+            raise FileProblem(f"{str(save)!r} is a file. Choose a folder for --save.")
         _check_place(save)
         if (save / "study.json").exists() and not force:
             raise FileProblem(
@@ -95,16 +95,18 @@ def _check_outputs(file: Path, to: Path | None, save: Path | None, force: bool, 
 
 
 def _check_place(folder: Path) -> None:
-    """Refuse a folder that cannot be created or written to."""
+    """Reject a folder that cannot be created or written."""
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not there.is_dir():
-        raise FileProblem(f"{str(there)!r} is a file, so it cannot contain a folder. Choose another folder.")
+        raise FileProblem(
+            f"{str(there)!r} is a file, so no folder can be created in it. Choose another folder for --save."
+        )
     if not os.access(there, os.W_OK):
-        raise FileProblem(f"Permission denied: {str(there)!r} is not writable. Choose another folder.")
+        raise FileProblem(f"{str(there)!r} is not writable. Choose another folder for --save.")
 
 
 def _sweep(texts: tuple[str, ...]) -> dict[str, list[Any]]:
-    """The values of --sweep, converted to values of the parameters."""
+    """The values of --sweep, converted to the types of the parameters."""
     from lowland.cli.shared.values import value_of
     from lowland.study.parameter_grid import split_sweep, swept
 
@@ -160,7 +162,7 @@ def _print(facts: dict[str, Any]) -> None:
     click.echo()
     fullest = sorted(
         (trial["scores"] for trial in facts["trials"]), key=len, reverse=True
-    )  # the decisive measure first
+    )  # the decisive measure comes first
     measured = [name for name in dict.fromkeys(name for scores in fullest for name in scores) if name in SHOWN]
     order = sorted(facts["trials"], key=lambda t: -(_score(t, measured[0]) or -1.0)) if measured else facts["trials"]
     lines = [_line(t, measured) for t in order if t["status"] == "done"]
@@ -170,7 +172,7 @@ def _print(facts: dict[str, Any]) -> None:
     for advice in facts["advice"]:
         click.echo(f"\n{show.printable(advice['text'])}")
         for sentence in (each for each in advice["evidence"] if each not in printed):
-            printed.add(sentence)  # advice on units and dimension is the same for all purposes
+            printed.add(sentence)  # remarks that hold for all purposes are printed once
             here = re.sub(r"drop=\['(.*)'\]", _as_flag, sentence.replace("scale='standard'", "--scale standard"))
             click.echo(f"  {show.printable(here)}")
     click.echo(f"\nTime     {show.seconds(facts['seconds'])}")
@@ -179,7 +181,7 @@ def _print(facts: dict[str, Any]) -> None:
 
 
 def _as_flag(drop: re.Match[str]) -> str:
-    """The name of a column as --drop takes it: in double quotes if it contains a comma."""
+    """A column name in the syntax of --drop: in double quotes if it contains a comma."""
     name = f'"{drop[1]}"' if "," in drop[1] else drop[1]
     return f"--drop {shlex.quote(name)}"
 
@@ -199,7 +201,7 @@ def _line(trial: dict[str, Any], measured: list[str]) -> tuple[str, ...]:
 
 
 def _print_remarks(trials: list[dict[str, Any]]) -> None:
-    """Print the warnings of methods, and why some are not in the table; identical messages once."""
+    """Print warnings, and why trials are not in the table; identical texts are printed once."""
     from lowland.cli.shared import show
 
     remarks: dict[str, list[str]] = {}
@@ -225,29 +227,28 @@ compare = Command(
     callback=run,
     params=[
         options.file_argument("file", "FILE"),
-        *options.data_options("Column of class labels, for supervised methods and for accuracy."),
+        *options.data_options("Column with the class labels, for supervised methods and measures of classes."),
         *in_section("Study", [
-        options.names_option("--methods", "a,b,c", "Compare only these methods. [default: all that apply]"),
-        _option("-k --components k", 2, click.IntRange(min=1), "Number of components. [default: 2]",
+        options.names_option("--methods", "a,b,c", "Methods to compare. [default: all that apply]"),
+        _option("-k --components k", 2, click.IntRange(min=1), "Number of dimensions of the embeddings. [default: 2]",
                 metavar="N"),
         _option("--purpose", "see", click.Choice(PURPOSES),
-                "Purpose of the embedding; its advice is printed first. [default: see]"),
-        _option("--sweep", None, str, "Try several values of a parameter; may be repeated.", multiple=True,
+                "Visualization, compression or classification; its advice comes first. [default: see]"),
+        _option("--sweep", None, str, "Values to try for a parameter; may be repeated.", multiple=True,
                 metavar="METHOD.PARAMETER=A,B,…"),
         _option("--scale", "none", click.Choice(SCALES),
-                "Use the columns as they are, standardize them, or standardize them if their standard deviations "
-                "differ by more than a factor of 10. [default: none]"),
+                "Use the columns as they are, standardize them to standard deviation 1, or do so only if the standard "
+                "deviations differ by more than a factor of 10. [default: none]"),
         _option("--limit", LIMIT, click.FloatRange(min=0, min_open=True),
-                "Time limit of each trial, in seconds. [default: 120]", metavar="SECONDS"),
-        _option("--cache/--no-cache", True, None,
-                "Reuse results from the user's cache folder, and store new ones. [default: cache]"),
+                "Time limit for one fit. [default: 120]", metavar="SECONDS"),
+        _option("--cache/--no-cache", True, None, "Read and store trials in the user's cache folder. [default: cache]"),
         _option("--random-state --seed random_state", 0, click.IntRange(min=0),
-                "Random seed. [default: 0]", metavar="N"),
+                "Seed of the random number generator. [default: 0]", metavar="N"),
         ]),
         *in_section(OUTPUT, [
-        options.file_option("--to", "Write the report to this .html file, one page that works offline."),
+        options.file_option("--to", "Write the report, one HTML file that opens offline."),
         Option(["--open", "opened"], is_flag=True, default=False, help="Open the report in the browser."),
-        options.file_option("--save", "Write the study to this folder: study.json and points.parquet.",
+        options.file_option("--save", "Write the study as data: study.json and points.parquet.",
                             metavar="FOLDER"),
         options.force_option(),
         ]),
@@ -255,7 +256,7 @@ compare = Command(
         options.json_option(),
         options.debug_option(),
     ],
-    help="Compare all methods on a file: time, memory, quality, and a recommendation.\n\nFILE is a table of numbers "
-    "that fits in memory. Ctrl-C stops the study and prints the results so far.",
-    short_help="Compare all methods on a file and recommend one.",
+    help="Compare dimension reduction methods on a file: time, memory, quality measures, and advice on which to use."
+    "\n\nFILE is a table of numbers; it is held in memory. Ctrl-C stops the study and reports the completed trials.",
+    short_help="Compare methods on a file, and advise which one to use.",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Warnings shared by the multidimensional scaling methods."""
+"""Warnings shared by the methods of multidimensional scaling."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from lowland.errors import DataWarning, warn
 
 
 def warn_if_distances(X: Array, owner: str) -> None:
-    """Warn if X looks like a distance matrix."""
+    """Warn where the rows look like a distance matrix."""
     if looks_like_distances(X):
         warn(
-            f"{owner}: X looks like a distance matrix (symmetric, zeros on the diagonal) but is used as rows. If it "
-            "holds distances, pass metric='precomputed'.",
+            f"{owner}: X looks like a distance matrix (symmetric with a zero diagonal), but is used as rows. Set "
+            "metric='precomputed' if it contains distances.",
             DataWarning,
         )
 
 
 def warn_of_one_point(owner: str) -> None:
-    """Warn if all points coincide."""
+    """Warn where all points coincide."""
     warn(
         f"{owner}: all points coincide. Every distance is zero, and so are all coordinates. Check the data.",
         DataWarning,

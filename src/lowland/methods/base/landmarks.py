@@ -1,4 +1,4 @@
-"""Landmarks: a few rows that represent all rows. Every method with landmarks chooses them here."""
+"""Landmarks: a subset of the rows that represents all of them, chosen and checked the same way in every method."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from lowland.errors import DataWarning, warn
 
 
 def choose_landmarks(
-    n: int, m: int, rng: Callable[[], np.random.Generator], owner: str, consequence: str = "all rows are used"
+    n: int, m: int, rng: Callable[[], np.random.Generator], owner: str, consequence: str = "all rows are scaled"
 ) -> np.ndarray | None:
-    """Mark m of n rows, spread evenly over all, (n,) bool; None, with a warning, if m >= n.
+    """Mark m of n rows, spread evenly over all, (n,) bool; None, with a warning, where all rows would be landmarks.
 
-    ``rng`` returns the random number generator; it is called only if landmarks are sampled. ``consequence`` completes
-    the warning: what happens to all rows instead.
+    ``rng`` creates the random generator, only if it is needed. ``consequence`` describes what happens without
+    landmarks.
     """
     if m < n:
         return evenly_spread(n, m, rng())
     warn(
-        f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence} and the result is exact. Choose "
-        f"fewer than {n} landmarks, or None.",
+        f"{owner}(n_landmarks={m}): the data has {n} rows, so {consequence} exactly, without landmarks. Choose fewer "
+        f"than {n}, or None.",
         DataWarning,
     )
     return None

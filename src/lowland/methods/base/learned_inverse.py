@@ -1,4 +1,4 @@
-"""Inverse transforms that are learned only if requested."""
+"""Inverse transforms that are learned only on request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 
 class LearnedInverse:
-    """A method that exists only with ``fit_inverse_transform=True``; otherwise scikit-learn's error is raised."""
+    """A method that exists only with ``fit_inverse_transform``; otherwise it raises scikit-learn's error."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method, self.__doc__ = method, method.__doc__
