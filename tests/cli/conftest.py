@@ -59,7 +59,7 @@ def model(table, lowland) -> Path:
 
 
 @pytest.fixture
-def labeled(X, folder) -> Path:
+def labelled(X, folder) -> Path:
     """The table with labels in a last column, way: up, or down."""
     labels = np.where(X[:, 0] > 0, "up", "down").astype(object)
     write_chunks([np.column_stack([X.astype(object), labels])], folder / "labels.csv", [*"abcd", "way"])
@@ -67,7 +67,7 @@ def labeled(X, folder) -> Path:
 
 
 @pytest.fixture
-def classifier(labeled, lowland) -> Path:
-    """Discriminants fitted to the labeled table and saved."""
-    assert lowland("fit", "lda", labeled, "--label", "way", "--model", "lda.lowland").exit_code == 0
+def classifier(labelled, lowland) -> Path:
+    """Discriminants fitted to the labelled table and saved."""
+    assert lowland("fit", "lda", labelled, "--label", "way", "--model", "lda.lowland").exit_code == 0
     return Path("lda.lowland")

@@ -40,8 +40,8 @@ def wines(lowland) -> str:
     return "wines.csv"
 
 
-def test_discriminants(lowland, labeled, X):
-    facts, text = told(lowland, "fit", "lda", labeled, "--label", "way")
+def test_discriminants(lowland, labelled, X):
+    facts, text = told(lowland, "fit", "lda", labelled, "--label", "way")
     lda = ll.load("m")
     assert facts["facts"]["rows of classes"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
     assert facts["facts"]["rank within classes"] == 4

@@ -20,8 +20,8 @@ def cache_folder(folder, monkeypatch):
     return place / "lowland" / "studies"
 
 
-def test_a_table_of_trials_and_the_advice(lowland, labeled):
-    result = lowland("compare", labeled, "--label", "way", *FEW, "--sweep", "isomap.n_neighbors=5,8")
+def test_a_table_of_trials_and_the_advice(lowland, labelled):
+    result = lowland("compare", labelled, "--label", "way", *FEW, "--sweep", "isomap.n_neighbors=5,8")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == "4 trials on labels.csv, 60 rows × 4 columns"
@@ -53,10 +53,10 @@ def test_no_cache(lowland, table, cache_folder):
     assert not cache_folder.exists()
 
 
-def test_the_study_is_saved_and_not_overwritten(lowland, labeled):
+def test_the_study_is_saved_and_not_overwritten(lowland, labelled):
     from lowland.study import load_study
 
-    words = ("compare", labeled, "--label", "way", "--methods", "pca", "--save", "study")
+    words = ("compare", labelled, "--label", "way", "--methods", "pca", "--save", "study")
     result = lowland(*words)
     assert result.exit_code == 0, result.stderr
     assert "Written  study" in result.stdout
@@ -131,11 +131,11 @@ def test_wrong_words_are_said_before_any_work(lowland, table, words, said):
     assert set(os.listdir()) == before
 
 
-def test_names_are_checked_before_the_rows_are_read(lowland, labeled):
+def test_names_are_checked_before_the_rows_are_read(lowland, labelled):
     for words in (("--methods", "tsne"), ("--sweep", "isomap.perplexity=5")):
-        said = lowland("compare", labeled, *words).stderr  # its labels are text, and no --label says so
+        said = lowland("compare", labelled, *words).stderr  # its labels are text, and no --label says so
         assert "no method" in said or "no parameter" in said
-    said = lowland("compare", labeled).stderr
+    said = lowland("compare", labelled).stderr
     assert "--label" in said
 
 
@@ -184,8 +184,8 @@ def test_what_is_written_twice_is_alike():
     assert get_args(Scale) == verb.SCALES
 
 
-def test_the_best_for_the_purpose_stands_on_top(lowland, labeled):
-    words = ("compare", labeled, "--label", "way", "--methods", "pca,lda,isomap")
+def test_the_best_for_the_purpose_stands_on_top(lowland, labelled):
+    words = ("compare", labelled, "--label", "way", "--methods", "pca,lda,isomap")
     for purpose, measure in (("see", "Area under R_NX"), ("classify", "Downstream accuracy")):
         result = lowland(*words, "--purpose", purpose, "--json")
         trials = json.loads(result.stdout)["trials"]

@@ -25,19 +25,19 @@ def read(path):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_classes_and_probabilities_are_those_of_python(lowland, labeled, classifier, X, ending):
+def test_classes_and_probabilities_are_those_of_python(lowland, labelled, classifier, X, ending):
     to = f"classes{ending}"
-    result = lowland("predict", classifier, labeled, "--to", to, "--probabilities")
+    result = lowland("predict", classifier, labelled, "--to", to, "--probabilities")
     assert (result.exit_code, result.stderr) == (0, "")
     lda, found = ll.load(classifier), read(to)
     assert found.column_names == ["class", "probability_down", "probability_up"]
-    expected = lda.predict(ll.open_rows(labeled, drop=["way"]))
+    expected = lda.predict(ll.open_rows(labelled, drop=["way"]))
     assert found["class"].to_pylist() == expected.tolist()
     P = np.column_stack([found[name].to_numpy() for name in found.column_names[1:]])
-    np.testing.assert_allclose(P, lda.predict_proba(ll.open_rows(labeled, drop=["way"])), rtol=1e-12)
+    np.testing.assert_allclose(P, lda.predict_proba(ll.open_rows(labelled, drop=["way"])), rtol=1e-12)
     counts = {name: int((expected == name).sum()) for name in ("down", "up")}
     assert f"down {counts['down']}, up {counts['up']}" in result.stdout
-    told = json.loads(lowland("predict", classifier, labeled, "--to", to, "--force", "--json").stdout)
+    told = json.loads(lowland("predict", classifier, labelled, "--to", to, "--force", "--json").stdout)
     assert told["facts"]["rows per class"] == counts
     assert told["files"] == [{"file": to, "rows": 60, "columns": 1}]
 
@@ -56,9 +56,9 @@ def test_numbers_stay_numbers(lowland, numbered):
     np.testing.assert_allclose(P[:, 1:].sum(axis=1), 1)
 
 
-def test_many_slabs_give_what_one_gives(lowland, labeled, classifier, monkeypatch):
-    assert lowland("predict", classifier, labeled, "--to", "one.parquet", "--probabilities").exit_code == 0
-    pq.write_table(csv.read_csv(labeled), "parts.parquet", row_group_size=10)
+def test_many_slabs_give_what_one_gives(lowland, labelled, classifier, monkeypatch):
+    assert lowland("predict", classifier, labelled, "--to", "one.parquet", "--probabilities").exit_code == 0
+    pq.write_table(csv.read_csv(labelled), "parts.parquet", row_group_size=10)
     monkeypatch.setattr(rows_module, "SLAB_BYTES", 10 * 4 * 8)
     result = lowland("predict", classifier, "parts.parquet", "--to", "many.parquet", "--probabilities")
     assert result.exit_code == 0, result.stderr
@@ -66,9 +66,9 @@ def test_many_slabs_give_what_one_gives(lowland, labeled, classifier, monkeypatc
     assert read("many.parquet")["class"].equals(read("one.parquet")["class"])
 
 
-def test_a_classifier_without_coordinates(lowland, labeled, X):
+def test_a_classifier_without_coordinates(lowland, labelled, X):
     """The lsqr solver only classifies: fit and inspect say so, predict works, and nothing was written to --to."""
-    words = ("fit", "lda", labeled, "--label", "way", "--solver", "lsqr")
+    words = ("fit", "lda", labelled, "--label", "way", "--solver", "lsqr")
     result = lowland(*words, "--model", "m")
     assert (result.exit_code, result.stderr) == (0, "")
     told = lowland("inspect", "m")
@@ -76,38 +76,38 @@ def test_a_classifier_without_coordinates(lowland, labeled, X):
     for text in (result.stdout, told.stdout):
         assert "none (a classifier only" in text
     assert json.loads(lowland(*words, "--json").stdout)["components"] is None
-    assert lowland("predict", "m", labeled, "--to", "y.csv").exit_code == 0
-    refused = lowland("transform", "m", labeled, "--to", "z.csv")
+    assert lowland("predict", "m", labelled, "--to", "y.csv").exit_code == 0
+    refused = lowland("transform", "m", labelled, "--to", "z.csv")
     assert refused.exit_code == 1
     assert "only classifies" in refused.stderr
 
 
 @pytest.mark.parametrize("verb", ["lda", "pca"])
-def test_a_model_remembers_its_label(lowland, labeled, table, verb):
+def test_a_model_remembers_its_label(lowland, labelled, table, verb):
     """The very file it was fitted to is mapped, label and all, and one without the label too."""
-    assert lowland("fit", verb, labeled, "--label", "way", "--model", "m", "--to", "z.npy").exit_code == 0
+    assert lowland("fit", verb, labelled, "--label", "way", "--model", "m", "--to", "z.npy").exit_code == 0
     for to, words in (
-        ("same.npy", (labeled,)),
+        ("same.npy", (labelled,)),
         ("without.npy", (table,)),
-        ("dropped.npy", (labeled, "--drop", "way")),
-        ("named.npy", (labeled, "--label", "way")),
-        ("columns.npy", (labeled, "--columns", "a,b,c,d")),
+        ("dropped.npy", (labelled, "--drop", "way")),
+        ("named.npy", (labelled, "--label", "way")),
+        ("columns.npy", (labelled, "--columns", "a,b,c,d")),
     ):
         result = lowland("transform", "m", *words, "--to", to)
         assert result.exit_code == 0, result.stderr
         np.testing.assert_allclose(np.load(to), np.load("z.npy"), atol=1e-12)
-    np.testing.assert_allclose(ll.load("m").transform(labeled), np.load("z.npy"), atol=1e-12)
+    np.testing.assert_allclose(ll.load("m").transform(labelled), np.load("z.npy"), atol=1e-12)
     assert "way" in lowland("inspect", "m").stdout
     assert json.loads(lowland("inspect", "m", "--json").stdout)["label"] == "way"
 
 
-def test_what_is_dropped_comes_beside_the_label(lowland, labeled):
-    assert lowland("fit", "lda", labeled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
-    assert lowland("predict", "m", labeled, "--drop", "d", "--to", "y.csv").exit_code == 0
+def test_what_is_dropped_comes_beside_the_label(lowland, labelled):
+    assert lowland("fit", "lda", labelled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
+    assert lowland("predict", "m", labelled, "--drop", "d", "--to", "y.csv").exit_code == 0
 
 
-def test_names_given_by_the_user_win(lowland, labeled, classifier):
-    result = lowland("transform", classifier, labeled, "--columns", "a,b,c,d,way", "--to", "z.csv")
+def test_names_given_by_the_user_win(lowland, labelled, classifier):
+    result = lowland("transform", classifier, labelled, "--columns", "a,b,c,d,way", "--to", "z.csv")
     assert result.exit_code == 1
     assert "'way'" in result.stderr
 

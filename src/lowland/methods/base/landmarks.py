@@ -13,7 +13,7 @@ from lowland.errors import DataWarning, warn
 def choose_landmarks(
     n: int, m: int, rng: Callable[[], np.random.Generator], owner: str, consequence: str = "all rows are scaled"
 ) -> np.ndarray | None:
-    """Mark m of n rows, spread evenly over all, (n,) bool; None, with a warning, if m >= n.
+    """Mark m of n rows, spread evenly over all, (n,) bool; None, with a warning, where all rows would be landmarks.
 
     ``rng`` creates the random generator, only if it is needed. ``consequence`` describes what happens without
     landmarks.

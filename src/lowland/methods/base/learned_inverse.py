@@ -1,4 +1,4 @@
-"""Inverse transforms that are learned only if requested."""
+"""Inverse transforms that are learned only on request."""
 
 from __future__ import annotations
 
