@@ -298,7 +298,7 @@ def fails(error, words, y=None, X=None, **options):
 
 def test_labels_that_cannot_be_used():
     fails(DataError, "All rows have the label 'a'", y=["a"] * 30)
-    fails(DataError, "one value for each of the 30 rows", y=np.arange(29) % 3)
+    fails(DataError, r"y.*expected \(30,\).*one value for each of the 30 rows", y=np.arange(29) % 3)
     fails(DataError, "more than the number of classes", y=np.arange(30))
     fails(DataError, "Unknown label type: continuous", y=np.linspace(0, 1, 30))
     fails(DataError, "y contains NaN", y=np.where(np.arange(30) == 3, np.nan, np.arange(30) % 2))

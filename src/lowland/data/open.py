@@ -248,7 +248,9 @@ def as_vector(values: Any, n: int | None, what: str) -> np.ndarray:
     if vector.ndim != 1:
         raise DataError(f"{what} must be 1D array or scalar: its shape is {vector.shape}. Pass one value per row.")
     if n is not None and len(vector) != n:
-        raise DataError(f"{what}.shape == {vector.shape}, expected ({n},): pass one value per row, {n} in all.")
+        raise DataError(
+            f"{what}.shape == {vector.shape}, expected ({n},): {what} needs one value for each of the {n} rows."
+        )
     return vector
 
 

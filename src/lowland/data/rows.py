@@ -115,7 +115,7 @@ class Rows:
         bad = np.flatnonzero(nan + inf)
         if not bad.size:
             return DataError(
-                f"The values of {self.source} are too large: their sums or squares overflow {self.dtype}. "
+                f"The values of {self.source} are too large for {self.dtype}: their sums or squares overflow. "
                 "Convert to float64, or rescale the columns."
             )
         found = " and ".join(
