@@ -30,8 +30,8 @@ WHICH = DOCS / "which-method.md"
 MOST_BYTES = 150_000
 MODULES = ("data", "quality", "plots", "study", "rules", "algorithms", "errors")
 SHORT = (
-    "Keeps",
-    "Straight",
+    "Preserves",
+    "Linear",
     "Time",
     "Memory",
     "Measured",
