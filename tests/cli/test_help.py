@@ -63,7 +63,8 @@ def test_every_verb_has_a_sentence_and_stands_in_the_help(lowland, verb):
     assert own.exit_code == 0
     sentence = cli.commands[verb].get_short_help_str(limit=200)
     assert sentence.endswith(".")
-    assert sentence[:15] in own.stdout
+    words = [word.strip(",.") for word in sentence.split()]
+    assert 2 * sum(word in own.stdout for word in words) > len(words)  # the full help says the same
     assert verb in lowland("--help").stdout
 
 
@@ -89,7 +90,9 @@ def test_every_method_appears_and_every_parameter_has_a_flag(lowland, verb):
 @pytest.mark.parametrize("verb", sorted(e.verb for e in entries().values()))
 def test_help_speaks_of_flags_not_of_python(lowland, verb):
     text = " ".join(lowland("fit", verb, "--help").stdout.split())
-    found = re.search(r"lowland\.\w+\(|\bNone\b|\bTrue\b|\w\(\)|\bfunction\b|[a-z]_(?!\w)|\bX holds", text)
+    found = re.search(
+        r"lowland\.\w+\(|\bNone\b|\bTrue\b|\bFalse\b|\w\(\)|\ba function\b|[a-z]_(?!\w)|\bX (holds|is)\b", text
+    )
     assert found is None, found
 
 

@@ -139,7 +139,7 @@ def test_a_covariance_has_no_rows(lowland, table):
         result = lowland("fit", "factor-analysis", table, "-k", 1, "--covariance-of", 60, *words)
         assert result.exit_code == 2
         assert f"Omit {words[0]}" in result.stderr
-    assert "as many rows as columns" in lowland("fit", "factor-analysis", table, "-k", 1, "--covariance-of", 60).stderr
+    assert "60 x 4" in lowland("fit", "factor-analysis", table, "-k", 1, "--covariance-of", 60).stderr
     assert lowland("fit", "pca", table, "--covariance-of", 60).exit_code == 2
 
 

@@ -37,6 +37,7 @@ def option_of(flag: Flag) -> Option:
         doc = f"{doc} Rules: {', '.join(RULES.values())}."
     if flag.kinds == ["bool"] and not flag.choices:
         on = names[-1]
+        doc = re.sub(r"\bFalse\b", f"--no-{on[2:]}", re.sub(r"\bTrue\b", on, doc))
         text = f"{doc} [default: {on[2:] if flag.default else f'no-{on[2:]}'}]"
         return Option([f"{on}/--no-{on[2:]}", flag.name], default=None, help=text)
     kind: Any = ParameterValue(flag)
