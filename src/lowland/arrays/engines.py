@@ -83,7 +83,7 @@ def choose_engine(
 
 @contextmanager
 def torch_on(threads: int) -> Iterator[None]:
-    """Limit the number of threads of torch, and restore it afterwards."""
+    """Limit the number of threads of torch, and restore it at the end."""
     import torch
 
     before = torch.get_num_threads()
