@@ -1,5 +1,6 @@
 """Whatever is in the registry is also on the command line, in the docs and in the index."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,18 @@ def test_public_name_docs_page_and_doc(name):
     assert name in dir(lowland)
     page = (ROOT / "docs" / "methods" / f"{module}.md").read_text(encoding="utf-8")
     assert name in page
-    for word in ("Notes", "References", "doi:", "Examples", "Parameters", "Attributes"):
+    for word in (
+        "\n1. ",
+        "\n2. ",
+        "\nNotes\n",
+        "\nReferences\n",
+        "doi:",
+        "\nExamples\n",
+        "\nParameters\n",
+        "\nAttributes\n",
+    ):
         assert word in cls.__doc__, word
+    assert re.search(r"\bcost", cls.__doc__, re.IGNORECASE), "what a fit costs"
 
 
 @pytest.mark.parametrize("name", METHODS)

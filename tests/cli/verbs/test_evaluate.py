@@ -27,7 +27,7 @@ def test_a_table(lowland, files):
     assert result.exit_code == 0, result.stderr
     iris = load_dataset("iris")
     Z = PCA(2).fit_transform(iris.X)
-    assert f"trustworthiness                         {quality.trustworthiness(iris.X, Z).value:.4g}" in result.stdout
+    assert f"trustworthiness {quality.trustworthiness(iris.X, Z).value:.4g}" in " ".join(result.stdout.split())
     assert "z.npy as an embedding of iris.csv, 150 rows × 4 columns" in result.stdout
     for name in ("silhouette", "explained variance ratio", "residual variance", "area under R_NX"):
         assert name in result.stdout
@@ -87,7 +87,7 @@ def test_what_cannot_be_told_is_said(lowland, files):
     assert fit.exit_code == 0, fit.stderr
     result = lowland("evaluate", *files, "--drop", "kind", "--model", "i.lowland")
     assert result.exit_code == 0
-    assert "A Isomap has no way back" in result.stderr
+    assert "Isomap has no inverse transform" in result.stderr
 
 
 @pytest.mark.parametrize(

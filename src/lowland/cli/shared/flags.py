@@ -40,6 +40,8 @@ def option_of(flag: Flag) -> Option:
         doc = re.sub(r"\bFalse\b", f"--no-{on[2:]}", re.sub(r"\bTrue\b", on, doc))
         text = f"{doc} [default: {on[2:] if flag.default else f'no-{on[2:]}'}]"
         return Option([f"{on}/--no-{on[2:]}", flag.name], default=None, help=text)
+    if "bool" in flag.kinds:
+        doc = re.sub(r"\bFalse\b", "no", re.sub(r"\bTrue\b", "yes", doc))
     kind: Any = ParameterValue(flag)
     if flag.choices and not flag.kinds:
         kind = click.Choice(flag.choices, case_sensitive=False)

@@ -62,6 +62,7 @@ def _attributes(est: Any) -> list[dict[str, Any]]:
             value = stored[a.name]
             shape = [int(size) for size in value.shape] if getattr(value, "shape", ()) else None
             scalar = value if isinstance(value, bool | int | float | str) else None
+            length = len(value) if isinstance(value, list | tuple) else None
             found.append(
                 {
                     "name": a.name,
@@ -69,6 +70,7 @@ def _attributes(est: Any) -> list[dict[str, Any]]:
                     "about": a.doc,
                     "shape": shape,
                     "dtype": str(value.dtype) if shape else None,
+                    "length": length,
                     "value": scalar,
                     "is_set": value is not None,
                 }
@@ -82,6 +84,8 @@ def _value(attribute: dict[str, Any]) -> str:
 
     if attribute["shape"]:
         return f"{' × '.join(map(str, attribute['shape']))} {attribute['dtype']}"
+    if attribute["length"] is not None:
+        return f"{attribute['length']} values"
     if not attribute["is_set"]:
         return "None"
     return attribute["type"] if attribute["value"] is None else show.in_words(attribute["value"])
