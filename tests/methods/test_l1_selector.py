@@ -278,7 +278,7 @@ BAD = {
         {"estimator": "linear"},
         np.array(["a", "b", "c"] * 40),
         DataError,
-        "3 classes, which are not numbers",
+        "3 classes.*numeric target",
     ),
     "fractions as classes": ({"estimator": "logistic"}, 0, DataError, "fractions"),
     "y that does not vary": ({"estimator": "linear"}, np.full(120, 0.1), DataError, "y is constant"),

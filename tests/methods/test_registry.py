@@ -27,7 +27,7 @@ def test_a_name_that_is_not_there_names_the_closest_and_all():
         ParameterError, match=r"no method 'isomaps'\. Did you mean 'isomap'\?.*agglomerate, .*whitening"
     ):
         find_method("isomaps")
-    with pytest.raises(ParameterError, match=r"no method 'zzz'\. The methods: "):
+    with pytest.raises(ParameterError, match=r"no method 'zzz'\. Available methods: "):
         find_method("zzz")
 
 

@@ -52,7 +52,7 @@ def test_texts_that_are_none(text, said):
             {"isomap.neighbours": [5]},
             "has no parameter 'neighbours'. Did you mean 'n_neighbors'.*: 'n_components'",
         ),
-        ({"isomop.n_neighbors": [5]}, "no method 'isomop'. Did you mean 'isomap'. The methods: .*isomap"),
+        ({"isomop.n_neighbors": [5]}, "no method 'isomop'. Did you mean 'isomap'. Available methods: .*isomap"),
         ({"isomap": [5]}, "with a dot between them"),
         ({"isomap.n_neighbors": []}, "empty"),
         ({"isomap.n_neighbors": 5}, "must be a list"),
@@ -87,5 +87,5 @@ def test_numbers_of_numpy_and_parameters_named_twice_count_once():
 
 
 def test_methods_of_other_libraries_are_evaluated_not_compared():
-    with pytest.raises(ParameterError, match=r"no method 'umap'\. .*The methods: .*quality\.evaluate"):
+    with pytest.raises(ParameterError, match=r"no method 'umap'\. .*Available methods: .*quality\.evaluate"):
         methods_named(["umap"])

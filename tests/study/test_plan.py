@@ -104,7 +104,7 @@ def test_methods_that_are_none(methods):
 
 
 def test_an_unknown_method_is_told_with_the_known_ones():
-    with pytest.raises(ParameterError, match=r"no method 'tsne'\. The methods: .*pca"):
+    with pytest.raises(ParameterError, match=r"no method 'tsne'\. Available methods: .*pca"):
         plan(SMALL, ["tsne"])
 
 

@@ -141,7 +141,7 @@ def _checked(counts: int | Iterable[int], n: int) -> list[int]:
     ks = sorted({*counts} if isinstance(counts, Iterable) else {counts})
     whole = all(isinstance(k, Integral) for k in ks)
     if not ks or not whole or ks[0] < 1 or ks[-1] >= n:
-        raise ParameterError(f"n_neighbors={ks}: the data has {n} rows. Pass integers from 1 to {n - 1}.")
+        raise ParameterError(f"{ks} neighbors per row: the data has {n} rows. Pass integers from 1 to {n - 1}.")
     return [int(k) for k in ks]
 
 

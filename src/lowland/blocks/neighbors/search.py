@@ -114,12 +114,12 @@ def _report_isolated_rows(searcher: Searcher, isolated: np.ndarray, n: int, radi
     enough = _rounded_up(float(nearest.max()))
     if len(isolated) == n:
         raise DataError(
-            f"With radius={radius:g}, no row has a neighbor. With radius={enough:g}, every row has at least one. "
+            f"Within the radius {radius:g}, no row has a neighbor. Within {enough:g}, every row has at least one. "
             "Choose a larger radius, or a number of neighbors."
         )
     rows = f"1 of {n} rows has" if len(isolated) == 1 else f"{len(isolated)} of {n} rows have"
     warn(
-        f"With radius={radius:g}, {rows} no neighbor. With radius={enough:g}, every row has at least one. "
+        f"Within the radius {radius:g}, {rows} no neighbor. Within {enough:g}, every row has at least one. "
         "Choose a larger radius, or a number of neighbors.",
         DataWarning,
     )
