@@ -223,7 +223,7 @@ def test_a_radius_that_leaves_points_alone_is_reported_with_one_that_does_not(rn
     X = np.vstack([rng.random((60, 2)), [[3.0, 3.0]]])
     with pytest.warns(DataWarning, match=r"radius 0.5, 1 of 61 rows has no neighbor. Within (\S+), every") as caught:
         neighbors_within(X, 0.5, LocalRun(), search=search)
-    enough = float(str(caught[0].message).rpartition("With radius=")[2].split(",")[0])
+    enough = float(str(caught[0].message).rpartition("Within ")[2].split(",")[0])
     assert np.diff(neighbors_within(X, enough, LocalRun(), search=search).start).min() == 1
     with pytest.raises(DataError, match=r"radius.*no row has a neighbor"):
         neighbors_within(X, 1e-9, LocalRun(), search=search)
