@@ -66,7 +66,7 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
 
     Notes
     -----
-    Time: 6 n w operations and one pass over the rows per epoch for w weights. Memory: w and a window of rows.
+    Cost: 6 n w operations and one pass over the rows per epoch for w weights. Memory: w and a window of rows.
 
     The columns keep their proportions: standardize them first if their units of measurement differ. Results depend on
     ``random_state``; compare ``validation_loss_`` with the error of PCA before you rely on the codes. Prefer ``PCA``

@@ -54,7 +54,7 @@ class LinearAutoencoder(
 
     Notes
     -----
-    Time: one pass and n d² operations, then 2 d² k per step; with mini-batches 4 n d k and one pass per epoch. Memory:
+    Cost: one pass and n d² operations, then 2 d² k per step; with mini-batches 4 n d k and one pass per epoch. Memory:
     d². The number of steps grows with λ_1 / (λ_k - λ_k+1), so standardize columns whose scales differ.
 
     Prefer ``PCA`` for the result itself: it needs no iteration and orders its axes by variance.

@@ -60,7 +60,7 @@ class VectorQuantizer(
 
     Notes
     -----
-    Time: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; the table is
+    Cost: 2 n k d operations and one pass over the rows per iteration. Memory: k d and a sample of rows; the table is
     never held in memory. The result is a local minimum that depends on the initialization: raise ``n_init`` to try
     several. Standardize the columns if their units of measurement differ.
 
