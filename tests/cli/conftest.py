@@ -1,5 +1,6 @@
 """What the tests of the command line share: a folder to work in, a call, and tables to call it with."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import lowland as ll
+from lowland.data import load_dataset
 from lowland.data.write import write_chunks
 
 
@@ -71,3 +74,49 @@ def classifier(labelled, lowland) -> Path:
     """Discriminants fitted to the labelled table and saved."""
     assert lowland("fit", "lda", labelled, "--label", "way", "--model", "lda.lowland").exit_code == 0
     return Path("lda.lowland")
+
+
+@pytest.fixture
+def files(table, X, model, classifier):
+    """Files that are wrong, each in its own way."""
+    np.save("x.npy", X)
+    text = [[*row, "word"] for row in X.tolist()]
+    write_chunks([np.array(text, dtype=object)], "words.csv", [*"abcd", "note"])
+    write_chunks([X], "z.csv", list("abcd"))
+    gaps = X.copy()
+    gaps[7, 2] = np.nan
+    write_chunks([gaps], "gaps.parquet", list("abcd"))
+    lines = table.read_text().splitlines()
+    lines[20] += ",9"
+    Path("ragged.csv").write_text("\n".join(lines) + "\n")
+    whole = Path("gaps.parquet").read_bytes()
+    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
+    saved = model.read_bytes()
+    Path("cut.lowland").write_bytes(saved[:-50])
+    Path("flipped.lowland").write_bytes(saved[:-1] + bytes([saved[-1] ^ 255]))
+    Path("foreign.lowland").write_text("hello")
+    Path("empty.csv").touch()
+    Path("header.csv").write_text("a,b,c,d\n")
+    os.mkdir("folder")
+
+
+@pytest.fixture
+def write_matrix():
+    """Write a matrix with the names of its rows in the first column."""
+
+    def write(path, M, names, columns, corner="point"):
+        write_chunks([np.column_stack([np.asarray(names, dtype=object), M.astype(object)])], path, [corner, *columns])
+
+    return write
+
+
+@pytest.fixture
+def airports(write_matrix) -> list[str]:
+    """Ten airports: their distances, their kernel matrix, and the distances of two new points to them."""
+    data = load_dataset("airports")
+    names = [str(name) for name in data.names]
+    X = ll.ClassicalMDS(metric="precomputed").fit_transform(data.X)
+    write_matrix("distances.csv", data.X, names, names)
+    write_matrix("kernel.parquet", X @ X.T, names, names)
+    write_matrix("new.csv", data.X[:2] + 100, ["here", "there"], names, corner="place")
+    return names

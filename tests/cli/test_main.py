@@ -1,36 +1,6 @@
 """The program: its exit codes, its warnings, its errors."""
 
-import os
-from pathlib import Path
-
 import numpy as np
-import pytest
-
-from lowland.data.write import write_chunks
-
-
-@pytest.fixture
-def files(table, X, model, classifier):
-    """Files that are wrong, each in its own way."""
-    np.save("x.npy", X)
-    text = [[*row, "word"] for row in X.tolist()]
-    write_chunks([np.array(text, dtype=object)], "words.csv", [*"abcd", "note"])
-    write_chunks([X], "z.csv", list("abcd"))
-    gaps = X.copy()
-    gaps[7, 2] = np.nan
-    write_chunks([gaps], "gaps.parquet", list("abcd"))
-    lines = table.read_text().splitlines()
-    lines[20] += ",9"
-    Path("ragged.csv").write_text("\n".join(lines) + "\n")
-    whole = Path("gaps.parquet").read_bytes()
-    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
-    saved = model.read_bytes()
-    Path("cut.lowland").write_bytes(saved[:-50])
-    Path("flipped.lowland").write_bytes(saved[:-1] + bytes([saved[-1] ^ 255]))
-    Path("foreign.lowland").write_text("hello")
-    Path("empty.csv").touch()
-    Path("header.csv").write_text("a,b,c,d\n")
-    os.mkdir("folder")
 
 
 def test_warnings_come_once_and_in_one_line(lowland, X, model):

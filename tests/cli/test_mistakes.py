@@ -4,7 +4,6 @@ import json
 import os
 from pathlib import Path
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -87,30 +86,6 @@ MISTAKES = [
     (("sample", "airports", "--label-column", "--to", "new.csv"), 1, "no labels"),
     (("sample", "--to", "new.csv"), 2, "--to needs the name of a data set"),
 ]  # fmt: skip
-
-
-@pytest.fixture
-def files(table, X, model, classifier):
-    """Files that are wrong, each in its own way."""
-    np.save("x.npy", X)
-    text = [[*row, "word"] for row in X.tolist()]
-    write_chunks([np.array(text, dtype=object)], "words.csv", [*"abcd", "note"])
-    write_chunks([X], "z.csv", list("abcd"))
-    gaps = X.copy()
-    gaps[7, 2] = np.nan
-    write_chunks([gaps], "gaps.parquet", list("abcd"))
-    lines = table.read_text().splitlines()
-    lines[20] += ",9"
-    Path("ragged.csv").write_text("\n".join(lines) + "\n")
-    whole = Path("gaps.parquet").read_bytes()
-    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
-    saved = model.read_bytes()
-    Path("cut.lowland").write_bytes(saved[:-50])
-    Path("flipped.lowland").write_bytes(saved[:-1] + bytes([saved[-1] ^ 255]))
-    Path("foreign.lowland").write_text("hello")
-    Path("empty.csv").touch()
-    Path("header.csv").write_text("a,b,c,d\n")
-    os.mkdir("folder")
 
 
 @pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda value: None)

@@ -7,41 +7,12 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from lowland.blocks.selection.exhaustive_search import best_subset, branch_and_bound, every_subset, exhaustive
-from lowland.blocks.selection.scorers import model_of, scores_for
+from lowland.blocks.selection.scorers import model_of
 from lowland.blocks.selection.subset_scores import Tally
 from lowland.blocks.selection.wilks import Wilks
 from lowland.errors import ParameterError
 
-
-class Table:
-    """Scores that are looked up: any function of the subset."""
-
-    tie = 0.0
-
-    def __init__(self, d, of):
-        self.d, self.of = d, of
-
-    def with_each(self, S, J):
-        return np.array([self.of(frozenset((*S, int(j)))) for j in J])
-
-    def without_each(self, S):
-        return np.array([self.of(frozenset(S) - {j}) for j in S])
-
-    def many(self, subsets):
-        return np.array([self.of(frozenset(S)) for S in np.asarray(subsets).tolist()])
-
-
-def rows(n=60, d=7, seed=0, classes=None):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.5 * rng.standard_normal((d, d))) + 5
-    if classes is None:
-        return X, X @ rng.standard_normal(d) + 2 * rng.standard_normal(n)
-    y = rng.integers(0, classes, n)
-    return X + 0.7 * rng.standard_normal((classes, d))[y], y
-
-
-def by(model, X, y, closed=True, scoring=None, cv=4):
-    return scores_for(model, X, y, scoring=scoring, cv=cv, n_jobs=None, closed=closed, tally=Tally(), for_numbers="")[0]
+from .cases import Table, by, rows
 
 
 def test_exhaustive_with_a_least_gain_stops_at_the_size_that_gains_too_little():

@@ -12,23 +12,7 @@ from lowland.blocks.selection.exhaustive_search import exhaustive
 from lowland.blocks.selection.greedy_search import first_best, floating_forward, forward
 from lowland.errors import DataError
 
-
-class Table:
-    """Scores that are looked up: any function of the subset."""
-
-    tie = 0.0
-
-    def __init__(self, d, of):
-        self.d, self.of = d, of
-
-    def with_each(self, S, J):
-        return np.array([self.of(frozenset((*S, int(j)))) for j in J])
-
-    def without_each(self, S):
-        return np.array([self.of(frozenset(S) - {j}) for j in S])
-
-    def many(self, subsets):
-        return np.array([self.of(frozenset(S)) for S in np.asarray(subsets).tolist()])
+from .cases import Table
 
 
 def noise(d, seed):

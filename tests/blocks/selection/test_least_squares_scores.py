@@ -6,21 +6,8 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import ShuffleSplit, cross_val_score
 
 from lowland.blocks.selection.least_squares_scores import LeastSquaresScores
-from lowland.blocks.selection.scorers import scores_for
-from lowland.blocks.selection.subset_scores import Tally
 
-
-def rows(n=60, d=7, seed=0, classes=None):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.5 * rng.standard_normal((d, d))) + 5
-    if classes is None:
-        return X, X @ rng.standard_normal(d) + 2 * rng.standard_normal(n)
-    y = rng.integers(0, classes, n)
-    return X + 0.7 * rng.standard_normal((classes, d))[y], y
-
-
-def by(model, X, y, closed=True, scoring=None, cv=4):
-    return scores_for(model, X, y, scoring=scoring, cv=cv, n_jobs=None, closed=closed, tally=Tally(), for_numbers="")[0]
+from .cases import by, rows
 
 
 @pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(5.0)])

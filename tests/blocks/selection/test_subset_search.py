@@ -5,15 +5,11 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
 
-from lowland.blocks.selection.scorers import scores_for
 from lowland.blocks.selection.selection_path import Move, numbered
-from lowland.blocks.selection.subset_scores import Tally
 from lowland.blocks.selection.subset_search import final_step, n_scores, search
 from lowland.blocks.selection.wilks import Wilks
 
-
-def by(model, X, y, closed=True, scoring=None, cv=4):
-    return scores_for(model, X, y, scoring=scoring, cv=cv, n_jobs=None, closed=closed, tally=Tally(), for_numbers="")[0]
+from .cases import by
 
 
 def awkward(y=None):

@@ -8,14 +8,7 @@ from lowland.blocks.selection.exhaustive_search import exhaustive
 from lowland.blocks.selection.subset_scores import Tally
 from lowland.blocks.selection.wilks import Wilks
 
-
-def rows(n=60, d=7, seed=0, classes=None):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.5 * rng.standard_normal((d, d))) + 5
-    if classes is None:
-        return X, X @ rng.standard_normal(d) + 2 * rng.standard_normal(n)
-    y = rng.integers(0, classes, n)
-    return X + 0.7 * rng.standard_normal((classes, d))[y], y
+from .cases import rows
 
 
 def test_wilks_is_r2_of_training_and_the_ratio_of_determinants():

@@ -10,22 +10,6 @@ from lowland.data import load_dataset
 from lowland.data.write import write_chunks
 
 
-def write_matrix(path, M, names, columns, corner="point"):
-    write_chunks([np.column_stack([np.asarray(names, dtype=object), M.astype(object)])], path, [corner, *columns])
-
-
-@pytest.fixture
-def airports() -> list[str]:
-    """Ten airports: their distances, their kernel matrix, and the distances of two new points to them."""
-    data = load_dataset("airports")
-    names = [str(name) for name in data.names]
-    X = ll.ClassicalMDS(metric="precomputed").fit_transform(data.X)
-    write_matrix("distances.csv", data.X, names, names)
-    write_matrix("kernel.parquet", X @ X.T, names, names)
-    write_matrix("new.csv", data.X[:2] + 100, ["here", "there"], names, corner="place")
-    return names
-
-
 def test_names_of_points_stand_beside_their_coordinates(lowland, airports):
     words = ("--metric", "precomputed", "--to", "z.csv", "--model", "m")
     result = lowland("fit", "classical-mds", "distances.csv", *words)
@@ -52,7 +36,7 @@ def test_names_of_points_of_a_kernel(lowland, airports, monkeypatch):
     np.testing.assert_allclose(again["kernelpca1"].to_numpy(), first["kernelpca1"].to_numpy(), atol=1e-6)
 
 
-def test_points_named_na_keep_their_name(lowland, airports):
+def test_points_named_na_keep_their_name(lowland, airports, write_matrix):
     D, names = load_dataset("airports").X, ["NA", "null", *airports[2:]]
     write_matrix("countries.csv", D, names, names)
     assert (

@@ -24,22 +24,6 @@ def numbers(path) -> np.ndarray:
     return np.column_stack([column.to_numpy() for column in table.columns])
 
 
-def write_matrix(path, M, names, columns, corner="point"):
-    write_chunks([np.column_stack([np.asarray(names, dtype=object), M.astype(object)])], path, [corner, *columns])
-
-
-@pytest.fixture
-def airports() -> list[str]:
-    """Ten airports: their distances, their kernel matrix, and the distances of two new points to them."""
-    data = load_dataset("airports")
-    names = [str(name) for name in data.names]
-    X = ll.ClassicalMDS(metric="precomputed").fit_transform(data.X)
-    write_matrix("distances.csv", data.X, names, names)
-    write_matrix("kernel.parquet", X @ X.T, names, names)
-    write_matrix("new.csv", data.X[:2] + 100, ["here", "there"], names, corner="place")
-    return names
-
-
 def test_columns_are_selected_dropped_and_labeled(lowland, X):
     labels = np.where(X[:, 0] > 0, "up", "down").astype(object)
     write_chunks([np.column_stack([X.astype(object), labels])], "named.parquet", [*"abcd", "way"])
@@ -121,7 +105,7 @@ def test_text_in_a_table_of_rows_is_refused_as_ever(lowland, airports):
     assert "'point'" in result.stderr
 
 
-def test_factors_of_a_covariance(lowland):
+def test_factors_of_a_covariance(lowland, write_matrix):
     wine = load_dataset("wine")
     names = [str(name) for name in wine.names]
     write_matrix("r.csv", np.corrcoef(wine.X, rowvar=False), names, names, corner="variable")
