@@ -6,7 +6,6 @@ setosa has 51 other flowers of its species, so with 51 neighbors each has an edg
 the gap in many places.
 """
 
-import re
 import warnings
 
 import numpy as np
@@ -22,7 +21,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     few = Isomap(2, n_neighbors=12).fit(iris.X)
     sweep = Isomap().neighbors_sweep(iris.X, (6, 12, 18, 22, 23, 24, 25, 26, 34, 42, 51))
-assert re.search(r"\b1 (edge|link)\b", str(caught[0].message))
+assert "1 edge" in str(caught[0].message)
 assert few.n_edges_added_ == 1
 many = Isomap(2, n_neighbors=51).fit(iris.X)
 assert (few.n_connected_components_, many.n_connected_components_) == (2, 1)
