@@ -54,7 +54,7 @@ def pca_how_many() -> Any:
     choice = lowland.PCA(lowland.rules.Knee()).fit(load_dataset("digits").X).choice_
     plots.scree(pca.explained_variance_[:40], pca.total_variance_, choice, ax=left)
     plots.distortion_curve([pca.distortion(m) for m in range(41)], choice, ax=right)
-    _title(right, "reconstruction error with m components")
+    _title(right, "reconstruction error with M components")
     return figure
 
 
@@ -171,7 +171,7 @@ def linear_autoencoder() -> Any:
     left.set_xlim(0, 40)
     left.set_ylim(0.85, 2.1)
     left.set_ylabel("loss / error of PCA")
-    left.legend(frameon=False)
+    left.legend(frameon=False, title="encoder", alignment="left")
     right.set_ylim(1e-8, 3)
     right.set_ylabel("largest angle to the PCA subspace")
     _title(left, f"loss, digits, {k} components")
@@ -340,7 +340,7 @@ def mds() -> Any:
     given, shown = (_distances(A) for A in (X, quick.embedding_))
     middle.plot([0, given.max()], [0, given.max()], color=MARK, linewidth=1)
     middle.scatter(given[::9], shown[::9], s=2, color=STRONG, alpha=0.4, linewidths=0)
-    middle.set_xlabel("given distance")
+    middle.set_xlabel("distance in the data")
     middle.set_ylabel("distance in the embedding")
     _title(middle, f"300 digits: stress-1 {quick.stress1_:.2f}")
     least = min(*quick.trace_, *plain.trace_)
@@ -518,14 +518,14 @@ def _known_dimensions(ax: Any) -> None:
         found = [lowland.quality.intrinsic_dimension(_ball(1000, d, d), method).value for d in true]
         ax.plot(true, found, color=color, marker=marker, markersize=4, linewidth=1, label=method)
     ax.set_xlabel("true dimension")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, title="method", alignment="left", fontsize="small", title_fontsize="small")
     _title(ax, "estimates on balls of 1,000 rows")
     _quiet(ax)
 
 
 def _dimension_over_scales(ax: Any) -> None:
     sets = {
-        "moved digits": (load_dataset("moved_digits", size=50, shift=8).X, STRONG),
+        "translated digits": (load_dataset("moved_digits", size=50, shift=8).X, STRONG),
         "noisy Swiss roll": (load_dataset("swiss_roll", n=2000, noise=0.3).X, MARK),
     }
     for name, (X, color) in sets.items():
@@ -539,7 +539,7 @@ def _dimension_over_scales(ax: Any) -> None:
     ax.set_xlim(-0.07, 1.07)
     ax.set_ylim(1.8, 5.2)
     ax.legend(frameon=False, loc="upper left")
-    _title(ax, "by scale (diamonds: final estimate)")
+    _title(ax, "estimates by radius (diamonds: final)")
     _quiet(ax)
 
 
@@ -645,7 +645,7 @@ def feature_filter() -> Any:
         "circular": np.where(rng.random(400) < 0.5, 1, -1) * np.sqrt(np.clip(1 - x**2, 0, 1)) + 0.06 * noise,
         "independent": noise,
     }
-    scores = {"pearson": "|r|", "spearman": "|ρ|", "distance-correlation": "dist", "mutual-information": "info"}
+    scores = {"pearson": "|r|", "spearman": "|ρ|", "distance-correlation": "dCor", "mutual-information": "MI"}
     figure = Figure(figsize=(11.5, 4.0), layout="constrained")
     tops, bottoms = figure.subplots(2, 6, height_ratios=(1.2, 1))
     for top, bottom, (words, y) in zip(tops, bottoms, shapes.items(), strict=True):
@@ -675,6 +675,7 @@ def feature_agglomeration() -> Any:
     from sklearn.feature_extraction.image import grid_to_graph
 
     figure = Figure(figsize=(12.5, 3.9), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.1)
     left, groups, before, after = figure.subplots(1, 4, width_ratios=(2, 1, 1, 1))
     wine = load_dataset("wine")
     tree = lowland.FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
@@ -720,7 +721,7 @@ def vector_quantizer() -> Any:
     panels[3].plot(bits, 100 * (1 - np.array(explained)), color=STRONG, marker="o", markersize=4)
     panels[3].set_yscale("log")
     panels[3].set_xlabel("bits per pixel")
-    _title(panels[3], "% unexplained variance")
+    _title(panels[3], "unexplained variance (%)")
     _quiet(panels[3])
     sample = load_dataset("digits")
     book = lowland.VectorQuantizer(16, random_state=0).fit(sample.X)
@@ -780,9 +781,9 @@ def autoencoder() -> Any:
     middle.set_ylabel("reconstruction error")
     middle.legend(frameon=False)
     _quiet(middle)
-    _title(middle, "error of new digits")
+    _title(middle, "reconstruction of held-out digits")
     plots.images(shown, sample.image_shape, columns=10, limits=(0, 16), ax=right)
-    _title(right, "new digits; reconstructed from ten\ncomponents by PCA; by the autoencoder")
+    _title(right, "held-out digits (top), reconstructed from\n10 components by PCA and autoencoder")
     return figure
 
 
@@ -804,7 +805,7 @@ def l1_selector() -> Any:
     axes[1].axvline(selector.alpha_, color="#3a3f47", linewidth=1, linestyle="--", label="one standard error")
     axes[1].set_xscale("log")
     axes[1].invert_xaxis()
-    axes[1].set_xlabel("penalty")
+    axes[1].set_xlabel("penalty α")
     axes[1].set_ylabel("squared error on held-out rows")
     axes[1].legend(frameon=False)
     _title(axes[1], "cross-validation")
@@ -816,7 +817,7 @@ def l1_selector() -> Any:
     axes[2].set_yticks(range(12), [names[j] for j in order], fontsize="small")
     axes[2].axvline(stable.threshold, color=MARK, linewidth=1)
     axes[2].set_xlabel("selection frequency in subsamples")
-    _title(axes[2], f"stability: at most {stable.error_bound_:.2g} false expected")
+    _title(axes[2], f"expected false selections: at most {stable.error_bound_:.2g}")
     _quiet(axes[2])
     return figure
 
@@ -875,5 +876,6 @@ def quality() -> Any:
     curves = {name: lowland.quality.co_ranking(roll.X, Z) for name, Z in shown.items()}
     plots.rnx_curve(curves, title="R_NX by neighborhood size", ax=middle)
     plots.shepard(lowland.quality.shepard(roll.X, unrolled), ax=right)
+    right.legend(frameon=False, labelcolor=INK, loc="lower right", fontsize="small")  # beside the pairs
     _title(right, "Isomap: Euclidean distances are not preserved")
     return figure
