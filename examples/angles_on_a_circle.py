@@ -1,9 +1,9 @@
 """PCA maps four points on a circle to two positions; Isomap recovers their order along the circle.
 
 Points on a circle have one intrinsic dimension, the angle, which no linear projection recovers: on the first principal
-component opposite points of the circle coincide. The angle itself separates the points, but puts the neighbors 340° and
-20° at opposite ends. Isomap follows the neighbor graph, cuts the circle at its longest gap and preserves all other
-distances between neighbors.
+component points above and below the horizontal axis coincide. The angle itself separates the points, but puts the
+neighbors 340° and 20° at opposite ends. Isomap follows the neighbor graph, cuts the circle at its longest gap and
+preserves all other distances between neighbors.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-"""Eigenfaces: sixty principal components identify 40 persons about as accurately as all 4,096 pixels.
+"""Eigenfaces: sixty principal components identify 40 people about as accurately as all 4,096 pixels.
 
-PCA of 200 photographs, five of each of 40 persons. New photographs, five more of each person, are represented by their
+PCA of 200 photographs, five of each of 40 people. New photographs, five more of each person, are represented by their
 first k coordinates and classified by the nearest training photograph.
 """
 

@@ -39,7 +39,7 @@ def mark(ax, name: str, height: float) -> None:
 ax = axes[0, 0]
 ax.plot(counts, 100 * np.cumsum(pca.explained_variance_ratio_), "o-", color=STRONG, markersize=3)
 ax.axhline(90, color=INK, linewidth=0.8)
-ax.set(xlabel="components", ylabel="explained variance (%)", ylim=(0, 103))
+ax.set(xlabel="number of components", ylabel="explained variance (%)", ylim=(0, 103))
 mark(ax, "fraction", 40)
 title(ax, "90% of the variance: includes noise")
 
@@ -58,7 +58,7 @@ title(ax, "Parallel analysis")
 ax = axes[1, 1]
 evidence = choices["evidence"].evidence["log_evidence"]
 ax.plot(counts[:-1], (evidence - evidence.max()) / 1000, "o-", color=STRONG, markersize=3)
-ax.set(xlabel="components", ylabel="log evidence (thousands)")
+ax.set(xlabel="number of components", ylabel="log evidence (thousands)")
 mark(ax, "evidence", 0.5 * (evidence.min() - evidence.max()) / 1000)
 title(ax, "Evidence of probabilistic PCA")
 show(

@@ -1,9 +1,8 @@
 """LLE of iris collapses to a point and a line because the neighbor graph is disconnected.
 
-The embedding in the middle has been published as a picture of the flowers. With 12 neighbors no setosa has a neighbor
-of another species, nor vice versa. Any constant on each connected component then has zero cost, and LLE uses its
-coordinates for these constants. Lowland detects the components, warns, and by default connects them by the shortest
-edge.
+Embeddings like the one in the middle have been published. With 12 neighbors no setosa has a neighbor of another
+species, nor vice versa. Any constant on each connected component then has zero cost, and LLE uses its coordinates for
+these constants. Lowland detects the components, warns, and by default connects them by the shortest edge.
 """
 
 import warnings

@@ -1,8 +1,8 @@
 """Projection pursuit finds the fifteen planes of the RANDU generator; PCA does not.
 
-RANDU was a random number generator of IBM in the 1960s. Three consecutive numbers are a point in a cube, and 9x - 6y +
-z is always an integer from -5 to 9: the points lie on fifteen planes. A random projection does not show them, nor does
-PCA, since the variance is the same in all directions. Projection pursuit finds the least Gaussian projection.
+RANDU is a random number generator that IBM shipped in the 1960s. Three consecutive numbers are a point in a cube, and
+9x - 6y + z is always an integer from -5 to 9: the points lie on fifteen planes. A random projection does not show them,
+nor does PCA, since the variance is the same in all directions. Projection pursuit finds the least Gaussian projection.
 """
 
 import numpy as np
@@ -42,7 +42,7 @@ assert min(tilts["PCA"], tilts["random projection"]) > 5
 assert pursuit.index_[0] > 10 * pursuit.null_index_.max(), "far above the index of noise"
 show(
     figure,
-    f"9x - 6y + z takes exactly {len(planes)} values. The projection found shows {stripes['projection pursuit']} "
+    f"9x - 6y + z takes exactly {len(planes)} values. Projection pursuit shows {stripes['projection pursuit']} "
     f"separate stripes: its angle to the planes is {tilts['projection pursuit']:.1g} degrees. The angle is "
     f"{tilts['PCA']:.0f} degrees for PCA and {tilts['random projection']:.0f} for a random projection; both show a "
     "single cloud.",

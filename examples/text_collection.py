@@ -1,8 +1,8 @@
 """Latent semantic analysis of documentation pages: topics form clusters, and axes are interpretable.
 
-The texts are docstrings of the functions of seven installed modules, without their examples. Words are weighted by TF-
-IDF, which gives thousands of mostly zero columns. Truncated SVD reduces them to eight (latent semantic analysis). The
-module of a text is not part of the input.
+The texts are docstrings of the functions of seven installed modules, without their examples. Words are weighted by
+TF-IDF, which gives thousands of mostly zero columns. Truncated SVD reduces them to eight (latent semantic analysis).
+The module of a text is not part of the input.
 """
 
 import importlib

@@ -22,13 +22,13 @@ assert np.allclose(measured, np.einsum("id,de,ie->i", V, S, V)), "the variance a
 assert np.allclose(measured, first * np.cos(thetas) ** 2 + second * np.sin(thetas) ** 2)
 assert np.isclose(measured.max(), first)
 assert np.isclose(measured.min(), second)
-assert first > 3 * second, "so that the values between are far from both"
+assert first > 3 * second, "so that values between them are far from both"
 
 figure, ((left, right),) = panels(1, 2, (10, 4.1), width_ratios=(1.15, 1))
 left.scatter(*C.T, s=9, color=WEAK, linewidths=0)
 left.plot(*(2 * V * measured[:, None] ** 0.5).T, color=INK, linewidth=1.3)
 right.plot(np.degrees(thetas[:181]), measured[:181], color=INK, linewidth=1.3)
-for theta, name, color in ((0, "v₁", COLORS[0]), (40, "between", COLORS[2]), (90, "v₂", COLORS[3])):
+for theta, name, color in ((0, "v₁", COLORS[0]), (40, "θ = 40°", COLORS[2]), (90, "v₂", COLORS[3])):
     v, reach = V[theta], 2 * measured[theta] ** 0.5
     left.plot(*np.outer(v, (-reach, reach)), color=color, linewidth=3, solid_capstyle="butt")
     left.text(*((reach + 0.45) * v), name, color=color, ha="center", va="center", weight="bold")

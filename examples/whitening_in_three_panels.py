@@ -34,7 +34,7 @@ for ax, Z, S, name in zip(axes[0], (X, turned, white), covariances, names, stric
     ax.scatter(*Z.T, s=9, c=cloud.y, cmap=SEQUENTIAL, linewidths=0)
     ax.plot(*(Z.mean(axis=0)[:, None] + 2 * np.linalg.cholesky(S) @ circle), color=INK, linewidth=1.4)
     center = Z.mean(axis=0)
-    ax.set(xlim=center[0] + np.array([-7.2, 7.2]), ylim=center[1] + np.array([-5.8, 5.8]))
+    ax.set(xlim=center[0] + np.array([-8.4, 8.4]), ylim=center[1] + np.array([-6.2, 6.2]))
     ax.set_aspect("equal")
     (a, b), (_, c) = S.round(2) + 0.0  # + 0.0: avoid negative zero
     ax.set_title(f"{name}\ncovariance {a:.2f}, {b:.2f}; {b:.2f}, {c:.2f}", fontsize="medium", color=INK, loc="left")
