@@ -86,5 +86,5 @@ for (i, name), (j, by) in ((a, b) for a in enumerate(samples) for b in enumerate
 axes[0].set_yticks(-np.arange(len(ROWS)), [ROWS[m] for m in order])
 figure.supxlabel("accuracy on held-out rows, 95% CI\nlines: all columns; filled: significantly worse", size="medium")
 axes[1].legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.95))
-fact = f"No: of {change[:, 1:].size} results none is significantly better than all columns, {real.sum()} are"
-show(figure, f"{fact} significantly worse. With discriminant analysis the map gains at least {fisher[:, 1].min():.3f}.")
+fact = f"No: of {change[:, 1:].size} results none is significantly better than all columns, and {real.sum()} are"
+show(figure, f"{fact} significantly worse. LDA raises the accuracy of the map by at least {fisher[:, 1].min():.3f}.")
