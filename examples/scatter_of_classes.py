@@ -1,4 +1,4 @@
-"""Total scatter = within-class scatter + between-class scatter, and Fisher's direction maximizes their ratio.
+"""Total scatter = within-class + between-class scatter, and Fisher's direction maximizes between over within.
 
 The deviation of a point from the overall mean is that of its class mean plus that of the point from its class mean. The
 sums of squares add up, as matrices and along every direction. Along a direction with little between-class scatter the

@@ -174,7 +174,7 @@ def lines_of(heading):
 
 
 @pytest.mark.parametrize(
-    "heading", ["What each can do", "What each keeps, and what that costs", "Where they come from"]
+    "heading", ["What each method can do", "What each method preserves, and its cost", "Original publications"]
 )
 def test_every_method_stands_once_in_each_table_of_the_page_that_helps_to_choose(heading):
     assert [name for name, _ in lines_of(heading)] == list(entries())
@@ -182,7 +182,7 @@ def test_every_method_stands_once_in_each_table_of_the_page_that_helps_to_choose
 
 def test_sizes_on_the_page_that_helps_to_choose_were_measured():
     measured = read(ROOT / "docs" / "benchmarks.md")
-    for name, cells in lines_of("What each keeps, and what that costs"):
+    for name, cells in lines_of("What each method preserves, and its cost"):
         for size in re.findall(r"\d+(?:,\d{3})+(?: × [\d,]+\d)?", cells):
             assert size in measured, name
 

@@ -345,7 +345,8 @@ class _DistanceComparison:
     def normalized(self, rescale: bool, per_row: bool = False) -> Measure:
         fit = self._fit(rescale)
         about = (
-            f"Root of the squared differences between distances relative to the data (Kruskal's stress-1), {fit.unit}."
+            "Square root of the sum of squared differences between distances, divided by the sum of squared distances "
+            f"in the data (Kruskal's stress-1), {fit.unit}."
         )
         return self._relative_stress("normalized stress", fit.errors, fit.squares, about, rescale, per_row, root=True)
 

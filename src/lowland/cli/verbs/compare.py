@@ -256,7 +256,7 @@ compare = Command(
         options.json_option(),
         options.debug_option(),
     ],
-    help="Compare dimension reduction methods on a file: time, memory, quality measures, and advice on which to use."
+    help="Compare dimensionality reduction methods on a file: time, memory, quality, and advice on which to use."
     "\n\nFILE is a table of numbers; it is held in memory. Ctrl-C stops the study and reports the completed trials.",
     short_help="Compare methods on a file, and advise which one to use.",
 )  # fmt: skip

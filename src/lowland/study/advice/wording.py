@@ -185,7 +185,7 @@ def _with_more_components(
     few = f"Best with {_dimensions(best.n_components)}: {_number(best.scores[ACCURACY])} ({best.name})."
     if choice.components is None:
         text = (
-            f"Dimension reduction does not help classification here: the accuracy on held-out rows is "
+            f"Dimensionality reduction does not help classification here: the accuracy on held-out rows is "
             f"{_estimate(whole)} with all {size.d} columns. {few} {_majority(facts)} Keep all columns."
         )
         return Advice("classify", None, None, text, evidence)
@@ -249,7 +249,9 @@ def _of_dimension(facts: TableFacts, size: StudySize) -> list[str]:
         return []
     begin = f"Estimated intrinsic dimension: {value:.1f} (95% confidence interval {low:.1f} to {high:.1f})."
     if low > size.k:
-        return [f"{begin} {_dimensions(size.k)} {'is' if size.k == 1 else 'are'} too few to preserve the structure."]
+        return [
+            f"{begin} {_dimensions(size.k)} {'is' if size.k == 1 else 'are'} too few to preserve all of the structure."
+        ]
     return [f"{begin} {_dimensions(size.k)} can preserve the structure if the method unfolds it."]
 
 

@@ -37,7 +37,7 @@ MEANINGS = {
         "neighbors in the embedding."
     ),
     "normalized stress": (
-        "Kruskal's stress √(Σ (δ − s d)² / Σ δ²) over pairs of rows, where δ is the distance in the data, d the "
+        "Kruskal's stress-1 √(Σ (δ − s d)² / Σ δ²) over pairs of rows, where δ is the distance in the data, d the "
         "distance in the embedding, and s the scale factor that minimizes it: 0 is perfect."
     ),
     "Sammon stress": (
@@ -63,7 +63,7 @@ MEANINGS = {
     ),
     "nearest-neighbor accuracy": (
         "The fraction of rows whose class label is the majority label of their k nearest neighbors in the embedding, "
-        "each row being left out of its own vote."
+        "not counting the row itself."
     ),
     "nearest-neighbor accuracy in the data": (
         "The fraction of rows whose class label is the majority label of their k nearest neighbors in the data, a "
