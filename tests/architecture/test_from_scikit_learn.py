@@ -99,7 +99,7 @@ def public(cls):
 @pytest.mark.filterwarnings("ignore:Graph is not fully connected", "ignore::lowland.errors.DataWarning")  # iris is not
 @pytest.mark.filterwarnings("ignore:The number of connected components", "ignore:Changing the sparsity")
 @pytest.mark.parametrize("name", CLASSES)
-def test_table_names_everything_with_the_right_status(name):
+def test_the_table_gives_the_correct_status_of_each_name(name):
     theirs, ours = public(theirs_of(name)), public(getattr(lowland, name))
     table = table_of(name)
     # an argument is listed where both classes have the method and only one has the argument
@@ -117,7 +117,7 @@ def test_table_names_everything_with_the_right_status(name):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_what_has_no_effect_has_none(name):
+def test_parameters_listed_as_without_effect_have_none(name):
     (X, y), cls = rows_for(name), getattr(lowland, name)
     quiet = [
         parameter
@@ -134,7 +134,7 @@ def test_what_has_no_effect_has_none(name):
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in ITERATED])
-def test_what_is_the_same_is_the_same(name):
+def test_parameters_listed_as_equal_behave_equally(name):
     """Fitted to all rows at once the classes agree, attribute by attribute, up to the signs of the components."""
     X, y = rows_for(name)
     options = {"batch_size": len(X)} if name == "IncrementalPCA" else {}

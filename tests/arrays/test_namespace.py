@@ -7,7 +7,7 @@ import scipy.sparse
 from lowland.arrays.namespace import is_array, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
 
 
-def test_numpy_is_its_own_namespace_and_stays_where_it_is():
+def test_numpy_arrays_are_their_own_namespace_and_are_not_copied():
     X = np.ones((2, 2))
     assert xp_of(X, X) is np
     assert to_numpy(X) is X
@@ -17,7 +17,7 @@ def test_numpy_is_its_own_namespace_and_stays_where_it_is():
     assert not is_array([1.0])
 
 
-def test_tensors_keep_their_library_and_come_to_the_host():
+def test_tensors_keep_their_library_and_are_copied_to_the_host():
     torch = pytest.importorskip("torch")
     T = torch.ones((2, 2), dtype=torch.float32, requires_grad=True)
     assert is_torch(T)

@@ -88,7 +88,7 @@ def test_ctrl_c_while_a_worker_fits(folder, rng):
     assert os.listdir(home) == ["lowland"]
 
 
-def test_a_reader_that_goes_away(folder):
+def test_a_closed_output_pipe(folder):
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run([*COMMAND, "methods"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)

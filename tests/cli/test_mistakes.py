@@ -89,7 +89,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda value: None)
-def test_a_mistake_is_said_in_one_line_and_leaves_nothing(lowland, files, folder, words, code, said):
+def test_an_error_is_one_line_and_leaves_no_file(lowland, files, folder, words, code, said):
     before = {name: os.path.getmtime(name) for name in os.listdir(folder)}
     result = lowland(*words)
     assert result.exit_code == code, result.stderr
@@ -104,7 +104,7 @@ def test_a_mistake_is_said_in_one_line_and_leaves_nothing(lowland, files, folder
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [MISTAKES[0], MISTAKES[5], MISTAKES[13], MISTAKES[33]])
-def test_with_json_a_mistake_is_an_object(lowland, files, words, code, said):
+def test_with_json_an_error_is_an_object(lowland, files, words, code, said):
     result = lowland(*words, "--json")
     assert result.exit_code == code
     assert result.stderr == ""
@@ -114,7 +114,7 @@ def test_with_json_a_mistake_is_an_object(lowland, files, words, code, said):
     assert error["type"].isidentifier()
 
 
-def test_a_damaged_part_is_found_while_writing_and_nothing_is_left(lowland, folder, rng, monkeypatch):
+def test_a_damaged_file_found_while_writing_leaves_no_output(lowland, folder, rng, monkeypatch):
     """The footer is sound, a page is not: the fault shows only after the first slabs were written."""
     X = rng.standard_normal((3000, 4))
     write_chunks([X], "whole.parquet", list("abcd"))

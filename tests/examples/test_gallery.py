@@ -61,7 +61,7 @@ def test_the_page_lists_every_script_with_its_picture(runner):
         assert (ROOT / "docs" / picture).is_file()
 
 
-def test_a_script_without_its_data_says_how_to_get_it(runner, monkeypatch, tmp_path):
+def test_a_script_without_its_data_explains_how_to_get_it(runner, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LOWLAND_DATA", raising=False)
     outcome = runner.run("eigenfaces")

@@ -22,7 +22,7 @@ def total():
     return names["total"]
 
 
-def test_compiling_is_watched_and_timed():
+def test_compilation_is_reported_and_timed():
     seen, before = [], kernels.compiling["seconds"]
     kernels.watchers.append(seen.append)
     try:
@@ -36,7 +36,7 @@ def test_compiling_is_watched_and_timed():
     assert add.targetoptions["nogil"]
 
 
-def test_machine_code_is_kept_where_a_folder_can_be_written(monkeypatch):
+def test_compiled_kernels_are_cached_in_a_writable_folder(monkeypatch):
     asked = []
 
     def njit(**options):

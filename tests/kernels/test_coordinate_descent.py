@@ -32,7 +32,7 @@ def test_the_kernel_makes_the_same_steps_as_its_numpy_version():
         np.testing.assert_allclose(g, q - G @ beta, atol=1e-12)
 
 
-def test_the_gap_bounds_how_far_the_objective_is_from_its_least():
+def test_the_duality_gap_bounds_the_suboptimality():
     X, y = table()
     G, q, power = X.T @ X / 60, X.T @ y / 60, y @ y / 60
 

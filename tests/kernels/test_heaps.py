@@ -33,7 +33,7 @@ def test_what_is_added_to_a_column_counts():
     assert (values[0, 0], indices[0, 0]) == (2.0, 1)
 
 
-def test_sorting_by_value_ties_by_index(rng):
+def test_sorting_breaks_ties_by_index(rng):
     values, indices = rng.integers(0, 5, 100).astype(float), rng.permutation(100)
     order = np.lexsort((indices, values))
     expected = values[order], indices[order]

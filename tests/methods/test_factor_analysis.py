@@ -51,7 +51,7 @@ def test_both_routes_reach_the_same_maximum(k):
     np.testing.assert_allclose(em.components_, fast.components_, atol=1e-4 * np.abs(fast.components_).max())
 
 
-def test_as_scikit_learn_but_at_the_maximum():
+def test_likelihood_is_at_least_that_of_scikit_learn():
     X = standard_wine()
     ours = FactorAnalysis(3).fit(X)
     theirs = sklearn.decomposition.FactorAnalysis(3, tol=1e-10, max_iter=50000, svd_method="lapack").fit(X)
@@ -84,7 +84,7 @@ def test_rotations_of_scikit_learn(rotation):
     np.testing.assert_allclose(ours.components_.T, best.loadings, atol=1e-5 * np.abs(best.loadings).max())
 
 
-def test_the_model_is_found_again():
+def test_the_true_covariance_is_recovered():
     X, S = sample(200_000)
     fa = FactorAnalysis(3).fit(X)
     np.testing.assert_allclose(fa.get_covariance(), S, atol=0.05 * np.abs(S).max())
@@ -92,7 +92,7 @@ def test_the_model_is_found_again():
     assert FactorAnalysis(2).fit(X).fit_test_.p_value < 1e-10
 
 
-def test_starts():
+def test_several_initializations():
     X = sklearn.datasets.load_diabetes().data  # the first start ends in a lesser maximum
     one, many = (quietly(FactorAnalysis(1, n_starts=n).fit, X) for n in (1, 8))
     assert len(many.start_loglike_) == 8
@@ -104,7 +104,7 @@ def test_starts():
     assert best.n_iter_ <= 2
 
 
-def test_the_course_is_told():
+def test_convergence_is_recorded():
     X, _ = sample()
     assert np.all(np.diff(FactorAnalysis(3).fit(X).loglike_) > -1e-7)
     em = FactorAnalysis(3, method="em").fit(X)
@@ -117,7 +117,7 @@ def test_the_course_is_told():
     assert short.loglike_[-1] / len(X) == pytest.approx(short.score(X), abs=1e-10)
 
 
-def test_the_remedy_fits_and_iterations_are_counted():
+def test_the_remedy_depends_on_the_method_and_iterations_are_counted():
     X, _ = sample()
     with pytest.warns(ConvergenceWarning, match=r"not converge.* 1 iteration .*Raise max_iter\.$"):
         one = FactorAnalysis(3, max_iter=1, n_starts=1).fit(X)
@@ -136,7 +136,7 @@ def test_the_remedy_fits_and_iterations_are_counted():
 # --- many columns -----------------------------------------------------------------------------------------------------
 
 
-def test_many_columns_by_leading_pairs_are_as_by_all(monkeypatch):
+def test_leading_eigenpairs_give_the_result_of_all(monkeypatch):
     for n, d in ((60, 130), (90, 130), (400, 130)):  # a root of low rank, a singular R, one of full rank
         X, _ = sample(n, d, 4, seed=1)
         whole = FactorAnalysis(4).fit(X)
@@ -312,7 +312,7 @@ def test_a_frame_of_covariances_gives_its_names(tmp_path):
     np.testing.assert_array_equal(loaded.transform(frame), fa.transform(frame))
 
 
-def test_parts_and_weights():
+def test_partial_fit_and_weights():
     X, _ = sample(400)
     whole = FactorAnalysis(2).fit(X)
     parts = FactorAnalysis(2).partial_fit(X[:150]).partial_fit(X[150:])
@@ -371,7 +371,7 @@ def test_adequacy_known_answers():
 # --- bounds and bad input ---------------------------------------------------------------------------------------------
 
 
-def test_heywood_cases_are_held_and_told():
+def test_heywood_cases_are_bounded_and_reported():
     X = load_dataset("iris").X
     with pytest.warns(DataWarning, match=r"Column 2 is at the lower bound.*Heywood.*fewer factors"):
         fa = FactorAnalysis(1, min_uniqueness=0.005).fit(X)
@@ -445,7 +445,7 @@ def test_as_many_factors_as_columns_fit_exactly():
         (lambda S: S[[0, 1, 2, 2]][:, [0, 1, 2, 2]], "Columns 2, 3 are perfectly collinear"),
     ],
 )
-def test_what_is_no_covariance(spoil, words):
+def test_invalid_covariances_are_refused(spoil, words):
     S = np.cov(load_dataset("iris").X, rowvar=False)
     fa = FactorAnalysis(1)
     with pytest.raises(DataError, match=words) as caught:
@@ -486,7 +486,7 @@ def test_noise_variance_init_must_fit():
         FactorAnalysis(1, noise_variance_init=[1, 1, -1, 1]).fit(iris)
 
 
-def test_a_covariance_given_as_rows_is_told():
+def test_a_covariance_passed_as_rows_gives_a_warning():
     R = np.corrcoef(load_dataset("wine").X, rowvar=False)
     pandas = pytest.importorskip("pandas")
     for given_as in (R, R.astype(np.float32), pandas.DataFrame(R)):
@@ -499,7 +499,7 @@ def test_a_covariance_given_as_rows_is_told():
         FactorAnalysis().fit(np.random.default_rng(0).standard_normal((8, 8)))
 
 
-def test_parallel_analysis_shows_its_trials():
+def test_parallel_analysis_reports_its_simulations():
     told = []
     with lowland.config(progress=lambda event: told.append(event)):
         FactorAnalysis("parallel").fit(load_dataset("wine").X)

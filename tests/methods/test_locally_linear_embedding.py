@@ -38,7 +38,7 @@ def explained(Z, truth):
 
 @pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
 @pytest.mark.parametrize("solver", ["dense", "arpack"])
-def test_it_is_scikit_learns(method, solver, roll):
+def test_results_agree_with_scikit_learn(method, solver, roll):
     options = {"n_neighbors": 10, "method": method, "eigen_solver": solver, "tol": 1e-9}
     theirs = sklearn.manifold.LocallyLinearEmbedding(n_components=2, random_state=0, **options).fit(roll.X)
     ours = LocallyLinearEmbedding(2, **options).fit(roll.X)
@@ -68,7 +68,7 @@ def test_the_hole_and_the_height_are_kept_by_the_hessian():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_turning_shifting_and_scaling_the_rows_changes_nothing(method, roll, rng):
+def test_rotation_shift_and_scale_change_nothing(method, roll, rng):
     Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     one = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(roll.X)
     two = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(0.01 * (roll.X @ Q + 3.0))
@@ -77,7 +77,7 @@ def test_turning_shifting_and_scaling_the_rows_changes_nothing(method, roll, rng
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_new_rows_next_to_old_ones_go_next_to_them(method, roll):
+def test_new_rows_are_placed_near_their_training_neighbors(method, roll):
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(roll.X)
     Z = model.transform(roll.X + 1e-3)
     assert np.median(np.linalg.norm(Z - model.embedding_, axis=1)) < 0.1 * model.embedding_.std()
@@ -132,7 +132,7 @@ def two_clumps(rng):
     return np.vstack([a, b, [[20.0, 0.0]]])
 
 
-def test_groups_that_look_at_themselves_only_do_not_shrink(rng):
+def test_sink_components_do_not_collapse(rng):
     X = two_clumps(rng)
     some = np.r_[36 * [6]]
     D = np.linalg.norm(X[:, None] - X, axis=2)
@@ -153,7 +153,7 @@ def test_groups_that_look_at_themselves_only_do_not_shrink(rng):
 
 
 @pytest.mark.parametrize("method", ["ltsa", "hessian"])
-def test_a_point_in_no_other_neighborhood_takes_no_coordinate_for_itself(method, rng):
+def test_a_point_in_no_other_neighborhood_does_not_occupy_a_coordinate(method, rng):
     U = rng.uniform(-1, 1, (200, 2))
     X = np.vstack([U, [[3.0, 3.0]]])  # nobody's neighbor
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
@@ -167,7 +167,7 @@ def test_a_point_in_no_other_neighborhood_takes_no_coordinate_for_itself(method,
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-def test_duplicates_give_an_answer(method, roll):
+def test_duplicates_give_finite_coordinates(method, roll):
     X = np.vstack(
         [roll.X[:300], roll.X[:40], np.repeat(roll.X[:1], 15, axis=0)]
     )  # a clump of more duplicates than neighbors
@@ -192,7 +192,7 @@ def test_equal_rows_are_refused():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_three_components_that_are_connected_do_not_shrink(method):
+def test_three_components_joined_by_added_edges_do_not_collapse(method):
     X = np.vstack([np.random.default_rng(s).standard_normal((60, 3)) + 20 * s for s in range(3)])
     with pytest.warns(DataWarning, match="connected by 2 edges") as caught:
         model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
@@ -218,7 +218,7 @@ def test_the_unit_of_the_columns_does_not_matter(method, unit, roll):
     assert apart(one, other) < 1e-6
 
 
-def test_fitted_rows_keep_their_places(roll):
+def test_fitted_rows_keep_their_coordinates(roll):
     model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
     np.testing.assert_array_equal(model.transform(roll.X), model.embedding_)
 
@@ -246,7 +246,7 @@ def test_facts(roll):
         ({"method": "other"}, "method"),
     ],
 )
-def test_impossible_choices_are_refused(options, text, rng):
+def test_invalid_parameters_are_refused(options, text, rng):
     with pytest.raises(ParameterError, match=text):
         LocallyLinearEmbedding(**{"n_components": 2, **options}).fit(rng.standard_normal((30, 3)))
 
@@ -275,7 +275,7 @@ def test_the_model_can_be_saved(roll, tmp_path):
     np.testing.assert_array_equal(again.transform(roll.X[:9]), model.transform(roll.X[:9]))
 
 
-def test_quiet_where_nothing_is_wrong(roll):
+def test_well_behaved_data_gives_no_warning(roll):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)

@@ -69,7 +69,7 @@ def test_changes_nothing_global(name):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_says_what_to_install_without_matplotlib(name, monkeypatch):
+def test_a_missing_matplotlib_is_reported_with_a_remedy(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r"lowland\[plot\]"):
         CALLS[name](None)
@@ -105,7 +105,7 @@ def test_dollar_signs_are_drawn_and_not_read_as_formulas(name, drawn):
     assert not any(is_math_text(word) for word in words if "no" in word)
 
 
-def test_names_that_begin_with_an_underscore_stand_in_the_legend(drawn):
+def test_names_that_begin_with_an_underscore_are_in_the_legend(drawn):
     ax = drawn(plots.embedding(np.eye(3), ["_a", "b", "_c"]))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["_a", "_c", "b"]
     ax = drawn(plots.rnx_curve({"_a": CURVE}))
@@ -165,7 +165,7 @@ def fitted():
         ("images", "PCA", "plots.images(X, image_shape)"),
     ],
 )
-def test_what_a_figure_of_numbers_says_of_a_model_can_be_drawn(fitted, name, owner, said, drawn):
+def test_figures_of_numbers_accept_models(fitted, name, owner, said, drawn):
     model, X = fitted[owner], load_dataset("iris").X[50:]
     with pytest.raises(DataError, match=f"{owner} is a model, not an array") as caught:
         getattr(plots, name)(model)
@@ -184,7 +184,7 @@ def test_what_a_figure_of_numbers_says_of_a_model_can_be_drawn(fitted, name, own
         ("distortion_curve", "VectorQuantizer", "VectorQuantizer is a model without n_components_, an attribute of"),
     ],
 )
-def test_a_model_without_the_attribute_gets_the_names_of_those_that_have_it(fitted, name, given, said):
+def test_a_model_without_the_attribute_is_refused_with_the_methods_that_have_it(fitted, name, given, said):
     with pytest.raises(DataError) as caught:
         getattr(plots, name)(fitted[given])
     assert str(caught.value).startswith(said)

@@ -45,7 +45,7 @@ def test_no_measure_depends_on_the_unit(d, unit, kind):
     assert [m.high for m in every] == pytest.approx([m.high for m in quality.evaluate(X, Z, y, sample=60)])
 
 
-def test_what_has_a_unit_keeps_it():
+def test_measures_with_a_unit_scale_with_it():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 3))
     Z = X[:, :2] / 2
@@ -65,7 +65,7 @@ def test_what_has_a_unit_keeps_it():
     assert f"multiplied by {1e100 * diagram.scale:.4g}" in quality.normalized_stress(1e100 * X, Z).about
 
 
-def test_what_is_no_number_is_refused():
+def test_nan_and_infinity_are_refused():
     X = np.random.default_rng(0).standard_normal((50, 3))
     for unit in (1e-162, 1e155):
         with pytest.raises(DataError, match=r"overflows or underflows.*normalized_stress"):
@@ -82,7 +82,7 @@ def test_ordinary_numbers_are_not_copied():
     assert PointSet.of(X * 1e200, lambda a, b: abs(a - b).max()).unit == 1
 
 
-def test_variance_that_is_lost_is_not_explained():
+def test_variance_lost_to_underflow_is_not_explained():
     X = np.random.default_rng(0).standard_normal((50, 3))
     model = PCA(2).fit(X)
     with pytest.raises(DataError, match="variance underflows"):

@@ -26,7 +26,7 @@ def cities(request):
 
 
 @pytest.mark.parametrize("options", [{}, {"accelerate": False}, {"solver": "gradient"}], ids=str)
-def test_metric_stress_and_distances_are_those_of_smacof(cities, options):
+def test_metric_stress_and_distances_agree_with_smacof(cities, options):
     name, D = cities
     expected = reference("smacof_mds")[name]["ratio"]
     mds = MDS(metric="precomputed", eps=1e-15, max_iter=5000, **options).fit(D)

@@ -13,7 +13,7 @@ def study(iris):
     return lowland.compare(iris.X, iris.y, FEW)
 
 
-def test_a_study_tells_itself(study):
+def test_a_study_describes_itself(study):
     assert repr(study).startswith("Study of X: 3 of 3 trials done. For visualization, use PCA")
     assert study["pca"] is study["PCA"]
     table = study.scores()

@@ -29,7 +29,7 @@ def trained_row_by_row(X, order, W, grid, radii, rates, kind):
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("kind", ["gaussian", "bubble"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_online_training_is_the_plain_loop(topology, kind, dtype):
+def test_online_training_agrees_with_a_plain_loop(topology, kind, dtype):
     X, grid = rows(120).astype(dtype), Grid(5, 4, topology)
     start = rows(20, seed=4).astype(dtype)
     schedule = Schedule(2, (2.5, 0.6), (0.4, 0.05), "linear", kind)

@@ -24,7 +24,7 @@ class End:
         ("", 1, "no step increased the likelihood, short of its maximum", False),
     ],
 )
-def test_why_it_ended(reason, steps, words, converged):
+def test_stopping_reasons(reason, steps, words, converged):
     found = estimate_at(End(np.log([0.2, 0.5])), 1, np.linspace(3, 1, steps), reason, 5, solver="newton")
     assert found.outcome.stopped_because == words
     assert found.outcome.converged is converged

@@ -25,7 +25,7 @@ def turned(L, seed=1):
 
 @pytest.mark.parametrize("kaiser", [False, True])
 @pytest.mark.parametrize("kind", ROTATIONS)
-def test_simple_structure_is_found_again(kind, kaiser):
+def test_simple_structure_is_recovered(kind, kaiser):
     L = simple_structure()
     found = rotate(turned(L), kind, kaiser=kaiser)
     assert found.outcome.converged
@@ -36,7 +36,7 @@ def test_simple_structure_is_found_again(kind, kaiser):
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(ROTATIONS), kaiser=st.booleans())
-def test_what_the_loadings_explain_stays(seed, kind, kaiser):
+def test_rotation_keeps_the_explained_covariance(seed, kind, kaiser):
     A = simple_structure(9, 3, 0.15, seed)
     found = rotate(A, kind, kaiser=kaiser)
     np.testing.assert_allclose(found.loadings @ found.phi @ found.loadings.T, A @ A.T, atol=1e-9)
@@ -78,7 +78,7 @@ def test_units():
         assert criteria[0] == pytest.approx(criteria[1], rel=1e-9)
 
 
-def test_starts_never_do_worse_and_are_told():
+def test_more_initializations_are_never_worse_and_are_recorded():
     A = turned(simple_structure(12, 4, 0.25, seed=3), seed=4)
     one, many = (rotate(A, "geomin-orthogonal", starts=n) for n in (1, 12))
     assert len(many.start_criteria) == 12
@@ -105,7 +105,7 @@ def test_one_factor_and_wrong_input():
 
 
 @pytest.mark.parametrize("kind", ROTATIONS)
-def test_a_top_of_the_criterion_is_left(kind):
+def test_rotation_leaves_a_stationary_point_that_is_not_a_minimum(kind):
     """A general and a bipolar factor: no turn changes the criterion to first order, and every turn betters it."""
     A = np.array([[0.6, 0.6]] * 4 + [[0.6, -0.6]] * 4)
     found = rotate(A, kind)
@@ -113,7 +113,7 @@ def test_a_top_of_the_criterion_is_left(kind):
     np.testing.assert_allclose(found.loadings @ found.phi @ found.loadings.T, A @ A.T, atol=1e-10)
 
 
-def test_factors_do_not_fall_together():
+def test_factors_do_not_collapse():
     """Oblimin with a large gamma would let them, and the loadings grow without end."""
     A = np.random.default_rng(0).uniform(-1, 1, (13, 3)) * np.array([1.0, 0.7, 0.4])
     for gamma in (0.5, 1.0):

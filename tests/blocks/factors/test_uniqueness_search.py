@@ -27,7 +27,7 @@ def test_slope_and_curvature_of_the_profile(seed):
     assert np.linalg.eigvalsh(here.curvature()[1])[0] > -1e-10  # the positive part is
 
 
-def test_the_least_of_a_quadratic_in_a_box():
+def test_the_minimum_of_a_quadratic_in_a_box():
     rng, d, exact = np.random.default_rng(0), 8, 0
     for _ in range(200):
         B = rng.standard_normal((d, d))
@@ -43,7 +43,7 @@ def test_the_least_of_a_quadratic_in_a_box():
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_awkward_correlations_end_at_a_maximum(seed):
+def test_ill_conditioned_correlations_converge_to_a_maximum(seed):
     """Little noise, few rows: uniquenesses run into the bound, and EM from there finds nothing better."""
     rng = np.random.default_rng(seed)
     d, n = int(rng.integers(4, 14)), int(rng.integers(5, 80))

@@ -36,7 +36,7 @@ def test_landmarks_that_span_the_features_suffice(rows):
     assert found.n == 40
 
 
-def test_landmarks_that_say_nothing():
+def test_degenerate_landmarks_are_reported():
     with pytest.raises(DataError, match="3 landmarks are identical"):
         landmark_axes(open_rows(X), KernelWith(np.repeat(X[:1], 3, axis=0), "rbf", 0.2), run, wanted)
     alone = landmark_axes(open_rows(X), KernelWith(X[:10], "rbf", 1e4), run, wanted)

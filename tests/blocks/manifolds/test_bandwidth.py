@@ -23,20 +23,20 @@ def test_the_kernel_sum_gives_bandwidth_and_dimension(dimension):
         kernel_sum_bandwidth(np.zeros((3, 3)))
 
 
-def test_the_sum_by_bins_is_the_sum():
+def test_the_binned_kernel_sum_equals_the_sum():
     D = np.abs(np.subtract.outer(np.linspace(0, 1, 80) ** 2, np.linspace(0, 1, 80) ** 2))
     width = kernel_sum_bandwidth(D)
     x = D**2 / width.epsilon
     assert abs(2 * np.sum(x * np.exp(-x)) / np.sum(np.exp(-x)) - width.dimension) < 1e-3
 
 
-def test_the_median_of_squared_lengths_leaves_zeros_out_where_most_are():
+def test_the_median_of_squared_lengths_ignores_zeros_if_most_are_zero():
     assert median_squared(np.array([1.0, 2.0, 3.0])) == 4.0
     assert median_squared(np.array([0.0, 0.0, 0.0, 3.0])) == 9.0
     assert median_squared(np.zeros(3)) == 1.0
 
 
-def test_distances_of_a_sample_are_rows_of_all(rng):
+def test_distances_of_sampled_rows_are_rows_of_the_matrix(rng):
     X = rng.random((700, 2))
     D = sampled_distances(X, "euclidean", {})
     assert D.shape == (500, 700)

@@ -35,7 +35,7 @@ def test_components_that_no_edge_leaves():
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
-def test_one_sink_is_left_of_any_connected_graph(seed, n):
+def test_a_connected_graph_ends_with_one_sink_component(seed, n):
     rng = np.random.default_rng(seed)
     neighbors = [[] for _ in range(n)]
     for i in range(1, n):  # a tree with links in random directions is connected
@@ -47,7 +47,7 @@ def test_one_sink_is_left_of_any_connected_graph(seed, n):
     assert sink_components(with_reverse_edges(graph, cut_off))[0] == 1
 
 
-def test_points_in_no_other_neighborhood_become_members_of_their_own():
+def test_points_in_no_other_neighborhood_are_added_to_their_own():
     graph = graph_of([1, 2], [0, 2], [0, 1], [0, 1])  # nobody looks at 3
     apart = points_to_add(graph)
     assert apart.tolist() == [False, False, False, True]
@@ -62,7 +62,7 @@ def test_edges_from_a_point_to_itself_are_dropped():
     assert graph.start.tolist() == [0, 1, 2, 3]
 
 
-def test_a_bridge_is_widened_to_the_neighborhoods_at_its_ends():
+def test_a_bridge_is_reinforced_by_the_neighborhoods_at_its_ends():
     graph = graph_of([1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4])  # 2-3 joins two triangles
     label = np.array([0, 0, 0, 1, 1, 1])
     wide = with_reinforced_bridges(graph, label)

@@ -31,6 +31,6 @@ def test_blocks_are_concatenated_in_their_order():
         joined_edges(LocalRun(), 100, 10, look_up, np.sqrt)
 
 
-def test_nothing_searched_is_an_empty_answer():
+def test_an_empty_search_returns_empty_arrays():
     indices, lengths = stacked([], 3)
     assert indices.shape == lengths.shape == (0, 3)

@@ -10,7 +10,7 @@ from lowland.run.local import LocalRun
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "precomputed"])
-def test_torch_finds_what_the_host_finds(rng, metric):
+def test_torch_agrees_with_the_host(rng, metric):
     torch = pytest.importorskip("torch")
     X = (100 + rng.standard_normal((300, 20))).astype(np.float32)
     X[200:210] = X[0]

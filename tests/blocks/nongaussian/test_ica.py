@@ -32,7 +32,7 @@ def sources(n=2000, seed=0):
     return np.stack([rng.laplace(size=n), rng.uniform(size=n), rng.exponential(size=n), rng.laplace(size=n)], axis=1)
 
 
-def test_polar_is_the_nearest_orthogonal_matrix():
+def test_polar_gives_the_nearest_orthogonal_matrix():
     A = np.random.default_rng(0).standard_normal((5, 5))
     Q = polar(A)
     np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
@@ -41,7 +41,7 @@ def test_polar_is_the_nearest_orthogonal_matrix():
 
 
 @pytest.mark.parametrize("fun", ["logcosh", "exp", "cube"])
-def test_quasi_newton_stops_where_the_parallel_iteration_stands_still(fun):
+def test_quasi_newton_and_parallel_iteration_have_the_same_fixed_point(fun):
     """Both stop where diag(s) E g(y)y' is symmetric: two routes to one answer."""
     rows, contrast = white(sources()), as_contrast(fun, None)
     found = unmix_by_quasi_newton(rows, contrast, start(4), 1e-11, 200)
@@ -53,7 +53,7 @@ def test_quasi_newton_stops_where_the_parallel_iteration_stands_still(fun):
     np.testing.assert_allclose(np.sort(overlap, axis=1)[:, -1], 1, atol=1e-9)
 
 
-def test_the_trace_tells_of_fast_convergence():
+def test_the_trace_shows_fast_convergence():
     rows = white(sources(20_000))
     trace = np.array(unmix_by_quasi_newton(rows, LogCosh(), start(4), 1e-12, 100).outcome.trace)
     assert trace[-1] < 1e-12
@@ -70,7 +70,7 @@ def test_deflation_finds_orthogonal_rows_one_by_one():
 
 
 @pytest.mark.parametrize("n", [300, 1000])
-def test_steps_that_circle_are_shortened(n, monkeypatch):
+def test_oscillating_steps_are_shortened(n, monkeypatch):
     """Rows with nothing to find: whole steps circle for ever, shorter ones come to rest, at a fixed point of both."""
     rows = white(np.random.default_rng(0).standard_normal((n, 10)))
     monkeypatch.setattr(ica, "_PATIENCE", 10**9)
@@ -111,7 +111,7 @@ def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(m
 
 
 @pytest.mark.parametrize("how", ["parallel", "deflation", "picard"])
-def test_a_search_begun_in_float32_ends_where_that_in_float64_does(how, monkeypatch):
+def test_float32_and_float64_searches_converge_to_the_same_result(how, monkeypatch):
     import lowland
 
     X = sources(6000)
@@ -132,7 +132,7 @@ def test_a_search_begun_in_float32_ends_where_that_in_float64_does(how, monkeypa
     assert unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=1).outcome.iterations == 1
 
 
-def test_two_coins_turned_are_turned_back():
+def test_a_rotated_square_is_rotated_back():
     """The four corners of a square have independent coordinates along its sides alone."""
     corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     for angle in (0.1, 0.5, 1.2):

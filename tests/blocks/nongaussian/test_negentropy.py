@@ -31,7 +31,7 @@ def test_negentropy_of_known_densities(rng):
     assert J[1] == pytest.approx(24 / (16 * np.sqrt(3) - 27) * (bell - np.sqrt(0.5)) ** 2, rel=0.02)
 
 
-def test_dependence_is_none_for_independent_and_grows_with_what_is_shared(rng):
+def test_dependence_is_zero_for_independent_columns_and_grows_with_common_parts(rng):
     n = 50_000
     Y = rng.laplace(size=(n, 4))
     assert np.all(mutual_information(shape_of(Y)) < 1e-3)
@@ -63,7 +63,7 @@ def test_two_valued_sources_and_few_rows(rng):
     assert np.isnan(mutual_information(shape_of(rng.standard_normal((20, 5))))).all()
 
 
-def test_who_may_be_normal():
+def test_gaussian_components_are_counted():
     n = 1000
     assert count_gaussian(np.array([0.2, 0.1, 0.05]), n) == 0
     assert count_gaussian(np.array([0.2, 0.1, 0.001]), n) == 1

@@ -25,7 +25,7 @@ def test_scores_and_p_values():
     assert permuted.pvalues[0] == pytest.approx(1 / 6, abs=0.05)  # one order of six does as well
 
 
-def test_what_is_no_score():
+def test_invalid_scores_are_refused():
     with pytest.raises(ParameterError, match="ZeroDivisionError"):
         function_scores(lambda X, y: 1 / 0, X, Y, LocalRun())
     with pytest.raises(ParameterError, match="each of the 3 columns"):

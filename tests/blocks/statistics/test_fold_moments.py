@@ -31,23 +31,23 @@ def test_every_training_set_has_the_moments_of_its_rows(cv):
     assert not by_part(np.full((2, 3), np.nan), y[:2], layout.part[:2]).is_finite()
 
 
-def test_folds_that_do_not_overlap_are_one_part_each():
+def test_disjoint_folds_need_one_group_each():
     assert Layout.of_folds(list(KFold(5).split(np.zeros(20))), 20).parts == 5
 
 
-def test_folds_that_overlap_in_many_ways_have_many_parts():
+def test_overlapping_folds_need_several_groups():
     folds = list(ShuffleSplit(20, random_state=0).split(np.zeros(500)))
     assert 64 < Layout.of_folds(folds, 500).parts <= 500
 
 
 @pytest.mark.parametrize("fold", [([0, 0, 1], [2]), ([0, 1], [2, 2]), ([0, 1], [1, 2])])
-def test_folds_that_name_a_row_twice_are_refused(fold):
+def test_folds_that_contain_a_row_twice_are_refused(fold):
     with pytest.raises(ParameterError, match=r"cv.*row twice.*once per fold"):
         Layout.of_folds([tuple(np.array(rows) for rows in fold)], 4)
 
 
 @pytest.mark.parametrize(("n", "parts"), [(100, 16), (7, 16), (50, 50)])
-def test_halves_are_halves(n, parts):
+def test_random_halves_have_half_of_the_rows(n, parts):
     layout = Layout.of_halves(n, 200, parts, np.random.default_rng(0))
     counts = np.zeros(n)
     for one, other in layout.splits:

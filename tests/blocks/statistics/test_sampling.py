@@ -28,7 +28,7 @@ def test_marked_rows_of_the_slabs_in_order():
     assert not Picked.of(np.array([[np.nan]])).is_finite()
 
 
-def test_rows_are_counted_where_nothing_else_says_how_many():
+def test_rows_of_unknown_number_are_counted():
     X = np.ones((7, 2))
     for given in (X, [X[:3], X[3:]]):
         rows = open_rows(given)

@@ -40,7 +40,7 @@ def wines(lowland) -> str:
     return "wines.csv"
 
 
-def test_discriminants(lowland, labelled, X):
+def test_summary_of_discriminants(lowland, labelled, X):
     facts, text = told(lowland, "fit", "lda", labelled, "--label", "way")
     lda = ll.load("m")
     assert facts["facts"]["rows of classes"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
@@ -50,7 +50,7 @@ def test_discriminants(lowland, labelled, X):
     assert "Fraction of the variance between classes explained" in text
 
 
-def test_factors(lowland, wine):
+def test_summary_of_factors(lowland, wine):
     facts, text = told(lowland, "fit", "factor-analysis", wine, "-k", 3)
     fa = ll.load("m")
     assert facts["facts"]["chi-square of fit"] == fa.fit_test_.statistic
@@ -90,7 +90,7 @@ def test_a_model_that_did_not_converge_says_so(lowland, wine, words):
     assert line.split()[1].rstrip(":") == "no"
 
 
-def test_sources(lowland, wine):
+def test_summary_of_independent_components(lowland, wine):
     facts, text = told(lowland, "fit", "fast-ica", wine, "-k", 3)
     ica = ll.load("m")
     assert facts["facts"]["negentropy"] == ica.negentropy_.tolist()
@@ -98,7 +98,7 @@ def test_sources(lowland, wine):
     assert ", ".join(f"{value:.4g}" for value in ica.negentropy_) in text
 
 
-def test_views(lowland, wine):
+def test_summary_of_projections(lowland, wine):
     facts, text = told(
         lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-projections", 2, "--n-null", 3
     )
@@ -115,7 +115,7 @@ def test_views(lowland, wine):
     assert "noise " not in text.split("Rows searched")[0].split("Index of projections")[1]
 
 
-def test_what_an_autoencoder_keeps(lowland, table, X):
+def test_summary_of_an_autoencoder(lowland, table, X):
     facts, text = told(lowland, "fit", "linear-autoencoder", table)
     pca = ll.PCA(2).fit(X)
     np.testing.assert_allclose(facts["facts"]["explained variance ratio"], pca.explained_variance_ratio_.sum())
@@ -142,7 +142,7 @@ def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, said):
     assert f"{sign}{facts['path'][0]['column'] or ''} {step.score:.4g}".replace("  ", " ") in text
 
 
-def test_the_rules_of_a_tree_stand_line_by_line(lowland, wines):
+def test_the_rules_of_a_tree_are_printed_line_by_line(lowland, wines):
     facts, text = told(lowland, "fit", "select-tree", wines, "--label", "label")
     rules = ll.load("m").rules_
     assert facts["facts"]["rules"] == rules
@@ -152,7 +152,7 @@ def test_the_rules_of_a_tree_stand_line_by_line(lowland, wines):
     assert [line[indent:] for line in lines[start:]][: len(rules.splitlines())] == rules.splitlines()
 
 
-def test_groups_of_columns_are_whole_in_json(lowland, wine):
+def test_groups_of_columns_are_complete_in_json(lowland, wine):
     facts, text = told(lowland, "fit", "agglomerate", wine, "-k", 2, "--metric", "correlation", "--linkage", "average")
     names, labels = np.array(load_dataset("wine").names), ll.load("m").labels_
     assert facts["facts"]["clusters"] == {str(group): names[labels == group].tolist() for group in (0, 1)}
@@ -160,7 +160,7 @@ def test_groups_of_columns_are_whole_in_json(lowland, wine):
         assert f" {group}: {', '.join(names[labels == group])}\n" in text
 
 
-def test_a_code_book_tells_numbers(lowland, wine):
+def test_summary_of_a_code_book(lowland, wine):
     facts, text = told(lowland, "fit", "quantize", wine, "-k", 4)
     book = ll.load("m")
     assert facts["facts"]["distortion per row"] == book.distortion_
@@ -176,7 +176,7 @@ def test_json_has_no_nan(lowland):
     json.loads(result.stdout, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
 
 
-def test_landmarks_are_told(lowland, table):
+def test_landmarks_are_reported(lowland, table):
     words = ("-k", 2, "--kernel", "rbf", "--n-landmarks", 20, "--model", "m", "--json")
     assert json.loads(lowland("fit", "kernel-pca", table, *words).stdout)["facts"]["landmarks"] == 20
     assert "Landmarks     20" in lowland("inspect", "m").stdout

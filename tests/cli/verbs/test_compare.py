@@ -84,7 +84,7 @@ def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatc
     assert "Open it yourself" in lowland(*words, "--open", "--force").stderr
 
 
-def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
+def test_ctrl_c_writes_finished_trials(lowland, table, monkeypatch):
     from lowland.methods.isomap import Isomap
 
     def interrupted(self, *_, **given):
@@ -122,7 +122,7 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
         (("-k", "9"), "4 columns"),
     ],
 )
-def test_wrong_words_are_said_before_any_work(lowland, table, words, said):
+def test_invalid_arguments_are_reported_before_any_work(lowland, table, words, said):
     before = set(os.listdir())
     result = lowland("compare", table, *words)
     assert result.exit_code == 1
@@ -139,7 +139,7 @@ def test_names_are_checked_before_the_rows_are_read(lowland, labelled):
     assert "--label" in said
 
 
-def test_rows_labeled_na_have_no_label_for_any_verb(lowland, labelled):
+def test_rows_labeled_na_have_no_label_in_any_command(lowland, labelled):
     text = Path(labelled).read_text()
     Path(labelled).write_text(text.replace("up", "NA", 3).replace("down", "None", 20))
     for words in (("compare", labelled, *FEW), ("fit", "lda", labelled), ("fit", "select-tree", labelled)):
@@ -155,7 +155,7 @@ def test_methods_may_be_named_more_than_once(lowland, table):
     assert "LinearDiscriminantAnalysis: left out. Class labels are required. Pass one label per row." in result.stdout
 
 
-def test_labels_that_are_no_classes_are_reported(lowland, table):
+def test_labels_that_are_not_classes_are_reported(lowland, table):
     names = Path(table).read_text().splitlines()[0].replace('"', "").split(",")
     result = lowland("compare", table, "--label", names[0], "--methods", "pca,lda")
     assert result.exit_code == 0, result.stderr
@@ -174,7 +174,7 @@ def test_advice_names_the_flag_of_the_command_line(lowland, folder):
     assert "e+0" not in said
 
 
-def test_what_is_written_twice_is_alike():
+def test_repeated_lists_of_choices_agree():
     from typing import get_args
 
     from lowland.study.result import Purpose
@@ -184,7 +184,7 @@ def test_what_is_written_twice_is_alike():
     assert get_args(Scale) == verb.SCALES
 
 
-def test_the_best_for_the_purpose_stands_on_top(lowland, labelled):
+def test_the_best_trial_for_the_purpose_comes_first(lowland, labelled):
     words = ("compare", labelled, "--label", "way", "--methods", "pca,lda,isomap")
     for purpose, measure in (("see", "Area under R_NX"), ("classify", "Downstream accuracy")):
         result = lowland(*words, "--purpose", purpose, "--json")

@@ -20,7 +20,7 @@ def roll():
     return "roll.csv"
 
 
-def test_the_words_of_the_verb_are_those_of_the_library():
+def test_choices_of_the_command_agree_with_the_library():
     assert (*get_args(estimators.Estimator), "all") == METHODS
     assert MAPPED == estimators.MAPPED
 
@@ -48,7 +48,7 @@ def test_json(lowland, roll):
     assert told["bias"] == found.bias
 
 
-def test_few_rows_and_equal_ones(lowland):
+def test_few_rows_and_duplicate_rows(lowland):
     write_chunks([np.random.default_rng(0).random((15, 2))], "few.csv", ["a", "b"])
     result = lowland("dimension", "few.csv", "--random-state", 1)
     assert result.exit_code == 0
@@ -57,7 +57,7 @@ def test_few_rows_and_equal_ones(lowland):
     assert "All rows are" in lowland("dimension", "same.csv").stderr
 
 
-def test_a_table_of_all_warns_once_of_groups(lowland):
+def test_all_estimators_together_warn_once(lowland):
     write_chunks([load_dataset("iris").X], "iris.csv", list("abcd"))
     result = lowland("dimension", "iris.csv", "--method", "all")
     assert result.exit_code == 0

@@ -7,7 +7,7 @@ import numpy as np
 import lowland as ll
 
 
-def test_inspect_tells_of_the_model(lowland, table, model):
+def test_inspect_describes_the_model(lowland, table, model):
     text = lowland("inspect", model).stdout
     pca = ll.load(model)
     told = ("PCA", "n_components=2", "svd_solver=auto", "a, b, c, d")

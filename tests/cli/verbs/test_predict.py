@@ -25,7 +25,7 @@ def read(path):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_classes_and_probabilities_are_those_of_python(lowland, labelled, classifier, X, ending):
+def test_classes_and_probabilities_agree_with_python(lowland, labelled, classifier, X, ending):
     to = f"classes{ending}"
     result = lowland("predict", classifier, labelled, "--to", to, "--probabilities")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -56,7 +56,7 @@ def test_numbers_stay_numbers(lowland, numbered):
     np.testing.assert_allclose(P[:, 1:].sum(axis=1), 1)
 
 
-def test_many_slabs_give_what_one_gives(lowland, labelled, classifier, monkeypatch):
+def test_many_slabs_give_the_result_of_one(lowland, labelled, classifier, monkeypatch):
     assert lowland("predict", classifier, labelled, "--to", "one.parquet", "--probabilities").exit_code == 0
     pq.write_table(csv.read_csv(labelled), "parts.parquet", row_group_size=10)
     monkeypatch.setattr(rows_module, "SLAB_BYTES", 10 * 4 * 8)
@@ -101,12 +101,12 @@ def test_a_model_remembers_its_label(lowland, labelled, table, verb):
     assert json.loads(lowland("inspect", "m", "--json").stdout)["label"] == "way"
 
 
-def test_what_is_dropped_comes_beside_the_label(lowland, labelled):
+def test_drop_may_repeat_the_columns_dropped_by_the_model(lowland, labelled):
     assert lowland("fit", "lda", labelled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
     assert lowland("predict", "m", labelled, "--drop", "d", "--to", "y.csv").exit_code == 0
 
 
-def test_names_given_by_the_user_win(lowland, labelled, classifier):
+def test_names_given_by_the_user_take_precedence(lowland, labelled, classifier):
     result = lowland("transform", classifier, labelled, "--columns", "a,b,c,d,way", "--to", "z.csv")
     assert result.exit_code == 1
     assert "'way'" in result.stderr

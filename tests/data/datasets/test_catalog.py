@@ -14,7 +14,7 @@ FOLDER = os.environ.get("LOWLAND_DATA")
 
 
 @pytest.mark.parametrize("name", samples.available())
-def test_every_sample_is_coherent_or_says_what_is_missing(name):
+def test_every_data_set_is_consistent_or_reports_what_is_missing(name):
     try:
         sample = samples.load_dataset(name)
     except MissingFile as problem:

@@ -45,7 +45,7 @@ def test_wine_is_the_shared_file():
 @pytest.mark.parametrize(
     ("name", "shape", "classes"), [("iris", (150, 4), 3), ("wine", (178, 13), 3), ("digits", (1797, 64), 10)]
 )
-def test_the_small_classics(name, shape, classes):
+def test_small_included_data_sets(name, shape, classes):
     sample = samples.load_dataset(name)
     assert sample.X.shape == shape
     assert sample.X.dtype == np.float64

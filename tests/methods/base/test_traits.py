@@ -23,6 +23,6 @@ def test_verbs_are_unique():
     assert len({entry.verb for entry in entries().values()}) == len(entries())
 
 
-def test_a_class_without_keywords_promises_nothing():
+def test_a_class_without_keywords_has_default_traits():
     assert Traits().verb == ""
     assert not Traits().takes_sparse

@@ -69,7 +69,7 @@ def cloud():
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [2, 17, 40])
 @pytest.mark.parametrize("lattice", [False, True])
-def test_ranks_by_counting_are_those_of_sorting(kind, d, lattice, monkeypatch):
+def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
     monkeypatch.setattr(blocks, "_TILE", 64)  # several products, and a last one that is smaller
     rng = np.random.default_rng(d)
     X = (rng.integers(0, 3, (150, d)) if lattice else rng.standard_normal((150, d)) + 5).astype(kind)
@@ -90,7 +90,7 @@ def test_ranks_by_counting_are_those_of_sorting(kind, d, lattice, monkeypatch):
 @pytest.mark.parametrize("d", [3, 30])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("lattice", [False, True])
-def test_ranks_and_nearest_from_the_same_products_are_those_of_sorting(d, kind, lattice, monkeypatch):
+def test_ranks_and_nearest_from_products_agree_with_sorting(d, kind, lattice, monkeypatch):
     """Columns that are the same in all points, ties and twins included: rows that candidates leave unsure as well."""
     monkeypatch.setattr(blocks, "_TILE", 64)
     rng = np.random.default_rng(d)
@@ -108,7 +108,7 @@ def test_ranks_and_nearest_from_the_same_products_are_those_of_sorting(d, kind, 
 
 
 @pytest.mark.parametrize("k", [1, 6, 59])
-def test_a_shuffled_side_breaks_ties_in_an_order_of_its_own(k, rng, monkeypatch):
+def test_a_shuffled_side_breaks_ties_in_its_own_order(k, rng, monkeypatch):
     X = rng.integers(0, 3, (60, 2)).astype(float)
     expected, run, rows = shuffled_twin(X), LocalRun(), np.array([50, 2, 31])
     near = np.argsort(np.where(expected == 0, 1000, expected), axis=1)[:, :k]
@@ -123,7 +123,7 @@ def test_a_shuffled_side_breaks_ties_in_an_order_of_its_own(k, rng, monkeypatch)
         monkeypatch.setattr(blocks, "_PAIRS", 180)  # three rows at a time
 
 
-def test_products_that_tell_nothing_apart_give_way_to_comparing():
+def test_products_that_cannot_decide_fall_back_to_comparisons():
     """One row so far away that the others are equal beside it, in single and in double precision."""
     rng = np.random.default_rng(0)
     for far in (1e6, 1e14):
@@ -186,7 +186,7 @@ def test_definitions(cloud, k):
 
 @pytest.mark.parametrize("d", [3, 40])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_trustworthiness_is_that_of_scikit_learn(d, kind, rng):
+def test_trustworthiness_agrees_with_scikit_learn(d, kind, rng):
     X = rng.standard_normal((400, d)).astype(kind)
     Z = X[:, :2].copy()
     for k in (1, 5, 50):
@@ -198,7 +198,7 @@ def test_trustworthiness_is_that_of_scikit_learn(d, kind, rng):
     assert quality.trustworthiness(D, Z, metric="precomputed").value == quality.trustworthiness(X, Z).value
 
 
-def test_area_and_matrix_say_the_same(cloud):
+def test_area_and_matrix_agree(cloud):
     X, Z = cloud
     n, Q = len(X), quality.co_ranking_matrix(X, Z)
     assert Q.sum() == n * (n - 1)
@@ -214,7 +214,7 @@ def test_area_and_matrix_say_the_same(cloud):
     np.testing.assert_array_equal(quality.co_ranking_matrix(Z, X), Q.T)
 
 
-def test_each_row_makes_the_mean(cloud):
+def test_values_per_row_average_to_the_measure(cloud):
     X, Z = cloud
     for found in (
         quality.trustworthiness(X, Z, per_row=True),
@@ -268,7 +268,7 @@ def at_chance(X, Z, k):
 
 
 @pytest.mark.parametrize("rows_in_order", [False, True])
-def test_unrelated_sides_full_of_ties_are_at_chance(rows_in_order):
+def test_unrelated_spaces_with_many_ties_are_at_chance_level(rows_in_order):
     """Both sides have few values, so that the order of ties decides nearly all: the two must have nothing in common."""
     found = []
     for seed in range(12):
@@ -283,7 +283,7 @@ def test_unrelated_sides_full_of_ties_are_at_chance(rows_in_order):
 
 @given(clouds, st.integers(1, 5))
 @settings(max_examples=30, deadline=None)
-def test_a_perfect_embedding_is_perfect_but_for_ties(X, k):
+def test_a_perfect_embedding_has_the_best_value_except_for_ties(X, k):
     """Points are shaken, so that no two distances are equal."""
     X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
     assert quality.trustworthiness(X, 4 * X, k).value == 1
@@ -294,7 +294,7 @@ def test_a_perfect_embedding_is_perfect_but_for_ties(X, k):
     assert curves.area.value == pytest.approx(1, abs=1e-12)
 
 
-def test_twins_that_are_all_among_the_nearest_cost_nothing():
+def test_duplicates_among_the_nearest_neighbors_cost_nothing():
     """Groups of four equal rows: the three others are the nearest in whichever order, and the next 4 as well."""
     X = np.repeat(np.random.default_rng(0).standard_normal((40, 3)), 4, axis=0)
     for k in (3, 7, 11):
@@ -303,7 +303,7 @@ def test_twins_that_are_all_among_the_nearest_cost_nothing():
     assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is not told
 
 
-def test_equal_sides_score_what_ties_leave_to_be_known():
+def test_identical_spaces_with_ties_score_their_expected_value():
     """Cells of c equal rows share k/(c - 1) of k neighbors by chance, and no embedding can be told to do better."""
     X = np.repeat(np.random.default_rng(0).standard_normal((12, 3)), 41, axis=0)
     n, k = len(X), 10
@@ -323,7 +323,7 @@ def test_turn_scale_and_shift_do_not_matter(cloud, k, rng):
     assert quality.r_nx_area(X, other).value == pytest.approx(quality.r_nx_area(X, Z).value, abs=1e-12)
 
 
-def test_chance_gives_nothing(rng):
+def test_random_embeddings_score_zero(rng):
     X, Z = rng.standard_normal((2000, 5)), rng.standard_normal((2000, 2))
     assert abs(quality.r_nx_area(X, Z).value) < 0.005
     assert abs(quality.lcmc(X, Z, 20).value) < 0.005
@@ -334,7 +334,7 @@ def test_chance_gives_nothing(rng):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_intervals_of_samples_hold_the_value_of_all_rows(seed):
+def test_intervals_of_samples_contain_the_value_of_all_rows(seed):
     digits = load_dataset("digits")
     Z = lowland.PCA(2).fit_transform(digits.X)
     whole = {
@@ -355,7 +355,7 @@ def test_intervals_of_samples_hold_the_value_of_all_rows(seed):
     assert exact.r_nx_low is None
 
 
-def test_intervals_cover_as_often_as_they_say(cloud):
+def test_intervals_have_the_nominal_coverage(cloud):
     X, Z = cloud
     value = quality.trustworthiness(X, Z, 10).value
     found = [quality.trustworthiness(X, Z, 10, sample=60, random_state=seed) for seed in range(60)]
@@ -374,7 +374,7 @@ def test_a_sample_that_is_not_smaller_is_all_rows(cloud):
     assert f"{found.low:.6g} to" in str(found)
 
 
-def test_many_rows_are_sampled_unless_told(monkeypatch, cloud):
+def test_many_rows_are_sampled_by_default(monkeypatch, cloud):
     X, Z = cloud
     monkeypatch.setattr("lowland.quality.neighborhoods.nearest.COUNTED", 300 * 10)
     monkeypatch.setattr("lowland.quality.inputs.sample_rows.__defaults__", (None, 40))
@@ -382,7 +382,7 @@ def test_many_rows_are_sampled_unless_told(monkeypatch, cloud):
     assert quality.trustworthiness(X, Z, sample=None).sample is None
 
 
-def test_ranks_that_are_too_many_to_keep_are_found_again(cloud, monkeypatch):
+def test_ranks_beyond_the_memory_budget_are_recomputed(cloud, monkeypatch):
     X, Z = cloud
     kept = quality.co_ranking(X, Z)
     monkeypatch.setattr("lowland.quality.original_space.KEPT_BYTES", 0)
@@ -409,7 +409,7 @@ def test_curves_of_many_blocks_are_added_as_they_come(cloud, monkeypatch):
         np.testing.assert_array_equal(quality.co_ranking(X, Z, sample=200).r_nx_low, once.r_nx_low)
 
 
-def test_a_high_side_is_made_once(cloud, monkeypatch):
+def test_the_original_space_is_prepared_once(cloud, monkeypatch):
     X, Z = cloud
     high = OriginalSpace.of(X, sample=100)
     first = quality.co_ranking(high, Z)
@@ -423,7 +423,7 @@ def test_a_high_side_is_made_once(cloud, monkeypatch):
 # --- rows without coordinates, and what cannot be
 
 
-def test_rows_without_coordinates_are_left_out_and_told(cloud):
+def test_rows_without_coordinates_are_excluded_and_reported(cloud):
     X, Z = cloud
     holes = Z.copy()
     holes[[4, 70]] = np.nan
@@ -460,7 +460,7 @@ MEASURES = (
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda f: f.__name__)
-def test_what_cannot_be_is_said(measure, cloud):
+def test_invalid_input_is_reported(measure, cloud):
     X, Z = cloud
     with pytest.raises(DataError, match=r"X has 300 rows and Z has 299\. Pass the coordinates"):
         measure(X, Z[:-1])

@@ -41,7 +41,7 @@ def strings(tree):
             yield node.lineno, node.value
 
 
-def test_threads_are_started_by_the_run_alone():
+def test_only_the_run_starts_threads():
     executors = re.compile(r"\b(ThreadPoolExecutor|ProcessPoolExecutor|threading\.Thread)\b")
     outside = [place(p) for p in FILES if executors.search(p.read_text(encoding="utf-8"))]
     # threads that sample the memory of a trial, and that read what its process writes: none of them works
@@ -99,7 +99,7 @@ def test_blocks_name_no_method_and_no_parameter_of_one():
 @pytest.mark.parametrize(
     "package", ["lowland", *(f"lowland.{path.name}" for path in SOURCE.iterdir() if path.is_dir())]
 )
-def test_no_name_shadows_its_module(package):
+def test_no_function_shadows_its_module(package):
     """``lowland.study.comparison`` is the module and ``compare`` the function: an import never depends on the order."""
     if package.endswith("__pycache__"):
         return

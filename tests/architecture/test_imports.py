@@ -43,14 +43,14 @@ def imports(path):
 
 
 @pytest.mark.parametrize("package", DOORS)
-def test_heavy_dependencies_have_one_door(package):
+def test_heavy_dependencies_are_imported_in_one_place(package):
     for path in FILES:
         if any(name.partition(".")[0] == package for name in imports(path)):
             place = path.relative_to(SOURCE).as_posix()
             assert place.startswith(DOORS[package]) if DOORS[package] else False, f"{place} imports {package}"
 
 
-def test_warnings_have_one_door():
+def test_warnings_are_issued_in_one_place():
     """Only ``errors.warn`` finds the user's own line."""
     for path in FILES:
         if path.relative_to(SOURCE).as_posix() not in ("errors.py", "cli/main.py"):
@@ -99,7 +99,7 @@ def test_pca_loads_no_more_than_it_needs():
     assert loaded_after(code, "numba", "torch", "dask", "matplotlib", "plotly", "polars", "faiss") == "[]"
 
 
-def test_every_public_name_is_there_and_documented():
+def test_every_public_name_exists_and_is_documented():
     reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
     for name in dir(lowland):
         value = getattr(lowland, name)
