@@ -1,4 +1,4 @@
-"""The plain-matrix functions: each documented, and right on matrices worked out on paper."""
+"""The plain-matrix functions: documented, and correct on matrices computed by hand."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Values as JSON holds them."""
+"""Values as JSON."""
 
 import json
 import math

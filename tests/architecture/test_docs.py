@@ -1,4 +1,4 @@
-"""The docs are correct: links resolve, snippets run and print what they say, generated parts are up to date."""
+"""The docs are correct: links resolve, snippets run and print the stated output, generated parts are up to date."""
 
 import ast
 import contextlib
@@ -45,7 +45,7 @@ def commands(page):
 
 @pytest.fixture(autouse=True, scope="module")
 def cache_of_the_pages(tmp_path_factory):
-    """Studies of the pages are kept in one folder of their own, so that each trial is fitted once."""
+    """Studies of the pages share one cache folder, so that each trial is fitted once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -167,7 +167,7 @@ def test_every_method_has_its_page(entry):
 
 
 def lines_of(heading):
-    """The lines of the table under a heading of the page that helps to choose, by the method they begin with."""
+    """The lines of the table under a heading of the page on choosing a method, by the method they begin with."""
     section = read(WHICH).partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     rows = [re.match(r"\| (?:\[(\w+)\]\([^)]+\)|(\w+)) \| (.*)", line) for line in section.splitlines()]
     return [(row[1] or row[2], row[3]) for row in rows if row and row[2] != "Method"]

@@ -1,4 +1,4 @@
-"""One mechanism for one thing: where threads start, what blocks may know, which names stand for what."""
+"""One mechanism for one thing: where threads start, what blocks may know, which names are used."""
 
 import ast
 import importlib
@@ -80,7 +80,7 @@ def test_no_command_imports_another():
 
 
 def test_blocks_name_no_method_and_no_parameter_of_one():
-    """A block raises the fact; the method, which has the parameters, adds the remedy."""
+    """A block states the fact in its error; the method, which has the parameters, adds the remedy."""
     parameters = re.compile(
         "|".join([rf"\b{name}\b" for name in PARAMETERS if "_" in name] + [rf"\b{name}=" for name in PARAMETERS])
     )

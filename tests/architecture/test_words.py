@@ -1,4 +1,4 @@
-"""The field's own words: no term of the private dialect in code, docs, README or examples (see docs/glossary.md)."""
+"""Terms of the field: no banned term in code, docs, README or examples (see docs/glossary.md)."""
 
 import io
 import re
@@ -17,7 +17,7 @@ FILES = [
 ]
 
 BANNED = {  # pattern: what to write instead
-    # --- riddles and archaisms
+    # --- unclear or archaic phrases
     r"\btold\b": "say what happens, or: reported, passed, known",
     r"\banew\b": "again",
     r"\blearnt\b": "learned",

@@ -1,4 +1,4 @@
-"""Which array library holds the data, and the way to the host."""
+"""The array library of the data, and the copy to the host."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_tensors_keep_their_library_and_are_copied_to_the_host():
 def test_sparse_and_lazy_arrays():
     S = scipy.sparse.eye(2, format="csr", dtype=np.float32)
     assert is_sparse(S)
-    assert like(np.ones(2), S).dtype == np.float32  # what goes beside a sparse matrix is dense
+    assert like(np.ones(2), S).dtype == np.float32  # arrays that accompany a sparse matrix are dense
     dask_array = pytest.importorskip("dask.array")
     lazy = dask_array.ones((4, 2), chunks=(2, 2))
     np.testing.assert_array_equal(to_numpy(lazy), np.ones((4, 2)))

@@ -1,4 +1,4 @@
-"""Precision: which floats rows are worked in, and what counts as rounding error."""
+"""Precision: the dtype of computations, and what counts as rounding error."""
 
 import numpy as np
 import pytest

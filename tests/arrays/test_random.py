@@ -1,4 +1,4 @@
-"""A seed means the same numbers everywhere."""
+"""A seed gives the same numbers in every library."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Records that travel in model files."""
+"""Records that are stored in model files."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Rows shifted in work space that a thread uses again."""
+"""Rows shifted in work memory that a thread reuses."""
 
 import threading
 
@@ -7,7 +7,7 @@ import pytest
 
 from lowland.arrays.scratch import less_rows_of, shifted_with_sums, use_scratch
 
-X = np.arange(2400.0).reshape(600, 4)  # more than one short run of rows
+X = np.arange(2400.0).reshape(600, 4)  # more than one block of rows
 
 
 def test_shifted_rows_and_their_sums():

@@ -1,4 +1,4 @@
-"""Help costs nothing, names every flag, and the command lines of the documentation run."""
+"""Help loads nothing heavy and names every flag; the command lines of the documentation run."""
 
 import json
 import re
@@ -97,7 +97,7 @@ def test_help_names_flags_instead_of_python_parameters(lowland, verb):
 
 
 def test_parameters_that_take_only_objects_have_no_flag(lowland):
-    """What could only be none on the command line is for Python."""
+    """Parameters that take only objects exist only in Python."""
     hidden = {(e.verb, flag.name) for e in entries().values() for flag in e.flags if not is_settable(flag)}
     assert {("lda", "covariance_estimator"), ("fast-ica", "fun_args"), ("fast-ica", "w_init")} <= hidden
     for verb, name in (each for each in hidden if each[1] not in TAKEN):
@@ -114,14 +114,16 @@ def test_no_parameter_hides_an_option_of_the_command(entry):
 
 
 def test_only_methods_with_streaming_landmarks_mention_it(lowland):
-    def told(verb):
+    def reported(verb):
         return " ".join(lowland("fit", verb, "--help").stdout.split())
 
-    said = {e.verb for e in entries().values() if "unless --n-landmarks is set" in told(e.verb)}
-    assert said == {"kernel-pca"}  # classical-mds streams without them
-    assert [line.split()[0] for line in lowland("methods").stdout.splitlines() if "with landmarks" in line] == [*said]
+    message = {e.verb for e in entries().values() if "unless --n-landmarks is set" in reported(e.verb)}
+    assert message == {"kernel-pca"}  # classical-mds streams without them
+    assert [line.split()[0] for line in lowland("methods").stdout.splitlines() if "with landmarks" in line] == [
+        *message
+    ]
     found = json.loads(lowland("methods", "--json").stdout)["methods"]
-    assert {m["method"] for m in found if m["streams_with_landmarks"]} == said
+    assert {m["method"] for m in found if m["streams_with_landmarks"]} == message
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -1,4 +1,4 @@
-"""The program: its exit codes, its warnings, its errors."""
+"""The program: exit codes, warnings, errors."""
 
 import numpy as np
 

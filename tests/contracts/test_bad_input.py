@@ -1,4 +1,4 @@
-"""Every bad input gets our error: one clear sentence that says what to do."""
+"""Invalid input gives our own error, with a remedy."""
 
 import numpy as np
 import pytest

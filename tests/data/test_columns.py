@@ -1,4 +1,4 @@
-"""Named columns: what is said of one that is not there."""
+"""Named columns: messages about missing ones."""
 
 import pytest
 
@@ -12,17 +12,17 @@ WINE = [
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         ("Label", "Did you mean 'label'? Available columns: 'label', "),
         ("flavonoid", "Did you mean 'flavanoids'? Available columns: 'flavanoids', "),
-        ("class", "'label'"),  # not alike, and yet not hidden behind twelve others
+        ("class", "'label'"),  # not similar, and still not hidden behind twelve others
     ],
 )
-def test_of_many_columns_the_most_similar_names_come_first(wanted, said):
+def test_of_many_columns_the_most_similar_names_come_first(wanted, message):
     with pytest.raises(ParameterError, match=f"has no column '{wanted}'") as caught:
         selected(WINE, [wanted], (), "'wine.csv'")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_few_columns_are_listed_in_their_order():

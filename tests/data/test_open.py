@@ -1,4 +1,4 @@
-"""Everything a user can pass becomes Rows, labels beside them; what cannot is refused with its reason."""
+"""Every supported input becomes Rows, with labels; other input is refused with a reason."""
 
 import numpy as np
 import pyarrow as pa
@@ -79,8 +79,8 @@ def test_images_become_rows():
 
 
 @pytest.fixture(params=["csv", "parquet", "pandas", "polars", "pyarrow"])
-def labelled(request, tmp_path):
-    """A table of the columns a, b and y, which holds text, of every kind that has names."""
+def labeled(request, tmp_path):
+    """A table of the columns a, b and y (text), of every kind with column names."""
     import pandas as pd
     import polars as pl
 
@@ -95,27 +95,27 @@ def labelled(request, tmp_path):
 
 
 @pytest.mark.parametrize("given", [{"y": "y"}, {"label": "y"}])
-def test_a_column_of_labels_is_not_a_feature(labelled, given):
-    rows, labels, name = open_labelled(labelled, **given)
+def test_a_column_of_labels_is_not_a_feature(labeled, given):
+    rows, labels, name = open_labelled(labeled, **given)
     assert (rows.names, name) == (("a", "b"), "y")
     np.testing.assert_array_equal(whole(rows), [[1, 4], [2, 5], [3, 6]])
     assert list(labels) == ["u", "v", "u"]
 
 
-def test_columns_are_chosen_beside_the_labels(labelled):
-    rows, labels, _ = open_labelled(labelled, "y", columns=["b", "y"])
+def test_columns_are_chosen_beside_the_labels(labeled):
+    rows, labels, _ = open_labelled(labeled, "y", columns=["b", "y"])
     assert (rows.names, list(labels)) == (("b",), ["u", "v", "u"])
-    rows, labels, _ = open_labelled(labelled, "y", drop=["a", "y"])
+    rows, labels, _ = open_labelled(labeled, "y", drop=["a", "y"])
     assert (rows.names, list(labels)) == (("b",), ["u", "v", "u"])
     with pytest.raises(ParameterError, match="no column 'z'"):
-        open_labelled(labelled, "z")
+        open_labelled(labeled, "z")
 
 
-def test_given_labels_are_returned_unchanged(X, labelled):
+def test_given_labels_are_returned_unchanged(X, labeled):
     y = [0, 1, 2]
     assert open_labelled(X, y)[1:] == (y, None)
     assert open_labelled(X)[1:] == (None, None)
-    rows, labels, name = open_labelled(labelled, y, label="y")  # the column is left out, and these are the labels
+    rows, labels, name = open_labelled(labeled, y, label="y")  # the column is dropped, and these are the labels
     assert (rows.names, labels, name) == (("a", "b"), y, "y")
 
 

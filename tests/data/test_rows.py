@@ -1,4 +1,4 @@
-"""Rows are read again and again, in slabs that depend on shape and type alone."""
+"""Rows can be read repeatedly, in slabs that depend only on shape and dtype."""
 
 import numpy as np
 import pyarrow as pa

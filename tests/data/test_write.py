@@ -1,4 +1,4 @@
-"""Results out: whole or not at all."""
+"""Results are written completely or not at all."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How kernels are compiled: watched, without the interpreter's lock, and where no folder can be written."""
+"""How kernels are compiled: with notification, without the GIL, and without a writable folder."""
 
 import numba
 import numpy as np
@@ -16,7 +16,7 @@ def total(x):
 
 
 def total():
-    """A function that belongs to no file: there is no folder in which its machine code could be kept."""
+    """A function that belongs to no file: there is no folder in which its machine code could be cached."""
     names = {}
     exec(SOURCE, names)
     return names["total"]

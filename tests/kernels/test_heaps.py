@@ -41,7 +41,7 @@ def test_sorting_breaks_ties_by_index(rng):
     np.testing.assert_array_equal(values, expected[0])
     np.testing.assert_array_equal(indices, expected[1])
     empty = np.empty(0)
-    heaps.sort_by_value(empty, empty)  # nothing to sort is no error
+    heaps.sort_by_value(empty, empty)  # an empty array is not an error
 
 
 def test_order_of_pairs():

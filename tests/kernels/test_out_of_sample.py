@@ -1,4 +1,4 @@
-"""The loop that places new points against a plain minimizer."""
+"""The loop that places new points, compared with a plain minimizer."""
 
 import numpy as np
 from scipy.optimize import minimize

@@ -7,7 +7,7 @@ from lowland.kernels import ranks as kernels
 
 
 def order_of(row, me, around):
-    """The other points by distance, ties by index, or by who follows sooner on ``me``."""
+    """The other points by distance, ties by index, or by the cyclic order after ``me``."""
     n = len(row)
     places = (np.arange(n) - me) % n if around else np.arange(n)
     order = np.lexsort((places, row))
@@ -48,7 +48,7 @@ def test_counting_by_products_recomputes_uncertain_pairs(table):
     V = -2 * X[own] @ X.T
     a2 = (X[own] ** 2).sum(axis=1)[:, None]
     counts = np.zeros((2, 2), dtype=np.int64)
-    slack = 1.0  # as if products were that far off
+    slack = 1.0  # as if products had such errors
     measured = kernels.count_by_products(
         V, (X**2).sum(axis=1), 0, own, False, targets, powers, powers - a2 - slack, powers - a2 + slack, X, counts
     )
@@ -61,7 +61,7 @@ def test_ties_go_to_the_next_index_after_the_row():
     D = np.array([[1.0, 0.0, 1.0, 1.0, 0.5]])
     near = np.array([[4, 0]], dtype=np.int32)
     kernels.settle_nearest(D, np.array([1]), near)
-    assert near.tolist() == [[4, 2]]  # of 0, 2 and 3 the one that follows 1
+    assert near.tolist() == [[4, 2]]  # of the ties 0, 2 and 3, the next index after 1
 
 
 def test_sums_over_orders(rng):

@@ -1,4 +1,4 @@
-"""The loop of online training against its numpy duplicate."""
+"""The loop of online training compared with numpy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The loops over pairs against their numpy duplicates."""
+"""The loops over pairs compared with numpy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Truths about autoencoders."""
+"""Autoencoders."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def digits():
     return load_dataset("digits").X
 
 
-# --- what it finds
+# --- the result
 
 
 @pytest.mark.parametrize("hidden", [(), (8,)])
@@ -129,12 +129,12 @@ def test_reconstructions_stay_in_the_range_of_the_values(digits, bend):
     assert model.reconstruction_error(X).mean() < PCA(2).fit(X).distortion()
 
 
-@pytest.mark.parametrize("name", ["iris", "wine", "wine, standardised"])
+@pytest.mark.parametrize("name", ["iris", "wine", "wine, standardized"])
 def test_a_default_fit_has_a_smaller_error_than_pca(name):
     X = load_dataset(name.partition(",")[0]).X
-    X = X / X.std(axis=0) if "standardised" in name else X
+    X = X / X.std(axis=0) if "standardized" in name else X
     lost = [Autoencoder(2, random_state=seed).fit(X).reconstruction_error(X).mean() for seed in range(3)]
-    assert np.median(lost) < PCA(2).fit(X).distortion()  # few rows held out may end one of them early
+    assert np.median(lost) < PCA(2).fit(X).distortion()  # with few validation rows, one of them may stop early
 
 
 def test_early_stopping_waits_while_the_learning_rate_rises():
@@ -203,7 +203,7 @@ def test_training_from_a_file_larger_than_memory_agrees_with_the_array(tmp_path,
     for (W, b), (V, c) in zip(streamed.encoder_, whole.encoder_, strict=True):
         np.testing.assert_array_equal(W, V)
         np.testing.assert_array_equal(b, c)
-    np.testing.assert_allclose(Z, whole.encode(X), atol=1e-6)  # other slabs round otherwise
+    np.testing.assert_allclose(Z, whole.encode(X), atol=1e-6)  # other slabs have other rounding errors
     assert Z.dtype == np.float32
     assert streamed.trace_ == whole.trace_
 

@@ -1,4 +1,4 @@
-"""ClassicalMDS: the map of the airports, PCA, scikit-learn, Gower, landmarks, and what is refused."""
+"""ClassicalMDS: the map of the airports, PCA, scikit-learn, Gower, landmarks, and invalid input."""
 
 import pickle
 
@@ -104,7 +104,7 @@ def test_too_many_dimensions_are_reported_where_scikit_learn_returns_nan():
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 1000), factor=st.floats(1e-3, 1e3))
 def test_shift_rotation_and_scale(seed, factor):
-    """Distances do not know where the points lie; a stretch stretches the map."""
+    """Distances do not depend on shift and rotation; scaling scales the embedding."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((20, 3)) * [3, 2, 1]
     turned = X @ np.linalg.qr(rng.standard_normal((3, 3)))[0] * factor + rng.standard_normal(3)
@@ -158,7 +158,7 @@ def test_the_additive_constant_makes_eigenvalues_nonnegative():
     assert ClassicalMDS(metric="precomputed").fit(D).additive_constant_ == 0
 
 
-# --- everywhere: the metrics and landmarks as the contracts test the default ---
+# --- metrics and landmarks, tested as the contract tests do for the default ---
 
 CHOICES = {
     "manhattan": {"metric": "manhattan"},
@@ -259,7 +259,7 @@ def test_a_function_is_not_saved_and_must_be_given_again(tmp_path):
 
 
 def test_landmarks_of_flat_data_are_exact():
-    """Euclidean distances in a plane: 20 landmarks place all points as all distances do, up to a turn."""
+    """Euclidean distances in a plane: 20 landmarks place all points as all distances do, up to a rotation."""
     X = rows(200, 2)
     few = ClassicalMDS(n_landmarks=20, random_state=0).fit(X)
     assert few.landmarks_.shape == (20,)
@@ -288,7 +288,7 @@ def test_landmarks_follow_the_seed():
 
 
 def test_landmarks_do_not_store_the_full_matrix(tmp_path):
-    """400 MB of distances of all pairs, within a budget of a tenth."""
+    """Distances of all pairs take 400 MB; the budget is a tenth of that."""
     X = rows(10_000, 4).astype(np.float32)
     np.save(tmp_path / "x.npy", X)
     with lowland.config(memory="40MB"):
@@ -301,7 +301,7 @@ def test_landmarks_do_not_store_the_full_matrix(tmp_path):
     assert model.embedding_.dtype == np.float32
 
 
-# --- what is refused ---
+# --- invalid input ---
 
 
 def test_invalid_distance_matrices_are_reported():
@@ -338,16 +338,16 @@ def test_the_given_matrix_is_stored_without_a_copy():
 
 
 def test_the_additive_constant_separates_duplicates():
-    """The constant is added to the distance of any two points; a new row cannot say which of its twins it is."""
+    """The constant is added to the distance of any two points, so duplicates differ; a new row equals both of them."""
     X = rows(30)[[*range(30), 4, 4, 9]]
     few = ClassicalMDS(metric="manhattan", add_constant=True).fit(X)
     np.testing.assert_allclose(few.transform(X), few.embedding_, atol=1e-10)
-    many = ClassicalMDS(31, metric="manhattan", add_constant=True).fit(X)  # with the directions that twins differ in
-    midst = many.embedding_.copy()
-    assert np.linalg.norm(midst[9] - midst[32]) == pytest.approx(many.additive_constant_)
-    for twins in ([4, 30, 31], [9, 32]):
-        midst[twins] = midst[twins].mean(axis=0)
-    np.testing.assert_allclose(many.transform(X), midst, atol=1e-6)
+    many = ClassicalMDS(31, metric="manhattan", add_constant=True).fit(X)  # with the directions of duplicates
+    means = many.embedding_.copy()
+    assert np.linalg.norm(means[9] - means[32]) == pytest.approx(many.additive_constant_)
+    for duplicates in ([4, 30, 31], [9, 32]):
+        means[duplicates] = means[duplicates].mean(axis=0)
+    np.testing.assert_allclose(many.transform(X), means, atol=1e-6)
 
 
 def test_facts_of_a_fit():

@@ -1,4 +1,4 @@
-"""Diffusion maps: the walk's own distances, circles and intervals of any density, time, parts, new rows."""
+"""Diffusion maps: diffusion distances, circles and intervals of any density, time, components, new rows."""
 
 import numpy as np
 import pytest
@@ -18,14 +18,14 @@ def cloud(n=40, d=3, seed=0):
 
 
 def walk(X, model):
-    """P and its stationary distribution, written out."""
+    """P and its stationary distribution, by definition."""
     K = np.exp(-(cdist(X, X) ** 2) / model.epsilon_)
     q = K.sum(axis=1)
     K = K / np.outer(q, q) ** model.alpha
     return K / K.sum(axis=1, keepdims=True), K.sum(axis=1) / K.sum()
 
 
-# --- what it is -------------------------------------------------------------------------------------------------------
+# --- definition -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
@@ -43,7 +43,7 @@ def test_distances_are_diffusion_distances(alpha, t):
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000), alpha=st.floats(0, 1), a=st.integers(1, 4), b=st.integers(1, 4))
 def test_diffusion_times_add_up(seed, alpha, a, b):
-    """λ^(a+b) = λ^a λ^b: walking on only shrinks each coordinate, by its eigenvalue."""
+    """λ^(a+b) = λ^a λ^b: a further step only multiplies each coordinate by its eigenvalue."""
     X = cloud(25, 2, seed)
     one, other = (DiffusionMap(4, alpha=alpha, t=t).fit(X) for t in (a, a + b))
     np.testing.assert_allclose(other.embedding_, one.embedding_ * one.eigenvalues_**b, atol=1e-9)
@@ -62,7 +62,7 @@ def test_eigenvectors_are_orthonormal_under_the_stationary_distribution():
 
 
 def density_free(Z, angle):
-    """How far two coordinates are from a turned cos and sin: the share of their variance these leave over."""
+    """The fraction of the variance of two coordinates that a rotated cos and sin does not explain."""
     A = np.column_stack([np.cos(angle), np.sin(angle), np.ones_like(angle)])
     rest = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
     return np.sum(rest**2) / np.sum((Z - Z.mean(axis=0)) ** 2)

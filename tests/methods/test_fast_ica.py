@@ -1,4 +1,4 @@
-"""Truths about independent component analysis."""
+"""Independent component analysis."""
 
 import warnings
 
@@ -105,7 +105,7 @@ def test_fewer_components_than_columns():
 @pytest.mark.parametrize("n", [40, 300, 2000])
 @pytest.mark.parametrize("units", [[1, 1, 1, 1, 1], [1e8, 1, 1, 1, 1e-4]])
 def test_as_many_components_as_asked_for(n, units):
-    """Whichever way the rows are whitened: by a factor of few rows, by their covariance, or standardised."""
+    """For every whitening: by a factor of few rows, by the covariance, or standardized."""
     X = np.random.default_rng(0).laplace(size=(n, 5)) * units
     for k in (1, 2) if units[0] == 1 else (1, 5):
         ica = FastICA(k, random_state=0, max_iter=1000).fit(X)
@@ -130,7 +130,7 @@ def test_constant_and_collinear_columns_are_omitted_and_reported(dtype, solver):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_units_of_columns_do_not_matter(dtype):
-    """Squared, the smaller columns would be lost in the rounding of the larger."""
+    """After squaring, the smaller columns would be lost in the rounding errors of the larger."""
     X = (sources() @ mixing().T).astype(dtype)
     units = np.array([1e9, 1, 1e-3, 1e3], dtype=dtype)
     plain, scaled = (FastICA(random_state=0, tol=1e-9).fit(rows) for rows in (X, X * units))
@@ -183,7 +183,7 @@ def test_two_gaussian_sources_are_counted_and_one_is_allowed():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
 def test_hard_data_on_which_only_quasi_newton_converges(seed):
-    """Twenty sources that are all but normal: the textbook's iteration circles, shortened steps only come close."""
+    """Twenty almost Gaussian sources: the plain iteration oscillates, shortened steps do not quite converge."""
     X = np.random.default_rng(seed).standard_t(20, (600, 20))
     with pytest.warns(ConvergenceWarning):
         TheirFastICA(random_state=0).fit(X)
@@ -250,7 +250,7 @@ def test_streams_and_dask_and_torch_agree(algorithm, tmp_path):
     np.save(tmp_path / "x.npy", X)
     given = {"algorithm": algorithm, "random_state": 0}
     Z = FastICA(**given).fit_transform(X)
-    with lowland.config(memory="250kB"):  # no room for white rows: they are whitened at every pass
+    with lowland.config(memory="250kB"):  # the white rows do not fit in memory: they are whitened in every pass
         streamed = FastICA(**given).fit([X[:700], X[700:1500], X[1500:]])
     np.testing.assert_allclose(streamed.transform(X), Z, atol=1e-8)
     np.testing.assert_allclose(FastICA(**given).fit(tmp_path / "x.npy").transform(X), Z, atol=1e-8)

@@ -1,4 +1,4 @@
-"""Truths about feature agglomeration."""
+"""Feature agglomeration."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def same_tree(ours, theirs):
     np.testing.assert_allclose(ours.distances_, theirs.distances_, rtol=1e-9, atol=1e-12)
 
 
-# --- beside scikit-learn
+# --- agreement with scikit-learn
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "l2", "manhattan", "l1", "cosine", "correlation", "chebyshev"])
@@ -90,7 +90,7 @@ def test_connectivity_agrees_with_scikit_learn(linkage, whole):
     ours = FeatureAgglomeration(9, connectivity=links, linkage=linkage, compute_full_tree=whole).fit(X)
     theirs = peer(X, n_clusters=9, connectivity=links, linkage=linkage, compute_full_tree=whole)
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
-    np.testing.assert_array_equal(np.sort(ours.children_), np.sort(theirs.children_))  # rounding may turn a pair
+    np.testing.assert_array_equal(np.sort(ours.children_), np.sort(theirs.children_))  # rounding may swap a pair
     np.testing.assert_allclose(ours.distances_, theirs.distances_, rtol=1e-9)
     assert ours.transform(X).shape == (300, 9)
 
@@ -353,13 +353,13 @@ def test_too_many_columns_for_the_budget():
         FeatureAgglomeration(3).fit(np.random.default_rng(0).standard_normal((5, 500)))
 
 
-# --- what makes no sense
+# --- invalid input
 
 
 def test_constant_columns():
     X = table()
     X[:, 3], X[:, 7] = 5.0, 0.0
-    assert FeatureAgglomeration(4).fit(X).labels_.shape == (14,)  # they have distances like others
+    assert FeatureAgglomeration(4).fit(X).labels_.shape == (14,)  # they have distances like other columns
     with pytest.warns(DataWarning, match="Column 3, 7 is constant"):
         model = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(X)
     assert np.isfinite(model.distances_).all()

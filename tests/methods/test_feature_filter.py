@@ -1,4 +1,4 @@
-"""What is true of feature filters alone; their statistics are tested with the blocks."""
+"""Feature filters; their statistics are tested with the blocks."""
 
 import itertools
 

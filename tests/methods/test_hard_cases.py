@@ -1,4 +1,4 @@
-"""Cases that once went wrong without a word: odd scales, odd weights, odd shapes."""
+"""Regression tests of silent errors: extreme scales, weights and shapes."""
 
 import copy
 import threading

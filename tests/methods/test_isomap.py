@@ -1,4 +1,4 @@
-"""Isomap: what is true of it alone."""
+"""Isomap."""
 
 import os
 
@@ -14,7 +14,7 @@ from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterE
 
 
 def r2(Z, truth):
-    """Squared Procrustes correlation: 1 where Z is the truth, turned, mirrored and resized."""
+    """Squared Procrustes correlation: 1 where Z is the truth up to rotation, reflection and scale."""
     Z, truth = Z - Z.mean(axis=0), truth - truth.mean(axis=0)
     overlap = np.linalg.svd(Z.T @ truth, compute_uv=False).sum()
     return overlap**2 / ((Z**2).sum() * (truth**2).sum())
@@ -72,7 +72,7 @@ def test_points_of_a_plane_with_all_neighbors_are_classical_scaling():
     np.testing.assert_allclose(np.abs(Z), np.abs(lowland.ClassicalMDS(2).fit_transform(X)), atol=1e-10)
 
 
-# --- beside scikit-learn ----------------------------------------------------------------------------------------------
+# --- agreement with scikit-learn --------------------------------------------------------------------------------------
 
 
 def test_scikit_learn_gives_the_same(roll, fitted):

@@ -212,7 +212,7 @@ def test_a_precomputed_kernel_is_split_by_rows_and_columns_in_cross_validation()
     np.testing.assert_array_equal(ours, theirs)
 
 
-# --- what is kept of the caller's rows --------------------------------------------------------------------------------
+# --- copies of the caller's rows --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch", "sparse"])
@@ -237,7 +237,7 @@ def test_rows_are_not_copied_without_need():
 
 
 def holes(n=150, d=12):
-    """Rows with many zeros, two of them alike and two of nothing else."""
+    """Rows with many zeros, two of them equal and two all zero."""
     rng = np.random.default_rng(0)
     X = np.where(rng.random((n, d)) < 0.3, table(n, d), 0.0)
     X[7], X[[11, 12]] = X[9], 0.0
@@ -293,7 +293,7 @@ def test_sparse_blocks_of_dask(landmarks):
 
 
 def test_sparse_rows_in_a_file_are_checked(tmp_path):
-    """An index beyond the columns would be read from memory that is not the model's."""
+    """An index beyond the columns would read outside the array."""
     kpca = KernelPCA(2, kernel="rbf").fit(scipy.sparse.csr_array(holes()))
     kpca.X_fit_.indices[0] = 10**6
     lowland.save(kpca, tmp_path / "m")
@@ -337,7 +337,7 @@ def test_landmarks_are_exact_where_they_span_the_features(name):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("far", [1e4, 1e5, 1e6])
 def test_linear_landmarks_far_from_the_origin_are_pca(far, dtype):
-    """Mean over deviation 10⁴ to 10⁶: products of the rows themselves would lose the digits that tell them apart."""
+    """Mean over standard deviation is 10⁴ to 10⁶: uncentered products would lose the digits in which rows differ."""
     X = (table(500) + far).astype(dtype)
     pca, few = PCA(3).fit(X), KernelPCA(3, n_landmarks=30).fit(X)
     rounding = 1e-9 if dtype == np.float64 else 1e-4
@@ -401,7 +401,7 @@ def test_landmarks_on_dask_and_torch():
     np.testing.assert_allclose(tensor.numpy(), Z, atol=1e-9)
 
 
-# --- the way back -----------------------------------------------------------------------------------------------------
+# --- inverse transform ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["linear", "rbf", "poly"])

@@ -1,4 +1,4 @@
-"""What is true of selection by a sparse linear model; its solver is tested with the blocks."""
+"""Selection by a sparse linear model; its solver is tested with the blocks."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_coefficients_are_in_the_units_of_the_columns(table):
 
 
 def test_moments_and_rows_give_the_same(table):
-    """More columns than rows are worked from the rows; with enough of them, both routes can be had."""
+    """Wide tables are solved from the rows; with enough rows, both routes are possible."""
     from lowland.blocks.selection.lasso_data import MomentsSample, RowsSample
     from lowland.blocks.selection.lasso_path import cross_validated_losses, grid_of, path_of
     from lowland.blocks.statistics.fold_moments import Layout, MomentsByPart
@@ -221,7 +221,7 @@ def test_files_are_read_once_and_agree_with_arrays(table, tmp_path, monkeypatch)
     np.testing.assert_allclose(streamed.cv_losses_, whole.cv_losses_, rtol=1e-8)
 
 
-# --- awkward columns
+# --- difficult columns
 
 
 def test_of_duplicates_the_first_is_kept_and_the_rest_is_as_before(table):

@@ -1,4 +1,4 @@
-"""Truths about linear autoencoders."""
+"""Linear autoencoders."""
 
 import itertools
 
@@ -25,19 +25,19 @@ from lowland.run.local import LocalRun
 
 
 def table(n=400, d=8, seed=0, far=50.0):
-    """A spectrum that falls by ten, away from the origin."""
+    """Rows with a decreasing spectrum, away from the origin."""
     rng = np.random.default_rng(seed)
     X = rng.laplace(size=(n, d)) * np.geomspace(3, 0.3, d) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
     return X + far * rng.standard_normal(d)
 
 
 def largest_angle(model, X):
-    """Between PCA's span and what is decoded to, or what is read."""
+    """The angle between the span of PCA and that of the decoder or encoder."""
     U = PCA(model.n_components).fit(X).components_.T
     return max(subspace_angles(U, A).max() for A in (model.decoder_, model.encoder_.T))
 
 
-# --- the answer is PCA's ---
+# --- the result agrees with PCA ---
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -218,7 +218,7 @@ def test_a_callback_stops_the_descent():
     assert "desc" in stages[-1]
 
 
-# --- parts, and odd tables ---
+# --- partial fits, and unusual tables ---
 
 
 def test_partial_fit_is_one_fit_to_all():

@@ -1,4 +1,4 @@
-"""Truths about Fisher's discriminants."""
+"""Linear discriminant analysis."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from lowland.errors import DataError, DataWarning, ParameterError
 
 
 def classes(n=200, d=5, k=3, seed=0, apart=2.0):
-    """Rows of k classes with a common, correlated spread, no direction of it a thousand times fainter than another."""
+    """Rows of k classes with a common, correlated covariance of moderate condition number."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, k, n)
     turn, other = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
@@ -129,7 +129,7 @@ def test_scikit_learn_agrees(data, options, priors):
 
 
 def test_two_classes_agree_with_scikit_learn():
-    X, y = classes(k=2, apart=0.5)  # near enough that no probability rounds to zero
+    X, y = classes(k=2, apart=0.5)  # close enough that no probability rounds to zero
     for solver in ("svd", "eigen", "lsqr"):
         ours, theirs = (cls(solver).fit(X, y) for cls in (LinearDiscriminantAnalysis, Theirs))
         assert ours.coef_.shape == (1, 5)
@@ -159,7 +159,7 @@ def test_far_from_the_origin_in_float32(solver):
 @pytest.mark.parametrize("apart", [1.0, 30.0, 1e5])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_distant_classes_keep_their_within_scatter(apart, dtype):
-    """X'X less that of the means would lose the spread within; it must not be taken there."""
+    """X'X minus that of the means would lose the within-class scatter, so it must not be computed that way."""
     X, y = classes(n=2000, apart=apart)
     X = X.astype(dtype)
     S = LinearDiscriminantAnalysis("eigen").fit(X, y).covariance_
@@ -234,7 +234,7 @@ def test_classes_may_be_added_later():
     names = np.array(["b", "c", "a"])[y]
     order = np.argsort(names)
     parts = LinearDiscriminantAnalysis()
-    for part in np.array_split(order, 7):  # the first parts hold one class only
+    for part in np.array_split(order, 7):  # the first chunks contain one class only
         parts.partial_fit(X[part], names[part])
     whole = LinearDiscriminantAnalysis().fit(X, names)
     assert list(parts.classes_) == ["a", "b", "c"]
@@ -401,9 +401,9 @@ def test_a_string_names_a_label_column_for_every_method():
 
 
 def test_a_warning_points_at_the_line_of_the_caller():
-    with pytest.warns(DataWarning) as told:
+    with pytest.warns(DataWarning) as reported:
         LinearDiscriminantAnalysis().fit_transform(*classes(n=20, d=40))
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
 
 
 def test_parameters_that_cannot_be_used():

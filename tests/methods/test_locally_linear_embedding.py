@@ -27,7 +27,7 @@ def apart(Z, Y):
 
 
 def explained(Z, truth):
-    """The share of the variance of the true coordinates that a linear map of the embedding explains."""
+    """The fraction of the variance of the true coordinates that a linear map of the embedding explains."""
     A = np.column_stack([np.ones(len(Z)), Z])
     left = truth - A @ np.linalg.lstsq(A, truth, rcond=None)[0]
     return 1 - (left**2).sum(axis=0) / ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
@@ -56,12 +56,12 @@ def test_results_agree_with_scikit_learn(method, solver, roll):
 def test_a_rolled_sheet_is_unrolled(method):
     roll = load_dataset("swiss_roll", n=1500)
     model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(roll.X)
-    shares = explained(model.embedding_, roll.truth)
-    assert shares.min() > (0.5 if method == "standard" else 0.99)
+    fractions = explained(model.embedding_, roll.truth)
+    assert fractions.min() > (0.5 if method == "standard" else 0.99)
 
 
 def test_the_hole_and_the_height_are_kept_by_the_hessian():
-    """Donoho and Grimes: the parameters of a sheet that is no convex set are found all the same."""
+    """Donoho and Grimes: the parameters of a non-convex sheet are recovered."""
     roll = load_dataset("swiss_roll", n=1500, hole=True)
     model = LocallyLinearEmbedding(2, n_neighbors=12, method="hessian").fit(roll.X)
     assert explained(model.embedding_, roll.truth).min() > 0.98
@@ -91,7 +91,7 @@ def test_float32_rows_give_float32_coordinates(roll):
     )
 
 
-# --- graphs that fall apart ---
+# --- disconnected graphs ---
 
 
 def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
@@ -101,7 +101,7 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
     with pytest.warns(DataWarning, match="disconnected: 2 connected components of 100 and 50 rows"):
         collapsed = fit("ignore").embedding_
     setosa = iris.y == 0
-    assert collapsed[setosa].std(axis=0).max() < 1e-6 * collapsed.std()  # a third of the flowers in one point
+    assert collapsed[setosa].std(axis=0).max() < 1e-6 * collapsed.std()  # a third of the flowers collapse to one point
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         joined = fit("connect")
     assert joined.embedding_[setosa].std(axis=0).max() > 0.1 * joined.embedding_.std()
@@ -123,11 +123,11 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
 def test_connected_components_leave_one_null_vector(method, iris):
     model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(iris.X)
     assert model.eigenvalues_[0] > 1e-9
-    assert np.abs(model.embedding_).max() < 0.7  # no coordinate is spent on a single point
+    assert np.abs(model.embedding_).max() < 0.7  # no coordinate separates a single point only
 
 
 def two_clumps(rng):
-    """Two clumps whose points are neighbors of each other only, and one between them that looks at both."""
+    """Two clusters with edges only inside each, and one point between them with edges to both."""
     a, b = rng.normal(0, 1, (20, 2)), rng.normal(0, 1, (15, 2)) + np.array([40, 0])
     return np.vstack([a, b, [[20.0, 0.0]]])
 
@@ -155,11 +155,11 @@ def test_sink_components_do_not_collapse(rng):
 @pytest.mark.parametrize("method", ["ltsa", "hessian"])
 def test_a_point_in_no_other_neighborhood_does_not_occupy_a_coordinate(method, rng):
     U = rng.uniform(-1, 1, (200, 2))
-    X = np.vstack([U, [[3.0, 3.0]]])  # nobody's neighbor
+    X = np.vstack([U, [[3.0, 3.0]]])  # in no neighborhood
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
     assert explained(model.embedding_, X).min() > 1 - 1e-8  # a flat sheet is found exactly
     peer = sklearn.manifold.LocallyLinearEmbedding(n_neighbors=10, method="ltsa", eigen_solver="dense").fit(X)
-    assert np.abs(peer.embedding_).max() > 0.99  # scikit-learn spends one on it
+    assert np.abs(peer.embedding_).max() > 0.99  # scikit-learn uses a coordinate for it
 
 
 # --- duplicates ---
@@ -168,9 +168,7 @@ def test_a_point_in_no_other_neighborhood_does_not_occupy_a_coordinate(method, r
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
 def test_duplicates_give_finite_coordinates(method, roll):
-    X = np.vstack(
-        [roll.X[:300], roll.X[:40], np.repeat(roll.X[:1], 15, axis=0)]
-    )  # a clump of more duplicates than neighbors
+    X = np.vstack([roll.X[:300], roll.X[:40], np.repeat(roll.X[:1], 15, axis=0)])  # more duplicates than neighbors
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
     Z = model.embedding_
     assert np.isfinite(Z).all()

@@ -1,4 +1,4 @@
-"""What is true of least-squares scaling alone."""
+"""Least-squares scaling."""
 
 import numpy as np
 import pytest

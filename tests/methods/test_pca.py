@@ -1,4 +1,4 @@
-"""Truths about PCA: what the texts prove, what scikit-learn answers, and agreement between routes."""
+"""PCA: theorems, agreement with scikit-learn, and agreement between solvers."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def X():
     return rng.standard_normal((60, 7)) @ np.diag([6, 4, 3, 2, 1, 0.5, 0.2]) @ rng.standard_normal((7, 7)) + 5
 
 
-# --- facts that the texts prove ---
+# --- theorems ---
 
 
 def test_maximum_variance_is_minimum_error(X):
@@ -75,7 +75,7 @@ def test_distortion_needs_only_the_kept_components(X):
 
 
 def test_optimal_constants_are_the_means_coordinates(X):
-    """Replacing the discarded coordinates by constants b_i costs least when b_i is the mean's own coordinate."""
+    """Replacing the discarded coordinates by constants b_i costs least when b_i is the coordinate of the mean."""
     pca = PCA().fit(X)
     U, Z = pca.components_, X @ pca.components_.T
     best = X.mean(axis=0) @ U[3:].T
@@ -142,7 +142,7 @@ def test_every_solver_with_every_rule(X, solver, k, shape):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_matrix_free_gives_the_same(X, solver):
-    """A budget too small for d x d sends iterative solvers over the rows; the direct one refuses."""
+    """With a budget too small for d x d, iterative solvers are matrix-free, and the direct one raises an error."""
     wide = low_rank(n=300, d=400, rank=10, noise=0.01).X
     exact = PCA(3, svd_solver="full").fit(wide)
     with lowland.config(memory="3MB"):
@@ -177,7 +177,7 @@ def test_convergence_is_recorded_and_warned_about(X, monkeypatch):
         PCA(5, svd_solver="power", random_state=0).fit(flat)
 
 
-# --- how many ---
+# --- number of components ---
 
 
 @pytest.mark.parametrize("rank", [1, 2, 4])
@@ -213,7 +213,7 @@ def test_minka_agrees_with_scikit_learn():
         assert PCA("mle").fit(X).n_components_ == TheirPCA("mle").fit(X).n_components_
 
 
-# --- numbers that last ---
+# --- numerical accuracy ---
 
 
 @pytest.mark.parametrize("route", ["fit", "partial_fit", "full", "randomized"])
@@ -289,7 +289,7 @@ def test_tied_eigenvalues_give_the_same_subspace():
 
 
 def test_directions_without_variance_are_determined():
-    """Fewer directions than components: all solvers complete the basis alike."""
+    """Fewer directions than components: all solvers complete the basis in the same way."""
     rng = np.random.default_rng(0)
     X = np.hstack([rng.standard_normal((50, 2)) @ rng.standard_normal((2, 4)), np.full((50, 2), 7.0)])
     results = [PCA(6, svd_solver=solver, random_state=0).fit(X) for solver in SOLVERS]

@@ -1,4 +1,4 @@
-"""Truths about projection pursuit."""
+"""Projection pursuit."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_the_planes_of_randu_are_found(seed, k):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_planes_of_other_randu_triples_are_found(seed):
-    """Every fifth triple, as in the table that R ships; and a later stretch of the sequence."""
+    """Every fifth triple, as in the table that R ships; and a later range of the sequence."""
     sequence = load_dataset("randu", n=2000).X.ravel()
     for X in (sequence[:2000].reshape(400, 5)[:, :3], sequence[3000:4200].reshape(400, 3)):
         found = ProjectionPursuit(1, n_null=0, random_state=seed).fit(X)
@@ -134,7 +134,7 @@ def test_the_inverse_transform_is_the_best_linear_prediction():
     np.testing.assert_allclose(three.inverse_transform(three.transform(X[:, :3])), X[:, :3], atol=1e-9)
 
 
-# --- further views ----------------------------------------------------------------------------------------------------
+# --- further projections ----------------------------------------------------------------------------------------------
 
 
 def test_a_second_projection_is_different():
@@ -149,7 +149,7 @@ def test_a_second_projection_is_different():
     assert len(found.trace_) == len(found.index_) == 2
     assert list(found.get_feature_names_out()) == ["projectionpursuit0", "projectionpursuit1"]
     first = ProjectionPursuit(1, index="legendre", n_null=0, random_state=0).fit(X)
-    np.testing.assert_array_equal(first.components_[0], found.components_[0])  # a second view leaves the first
+    np.testing.assert_array_equal(first.components_[0], found.components_[0])  # the first is unchanged
 
 
 # --- noise ------------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def test_noise_is_not_significant():
         .p_value_[0]
         for seed in range(16)
     ]
-    assert 0.25 < np.mean(p_values) < 0.75  # uniform, if noise is compared with its like
+    assert 0.25 < np.mean(p_values) < 0.75  # uniform, since noise is compared with noise
     assert np.mean(np.array(p_values) <= 0.1) <= 0.3
 
 
@@ -188,7 +188,7 @@ def test_a_sample_is_searched_and_all_rows_are_scaled():
     np.testing.assert_allclose(parts.transform(X), Z, atol=1e-6)
 
 
-# --- wrong and awkward input ------------------------------------------------------------------------------------------
+# --- invalid and difficult input --------------------------------------------------------------------------------------
 
 
 def test_constant_directions_are_omitted():
@@ -208,7 +208,7 @@ def test_few_rows_of_many_columns():
     X = np.random.default_rng(0).standard_normal((12, 40))
     found = ProjectionPursuit(2, n_starts=50, n_null=4, random_state=0).fit(X)
     assert found.rank_ == 11
-    assert found.p_value_[0] > 0.2  # in as many directions as rows anything can be seen
+    assert found.p_value_[0] > 0.2  # with as many directions as rows, any structure can be found
 
 
 def test_wrong_parameters():
@@ -230,10 +230,10 @@ def test_stopping_early_is_reported(index):
 
 
 def test_progress_is_reported_and_can_stop_the_search():
-    told = []
-    with lowland.config(progress=told.append):
+    reported = []
+    with lowland.config(progress=reported.append):
         ProjectionPursuit(1, n_null=2, random_state=0).fit(load_dataset("randu").X)
-    assert {event.stage for event in told} >= {"random projections", "refining projections", "searching noise"}
+    assert {event.stage for event in reported} >= {"random projections", "refining projections", "searching noise"}
     with lowland.config(progress=lambda event: event.stage != "searching noise"), pytest.raises(lowland.errors.Stopped):
         ProjectionPursuit(1, n_null=2, random_state=0).fit(load_dataset("randu").X)
 

@@ -72,7 +72,7 @@ assert trials["RandomProjection"].why_left_out is None and trials["RandomProject
 
 
 def test_a_new_method_is_one_file(tmp_path):
-    """The random projection of the how-to, put beside the others with nothing else touched."""
+    """The random projection of the contributing guide, added as a file without other changes."""
     package, compiled = Path(lowland.__file__).parent, shutil.ignore_patterns("__pycache__")
     shutil.copytree(package, tmp_path / "src/lowland", ignore=compiled)
     page = (ROOT / "docs" / "develop" / "add_a_method.md").read_text(encoding="utf-8")

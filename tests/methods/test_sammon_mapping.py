@@ -1,4 +1,4 @@
-"""What is true of Sammon's mapping alone."""
+"""Sammon mapping."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Truths about self-organizing maps."""
+"""Self-organizing maps."""
 
 import numpy as np
 import pytest
@@ -22,13 +22,13 @@ def iris():
 
 
 def banana(n=1500, seed=0, dtype=np.float64):
-    """A bent strip in three dimensions."""
+    """A curved strip in three dimensions."""
     rng = np.random.default_rng(seed)
     angle, away = rng.uniform(0, np.pi, n), rng.uniform(3, 4, n)
     return np.column_stack([away * np.cos(angle), away * np.sin(angle), 0.05 * rng.standard_normal(n)]).astype(dtype)
 
 
-# --- what the map is
+# --- definition
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -124,7 +124,7 @@ def test_smooth_coordinates_are_inverted_by_the_best_matching_unit(topology, dty
     X = rng.standard_normal((300, 5)).astype(dtype)
     X[:100] += 4
     X[100:200, 0] -= 6
-    for far in (1, 100):  # also rows far outside the map, whose places end at a border
+    for far in (1, 100):  # also rows far outside the map, whose positions end at a border
         som = SelfOrganizingMap((6, 8), topology=topology, coordinates="smooth").fit(X)
         Z, own = som.transform(far * X), som.predict(far * X)
         np.testing.assert_array_equal(cdist(Z, som.positions_).argmin(axis=1), own)
@@ -132,7 +132,7 @@ def test_smooth_coordinates_are_inverted_by_the_best_matching_unit(topology, dty
         J = tangents(Grid(6, 8, topology), som.prototypes_.astype(float))[own]
         back = som.prototypes_[own] + np.einsum("ij,ijk->ik", off, J)
         np.testing.assert_allclose(som.inverse_transform(Z), back, atol=1e-9 if dtype == "float64" else 1e-4)
-        # towards the row as far as the cell goes: never farther than the unit itself
+        # toward the row within the cell: never farther than the unit itself
         away = np.linalg.norm(far * X - back, axis=1)
         assert np.all(away <= np.linalg.norm(far * X - som.prototypes_[own], axis=1) * (1 + 1e-4))
 
@@ -209,7 +209,7 @@ def test_float32_far_from_the_origin_is_trained_as_float64():
     single, double = SelfOrganizingMap((5, 9)).fit(X), SelfOrganizingMap((5, 9)).fit(X.astype(float))
     np.testing.assert_allclose(
         single.prototypes_, double.prototypes_, atol=4e-4
-    )  # one rounding: half of 2.4e-4, and some
+    )  # one rounding error: a little more than half of 2.4e-4
     assert single.n_iter_ == double.n_iter_
     np.testing.assert_allclose(single.trace_[:-1], double.trace_[:-1], rtol=1e-5)
     np.testing.assert_array_equal(single.hits_.ravel(), np.bincount(single.predict(X), minlength=45))
@@ -337,8 +337,8 @@ def test_the_command_line_writes_positions_and_units(tmp_path, iris):
         return result.output
 
     files = {name: tmp_path / name for name in ("x.npy", "z.npy", "u.npy", "m.lowland")}
-    said = call("fit", "som", files["x.npy"], "--grid", "4x6", "--to", files["z.npy"], "--model", files["m.lowland"])
-    assert "4 x 6, hexagonal" in said
+    message = call("fit", "som", files["x.npy"], "--grid", "4x6", "--to", files["z.npy"], "--model", files["m.lowland"])
+    assert "4 x 6, hexagonal" in message
     call("predict", files["m.lowland"], files["x.npy"], "--to", files["u.npy"])
     som = SelfOrganizingMap((4, 6)).fit(iris)
     np.testing.assert_array_equal(np.load(files["z.npy"]), som.transform(iris))

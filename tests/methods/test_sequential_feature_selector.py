@@ -1,4 +1,4 @@
-"""What is true of sequential feature selection alone; its searches and scores are tested with the blocks."""
+"""Sequential feature selection; its searches and scores are tested with the blocks."""
 
 import warnings
 
@@ -34,7 +34,7 @@ def table():
 
 
 class Interrupted(RegressorMixin, BaseEstimator):
-    """Least squares during which someone presses Ctrl-C."""
+    """Least squares that is interrupted by Ctrl-C."""
 
     left = 0
 
@@ -148,7 +148,7 @@ def test_the_kind_of_y_chooses_the_model(wine, table):
     assert reason(wine.y).startswith("linear discriminants")
     assert reason(np.array(wine.label_names)[wine.y]).startswith("linear discriminants")
     assert reason(wine.X[:, 5]).startswith("least squares")
-    assert reason(np.arange(len(wine.y))).startswith("least squares")  # whole numbers of which none comes twice
+    assert reason(np.arange(len(wine.y))).startswith("least squares")  # distinct integers
     assert reason(wine.y, estimator="linear").startswith("least squares")
     assert reason(wine.y, estimator="tree", cv=2).startswith("DecisionTreeClassifier")
     assert reason(wine.X[:, 5], estimator="tree", cv=2).startswith("DecisionTreeRegressor")
@@ -254,7 +254,7 @@ def test_the_path_is_reported_with_names_and_saved(wine, tmp_path):
 def test_ctrl_c_keeps_the_path_so_far(table):
     X, y = table
     whole = SequentialFeatureSelector(LinearRegression(), n_features_to_select=4, cv=2).fit(X, y)
-    Interrupted.left = 2 * (9 + 8) + 3  # in the midst of the third step
+    Interrupted.left = 2 * (9 + 8) + 3  # in the middle of the third step
     selector = SequentialFeatureSelector(Interrupted(), n_features_to_select=4, cv=2)
     with pytest.raises(KeyboardInterrupt) as stop:
         selector.fit(X, y)
@@ -368,11 +368,11 @@ def test_a_class_of_one_row_is_reported(table):
 def test_a_column_on_which_the_model_fails_is_skipped(wine):
     """scikit-learn's discriminants fail on a column of zeros alone."""
     X = np.column_stack([np.zeros(178), wine.X[:, [0, 6]]])
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as reported:
         warnings.simplefilter("always")
         selector = SequentialFeatureSelector(n_features_to_select=1, closed_form=False, cv=2).fit(X, wine.y)
     assert selector.get_support().tolist() == [False, False, True]
-    assert any("were skipped" in str(each.message) for each in told)
+    assert any("were skipped" in str(each.message) for each in reported)
 
 
 def test_an_exhaustive_search_that_is_too_long_is_refused():

@@ -1,4 +1,4 @@
-"""Laplacian eigenmaps: scikit-learn's answers, known graphs, parts and what is done about them, new rows."""
+"""Laplacian eigenmaps: agreement with scikit-learn, known graphs, connected components, new rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is true of selection by a tree; pruning is tested with the blocks."""
+"""Selection by a tree; pruning is tested with the blocks."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def wine():
 
 @pytest.fixture(scope="module")
 def table():
-    """Numbers that follow from columns 2 and 5, not by a line; column 2 matters more."""
+    """A nonlinear function of columns 2 and 5; column 2 has the larger effect."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (300, 7))
     return X, 1.5 * (X[:, 2] > 0.2) * np.sign(X[:, 5]) + 4 * (X[:, 2] > -0.4) + 0.3 * rng.standard_normal(300)
@@ -153,7 +153,7 @@ def test_rules_separate_rows_far_from_zero(table):
     assert f"({(X[:, 2] + 1e8 <= float(lines[0].split()[-1][:-1])).sum()} rows)" in lines[1]
 
 
-# --- awkward input
+# --- difficult input
 
 
 def test_a_tree_of_splits_without_gain_is_pruned_to_its_root():

@@ -1,4 +1,4 @@
-"""Truths about vector quantization."""
+"""Vector quantization."""
 
 import itertools
 
@@ -26,7 +26,7 @@ def clouds(n=600, d=5, k=6, seed=0, dtype=np.float64):
     return (8 * rng.standard_normal((k, d))[rng.integers(0, k, n)] + rng.standard_normal((n, d))).astype(dtype)
 
 
-# --- beside scikit-learn
+# --- agreement with scikit-learn
 
 
 @pytest.mark.parametrize("k", [1, 3, 16])
@@ -74,7 +74,7 @@ def test_the_initialization_is_as_good_as_that_of_k_means(digits):
     assert np.mean(ours) < 1.02 * np.mean(theirs)
 
 
-# --- what the codes are
+# --- definition
 
 
 def test_code_vectors_are_the_means_of_their_clusters(digits):
@@ -134,7 +134,7 @@ def test_the_trace_contains_the_initial_value_and_every_iteration(tol):
         assert model.trace_[-1] == model.distortion_
 
 
-# --- the manners of KMeans
+# --- the API of KMeans
 
 
 def test_labels_and_scores_agree_with_k_means(digits):
@@ -185,8 +185,8 @@ def test_bits_per_row_and_compression(digits):
     model = VectorQuantizer(32).fit(digits)
     assert model.bits_per_row_ == 5
     assert model.compression_ == 64 * 64 / 5
-    shares = model.counts_ / model.counts_.sum()
-    assert model.entropy_ == pytest.approx(-(shares * np.log2(shares)).sum())
+    fractions = model.counts_ / model.counts_.sum()
+    assert model.entropy_ == pytest.approx(-(fractions * np.log2(fractions)).sum())
     assert model.entropy_ < 5
     assert VectorQuantizer(32).fit(digits.astype(np.float32)).compression_ == 32 * 64 / 5
 

@@ -1,4 +1,4 @@
-"""Truths about whitening."""
+"""Whitening."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_properties_of_each_kind_of_whitening():
     np.testing.assert_allclose(
         np.abs(Whitening().fit_transform(X)), np.abs(PCA(whiten=True).fit_transform(X)), atol=1e-8
     )
-    scaled = X * [1, 10, 100, 1000]  # the -cor kinds do not care for units
+    scaled = X * [1, 10, 100, 1000]  # the -cor kinds do not depend on units
     for kind in ("pca-cor", "zca-cor"):
         np.testing.assert_allclose(
             Whitening(method=kind).fit_transform(scaled), Whitening(method=kind).fit_transform(X), atol=1e-7

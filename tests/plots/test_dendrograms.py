@@ -28,10 +28,10 @@ def test_dendrogram_draws_every_merge_at_its_height_and_colors_groups(drawn):
     colors = {label.get_text(): to_hex(label.get_color()) for label in ax.get_xticklabels()}
     assert all(colors[name] == COLORS[group] for name, group in zip(wine.names, model.labels_, strict=True))
     drawn_colors = [to_hex(color) for color in ax.collections[0].get_colors()]
-    assert drawn_colors.count(WEAK) == 2  # the joins that the cut undoes
+    assert drawn_colors.count(WEAK) == 2  # the merges above the cut
     assert ax.get_title(loc="left") == "wine"
     groups = [model.labels_[list(wine.names).index(name)] for name in labels]
-    assert sum(a != b for a, b in itertools.pairwise(groups)) == 2  # each group stands together
+    assert sum(a != b for a, b in itertools.pairwise(groups)) == 2  # the leaves of each group are adjacent
 
 
 def test_dendrogram_without_distances_or_with_many_leaves(drawn):

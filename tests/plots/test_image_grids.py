@@ -11,7 +11,11 @@ from lowland.errors import DataError, ParameterError
 def test_reconstructions_are_drawn_next_to_the_rows(digits, pca, drawn):
     ax = drawn(plots.reconstructions(pca, digits.X[:2], digits.image_shape, (1, 10, 250)))
     mosaic = np.asarray(ax.images[0].get_array())
-    assert [text.get_text() for text in ax.texts if text.get_text()] == ["original", "M = 1", "M = 10"]  # it has 64
+    assert [text.get_text() for text in ax.texts if text.get_text()] == [
+        "original",
+        "M = 1",
+        "M = 10",
+    ]
     assert np.ma.masked_invalid(mosaic).count() == 2 * 3 * 64
     np.testing.assert_allclose(mosaic[2:10, 1:9].ravel(), digits.X[0])
     ten = lowland.PCA(10).fit(digits.X)

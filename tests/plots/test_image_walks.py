@@ -1,4 +1,4 @@
-"""Walks through points keep to where points are, and rows are spread evenly along a path."""
+"""Paths stay near the points, and rows are spread evenly along a path."""
 
 import numpy as np
 import pytest

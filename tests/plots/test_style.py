@@ -1,4 +1,4 @@
-"""What all figures share: nothing global changes, names are drawn as they are, errors say how to call a figure."""
+"""Common properties of the figures: no global changes, names drawn verbatim, errors with the correct call."""
 
 import re
 import sys
@@ -132,7 +132,7 @@ def fitted():
 
 
 @pytest.mark.parametrize(
-    ("name", "owner", "said"),
+    ("name", "owner", "message"),
     [
         ("u_matrix", "SelfOrganizingMap", "plots.u_matrix(model.u_matrix_, model.topology)"),
         ("hit_map", "SelfOrganizingMap", "plots.hit_map(model.hits_, model.topology)"),
@@ -165,16 +165,16 @@ def fitted():
         ("images", "PCA", "plots.images(X, image_shape)"),
     ],
 )
-def test_figures_of_numbers_accept_models(fitted, name, owner, said, drawn):
+def test_figures_of_numbers_accept_models(fitted, name, owner, message, drawn):
     model, X = fitted[owner], load_dataset("iris").X[50:]
     with pytest.raises(DataError, match=f"{owner} is a model, not an array") as caught:
         getattr(plots, name)(model)
-    assert str(caught.value).endswith(f"write {said}.")
-    assert isinstance(eval(said, {"plots": plots, "model": model, "X": X, "image_shape": (2, 2)}), Figure)
+    assert str(caught.value).endswith(f"write {message}.")
+    assert isinstance(eval(message, {"plots": plots, "model": model, "X": X, "image_shape": (2, 2)}), Figure)
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "said"),
+    ("name", "given", "message"),
     [
         ("scree", "Isomap", "Isomap is a model without explained_variance_, an attribute of IncrementalPCA, PCA and"),
         ("loadings", "Isomap", "Isomap is a model without components_, an attribute of FactorAnalysis, FastICA"),
@@ -184,10 +184,10 @@ def test_figures_of_numbers_accept_models(fitted, name, owner, said, drawn):
         ("distortion_curve", "VectorQuantizer", "VectorQuantizer is a model without n_components_, an attribute of"),
     ],
 )
-def test_a_model_without_the_attribute_is_refused_with_the_methods_that_have_it(fitted, name, given, said):
+def test_a_model_without_the_attribute_is_refused_with_the_methods_that_have_it(fitted, name, given, message):
     with pytest.raises(DataError) as caught:
         getattr(plots, name)(fitted[given])
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("model", [lowland.PCA(), lowland.PCA])

@@ -1,4 +1,4 @@
-"""The Amari distance: its zeros, its bounds, its invariances, its wrong inputs."""
+"""The Amari distance: its zeros, its bounds, its invariances, and invalid input."""
 
 import numpy as np
 import pytest

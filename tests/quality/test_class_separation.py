@@ -1,4 +1,4 @@
-"""Measures of labels against scikit-learn and plain counting."""
+"""Measures of class separation compared with scikit-learn and plain counting."""
 
 import tracemalloc
 

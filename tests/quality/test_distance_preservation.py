@@ -1,4 +1,4 @@
-"""Stress, Shepard diagram and residual variance against numpy, scipy, the methods that minimize them, and laws."""
+"""Stress, Shepard diagram and residual variance against numpy, scipy, methods that minimize them, and invariants."""
 
 import tracemalloc
 
@@ -145,7 +145,7 @@ def test_the_stress_of_all_rows_needs_no_matrix_of_pairs(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.sample is None
-    assert peak < 80e6  # one table of distances has 128 MB
+    assert peak < 80e6  # one matrix of distances has 128 MB
 
 
 def test_rows_without_coordinates_are_left_out(cloud):

@@ -1,4 +1,4 @@
-"""All measures at once, stability under resampling, and what a measure says."""
+"""All measures at once, stability under resampling, and the description of a measure."""
 
 import warnings
 
@@ -54,7 +54,7 @@ def test_measures_that_cannot_be_computed_are_explained_and_the_others_returned(
 
 def test_equal_distances_leave_only_measures_without_correlation():
     rng = np.random.default_rng(0)
-    turn = np.linalg.qr(rng.standard_normal((60, 60)))[0]  # equal but for rounding
+    turn = np.linalg.qr(rng.standard_normal((60, 60)))[0]  # equal up to rounding
     y = np.arange(60) % 2
     for X in (np.eye(60), 1e-200 * np.eye(60), turn):
         with pytest.warns(lowland.errors.DataWarning, match=r"All distances are equal in the data.*left out"):

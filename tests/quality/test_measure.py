@@ -1,4 +1,4 @@
-"""Intervals of what is found from a sample: how often they hold the value of all rows, also where few rows err."""
+"""Confidence intervals of sampled measures: coverage, also where few rows have errors."""
 
 import numpy as np
 import pytest
@@ -12,9 +12,9 @@ from lowland.quality.measure import confidence_interval, wilson_interval
 @pytest.mark.parametrize("share", [0.0005, 0.003, 0.02, 0.1, 0.5])
 @pytest.mark.parametrize("wrong", [0.0, 0.6])
 def test_intervals_cover_rare_errors(m, share, wrong):
-    """Rows are perfect, but for a few that have a value far below."""
+    """All rows have the value one, except a few with a much lower value."""
     rng = np.random.default_rng(0)
-    seen = rng.binomial(m, share, 4000)  # of rows that err
+    seen = rng.binomial(m, share, 4000)  # number of rows with errors
     mean = 1 - (1 - wrong) * seen / m
     spread = (1 - wrong) * np.sqrt(seen / m * (1 - seen / m) * m / (m - 1))
     low, high = confidence_interval(mean, spread, m, ends=(0.0, 1.0))
@@ -47,7 +47,7 @@ def test_all_rows_have_no_interval_and_nearly_all_a_narrow_one():
 
 
 def test_samples_without_errors_keep_a_wide_interval():
-    """Three of 600 rows have been moved: most samples of 60 see perfect neighbors, and must not be sure."""
+    """Three of 600 rows have been moved: most samples of 60 contain none, but need wide intervals."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 2))
     Z = X.copy()

@@ -1,4 +1,4 @@
-"""Reconstruction measures against the theory of PCA and against the error written out by hand."""
+"""Reconstruction measures compared with the theory of PCA and with the definition."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Astronomic and minute units: measures do not depend on the unit, or say that there is no number for them."""
+"""Very large and very small units: measures do not depend on the unit, or report that they are undefined."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_no_measure_depends_on_the_unit(d, unit, kind):
     rng = np.random.default_rng(d)
     X = (rng.standard_normal((120, d)) * np.linspace(3, 0.3, d)).astype(kind)
     if unit < -1000:
-        X = np.round(X * 64) / 64  # numbers so small have few digits
+        X = np.round(X * 64) / 64  # such small numbers have few digits
     Z, y = X[:, :2].copy(), (X[:, 0] > 0).astype(int)
     ordinary, found = measures(X, Z, y), measures(np.ldexp(X, unit), np.ldexp(Z, unit), y)
     assert found == pytest.approx(ordinary, rel=1e-9, abs=1e-12)

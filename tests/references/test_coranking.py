@@ -47,7 +47,7 @@ def test_matrix(case):
 def test_relative_rank_error_agrees_except_for_the_normalizing_rank(case):
     """Theirs divides by the rank in the embedding, though its worst case does not; ours by the rank in the data.
 
-    So do Lee and Verleysen: the error is that of false neighbours, data and embedding being exchanged.
+    So do Lee and Verleysen: it is the error of false neighbors with data and embedding exchanged.
     """
     Z, expected = case
     Q = quality.co_ranking_matrix(X, Z)

@@ -74,7 +74,7 @@ def test_at_most_a_few_slabs_are_in_flight(small_slabs):
     with lowland.config(threads=2):
         total = LocalRun().fold(open_rows(Chunks()), consume)
     np.testing.assert_array_equal(total.value, 400)
-    assert most <= 2 + 2 + 1  # threads + 1 in flight, one being read, one opened to look at
+    assert most <= 2 + 2 + 1  # threads + 1 in flight, one being read, one opened in advance
 
 
 def counts():
@@ -307,7 +307,7 @@ def test_ctrl_c_stops_within_a_second(solver):
     seconds = time.monotonic() - begun
     process.stdout.close()
     process.wait(timeout=10)
-    assert seconds < 5  # one second on a quiet machine; the bound only has to tell it from never
+    assert seconds < 5  # one second on an idle machine; the bound only distinguishes it from never
 
 
 # --- tasks ---

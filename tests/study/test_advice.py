@@ -226,7 +226,7 @@ def test_a_significant_or_large_loss_is_no_tie():
     assert advice("classify", with_accuracy("PCA", 172), with_accuracy("Isomap", 180), facts=FULL).trial == "Isomap"
     few = replace(FACTS, accuracy=accuracy(18, n=20))
     large = advice("classify", with_accuracy("PCA", 16, n=20), with_accuracy("Isomap", 18, n=20), facts=few)
-    assert large.trial == "Isomap"  # 2 of 20 rows may be chance, and are too many to give away
+    assert large.trial == "Isomap"  # 2 of 20 rows may be chance, but are too large a loss
 
 
 def test_reduction_may_help():
@@ -241,7 +241,7 @@ def test_recommended_trials_beat_the_majority_class_baseline():
     assert (
         "do not predict the classes significantly better"
         in advice("classify", *many, facts=replace(half, accuracy=accuracy(60, n=100))).text
-    )  # the best of many is easily so good
+    )  # the best of many trials easily reaches this by chance
     assert advice("classify", many[0], facts=replace(half, accuracy=accuracy(62, n=100))).trial == many[0].name
 
 

@@ -51,7 +51,7 @@ def test_the_table_has_the_rows_that_are_plotted(study, iris):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"k": 0}, "compare\\(k=0\\)"),
         ({"k": 2.0}, "k=2.0.*integer"),
@@ -66,8 +66,8 @@ def test_the_table_has_the_rows_that_are_plotted(study, iris):
         ({"methods": ["tsne"]}, "no method 'tsne'"),
     ],
 )
-def test_invalid_arguments_are_reported_before_any_work(iris, given, said):
-    with pytest.raises((ParameterError, DataError), match=said):
+def test_invalid_arguments_are_reported_before_any_work(iris, given, message):
+    with pytest.raises((ParameterError, DataError), match=message):
         lowland.compare(iris.X, **given)
 
 

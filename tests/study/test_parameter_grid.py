@@ -37,16 +37,16 @@ def test_combinations_are_all_and_each_once(values):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("isomap.n_neighbors", "VALUE"), ("isomap.n_neighbors=", "VALUE"), ("isomap.n_neighbors=5,,7", "VALUE")],
 )
-def test_invalid_sweep_strings_are_refused(text, said):
-    with pytest.raises(ParameterError, match=said):
+def test_invalid_sweep_strings_are_refused(text, message):
+    with pytest.raises(ParameterError, match=message):
         split_sweep(text)
 
 
 @pytest.mark.parametrize(
-    ("sweep", "said"),
+    ("sweep", "message"),
     [
         (
             {"isomap.neighbours": [5]},
@@ -61,8 +61,8 @@ def test_invalid_sweep_strings_are_refused(text, said):
         ({5: [5]}, "sweep 5: .*a method and its parameter"),
     ],
 )
-def test_parameters_that_cannot_be_swept_are_reported(sweep, said):
-    with pytest.raises(ParameterError, match=said):
+def test_parameters_that_cannot_be_swept_are_reported(sweep, message):
+    with pytest.raises(ParameterError, match=message):
         checked_sweep(sweep)
 
 

@@ -1,4 +1,4 @@
-"""Code books: the nearest prototypes of rows, in every library, and rows from code numbers."""
+"""Code books: the nearest prototypes of rows, in every library, and rows from code book indices."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_ties_go_to_the_first_unit(library):
     xp = pytest.importorskip(library)
     W = np.array([[5.0, 0], [1, 0], [0, 1], [-1, 0], [0, -1]]) / 3 + 7.1
     X = np.full((300, 2), 7.1)
-    X[::7] = W[4]  # among rows that are in no doubt
+    X[::7] = W[4]  # among rows without ties
     found = NearestIndex(Codebook.of(W))(xp.asarray(X))
     assert type(found) is type(xp.asarray(X))
     expected = np.where(np.arange(300) % 7 == 0, 4, 1)

@@ -1,4 +1,4 @@
-"""Grids of units: neighbors, smoothing, the U-matrix and the usual size."""
+"""Grids of units: neighbors, smoothing, the U-matrix and the default size."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Lloyd's iteration on paper, what a pass sums, and codes without rows."""
+"""Lloyd's iteration by hand, the sums of a pass, and empty clusters."""
 
 import numpy as np
 import pytest

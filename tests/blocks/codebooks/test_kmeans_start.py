@@ -1,4 +1,4 @@
-"""Where k-means starts."""
+"""Initialization of k-means."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Self-organizing maps in batches: what a pass sums, the schedule, the start."""
+"""Batch training of self-organizing maps: the sums of a pass, the schedule, the initialization."""
 
 import itertools
 
@@ -31,7 +31,7 @@ def rows(n=200, d=5, seed=0):
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_sums_by_unit(library, topology, monkeypatch):
-    """Runs of rows and products with the table of who won, both against all distances."""
+    """Sums over sorted rows and products with the assignment matrix, both compared with all distances."""
     xp = pytest.importorskip(library)
     monkeypatch.setattr("lowland.blocks.codebooks.codebook._LEAST_TILE", 16)
     monkeypatch.setattr("lowland.blocks.codebooks.codebook._TILE", 1)

@@ -1,4 +1,4 @@
-"""Dissimilarities to scale, measured or given."""
+"""Dissimilarities for scaling, computed or given."""
 
 import numpy as np
 import pytest

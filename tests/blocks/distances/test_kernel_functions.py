@@ -1,4 +1,4 @@
-"""Kernel values against scikit-learn's, whole matrices, the median rule, and matrices that are none."""
+"""Kernel values compared with scikit-learn, whole matrices, the median rule, and invalid matrices."""
 
 import numpy as np
 import pytest
@@ -149,7 +149,7 @@ def test_the_median_rule_of_many_rows_and_of_duplicate_rows():
     assert median_gamma(np.ones((10, 2)), "rbf") == 1.0
     half = np.zeros((10, 1))
     half[0] = 2.0
-    assert median_gamma(half, "rbf") == 0.25  # most pairs are alike: only the others tell a width
+    assert median_gamma(half, "rbf") == 0.25  # most pairs are equal: only the others determine a width
 
 
 # --- matrices that were given -----------------------------------------------------------------------------------------
@@ -162,4 +162,4 @@ def test_invalid_kernel_matrices_are_refused():
     with pytest.raises(DataError, match=r"at \[0, 1\].*not symmetric"):
         check_kernel_matrix(K)
     check_kernel_matrix(K + K.T)
-    check_kernel_matrix((K + K.T) * (1 + 1e-15 * rows(6, 6, 1)))  # rounding is forgiven
+    check_kernel_matrix((K + K.T) * (1 + 1e-15 * rows(6, 6, 1)))  # rounding errors are tolerated

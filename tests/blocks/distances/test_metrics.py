@@ -1,4 +1,4 @@
-"""Metrics by name: each against scipy, what they take, and digits that are not lost."""
+"""Metrics by name: agreement with scipy, their arguments, and accuracy."""
 
 import numpy as np
 import pytest

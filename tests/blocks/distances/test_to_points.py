@@ -1,4 +1,4 @@
-"""Distances against scipy, and matrices that are none."""
+"""Distances compared with scipy, and invalid matrices."""
 
 import numpy as np
 import pytest
@@ -84,12 +84,12 @@ def test_rounding_errors_are_corrected():
     D = matrix()
     noisy = D + 1e-14 * rng.standard_normal(D.shape)
     kept = noisy.copy()
-    mended = check_distances(noisy)
-    np.testing.assert_allclose(mended, D, atol=1e-12)
-    assert np.array_equal(mended, mended.T)
+    corrected = check_distances(noisy)
+    np.testing.assert_allclose(corrected, D, atol=1e-12)
+    assert np.array_equal(corrected, corrected.T)
     assert np.array_equal(noisy, kept)
-    assert np.all(mended >= 0)
-    assert np.all(np.diagonal(mended) == 0)
+    assert np.all(corrected >= 0)
+    assert np.all(np.diagonal(corrected) == 0)
     assert check_distances(D) is D
     with pytest.raises(DataError, match=r"pass D \+ D.T"):
         check_distances(np.triu(D))
@@ -167,6 +167,6 @@ def test_undefined_metric_values_are_refused():
 
 
 def test_every_metric_of_scikit_learn_is_supported_or_listed_as_unsupported():
-    """Those left out: rows with NaN are refused by all methods, and two names have been given up by scipy."""
+    """Not supported: nan_euclidean, since all methods refuse NaN, and two names that scipy has removed."""
     theirs = set(PAIRWISE_DISTANCE_FUNCTIONS) | set(_VALID_METRICS)
     assert theirs - set(metrics.METRICS) == {"precomputed", "nan_euclidean", "wminkowski", "matching"}

@@ -1,4 +1,4 @@
-"""Whether correlations are worth analysing, and whether a model fits them."""
+"""Whether correlations suit a factor model, and whether a model fits them."""
 
 import numpy as np
 import pytest

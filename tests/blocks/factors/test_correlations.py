@@ -1,4 +1,4 @@
-"""Correlations of columns: numpy's, without those that are constant, and what they leave undetermined."""
+"""Correlations of columns: agreement with numpy, constant columns omitted, collinear columns."""
 
 import numpy as np
 import pytest

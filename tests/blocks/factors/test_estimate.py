@@ -1,4 +1,4 @@
-"""What a search for factors returns, and how it says why it ended."""
+"""The result of a search for factors, and its stopping reason."""
 
 from dataclasses import dataclass
 

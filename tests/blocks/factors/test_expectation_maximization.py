@@ -1,4 +1,4 @@
-"""Expectation and maximization: the deviance falls, and where it ends the equations hold."""
+"""EM algorithm: the deviance decreases, and the likelihood equations hold at its end."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A covariance in place of rows: whether it is one."""
+"""A covariance in place of rows: checks."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Truths about rotations."""
+"""Rotations of factors."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_rotation_keeps_the_explained_covariance(seed, kind, kaiser):
 
 @pytest.mark.parametrize("kind", ["varimax", "quartimax", "equamax", "parsimax", "oblimin", "geomin"])
 def test_gradients(kind):
-    """Each criterion's gradient against differences."""
+    """The gradient of each criterion agrees with finite differences."""
     from lowland.blocks.factors.rotations import _criterion
 
     L = simple_structure(7, 3, 0.3)
@@ -65,7 +65,7 @@ def test_gradients(kind):
 
 
 def test_units():
-    """The quartic criteria do not care for the size of all loadings, Kaiser's lengths not for that of any row."""
+    """Quartic criteria do not depend on the scale of the loadings; with Kaiser normalization, on that of any row."""
     A = simple_structure(10, 3, 0.2)
     for kind in ("varimax", "quartimin"):
         plain = rotate(A, kind).loadings
@@ -106,7 +106,7 @@ def test_one_factor_and_wrong_input():
 
 @pytest.mark.parametrize("kind", ROTATIONS)
 def test_rotation_leaves_a_stationary_point_that_is_not_a_minimum(kind):
-    """A general and a bipolar factor: no turn changes the criterion to first order, and every turn betters it."""
+    """A general and a bipolar factor: no rotation changes the criterion to first order, but every one improves it."""
     A = np.array([[0.6, 0.6]] * 4 + [[0.6, -0.6]] * 4)
     found = rotate(A, kind)
     np.testing.assert_allclose(np.sort(np.abs(found.loadings), axis=1)[:, 0], 0, atol=1e-6)
@@ -114,7 +114,7 @@ def test_rotation_leaves_a_stationary_point_that_is_not_a_minimum(kind):
 
 
 def test_factors_do_not_collapse():
-    """Oblimin with a large gamma would let them, and the loadings grow without end."""
+    """With a large gamma, oblimin would let factors collapse, with loadings that grow without bound."""
     A = np.random.default_rng(0).uniform(-1, 1, (13, 3)) * np.array([1.0, 0.7, 0.4])
     for gamma in (0.5, 1.0):
         found = rotate(A, "oblimin", gamma=gamma, max_iter=500)

@@ -1,4 +1,4 @@
-"""Factors of many columns: the leading eigenpairs say what all of them say."""
+"""Factors of many columns: the leading eigenpairs give the result of all."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ def test_all_rows_as_landmarks_give_the_exact_axes(name):
 
 @pytest.mark.parametrize("rows", [X, scipy.sparse.csr_matrix(X)])
 def test_landmarks_that_span_the_features_suffice(rows):
-    """The linear kernel of three columns: ten landmarks span all there is."""
+    """The linear kernel of three columns: ten landmarks span the feature space."""
     found = landmark_axes(open_rows(rows), KernelWith(rows[:10], "linear"), run, wanted)
     np.testing.assert_allclose(found.values, kernel_axes(X @ X.T, 2).values, rtol=1e-9)
     assert found.n == 40

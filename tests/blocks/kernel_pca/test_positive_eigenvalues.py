@@ -52,6 +52,6 @@ def test_a_matrix_that_is_nearly_the_identity():
 
 def test_rows_whose_squares_underflow():
     check_squares_vary(1.0, np.eye(2))
-    check_squares_vary(0.0, np.ones((2, 2)))  # they do not differ at all: others say so
+    check_squares_vary(0.0, np.ones((2, 2)))  # all are equal, which is reported elsewhere
     with pytest.raises(DataError, match="lost to rounding error"):
         check_squares_vary(0.0, np.array([[1e-200], [0.0]]))

@@ -1,4 +1,4 @@
-"""Alignment matrices: scikit-learn's, the textbook's, and their null spaces."""
+"""Alignment matrices: agreement with scikit-learn and with the textbook, and their null spaces."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_alignment_matrices_agree_with_scikit_learn(method, d, k, m, rng, monkey
 def test_flat_sheets_have_their_coordinates_in_the_null_space(kind, d, rng):
     U = rng.uniform(-1, 1, (80, 2))
     X = U @ np.linalg.qr(rng.standard_normal((d, d)))[0][:2] + 5.0
-    M = matrix(kind, X, nearest_neighbors(X, 9, RUN), 2, reg=0)  # regularized weights do not quite give a point back
+    M = matrix(kind, X, nearest_neighbors(X, 9, RUN), 2, reg=0)  # regularized weights are not exact
     np.testing.assert_allclose(M @ np.ones(80), 0, atol=1e-10)
     np.testing.assert_allclose(M @ U, 0, atol=1e-10)
     assert np.linalg.eigvalsh(M.toarray())[3] > 1e-9

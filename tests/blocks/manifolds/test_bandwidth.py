@@ -16,7 +16,7 @@ def test_the_kernel_sum_gives_bandwidth_and_dimension(dimension):
     width = kernel_sum_bandwidth(D)
     assert abs(width.dimension - dimension) < 0.25 * dimension
     near = np.sort(D, axis=1)[:, 1] ** 2
-    assert np.median(near) < width.epsilon < 0.3  # wider than the gaps, narrower than the whole
+    assert np.median(near) < width.epsilon < 0.3  # wider than the gaps, narrower than the data
     again = kernel_sum_bandwidth(1000 * D)
     np.testing.assert_allclose(again.epsilon, 1e6 * width.epsilon, rtol=1e-9)
     with pytest.raises(DataError, match="All rows are equal"):

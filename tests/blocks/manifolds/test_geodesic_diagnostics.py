@@ -1,4 +1,4 @@
-"""Residual variances and strain: nothing is left of points in a plane, whatever the unit."""
+"""Residual variances and strain: zero for points in a plane, in any unit."""
 
 import numpy as np
 import pytest

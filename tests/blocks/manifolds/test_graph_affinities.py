@@ -1,4 +1,4 @@
-"""Affinities: weights of edges, components that vanishing ones leave, and what is refused."""
+"""Affinities: weights of edges, components after dropping zero weights, and invalid input."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_components_are_numbered_by_size_and_zero_affinities_are_not_edges(kind)
     assert affinity_components(kind(W)).tolist() == [1, 1, 0, 0, 0]
     W[1, 2] = W[2, 1] = 1e-10
     assert affinity_components(kind(W)).tolist() == [0] * 5
-    loops = W + 1e12 * np.eye(5)  # beside which 1e-10 is rounding
+    loops = W + 1e12 * np.eye(5)  # compared with which 1e-10 is rounding error
     assert affinity_components(kind(loops), loops=True).tolist() == [1, 1, 0, 0, 0]
     chosen = among(kind(W), np.array([True, False, True, True, False]))
     np.testing.assert_array_equal(

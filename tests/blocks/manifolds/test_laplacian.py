@@ -1,4 +1,4 @@
-"""Laplacians: spectra known in closed form, components and zeros, dense and sparse alike."""
+"""Laplacians: spectra known in closed form, one zero per component, dense and sparse."""
 
 import numpy as np
 import pytest
@@ -107,7 +107,7 @@ def test_the_diagonal_of_the_affinities_is_ignored():
 def test_dense_sparse_and_operator_forms_agree(loops, normalized):
     rng = np.random.default_rng(0)
     W = random_graph(25, 0.4, 1) + np.diag(rng.random(25))
-    W[3] = W[:, 3] = 0  # a point without links
+    W[3] = W[:, 3] = 0  # a point without edges
     g = None if not normalized else rng.random(25) + 0.5
     options = {"normalized": normalized, "loops": loops, "density": g}
     dense = Laplacian.of(W, RUN, **options)

@@ -29,7 +29,7 @@ def weights(X, P, indices, reg=1e-3):
 
 
 def by_numpy(X, P, indices, reg):
-    """The textbook, one point after the other."""
+    """The formula of the textbook, point by point."""
     W = np.empty(indices.shape)
     for i, near in enumerate(indices):
         C = P[near] - X[i]
@@ -77,7 +77,7 @@ def test_without_regularization_exact_weights_have_minimum_norm(rng):
     A = np.vstack([P.T, np.ones(8)])
     for x, w in zip(X, W, strict=True):
         np.testing.assert_allclose(w, np.linalg.pinv(A) @ np.append(x, 1), atol=1e-10)
-    np.testing.assert_allclose(weights(X, P, indices, reg=1e-7), W, atol=1e-4)  # it is the limit of small ones
+    np.testing.assert_allclose(weights(X, P, indices, reg=1e-7), W, atol=1e-4)  # it is the limit for small values
 
 
 def test_neighbors_that_coincide_with_the_point_have_equal_weights():
@@ -129,14 +129,14 @@ def test_new_rows_are_the_weighted_means_of_their_neighbors(rng):
     A = rng.standard_normal((3, 2))
     place = WeightsOfNeighbors(
         NearestAmong(P, 4), P @ A, 0.0
-    )  # affine images: four neighbors give a point back exactly
+    )  # affine images: four neighbors reconstruct a point exactly
     X = rng.standard_normal((6, 3))
     np.testing.assert_allclose(place(X), X @ A, atol=1e-8)
 
 
 def test_coordinates_of_three_points_on_a_line_by_hand():
     """(I - W)'(I - W) of the middle point alone, w = (½, ½): the null space is spanned by (1, 1, 1) and (1, 0, -1)."""
-    W = np.array([[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])  # the ends are given back by themselves: no error
+    W = np.array([[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])  # the end points reconstruct themselves: no error
     for found in (lle_coordinates(W, 1), lle_coordinates(scipy.sparse.csr_array(W), 1)):
         np.testing.assert_allclose(np.abs(found.Z[:, 0]), np.array([1, 0, 1]) / np.sqrt(2), atol=1e-12)
         np.testing.assert_allclose(found.eigenvalues, 0, atol=1e-14)

@@ -18,7 +18,7 @@ def test_the_sweep_detects_short_circuits_of_a_roll(seed, cut):
     steps = sweep_neighbors(roll.X, (8, 10, 12), RUN)
     assert steps[-1].short_circuit is cut
     assert not steps[0].short_circuit
-    for i, j in steps[-1].shortcuts:  # and names the links that do not lie in the sheet
+    for i, j in steps[-1].shortcuts:  # and names the edges that leave the sheet
         length = np.linalg.norm(roll.X[i] - roll.X[j])
         assert np.linalg.norm(roll.truth[i] - roll.truth[j]) > 3 * length
 
@@ -46,7 +46,7 @@ def test_the_sweep_reports_connected_components():
     assert (few.n_neighbors, few.split, few.n_connected_components, few.sizes) == (4, True, 2, (30, 20))
     assert (many.split, many.sizes) == (False, (50,))
     assert not few.short_circuit
-    assert not many.short_circuit  # what joins two parts cuts nothing short
+    assert not many.short_circuit  # an edge that joins two components is not a shortcut
 
 
 def test_the_sweep_of_many_points_uses_a_sample(monkeypatch):

@@ -1,4 +1,4 @@
-"""The Nystrom extension gives the training rows their own coordinates back."""
+"""The Nystrom extension reproduces the coordinates of the training rows."""
 
 import numpy as np
 import pytest

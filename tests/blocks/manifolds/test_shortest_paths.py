@@ -1,4 +1,4 @@
-"""Shortest paths by two algorithms, against scipy and on paper."""
+"""Shortest paths by two algorithms, compared with scipy and by hand."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ RUN = LocalRun()
 
 
 def random_graph(n, links, seed, *, whole):
-    """Links of n points in both directions; lengths whole numbers, zero among them, or any."""
+    """Edges of n points in both directions; lengths are integers, including zero, or any numbers."""
     rng = np.random.default_rng(seed)
     i, j = rng.integers(0, n, (2, links))
     length = rng.integers(0, 20, links).astype(float) if whole else rng.exponential(size=links)
@@ -115,7 +115,7 @@ def test_a_very_long_edge_does_not_cost_precision():
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("power", [-1040, -140, 0, 124, 140, 1010])  # of two, so that nothing rounds
+@pytest.mark.parametrize("power", [-1040, -140, 0, 124, 140, 1010])  # powers of two, so that nothing is rounded
 @pytest.mark.parametrize("method", ["D", "FW"])
 def test_units_do_not_matter(roll, power, method):
     graph = roll[1]

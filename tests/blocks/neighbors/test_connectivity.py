@@ -1,4 +1,4 @@
-"""Parts of a graph, and what each policy does about them."""
+"""Connected components of a graph, and the policies for them."""
 
 import numpy as np
 import pytest
@@ -17,13 +17,13 @@ from lowland.run.local import LocalRun
 
 @pytest.fixture
 def heaps(rng):
-    """Three heaps of 30, 20 and 10 points, mixed."""
+    """Three clusters of 30, 20 and 10 points, mixed."""
     X = rng.random((60, 3)) + np.repeat([0, 10, 30], [30, 20, 10])[:, None]
     return X[rng.permutation(60)]
 
 
 def between(X, label, metric="euclidean"):
-    """The least sum of lengths that joins the parts, by scipy."""
+    """The smallest sum of lengths that connects the components, by scipy."""
     D = cdist(X, X, metric)
     count = label.max() + 1
     M = [[D[np.ix_(label == a, label == b)].min() if a != b else 0 for b in range(count)] for a in range(count)]
@@ -41,7 +41,7 @@ def between(X, label, metric="euclidean"):
 def test_connecting_adds_the_edges_of_smallest_total_length(seed, n, d, metric, whole):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))
-    if whole:  # many ties, and no duplicates: scipy takes a zero for no link
+    if whole:  # many ties, and no duplicates: scipy treats a zero as no edge
         X = np.stack([rng.permutation(n) for _ in range(d)], axis=1) * 1.0
     label = np.unique(rng.integers(0, rng.integers(2, n), n), return_inverse=True)[1]
     count = label.max() + 1

@@ -1,4 +1,4 @@
-"""Approximate search: what it finds is measured, what it misses is counted."""
+"""Approximate search: exact distances and measured recall."""
 
 import sys
 
@@ -19,8 +19,8 @@ def test_approximate_search_returns_exact_distances_and_measured_recall(rng):
     graph = nearest_neighbors(X, 8, LocalRun(), search="approximate", rng=rng)
     assert graph.search == "approximate"
     found = graph.table()[0]
-    shares = [len(set(a) & set(b)) / 8 for a, b in zip(found, exact.table()[0], strict=True)]
-    assert graph.recall == pytest.approx(np.mean(shares), abs=0.02)
+    fractions = [len(set(a) & set(b)) / 8 for a, b in zip(found, exact.table()[0], strict=True)]
+    assert graph.recall == pytest.approx(np.mean(fractions), abs=0.02)
     assert graph.recall > 0.95
     assert not np.any(found == np.arange(3000)[:, None])
     np.testing.assert_allclose(graph.length, np.linalg.norm(X[graph.sources] - X[graph.to], axis=1), rtol=1e-12)

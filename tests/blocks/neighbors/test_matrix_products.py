@@ -1,4 +1,4 @@
-"""Search by matrix products: what rounding cannot decide is measured."""
+"""Search by matrix products: uncertain distances are recomputed."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from lowland.run.local import LocalRun
 
 
 def brute(D, k):
-    """The k smallest of each row but the diagonal, ties by index: the numpy duplicate of all kernels."""
+    """The k smallest of each row but the diagonal, ties by index: the reference in numpy for all kernels."""
     D = D.copy()
     np.fill_diagonal(D, np.inf)
     order = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -21,7 +21,7 @@ def brute(D, k):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_are_accurate_far_from_the_origin(rng, dtype):
     X = (1e4 + rng.standard_normal((700, 40))).astype(dtype)
-    X[350:] += 1e4  # and no center helps two heaps
+    X[350:] += 1e4  # and no shift helps two distant clusters
     indices, distances = nearest_neighbors(X, 5, LocalRun(), search="products").table()
     order, D = brute(cdist(X.astype(float), X.astype(float)), 5)
     np.testing.assert_array_equal(indices, order)

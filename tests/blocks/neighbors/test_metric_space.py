@@ -1,4 +1,4 @@
-"""Metrics as spaces of points: powers of distances in the order of the metric."""
+"""Metrics as Minkowski distances between transformed points."""
 
 import numpy as np
 import pytest

@@ -40,7 +40,7 @@ def test_shuffling_changes_only_ties(rng):
     np.testing.assert_array_equal(shuffled.nearest(5, LocalRun()), side.nearest(5, LocalRun()))
     tied = ShuffledPoints.of(PointSet.of(np.zeros((60, 3))))
     first = tied.order(np.arange(60))[:, 0]
-    assert len(np.unique(first)) == 60  # nobody is preferred by many
+    assert len(np.unique(first)) == 60  # no point is preferred by many rows
 
 
 def test_very_large_values_are_scaled_by_a_power_of_two(rng):

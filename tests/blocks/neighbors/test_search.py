@@ -1,4 +1,4 @@
-"""Neighbors against brute force: every search gives the same answer, ties and duplicates included."""
+"""Neighbors against brute force: every search gives the same result, including ties and duplicates."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SEARCHES = ["auto", "tree", "products"]
 
 
 def brute(D, k):
-    """The k smallest of each row but the diagonal, ties by index: the numpy duplicate of all kernels."""
+    """The k smallest of each row but the diagonal, ties by index: the reference in numpy for all kernels."""
     D = D.copy()
     np.fill_diagonal(D, np.inf)
     order = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -51,7 +51,7 @@ def test_ties_go_to_the_lower_index_in_every_search(X, k, metric):
     order, D = brute(cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric)), k)
     for search in SEARCHES:
         indices, distances = nearest_neighbors(X, k, LocalRun(), metric=metric, search=search).table()
-        np.testing.assert_array_equal(distances, D)  # whole numbers are exact
+        np.testing.assert_array_equal(distances, D)  # integers are exact
         np.testing.assert_array_equal(indices, order)
 
 
@@ -76,7 +76,7 @@ def test_values_whose_squares_overflow_are_refused(rng, search, d):
         with pytest.raises(DataError, match="too small to be squared"):
             neighbors_within(X * scale, scale, LocalRun(), search=search)
     expected = nearest_neighbors(X, 5, LocalRun(), metric="cosine", search=search)
-    for scale in (1e-165, 1e180):  # angles have no size, and what is only added may be large
+    for scale in (1e-165, 1e180):  # angles have no scale, and values that are only added may be large
         np.testing.assert_array_equal(
             nearest_neighbors(X * scale, 5, LocalRun(), metric="cosine", search=search).to, expected.to
         )
@@ -119,7 +119,7 @@ def test_many_duplicate_rows_are_handled(rng, search):
     order, _ = brute(np.round(cdist(X, X), 12), 9)
     np.testing.assert_array_equal(
         indices, order
-    )  # all link to the same first duplicates, so that each crowd is one part
+    )  # all have edges to the same first duplicates, so that each group is one component
     assert not np.any(indices == np.arange(1200)[:, None])
 
 

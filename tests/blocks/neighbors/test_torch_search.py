@@ -17,7 +17,7 @@ def test_torch_agrees_with_the_host(rng, metric):
     if metric == "precomputed":
         X = cdist(X, X).astype(np.float32)
         X = (X + X.T) / 2
-    device = TorchSearch(torch.asarray(X), metric)  # what a tensor on an accelerator is searched by
+    device = TorchSearch(torch.asarray(X), metric)  # the search for tensors on an accelerator
     host = choose_searcher(X, metric, {}, "products", 6)
     indices, lengths = device.nearest(6, LocalRun())
     expected = host.nearest(6, LocalRun())

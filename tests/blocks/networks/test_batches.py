@@ -1,4 +1,4 @@
-"""Mini-batches: every row once, the same from chunks; noise; standard units."""
+"""Mini-batches: every row once, equal from chunks; noise; standardization."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_every_row_is_in_one_batch_or_in_the_validation_set(rng, monkeypatch):
     np.testing.assert_allclose(np.sort(together[:, 0]), np.sort(source.scaling.apply(X)[:, 0]), rtol=1e-6)
     assert len(source.validation_rows()) == 20
     again = list(source.epoch(rng, None))
-    assert not np.array_equal(found[0], again[0])  # shuffled anew
+    assert not np.array_equal(found[0], again[0])  # shuffled again
 
 
 def test_chunks_and_arrays_give_the_same_batches(monkeypatch):

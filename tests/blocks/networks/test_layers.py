@@ -1,4 +1,4 @@
-"""Networks: their gradient by three routes, activations, and the maps that are left of them."""
+"""Networks: their gradient by three routes, activations, and the fitted maps."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Linear autoencoders of a covariance, on paper and against its eigenvectors."""
+"""Linear autoencoders of a covariance, by hand and compared with its eigenvectors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Training: both optimizers on a problem with a known answer, the learning rate, and early stopping."""
+"""Training: both optimizers on a problem with a known result, the learning rate, and early stopping."""
 
 import numpy as np
 import pytest
@@ -122,7 +122,7 @@ def test_learning_rates():
 def test_early_stopping_ignores_the_extremes_of_the_learning_rate():
     parts = np.linspace(0, 1, 101)
     cycle = [TrainingSchedule(10, 5, 0.0, 0.2, "one-cycle").is_informative(part) for part in parts]
-    assert not any(cycle[:15])  # it rises
+    assert not any(cycle[:15])  # the rate rises
     assert all(cycle[15:80])
-    assert not any(cycle[90:])  # it is next to none
+    assert not any(cycle[90:])  # the rate is almost zero
     assert all(TrainingSchedule(10, 5, 0.0, 0.2, "constant").is_informative(part) for part in parts)

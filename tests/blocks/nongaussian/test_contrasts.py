@@ -1,4 +1,4 @@
-"""Contrasts against their definitions, and their sums against plain means."""
+"""Contrasts compared with their definitions, and their sums with plain means."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The search for a projection, and what is removed after it was found."""
+"""The search for a projection, and the removal of its structure."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Whitened rows: identity covariance, whether they are held or whitened at every pass."""
+"""Whitened rows: identity covariance, whether they are stored or whitened in every pass."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The record of how a solver went."""
+"""The record of the outcome of a solver."""
 
 from lowland.blocks.optimize.outcome import Divergence, Outcome
 from lowland.errors import ParameterError

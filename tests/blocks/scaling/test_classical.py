@@ -1,4 +1,4 @@
-"""Classical scaling: answers on paper, both ends of the spectrum, Cailliez's constant, Gower's placement."""
+"""Classical scaling: results by hand, both ends of the spectrum, Cailliez's constant, Gower's formula."""
 
 import numpy as np
 import pytest
@@ -145,7 +145,7 @@ def test_the_additive_constant_follows_cailliez(D):
     found = additive_constant(D, RUN)
     assert found.outcome.converged
     assert found.value == pytest.approx(by_cailliez(D), rel=1e-10)
-    assert np.all(np.diff(found.outcome.trace) >= 0)  # it climbs
+    assert np.all(np.diff(found.outcome.trace) >= 0)  # the bound increases
 
 
 @settings(max_examples=30, deadline=None)
@@ -176,7 +176,7 @@ def test_the_additive_constant_without_forming_matrices(monkeypatch):
     assert found.value == pytest.approx(expected, rel=1e-9)
 
 
-# --- Gower's placement ---
+# --- Gower's out-of-sample formula ---
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
@@ -215,7 +215,7 @@ def test_a_triangle_of_sides_3_4_and_5_by_hand():
 
 
 def test_distances_that_break_the_triangle_inequality_need_a_constant():
-    """1, 1 and 3 lie on a line once 1 is added to each: 2 + 2 = 4."""
+    """1, 1 and 3 become distances on a line when 1 is added to each: 2 + 2 = 4."""
     D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
     found = additive_constant(D)
     assert found.value == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""Monotone regression: against scikit-learn, by its laws, and with ties."""
+"""Monotone regression: agreement with scikit-learn, invariants, and ties."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Stress majorization: a triangle and a line on paper, the Guttman transform, and scikit-learn."""
+"""Stress majorization: a triangle and a line by hand, the Guttman transform, and scikit-learn."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_a_missing_distance_is_recovered_from_the_others(rng):
     found = stress_majorization(D, 2, eps=1e-14, max_iter=2000)
     assert np.linalg.norm(found.Z[0] - found.Z[1]) == pytest.approx(hidden, rel=1e-4)
     weights = np.where(np.isnan(D), 0.0, 1.0)
-    D[0, 1] = D[1, 0] = 99.0  # of no weight, so it counts as not known
+    D[0, 1] = D[1, 0] = 99.0  # zero weight, so it counts as missing
     again = stress_majorization(D, 2, weights=weights, eps=1e-14, max_iter=2000)
     np.testing.assert_allclose(again.Z, found.Z, atol=1e-8)
 

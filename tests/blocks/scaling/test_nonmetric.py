@@ -47,4 +47,4 @@ def test_disparities_have_a_mean_square_of_one_and_keep_the_order(rng):
 def test_tied_dissimilarities_may_be_kept_equal(rng):
     D = np.round(cdist(*[rng.standard_normal((12, 4))] * 2))
     free, held = (nonmetric_scaling(D, 2, ties=ties, max_iter=1000) for ties in ("primary", "secondary"))
-    assert free.stress < held.stress  # fewer demands
+    assert free.stress < held.stress  # fewer constraints

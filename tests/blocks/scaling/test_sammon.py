@@ -1,4 +1,4 @@
-"""Sammon's mapping on paper, and against a plain minimizer."""
+"""Sammon's mapping by hand, and compared with a plain minimizer."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Configurations to start from."""
+"""Initial configurations."""
 
 import numpy as np
 import pytest

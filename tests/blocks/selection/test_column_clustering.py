@@ -1,4 +1,4 @@
-"""Trees of columns: on paper from a distance matrix, against scikit-learn, and along a graph."""
+"""Trees of columns: by hand from a distance matrix, compared with scikit-learn, and with a connectivity graph."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_groups_agree_with_scikit_learn(linkage):
 @pytest.mark.parametrize("linkage", ["average", "single"])
 @pytest.mark.parametrize("n_clusters", [None, 2])
 def test_connectivity_of_a_path_merges_only_neighbors(n_clusters, linkage):
-    """0 and 2 are nearest, and not linked."""
+    """0 and 2 are nearest, but have no edge."""
     D = np.array([[0.0, 5.0, 1.0], [5.0, 0.0, 6.0], [1.0, 6.0, 0.0]])
     links = connectivity_graph(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), 3, lambda: D)
     labels = cut_tree(constrained_tree(links, D, linkage, n_clusters), 2)

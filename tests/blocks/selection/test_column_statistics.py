@@ -1,4 +1,4 @@
-"""Statistics of one pass: any parts give the same sums, digits are kept, and compiled loops agree with numpy."""
+"""Statistics of one pass: any chunks give the same sums, precision is kept, and compiled loops agree with numpy."""
 
 import itertools
 
@@ -39,7 +39,7 @@ def test_any_chunks_give_the_same_scores(table, cuts, far, sparse):
     rtol = 1e-6 if far else 1e-9
     cuts = sorted(cuts)
     F = filters.anova_scores(parts_of(given, y, ColumnsByClass(4), cuts))
-    centered = X - X.mean(axis=0)  # theirs would lose the digits that far away
+    centered = X - X.mean(axis=0)  # theirs would lose digits this far from the origin
     np.testing.assert_allclose(F.values, f_classif(centered, y)[0], rtol=rtol)
     numbers = np.sin(np.arange(300.0)) + 40
     r = filters.pearson_scores(parts_of(given, numbers, TargetColumns.of, cuts))

@@ -1,4 +1,4 @@
-"""The algebra of one more column, on paper and against least squares."""
+"""Updates for one more column, by hand and compared with least squares."""
 
 import numpy as np
 import pytest

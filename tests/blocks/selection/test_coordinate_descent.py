@@ -21,7 +21,7 @@ def test_two_columns_by_hand():
 
 
 def test_correlated_columns_need_few_sweeps():
-    """Sweeps alone would take thousands: the equations of the active set are solved outright."""
+    """Sweeps alone would take thousands: the equations of the active set are solved directly."""
     G = np.full((4, 4), 0.9999) + 0.0001 * np.eye(4)
     beta, made, _ = solve(G, G @ [0.3, 0.2, 0.1, 0.1] + 0.01, 0.01)
     np.testing.assert_allclose(beta, [0.3, 0.2, 0.1, 0.1], atol=1e-7)

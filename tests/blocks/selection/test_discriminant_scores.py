@@ -1,4 +1,4 @@
-"""Discriminants by updates against those that are fitted."""
+"""Updated discriminants compared with fitted ones."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Exhaustive searches against brute force, and the best subset of a correlation matrix on paper."""
+"""Exhaustive searches against brute force, and the best subset of a correlation matrix by hand."""
 
 import itertools
 
@@ -36,7 +36,7 @@ def test_branch_and_bound_evaluates_few_subsets():
     X, y = rows(300, 20, 1)
     criterion = Wilks.of(X, y, None, Tally())
     assert list(branch_and_bound(criterion, 6))
-    assert criterion.tally.n < 38760 / 10  # of all subsets of 6 of 20
+    assert criterion.tally.n < 38760 / 10  # of all subsets of 6 of 20 columns
     *_, slow = every_subset(Wilks.of(X[:, :12], y, None, Tally()), 3)
     *_, fast = branch_and_bound(Wilks.of(X[:, :12], y, None, Tally()), 3)
     assert slow.features == fast.features
@@ -65,7 +65,7 @@ def test_an_exhaustive_search_over_too_many_subsets_is_refused():
 
 
 def test_the_best_pair_of_three_by_hand():
-    """Columns 0 and 1 are nearly one: alone they are best, together they say little more than either."""
+    """Columns 0 and 1 are nearly equal: each alone is best, together they explain little more than either."""
     R = np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]])
     r = np.array([0.7, 0.7, 0.5])
     best = best_subset(R, r, 2)
@@ -73,4 +73,4 @@ def test_the_best_pair_of_three_by_hand():
     assert best.score == pytest.approx(0.49 + 0.25)
     assert best_subset(R, r, 1).score == pytest.approx(0.49)
     assert best_subset(R, r, 3).score == pytest.approx(2 * 0.49 / 1.8 + 0.25)
-    assert best_subset(9 * R, 6 * r, 2, y_squares=4.0).score == pytest.approx(0.74)  # covariances of other units
+    assert best_subset(9 * R, 6 * r, 2, y_squares=4.0).score == pytest.approx(0.74)  # covariances in other units

@@ -1,4 +1,4 @@
-"""Filter scores of a plain table: the statistic that suits a target, by hand and against scikit-learn."""
+"""Filter scores of a plain table: the statistic for a target, by hand and compared with scikit-learn."""
 
 import numpy as np
 import pytest

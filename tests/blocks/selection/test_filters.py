@@ -1,4 +1,4 @@
-"""Scores from statistics of one pass, where the answer is known."""
+"""Scores from statistics of one pass, with known results."""
 
 import numpy as np
 import pytest

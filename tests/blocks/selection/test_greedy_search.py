@@ -1,4 +1,4 @@
-"""Greedy searches against the laws they follow."""
+"""Greedy searches: invariants of their moves."""
 
 import itertools
 
@@ -39,7 +39,7 @@ def test_a_pair_that_is_useful_only_together_is_found_by_floating_search():
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 6))
 def test_every_move_changes_one_column_and_reports_its_score(seed, k):
-    """Each move changes one column and tells the score of what it leaves; a step back beats all of that size before."""
+    """Each move changes one column and records its score; a backward step beats all earlier subsets of that size."""
     scores = noise(6, seed)
     ends = {}
     for name in ("forward", "backward", "floating_forward", "floating_backward"):

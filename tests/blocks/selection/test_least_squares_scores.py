@@ -1,4 +1,4 @@
-"""Least squares from the moments of folds against models that are fitted."""
+"""Least squares from the moments of folds compared with fitted models."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from .cases import by, rows
 def test_least_squares_from_moments_agrees_with_least_squares(model, scoring):
     X, y = rows()
     X = X * np.geomspace(1e-2, 1e2, 7)
-    cv = ShuffleSplit(3, test_size=0.3, random_state=0)  # parts that overlap
+    cv = ShuffleSplit(3, test_size=0.3, random_state=0)  # overlapping folds
     scores = by(model, X, y, scoring=scoring, cv=cv)
     assert type(scores).__name__ == "LeastSquaresScores"
 

@@ -1,4 +1,4 @@
-"""Rank correlation against scipy, and its p-values against all orders of few rows."""
+"""Rank correlation against scipy, and its p-values compared with all permutations of few rows."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Scores by fitting against scikit-learn's cross-validation."""
+"""Scores by refitting compared with scikit-learn's cross-validation."""
 
 import math
 

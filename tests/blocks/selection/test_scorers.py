@@ -1,4 +1,4 @@
-"""Which route scores the subsets of a model, and the folds they share."""
+"""Which scorer is used for a model, and the common folds."""
 
 import numpy as np
 import pytest

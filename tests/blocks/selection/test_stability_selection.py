@@ -1,4 +1,4 @@
-"""Stability selection: the bound of Meinshausen and Bühlmann, and columns that halves choose again and again."""
+"""Stability selection: the bound of Meinshausen and Bühlmann, and columns that most halves select."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Searches by name: every direction on plain scores, and both routes to the same path."""
+"""Searches by name: every direction on plain scores, and both kinds of scores with the same path."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from .cases import by
 
 
 def awkward(y=None):
-    """A repeated column, a sum of two, one of zeros, one that is constant in most training parts."""
+    """A repeated column, a sum of two, one of zeros, one that is constant in most training sets."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((40, 5))
     X = np.column_stack([X, X[:, 0], X[:, 1] + X[:, 2], np.zeros(40), np.arange(40) < 10])

@@ -1,4 +1,4 @@
-"""Importances of the columns of a tree, and the order in which pruning takes them out."""
+"""Importances of the columns of a tree, and the order in which pruning removes them."""
 
 import numpy as np
 import pytest

@@ -64,7 +64,7 @@ def test_thresholds_have_enough_digits_to_separate_values():
 
 def test_splits_without_improvement_are_pruned():
     X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 5), np.array([0, 1, 1, 0] * 5)
-    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)  # exclusive or: the first gains nothing
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)  # exclusive or: the first split gains nothing
     assert tree.get_n_leaves() == 2
     pruning = Pruning.of(weakest_links(tree.tree_))
     assert pruning.n_leaves.tolist() == [1]

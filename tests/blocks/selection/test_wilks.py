@@ -1,4 +1,4 @@
-"""Wilks' lambda against its definitions, and from covariances as from rows."""
+"""Wilks' lambda compared with its definitions, from covariances and from rows."""
 
 import numpy as np
 import pytest

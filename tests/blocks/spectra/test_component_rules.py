@@ -1,4 +1,4 @@
-"""Rules that say how many components to keep, on spectra known by hand."""
+"""Rules for the number of components, on spectra with known results."""
 
 import numpy as np
 import pytest
@@ -77,6 +77,6 @@ def test_minkas_dimension_of_one_strong_direction():
 def test_noise_of_equal_variances_is_not_kept():
     values = np.sort(np.linalg.eigvalsh(np.cov(np.random.default_rng(0).standard_normal((200, 6)).T)))[::-1]
     spectrum = Spectrum(values, values.sum(), 6, 200, 6, variances=np.ones(6))
-    assert ParallelAnalysis(50, 0.99).decide(spectrum).n_components == 1  # the first is kept all the same
+    assert ParallelAnalysis(50, 0.99).decide(spectrum).n_components == 1  # the first is always kept
     strong = Spectrum(values * [9, 5, 1, 1, 1, 1], 20.0, 6, 200, 6, variances=np.ones(6))
     assert ParallelAnalysis(50).decide(strong).n_components == 2

@@ -1,4 +1,4 @@
-"""Fisher's discriminants: S_B a = λ S_W a, by either route, and the scores they make."""
+"""Fisher's discriminants: S_B a = λ S_W a, by either route, and their classification scores."""
 
 import re
 
@@ -67,7 +67,7 @@ def test_the_nearest_class_mean_has_the_largest_score():
     expected = X @ P @ moments.mean.T - np.sum(moments.mean @ P * moments.mean, axis=1) / 2 + np.log(priors)
     coef, intercept = class_scores(moments.mean, priors, A)
     np.testing.assert_allclose(X @ coef.T + intercept, expected)
-    coef, intercept = class_scores(moments.mean, priors, A, center)  # less what all classes have in common
+    coef, intercept = class_scores(moments.mean, priors, A, center)  # minus what all classes have in common
     seen = X @ coef.T + intercept
     np.testing.assert_allclose(seen - seen[:, :1], expected - expected[:, :1], atol=1e-9)
 

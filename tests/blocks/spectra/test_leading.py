@@ -1,4 +1,4 @@
-"""Leading eigenpairs: every solver gives the same, with signs that are determined."""
+"""Leading eigenpairs: every solver gives the same result, with fixed signs."""
 
 import numpy as np
 import pytest

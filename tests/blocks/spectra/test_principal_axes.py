@@ -26,7 +26,7 @@ SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized", "auto"]
 
 
 def test_three_by_three_by_hand():
-    """A block of correlated columns and a column of its own: λ = 4 + 1, 3, 4 - 1."""
+    """A block of two correlated columns and an uncorrelated one: λ = 4 + 1, 3, 4 - 1."""
     S = np.array([[4.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 3.5]])
     found = principal_axes_of_covariance(S)
     np.testing.assert_allclose(found.values, [5.0, 3.5, 3.0])

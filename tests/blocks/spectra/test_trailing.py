@@ -1,4 +1,4 @@
-"""The bottom of the spectrum: LAPACK's answers, both routes, graphs in parts, and what cannot be solved."""
+"""Smallest eigenvalues: agreement with LAPACK, both solvers, disconnected graphs, and failures."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ def ltsa_matrix(X, k=12, d=2):
 
 
 def laplacian(X, k=10):
-    """The normalised Laplacian of the nearest neighbors."""
+    """The normalized Laplacian of the nearest neighbors."""
     n, near = len(X), neighbors(X, k)
     W = sparse.csr_array((np.ones(n * k), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     return normalized(W + W.T)
@@ -115,8 +115,8 @@ def test_every_solver_finds_what_lapack_finds(name, solver, answers):
     assert pairs.converged
     assert pairs.solver == {"auto": "arpack"}.get(solver, solver)
     np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(3), atol=1e-10)
-    told = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
-    np.testing.assert_allclose(pairs.residuals, told, atol=2 * rounding)
+    reported = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
+    np.testing.assert_allclose(pairs.residuals, reported, atol=2 * rounding)
     assert pairs.residuals.max() <= 1e-7 * pairs.values.max() + rounding
 
 
@@ -160,7 +160,7 @@ def test_fewer_pairs_than_null_vectors_may_be_requested(solver):
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
 def test_equal_eigenvalues_are_all_found(solver):
-    """On a ring every eigenvalue but the first is there twice."""
+    """On a ring every eigenvalue but the first is double."""
     n = 600
     W = sparse.diags_array([np.ones(n - 1), np.ones(n - 1), [1.0], [1.0]], offsets=[1, -1, n - 1, 1 - n])
     pairs = smallest(normalized(W.tocsr()), 4, skip=1, solver=solver, largest=2.0)
@@ -202,7 +202,7 @@ def test_scaling_the_matrix_scales_the_values_alone(n, scale, seed, solver):
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
 def test_the_matrix_is_not_modified(solver):
-    """Its entries may stand in any order, and its indices be of 64 bits, as those of nearest neighbors are."""
+    """Its entries may be in any order, and its indices may have 64 bits, as those of neighbor graphs do."""
     A = path(600)
     A = sparse.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
     for i in range(600):
@@ -338,7 +338,7 @@ def test_invalid_input_is_reported():
 
 
 def level_shape_in_numpy(A):
-    """The oracle: whole levels at a time."""
+    """The reference: one level at a time."""
     reach = (A != 0).toarray() | np.eye(A.shape[0], dtype=bool)
     left, widest, longest = np.ones(A.shape[0], bool), 0, 0
     while left.any():

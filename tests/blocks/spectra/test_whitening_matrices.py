@@ -1,4 +1,4 @@
-"""Whitening matrices: W S W' = I, and what sets the kinds apart."""
+"""Whitening matrices: W S W' = I, and the property of each kind."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Moments of labelled rows: those of each class, pooled or apart, and between the classes."""
+"""Moments of labeled rows: within classes, pooled or per class, and between the classes."""
 
 import numpy as np
 import pytest

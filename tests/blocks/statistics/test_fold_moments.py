@@ -1,4 +1,4 @@
-"""Moments of parts of the rows: any union of parts has those of its rows."""
+"""Moments of groups of rows: any union of groups has the moments of its rows."""
 
 import numpy as np
 import pytest

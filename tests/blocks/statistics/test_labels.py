@@ -1,4 +1,4 @@
-"""Labels: which classes they name, what is wrong with them, and the class a score speaks for."""
+"""Labels: their classes, invalid labels, and the class of a score."""
 
 import numpy as np
 import pytest

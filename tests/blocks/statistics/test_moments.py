@@ -1,4 +1,4 @@
-"""Moments of rows: numpy's own on few rows, and the same from any parts, far from the origin and sparse."""
+"""Moments of rows: agreement with numpy, and equal from any chunks, far from the origin and sparse."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A few rows that stand for all of them."""
+"""Samples of rows."""
 
 import numpy as np
 import scipy.sparse
@@ -12,7 +12,7 @@ def test_the_sample_is_spread_evenly():
     keep = evenly_spread(1000, 30, np.random.default_rng(0))
     chosen = np.flatnonzero(keep)
     assert len(chosen) == 30
-    assert np.abs(chosen - (np.arange(30) + 0.5) * 1000 / 30).max() < 18  # one in each stretch of 33
+    assert np.abs(chosen - (np.arange(30) + 0.5) * 1000 / 30).max() < 18  # one in each range of 33
     assert evenly_spread(7, 7, np.random.default_rng(0)).all()
 
 

@@ -1,4 +1,4 @@
-"""The target beside the rows: whether it holds numbers or classes."""
+"""The target: numbers or classes."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def test_the_type_of_a_target_is_inferred():
     assert seems_classes(np.array([0.0, 1.0, 2.0] * 5))
     assert not seems_classes(np.array([0.5, 1.0, 2.0] * 5))
     assert not seems_classes(np.array([0, 1, 2]))  # one row each
-    assert not seems_classes(np.arange(2000) % 101)  # too many kinds
+    assert not seems_classes(np.arange(2000) % 101)  # too many distinct values
     assert Target.of_numbers(np.array(["yes", "no", "no"])).values.tolist() == [1, 0, 0]
     for y in (np.array([1.0, np.nan, 2.0]), np.array([1.0, np.inf, 2.0])):
         with pytest.raises(DataError, match="NaN or infinity"):

@@ -1,4 +1,4 @@
-"""Rows about one point, divided by one number."""
+"""Rows shifted by one point and divided by one number."""
 
 import numpy as np
 import pytest

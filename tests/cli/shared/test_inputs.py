@@ -1,4 +1,4 @@
-"""Where rows come from: columns that name the rows of a matrix, columns of a model."""
+"""Input: columns of row names, columns of a model."""
 
 import numpy as np
 import pyarrow.csv
@@ -65,7 +65,7 @@ def test_names_of_points_of_affinities(lowland, airports, affinity):
 
 
 @pytest.mark.parametrize(
-    ("columns", "words", "said"),
+    ("columns", "words", "message"),
     [
         ("abcde", ("--columns", "a,b,c,d,e"), "Unexpected: 'e'. Omit --columns"),
         ("abcd", ("--columns", "b,a,d,c"), "They are in another order. Omit --columns"),
@@ -75,10 +75,10 @@ def test_names_of_points_of_affinities(lowland, airports, affinity):
         ("abcd", ("--label", "d"), "Missing: 'd'."),
     ],
 )
-def test_mismatched_columns_are_reported_with_a_remedy(lowland, model, rng, columns, words, said):
+def test_mismatched_columns_are_reported_with_a_remedy(lowland, model, rng, columns, words, message):
     write_chunks([rng.standard_normal((5, len(columns)))], "new.csv", list(columns))
     result = lowland("transform", model, "new.csv", "--to", "z.npy", *words)
     assert result.exit_code == 1
-    assert f"The columns of new.csv do not match the columns of the model. {said}" in result.stderr
-    if "Omit" in said:
+    assert f"The columns of new.csv do not match the columns of the model. {message}" in result.stderr
+    if "Omit" in message:
         assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0

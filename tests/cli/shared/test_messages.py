@@ -1,4 +1,4 @@
-"""Messages of the library in the words of the command line."""
+"""Messages of the library, rewritten for the command line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Texts of flags become the values that Python would be given."""
+"""Strings of flags become Python values."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_numbers_of_components(text, value):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("downstream", "only in Python"),
         ("cumulative", "cumulative:FRACTION"),
@@ -51,8 +51,8 @@ def test_numbers_of_components(text, value):
         ("kaizer", "kaiser"),
     ],
 )
-def test_invalid_numbers_of_components(text, said):
-    with pytest.raises(ParameterError, match=said):
+def test_invalid_numbers_of_components(text, message):
+    with pytest.raises(ParameterError, match=message):
         values.value_of(K, text)
 
 

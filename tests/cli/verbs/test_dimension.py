@@ -1,4 +1,4 @@
-"""``lowland dimension``: the estimate as a table and as JSON, the map as a file, and what cannot be."""
+"""``lowland dimension``: the estimate as a table and as JSON, local estimates as a file, and errors."""
 
 import json
 from typing import get_args
@@ -41,11 +41,11 @@ def test_json(lowland, roll):
     assert lowland("dimension", roll, "--drop", "way", "--method", "mle", "--n-neighbors", 10).exit_code == 0
     facts = json.loads(result.stdout)
     found = quality.intrinsic_dimension(load_dataset("swiss_roll", n=400).X, "mle", n_neighbors=10)
-    (told,) = facts["estimates"]
-    assert told["value"] == pytest.approx(found.value, rel=1e-9)
-    assert (facts["rows"], facts["columns"], facts["map"], told["method"]) == (400, 3, None, "mle")
-    assert told["details"] == {"sampled rows": 400, "neighbors": 10}
-    assert told["bias"] == found.bias
+    (reported,) = facts["estimates"]
+    assert reported["value"] == pytest.approx(found.value, rel=1e-9)
+    assert (facts["rows"], facts["columns"], facts["map"], reported["method"]) == (400, 3, None, "mle")
+    assert reported["details"] == {"sampled rows": 400, "neighbors": 10}
+    assert reported["bias"] == found.bias
 
 
 def test_few_rows_and_duplicate_rows(lowland):
@@ -61,7 +61,7 @@ def test_all_estimators_together_warn_once(lowland):
     write_chunks([load_dataset("iris").X], "iris.csv", list("abcd"))
     result = lowland("dimension", "iris.csv", "--method", "all")
     assert result.exit_code == 0
-    assert len(result.stderr.splitlines()) == 2  # of rows that repeat others, and of groups
+    assert len(result.stderr.splitlines()) == 2  # about duplicate rows, and about a disconnected graph
     assert "Isomap" not in result.stderr
 
 

@@ -1,4 +1,4 @@
-"""``lowland evaluate``: the measures as a table and as JSON, and what cannot be."""
+"""``lowland evaluate``: the measures as a table and as JSON, and errors."""
 
 import json
 
@@ -77,9 +77,9 @@ def test_a_sample_of_distances_is_reported(lowland):
     X = np.random.default_rng(0).standard_normal((1600, 3))
     np.save("x.npy", X)
     np.save("z.npy", X[:, :2])
-    told = lowland("evaluate", "x.npy", "z.npy").stdout
-    assert "Stress and correlations: distances among 1,448 sampled rows. Change the number with --sample." in told
-    assert "compared with all rows" not in told
+    reported = lowland("evaluate", "x.npy", "z.npy").stdout
+    assert "Stress and correlations: distances among 1,448 sampled rows. Change the number with --sample." in reported
+    assert "compared with all rows" not in reported
 
 
 def test_measures_that_cannot_be_computed_are_explained(lowland, files):

@@ -75,13 +75,13 @@ def test_a_method_is_named_by_verb_or_class(lowland, table):
     assert lowland("fit", "TruncatedSVD", table).exit_code == 0
 
 
-def test_a_class_may_be_named_with_dashes(lowland, labelled):
-    assert lowland("fit", "linear-discriminant-analysis", labelled, "--label", "way").exit_code == 0
-    assert lowland("fit", "Fast_ICA", labelled, "--drop", "way").exit_code == 0
+def test_a_class_may_be_named_with_dashes(lowland, labeled):
+    assert lowland("fit", "linear-discriminant-analysis", labeled, "--label", "way").exit_code == 0
+    assert lowland("fit", "Fast_ICA", labeled, "--drop", "way").exit_code == 0
 
 
 def test_many_slabs_pass_through(lowland, rng, monkeypatch):
-    """A file of many slabs gives what one slab gives."""
+    """A file of many slabs gives the result of one slab."""
     from lowland.data import rows
 
     X = rng.standard_normal((1000, 3))

@@ -1,4 +1,4 @@
-"""``lowland transform``: the numbers are those of the Python side."""
+"""``lowland transform``: the results agree with Python."""
 
 import numpy as np
 import pyarrow.csv as csv

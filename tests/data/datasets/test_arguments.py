@@ -1,4 +1,4 @@
-"""Arguments of generators: seeds, noise, and what is refused."""
+"""Arguments of generators: seeds, noise, and invalid input."""
 
 import numpy as np
 import pytest

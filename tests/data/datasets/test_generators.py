@@ -1,4 +1,4 @@
-"""Manifolds and clouds have the geometry they claim."""
+"""Manifolds and point clouds have the stated geometry."""
 
 import os
 
@@ -114,10 +114,10 @@ def test_the_ellipse_is_its_truth_rotated(seed, angle):
 def test_without_noise_the_singular_values_are_as_requested(n, d, decay, seed, data):
     rank = data.draw(st.integers(1, min(n, d)))
     sample = samples.low_rank(n, 0, seed, d=d, rank=rank, decay=decay)
-    said = np.zeros(min(n, d))
-    said[:rank] = np.sqrt(n * d) * decay ** np.arange(rank)
-    np.testing.assert_allclose(np.linalg.svd(sample.X, compute_uv=False), said, atol=1e-9 * said[0])
-    np.testing.assert_allclose(sample.truth @ sample.truth.T, sample.X @ sample.X.T, atol=1e-9 * said[0] ** 2)
+    message = np.zeros(min(n, d))
+    message[:rank] = np.sqrt(n * d) * decay ** np.arange(rank)
+    np.testing.assert_allclose(np.linalg.svd(sample.X, compute_uv=False), message, atol=1e-9 * message[0])
+    np.testing.assert_allclose(sample.truth @ sample.truth.T, sample.X @ sample.X.T, atol=1e-9 * message[0] ** 2)
 
 
 def test_with_noise_the_singular_values_drop_after_the_rank():

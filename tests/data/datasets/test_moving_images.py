@@ -1,4 +1,4 @@
-"""Moved images: the truth is seen in the pixels."""
+"""Moved images: the ground truth can be measured in the pixels."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Small classics: the numbers they are known for."""
+"""Small classic data sets: their known numbers."""
 
 import os
 
@@ -26,7 +26,7 @@ def test_the_airports_are_a_distance_matrix():
     assert sample.kind == "distances"
     np.testing.assert_array_equal(D, D.T)
     np.testing.assert_array_equal(np.diag(D), 0)
-    # great circles obey the triangle inequality, up to rounding to whole miles
+    # great circles obey the triangle inequality, up to rounding to integer miles
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 2).all()
     assert D[6, 4] == 2451
 

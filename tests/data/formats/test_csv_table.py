@@ -63,7 +63,7 @@ def test_a_truncated_csv(tmp_path, monkeypatch):
         (b"a;b, cm;c\n1;2,5;3,5\n1;2,5;3,5\n", r"separated by ';'.*decimal=','"),  # a comma in a name: ragged
         (b"a;b, cm;c\n1;2;3,5\n1;2;3,5\n", r"separated by ';'.*decimal=','"),  # not ragged, but text
         (b"a\tb, cm\tc\n1\t2,5\t3,5\n", r"separated by '\\t'.*\.tsv"),
-        (b'"a;b;c",d\n1,2,3\n', "different lengths.*Row #2"),  # a name, which is no separator
+        (b'"a;b;c",d\n1,2,3\n', "different lengths.*Row #2"),  # a name, not a separator
         ("é,b\n1,2\n".encode("latin-1"), "UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-8"),
     ],

@@ -1,4 +1,4 @@
-"""Parquet: folders of parts, types that differ, damage."""
+"""Parquet: folders of files, different types, damage."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""What a method that classifies answers, against the formulas and scikit-learn."""
+"""Classifiers compared with the formulas and with scikit-learn."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is true of every method that chooses columns."""
+"""Common properties of the methods that select columns."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""What every method shares: ``fit`` and scikit-learn's estimator API, with nothing of the machinery in sight."""
+"""What every method shares: ``fit`` and scikit-learn's estimator API, without internal names in public."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""What all methods on a graph of neighbors share."""
+"""Common properties of the methods on a neighbor graph."""
 
 import numpy as np
 import pytest
@@ -97,7 +97,7 @@ def test_a_sparse_matrix_of_distances_is_read_as_in_scikit_learn(k):
     np.testing.assert_allclose(ours.embedding_, theirs.embedding_ * signs, atol=1e-9)
     np.testing.assert_allclose(ours.transform(H), theirs.transform(H) * signs, atol=1e-9)
     np.testing.assert_allclose(Isomap(n_neighbors=k).fit(X).transform(Y), ours.transform(H), atol=1e-9)
-    without = kneighbors_graph(X, 9, mode="distance")  # scikit-learn would take the nearest for the row itself
+    without = kneighbors_graph(X, 9, mode="distance")  # scikit-learn would treat the nearest as the row itself
     np.testing.assert_allclose(
         Isomap(n_neighbors=k, metric="precomputed").fit(without).dist_matrix_, theirs.dist_matrix_
     )
@@ -178,7 +178,7 @@ def test_the_sweep_refuses_unknown_metrics():
 
 @pytest.fixture
 def heaps(rng):
-    """Three heaps of 30, 20 and 10 points, mixed."""
+    """Three clusters of 30, 20 and 10 points, mixed."""
     X = rng.random((60, 3)) + np.repeat([0, 10, 30], [30, 20, 10])[:, None]
     return X[rng.permutation(60)]
 

@@ -1,4 +1,4 @@
-"""Landmarks are chosen alike by every method."""
+"""Every method chooses landmarks in the same way."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A method that a model has only if it was asked for."""
+"""A method that exists only if it was requested."""
 
 import pytest
 from sklearn.exceptions import NotFittedError

@@ -1,4 +1,4 @@
-"""Affine maps, worked out on paper."""
+"""Affine maps, computed by hand."""
 
 import numpy as np
 import pytest

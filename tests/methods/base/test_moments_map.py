@@ -1,4 +1,4 @@
-"""Maps that follow from the moments: parts merge, and the problem is solved when a result is first read."""
+"""Maps computed from moments: chunks merge, and the problem is solved when a result is first read."""
 
 from dataclasses import dataclass
 

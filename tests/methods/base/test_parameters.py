@@ -1,4 +1,4 @@
-"""Parameters said once: types, limits, words and the check."""
+"""Declared parameters: types, limits, messages and checks."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal

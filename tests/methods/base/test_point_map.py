@@ -1,4 +1,4 @@
-"""What is true of every method that places points by their distances."""
+"""Common properties of the methods that embed distances."""
 
 import numpy as np
 import pytest
@@ -155,7 +155,7 @@ def test_large_computed_matrices_in_extreme_units_stay_float64(monkeypatch):
     np.testing.assert_allclose(other.embedding_ / 2.0**200, plain.embedding_, atol=1e-4)
 
 
-# --- one point, and matrices given as rows ---
+# --- coincident points, and matrices passed as rows ---
 
 
 @each
@@ -235,7 +235,7 @@ def test_a_frame_whose_rows_are_in_another_order_than_its_columns_is_refused(nam
 
 
 def test_distances_are_stored_for_every_metric():
-    """What each metric says of new rows is what it said of the same rows when they were fitted."""
+    """Each metric gives the same distances for new rows as for the same rows in the fit."""
     X = np.abs(rows())
     for metric in ("seuclidean", "mahalanobis", "canberra", "braycurtis"):
         model = ClassicalMDS(metric=metric).fit(X)

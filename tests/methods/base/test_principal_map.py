@@ -1,4 +1,4 @@
-"""Coordinates along principal axes and the probability model behind them, on a cross worked out on paper."""
+"""Coordinates along principal axes and the probability model behind them, on a cross, computed by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows mapped one by one, and back: whole, in chunks, and refused where they do not fit."""
+"""Rows are mapped and inverted, whole or in chunks, and refused if they have the wrong shape."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The traits of the methods fit together."""
+"""The traits of the methods are consistent."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Intrinsic dimension against spaces whose dimension is known, and against the theory written out another way."""
+"""Intrinsic dimension on spaces of known dimension, and compared with another derivation of the theory."""
 
 import contextlib
 import math
@@ -49,7 +49,7 @@ def turned(X, d, rng):
     return X @ np.linalg.qr(rng.standard_normal((d, X.shape[1])))[0].T
 
 
-# --- the promise ------------------------------------------------------------------------------------------------------
+# --- known dimensions -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -93,7 +93,7 @@ SPACES = {
 
 @pytest.mark.parametrize("name", SPACES)
 def test_estimates_on_other_spaces(name, rng):
-    """Borders, closed surfaces, uneven density, noise: none of them was chosen to be like a ball."""
+    """Borders, closed surfaces, uneven density, noise: none of them is similar to a ball."""
     d, make = SPACES[name]
     assert quality.intrinsic_dimension(make(1500, rng)).value == pytest.approx(d, rel=0.14)
 
@@ -110,7 +110,7 @@ def test_the_fraction_of_a_ball_agrees_with_simulation(rng):
 
 
 def test_expected_spacings_equal_simulated_ones():
-    """Theory against numbers that were drawn, within their own standard errors."""
+    """Theory compared with simulation, within standard errors."""
     rng, n, d, k = np.random.default_rng(3), 300, 6, 20
     edges = blocks.shell_edges(k)
     drawn = []
@@ -125,7 +125,7 @@ def test_expected_spacings_equal_simulated_ones():
 @given(d=st.floats(0.7, 60), n=st.integers(60, 10**7))
 @settings(max_examples=25, deadline=None)
 def test_spacings_approach_their_limit_as_points_are_added(d, n):
-    """Spacings are never below 1/d, fall towards it as points are added, and fall with d."""
+    """Spacings are never below 1/d, approach it as points are added, and decrease with d."""
     edges = blocks.shell_edges(20)
     here = blocks.ball_spacings(d, n, edges)
     assert np.all(here > 1 / d * (1 - 2e-3))
@@ -174,7 +174,7 @@ def test_a_rising_trend_is_extrapolated_to_scale_zero_and_a_falling_one_is_not()
 
 
 def test_standard_errors_account_for_dependent_neighbors(rng):
-    """Pairs with one value between them have twice the variance of independent points."""
+    """Pairs of equal values have twice the variance of independent points."""
     n = 4000
     values = np.repeat(rng.standard_normal(n // 2), 2)[:, None]
     partner = (np.arange(n) ^ 1)[:, None]
@@ -213,7 +213,7 @@ def test_the_stated_bias_exists(method, rng):
 
 
 def test_two_nearest_neighbors_with_exact_ratios():
-    """Where the ratios are the very quantiles of their law, (1 - F)^(-1/d), the slope is d."""
+    """Where the ratios are the exact quantiles of their distribution, (1 - F)^(-1/d), the slope is d."""
     n, d = 500, 4.0
     ratio = (1 - np.arange(1, n + 1) / (n + 1)) ** (-1 / d)
     assert blocks.two_nearest(np.column_stack([np.ones(n), ratio])) == pytest.approx(d)
@@ -248,7 +248,7 @@ def test_all_gives_the_others_beside_the_default():
     assert str(found).count("\n") == len(found.others)
 
 
-# --- the map ----------------------------------------------------------------------------------------------------------
+# --- local estimates --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", MAPPED)
@@ -266,7 +266,7 @@ def test_local_estimates_are_computed_only_if_requested():
     assert quality.intrinsic_dimension(load_dataset("iris").X[:120:2]).per_point is None
 
 
-# --- what rows may be -------------------------------------------------------------------------------------------------
+# --- kinds of input -------------------------------------------------------------------------------------------------
 
 
 @given(scale=st.floats(1e-3, 1e3), shift=st.floats(-100, 100), seed=st.integers(0, 100))
@@ -368,7 +368,7 @@ def test_estimates_on_a_grid_give_a_warning(method, k, n, d, noise, rng):
 
 @pytest.mark.parametrize("digits", [0, 1, 2])
 def test_rounded_rows_are_not_a_grid(digits):
-    """Ties alone do no harm, and raise no warning."""
+    """Ties alone change nothing and give no warning."""
     X = np.unique(load_dataset("swiss_roll").X.round(digits), axis=0)
     assert quality.intrinsic_dimension(X).value == pytest.approx(2, abs=0.1)
 

@@ -1,4 +1,4 @@
-"""Measures of neighborhoods: definitions in plain numpy, scikit-learn, laws, samples, and what cannot be."""
+"""Neighborhood measures: definitions in plain numpy, scikit-learn, invariants, samples, and invalid input."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def exact_powers(X):
 
 
 def rank_twin(X, around=False):
-    """Which neighbor of row i point j is, the row itself 0; ties by index, or by who follows sooner on the row."""
+    """Which neighbor of row i point j is, the row itself 0; ties by index, or by the cyclic order after the row."""
     D, n = exact_powers(X), len(X)
     ranks = np.zeros((n, n), dtype=int)
     for i in range(n):
@@ -39,7 +39,7 @@ def rank_twin(X, around=False):
 
 
 def shuffled_twin(Z):
-    """The same of an embedding, of which the points are shuffled first."""
+    """The same for an embedding, whose points are shuffled first."""
     points = ShuffledPoints.of(PointSet(Z)).points
     ranks = np.empty((len(Z), len(Z)), dtype=int)
     ranks[np.ix_(points, points)] = rank_twin(Z[points], around=True)
@@ -73,7 +73,7 @@ def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
     monkeypatch.setattr(blocks, "_TILE", 64)  # several products, and a last one that is smaller
     rng = np.random.default_rng(d)
     X = (rng.integers(0, 3, (150, d)) if lattice else rng.standard_normal((150, d)) + 5).astype(kind)
-    X[100:110] = X[:10]  # twins
+    X[100:110] = X[:10]  # duplicates
     targets = rng.integers(0, 149, (150, 6))
     targets += targets >= np.arange(150)[:, None]  # not the row itself
     run, rows = LocalRun(), np.array([3, 149, 40, 105])
@@ -91,7 +91,7 @@ def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("lattice", [False, True])
 def test_ranks_and_nearest_from_products_agree_with_sorting(d, kind, lattice, monkeypatch):
-    """Columns that are the same in all points, ties and twins included: rows that candidates leave unsure as well."""
+    """Columns that are the same in all points, with ties and duplicates, also where candidates cannot decide."""
     monkeypatch.setattr(blocks, "_TILE", 64)
     rng = np.random.default_rng(d)
     X = (rng.integers(0, 2, (150, d)) if lattice else rng.standard_normal((150, d)) - 7).astype(kind)
@@ -124,7 +124,7 @@ def test_a_shuffled_side_breaks_ties_in_its_own_order(k, rng, monkeypatch):
 
 
 def test_products_that_cannot_decide_fall_back_to_comparisons():
-    """One row so far away that the others are equal beside it, in single and in double precision."""
+    """One row so far away that the others are equal after rounding, in float32 and float64."""
     rng = np.random.default_rng(0)
     for far in (1e6, 1e14):
         X = rng.standard_normal((120, 20))
@@ -229,7 +229,7 @@ def test_values_per_row_average_to_the_measure(cloud):
         assert (found.low, found.high, found.sample, found.left_out) == (None, None, None, 0)
 
 
-# --- laws
+# --- invariants
 
 
 clouds = arrays.arrays(
@@ -259,7 +259,7 @@ def test_definitions_hold_with_ties(X, k, seed):
 
 
 def at_chance(X, Z, k):
-    """Trustworthiness and continuity less what random ranks have, LCMC and the area: all 0 by chance."""
+    """Trustworthiness and continuity minus their expectation for random ranks, LCMC and the area: all 0 by chance."""
     n = len(X)
     beyond = (n - 1 - k) * (n - k) / 2 / (n - 1)  # the excess of a random rank
     both = quality.trustworthiness_and_continuity(X, Z, k)
@@ -269,12 +269,12 @@ def at_chance(X, Z, k):
 
 @pytest.mark.parametrize("rows_in_order", [False, True])
 def test_unrelated_spaces_with_many_ties_are_at_chance_level(rows_in_order):
-    """Both sides have few values, so that the order of ties decides nearly all: the two must have nothing in common."""
+    """Both spaces have few values, so that ties decide almost everything: their orders must be independent."""
     found = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X, Z = rng.integers(0, 2, (300, 3)) * 1.0, rng.integers(0, 2, (300, 2)) * 1.0
-        if rows_in_order:  # rows that follow on each other are alike
+        if rows_in_order:  # consecutive rows are similar
             X = X[np.lexsort(X.T)]
         found.append(at_chance(X, Z, 10))
     assert np.abs(np.mean(found, axis=0)).max() < 0.005
@@ -284,7 +284,7 @@ def test_unrelated_spaces_with_many_ties_are_at_chance_level(rows_in_order):
 @given(clouds, st.integers(1, 5))
 @settings(max_examples=30, deadline=None)
 def test_a_perfect_embedding_has_the_best_value_except_for_ties(X, k):
-    """Points are shaken, so that no two distances are equal."""
+    """Points have noise, so that no two distances are equal."""
     X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
     assert quality.trustworthiness(X, 4 * X, k).value == 1
     assert quality.continuity(X, X / 2, k).value == 1
@@ -295,16 +295,16 @@ def test_a_perfect_embedding_has_the_best_value_except_for_ties(X, k):
 
 
 def test_duplicates_among_the_nearest_neighbors_cost_nothing():
-    """Groups of four equal rows: the three others are the nearest in whichever order, and the next 4 as well."""
+    """Groups of four equal rows: the three others are the nearest in any order, and so are the next 4."""
     X = np.repeat(np.random.default_rng(0).standard_normal((40, 3)), 4, axis=0)
     for k in (3, 7, 11):
         assert [m.value for m in quality.trustworthiness_and_continuity(X, 2 * X, k)] == [1, 1]
         assert quality.lcmc(X, X, k).value == pytest.approx(1 - k / 159)
-    assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is not told
+    assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is undetermined
 
 
 def test_identical_spaces_with_ties_score_their_expected_value():
-    """Cells of c equal rows share k/(c - 1) of k neighbors by chance, and no embedding can be told to do better."""
+    """Groups of c equal rows share k/(c - 1) of k neighbors by chance, which no embedding can improve."""
     X = np.repeat(np.random.default_rng(0).standard_normal((12, 3)), 41, axis=0)
     n, k = len(X), 10
     assert quality.lcmc(X, X, k).value + k / (n - 1) == pytest.approx(k / 40, abs=0.01)
@@ -420,7 +420,7 @@ def test_the_original_space_is_prepared_once(cloud, monkeypatch):
         quality.trustworthiness(high, Z)
 
 
-# --- rows without coordinates, and what cannot be
+# --- rows without coordinates, and invalid input
 
 
 def test_rows_without_coordinates_are_excluded_and_reported(cloud):

@@ -62,7 +62,7 @@ def page(browser, tmp_path):
         return browser
 
     yield opened
-    browser.run("0")  # whatever was still on its way
+    browser.run("0")  # wait for pending messages
     assert browser.problems == []
     assert browser.dialogs == []
     assert set(browser.requests) <= {browser.path}
@@ -350,15 +350,15 @@ def test_one_trial_has_no_superfluous_text(page):
     assert "null" not in text
     assert "undefined" not in text
     assert "1 trial: 1 done" in text
-    assert "★" not in text  # of one there is no best
+    assert "★" not in text  # no best of a single trial
 
 
 def test_the_header_counts_every_outcome(page):
     stopped = replace(results.WITHOUT[0], name="stopped", status="stopped")
     result = results.study()
     page = page(replace(result, trials=(*result.trials, stopped, replace(stopped, name="too")), complete=False))
-    said = page.run("document.getElementById('top').innerText")
-    assert "11 trials: 6 done, 1 failed, 1 timed out, 2 stopped, 1 left out" in said
+    message = page.run("document.getElementById('top').innerText")
+    assert "11 trials: 6 done, 1 failed, 1 timed out, 2 stopped, 1 left out" in message
 
 
 def test_headings_of_the_advice_match_its_text(page):
@@ -421,7 +421,7 @@ def test_texts_of_charts_and_controls_are_not_cut(page):
       ).map(([b]) => [a.textContent, b.textContent]));
     })"""
     assert page.run(over) == []
-    # the list is as wide as its longest words want it to be
+    # the list is as wide as its longest entry
     cut = """(() => {
       const list = document.querySelector('.order select'), had = list.getBoundingClientRect().width;
       list.style.maxWidth = 'none';
@@ -538,9 +538,12 @@ def test_all_panels_are_printed_on_white(page, browser, tmp_path):
 
 
 def test_long_trials_are_printed_two_side_by_side(page, tmp_path):
-    said = "A long warning about the rows, their neighbors and the graph that connects them. " * 12
+    message = "A long warning about the rows, their neighbors and the graph that connects them. " * 12
     result, pages = results.study(60, 12, without=False), []
-    for warnings in ((), (said, said)):  # with two, a trial is longer than half a page and shorter than a whole one
+    for warnings in (
+        (),
+        (message, message),
+    ):  # with two, a trial is longer than half a page and shorter than a whole one
         trials = tuple(replace(trial, warnings=warnings) for trial in result.trials)
         page(replace(result, trials=trials)).paper(tmp_path / "report.pdf")
         pages.append((tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n"))

@@ -35,12 +35,12 @@ def numbers(html, place):
 def test_coordinates_are_decoded_within_one_quantization_step():
     result = results.study(200, 4)
     html = report_html(result)
-    for trial, said in zip(result.trials, study_data(html)["trials"], strict=True):
+    for trial, message in zip(result.trials, study_data(html)["trials"], strict=True):
         if trial.Z is None:
-            assert said["Z"] is None
+            assert message["Z"] is None
             continue
-        low, high = np.array(said["Z"]["low"]), np.array(said["Z"]["high"])
-        steps = numbers(html, said["Z"]).reshape(2, -1).T
+        low, high = np.array(message["Z"]["low"]), np.array(message["Z"]["high"])
+        steps = numbers(html, message["Z"]).reshape(2, -1).T
         np.testing.assert_allclose(low + steps / STEPS * (high - low), trial.Z, atol=((high - low) / STEPS).max())
 
 
@@ -89,10 +89,10 @@ def test_classes_use_the_smallest_integer_type_with_a_code_for_missing(names, ki
 
 
 def test_classes_are_in_the_order_of_their_numbers():
-    said = study_data(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
-    assert said["classes"] == ["1", "9", "10"]
-    said = study_data(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
-    assert said["classes"] == ["a", "b 9", "b 10"]
+    message = study_data(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
+    assert message["classes"] == ["1", "9", "10"]
+    message = study_data(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
+    assert message["classes"] == ["a", "b 9", "b 10"]
 
 
 def test_continuous_labels_are_a_color_scale():
@@ -105,11 +105,11 @@ def test_continuous_labels_are_a_color_scale():
 
 
 def test_many_integer_labels_are_a_color_scale_also_as_strings():
-    said = study_data(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"][
+    message = study_data(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"][
         "label"
     ]
-    assert said["classes"] is None
-    assert said["levels"] == list(range(70))
+    assert message["classes"] is None
+    assert message["levels"] == list(range(70))
     names = [f"class {i}" for i in np.arange(280) % 70]
     assert len(study_data(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
 
@@ -126,9 +126,9 @@ def test_scores_without_a_number_are_null():
 
 
 def test_a_measure_has_one_range_in_all_trials():
-    said, _ = content(results.study(300, 3))
+    message, _ = content(results.study(300, 3))
     each = [trial.per_row["trustworthiness"] for trial in results.study(300, 3).trials[:3]]
-    (measure,) = (m for m in said["measures"] if m["name"] == "trustworthiness")
+    (measure,) = (m for m in message["measures"] if m["name"] == "trustworthiness")
     assert measure["low"] == pytest.approx(min(v.min() for v in each))
     assert measure["high"] == pytest.approx(max(v.max() for v in each))
     assert measure["better"] == "higher"
@@ -145,10 +145,10 @@ def test_many_components_are_kept_while_they_are_small(monkeypatch):
 def test_every_measure_of_a_study_has_a_definition():
     iris = load_dataset("iris")
     study = lowland.compare(iris.X[::3], iris.y[::3], ["pca", "lda"], cache=False)
-    said, _ = content(study)
-    assert set(said["meanings"]) <= set(MEANINGS)
-    assert said["neighbors"] == 10
-    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in said["meanings"].values())  # only 0 and 1
+    message, _ = content(study)
+    assert set(message["meanings"]) <= set(MEANINGS)
+    assert message["neighbors"] == 10
+    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in message["meanings"].values())  # only 0 and 1
     assert all(sentence.endswith(".") and sentence.count(". ") == 0 for sentence in MEANINGS.values())  # one sentence
 
 
@@ -170,9 +170,9 @@ def test_data_cannot_execute_or_close_its_element():
     assert "\u2028" not in html
     assert "\u2029" not in html
     assert html.count("<script>") == 1  # our own
-    said = study_data(html)
-    assert said["table"]["source"] == f"{results.SCRIPT}.csv"  # and yet it is all there
-    assert said["table"]["kept"][1]["name"] == "</script><script>alert(2)</script>"
+    message = study_data(html)
+    assert message["table"]["source"] == f"{results.SCRIPT}.csv"  # and the text is complete
+    assert message["table"]["kept"][1]["name"] == "</script><script>alert(2)</script>"
 
 
 @settings(max_examples=200)

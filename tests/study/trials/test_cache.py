@@ -1,4 +1,4 @@
-"""The cache: keys change with all that a result depends on, damage is no result, the size is bounded."""
+"""The cache: keys depend on everything that affects a result, damaged entries are ignored, the size is bounded."""
 
 import os
 
