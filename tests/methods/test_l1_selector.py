@@ -73,13 +73,13 @@ def test_moments_and_rows_give_the_same(table):
     """Wide tables are solved from the rows; with enough rows, both routes are possible."""
     from lowland.blocks.selection.lasso_data import MomentsSample, RowsSample
     from lowland.blocks.selection.lasso_path import cross_validated_losses, grid_of, path_of
-    from lowland.blocks.statistics.fold_moments import Layout, MomentsByPart
+    from lowland.blocks.statistics.fold_moments import Layout, MomentsByGroup
     from lowland.blocks.statistics.targets import Target
 
     X, y = table
     target = Target.of(y, "numbers").standardized()
     layout = Layout.of_folds(list(KFold(4).split(X)), len(y))
-    moments = MomentsSample.of(MomentsByPart(4)(X, target.values, layout.part), layout, standardize=True)
+    moments = MomentsSample.of(MomentsByGroup(4)(X, target.values, layout.group), layout, standardize=True)
     rows = RowsSample.of(X, target, layout, standardize=True)
     alphas = grid_of(20, moments.whole().alpha_max, 1e-3)
     one, other = (cross_validated_losses(sample, alphas, 1e-12, 10_000, lambda: None) for sample in (moments, rows))

@@ -11,9 +11,9 @@ from lowland.blocks.codebooks.codebook import (
     CodeLookup,
     NearestCodebook,
     NearestIndex,
+    centering_scaling,
     entropy_in_bits,
     in_low_slabs,
-    scaling_amid,
 )
 from lowland.data.rows import ArrayRows
 
@@ -60,7 +60,7 @@ def test_a_non_finite_row_has_no_best_matching_unit():
 
 def test_scaling_centers_points_and_normalizes_their_size():
     W = rows(20, 3) * 1e5 + 7
-    Y = scaling_amid(W).apply(W)
+    Y = centering_scaling(W).apply(W)
     np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-12)
     assert 1 <= np.abs(Y).max() < 2
     np.testing.assert_allclose(Codebook.of(W).prototypes, W)

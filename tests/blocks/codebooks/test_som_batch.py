@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from lowland.blocks.codebooks.codebook import Codebook, scaling_amid
+from lowland.blocks.codebooks.codebook import Codebook, centering_scaling
 from lowland.blocks.codebooks.grids import Grid, nearness
 from lowland.blocks.codebooks.som_batch import (
     Schedule,
@@ -88,7 +88,7 @@ def test_a_non_finite_row_is_detected_in_the_sums():
 def test_an_epoch_follows_the_formula():
     """W = HS / Hc with the rows nearest to each unit, once for every radius of the schedule."""
     X, grid, W = rows(150), Grid(3, 4, "hexagonal"), rows(12, seed=3)
-    found = train_in_batches(ArrayRows(X), LocalRun(), grid, scaling_amid(W), W, Schedule(3, (2.0, 0.8)))
+    found = train_in_batches(ArrayRows(X), LocalRun(), grid, centering_scaling(W), W, Schedule(3, (2.0, 0.8)))
     for radius in decayed((2.0, 0.8), np.array([0, 0.5, 1]), "exponential"):
         first = cdist(X, W).argmin(axis=1)
         H = nearness(cdist(grid.positions, grid.positions) ** 2, radius, "gaussian")
@@ -104,6 +104,6 @@ def test_an_epoch_follows_the_formula():
 def test_further_epochs_stop_when_the_error_stops_changing():
     X, W = rows(150), rows(6, seed=3)
     schedule = Schedule(2, (1.0, 0.5), convergence_epochs=200, tol=1e-6)
-    found = train_in_batches(ArrayRows(X), LocalRun(), Grid(2, 3), scaling_amid(W), W, schedule)
+    found = train_in_batches(ArrayRows(X), LocalRun(), Grid(2, 3), centering_scaling(W), W, schedule)
     assert found.outcome.converged
     assert 2 < found.outcome.iterations < 202

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowland.blocks.codebooks.codebook import scaling_amid
+from lowland.blocks.codebooks.codebook import centering_scaling
 from lowland.blocks.codebooks.grids import Grid, nearness
 from lowland.blocks.codebooks.som_batch import Schedule, decayed
 from lowland.blocks.codebooks.som_online import train_online
@@ -34,7 +34,7 @@ def test_online_training_agrees_with_a_plain_loop(topology, kind, dtype):
     start = rows(20, seed=4).astype(dtype)
     schedule = Schedule(2, (2.5, 0.6), (0.4, 0.05), "linear", kind)
     units, trace = train_online(
-        X, LocalRun(), grid, scaling_amid(start.astype(float)), start, schedule, np.random.default_rng(0)
+        X, LocalRun(), grid, centering_scaling(start.astype(float)), start, schedule, np.random.default_rng(0)
     )
     rng = np.random.default_rng(0)
     order = np.concatenate([rng.permutation(120), rng.permutation(120)])

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse
 
-from lowland.blocks.statistics.sampling import Picked, count_rows, evenly_spread
+from lowland.blocks.statistics.sampling import SelectedRows, count_rows, evenly_spread
 from lowland.data.open import open_rows
 from lowland.run.run import run_for
 
@@ -20,12 +20,12 @@ def test_marked_rows_of_the_slabs_in_order():
     X = np.arange(20.0).reshape(10, 2)
     keep = np.arange(10) % 3 == 0
     for rows in (X, scipy.sparse.csr_matrix(X)):
-        found = Picked.of(rows[:4], keep[:4]) + Picked.of(rows[4:], keep[4:])
+        found = SelectedRows.of(rows[:4], keep[:4]) + SelectedRows.of(rows[4:], keep[4:])
         assert found.is_finite()
         picked = found.rows.toarray() if scipy.sparse.issparse(rows) else found.rows
         np.testing.assert_array_equal(picked, X[keep])
-    assert Picked.of(X).rows is X
-    assert not Picked.of(np.array([[np.nan]])).is_finite()
+    assert SelectedRows.of(X).rows is X
+    assert not SelectedRows.of(np.array([[np.nan]])).is_finite()
 
 
 def test_rows_of_unknown_number_are_counted():

@@ -43,7 +43,7 @@ def wines(lowland) -> str:
 def test_summary_of_discriminants(lowland, labeled, X):
     facts, text = reported(lowland, "fit", "lda", labeled, "--label", "way")
     lda = ll.load("m")
-    assert facts["facts"]["rows of classes"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
+    assert facts["facts"]["rows per class"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
     assert facts["facts"]["rank within classes"] == 4
     assert facts["facts"]["standard deviation between / within classes"] == lda.singular_values_.tolist()
     assert f"{lda.singular_values_[0]:.4g}" in text

@@ -88,18 +88,18 @@ class Browser:
         return json.loads(message)
 
     def _heed(self, event) -> None:
-        name, printed = event.get("method"), event.get("params", {})
+        name, params = event.get("method"), event.get("params", {})
         if name == "Runtime.exceptionThrown":
-            details = printed["exceptionDetails"]
+            details = params["exceptionDetails"]
             self.problems.append(details.get("exception", {}).get("description") or details["text"])
-        elif name == "Runtime.consoleAPICalled" and printed["type"] in ("error", "warning", "assert"):
-            self.problems.append(str([a.get("value") for a in printed["args"]]))
-        elif name == "Log.entryAdded" and printed["entry"]["level"] in ("error", "warning"):
-            self.problems.append(printed["entry"]["text"])
+        elif name == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+            self.problems.append(str([a.get("value") for a in params["args"]]))
+        elif name == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            self.problems.append(params["entry"]["text"])
         elif name == "Network.requestWillBeSent":
-            self.requests.append(printed["request"]["url"])
+            self.requests.append(params["request"]["url"])
         elif name == "Page.javascriptDialogOpening":
-            self.dialogs.append(printed["message"])
+            self.dialogs.append(params["message"])
             self.number += 1
             answer = {"id": self.number, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
             os.write(self.write, json.dumps({**answer, "sessionId": self.session}).encode() + b"\0")
@@ -170,7 +170,7 @@ class Browser:
         path.write_bytes(base64.b64decode(data))
 
     def paper(self, path: Path) -> None:
-        """Write the page as it is printed, as a PDF."""
+        """Write the page as it is params, as a PDF."""
         data = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)["data"]
         path.write_bytes(base64.b64decode(data))
 
