@@ -16,7 +16,7 @@ _WITHIN = 1e-6  # relative to the error of PCA
 
 
 @job("LinearAutoencoder of the digits, 1,797 × 64, k = 5: time to reach the error of PCA")
-def autoencoder(plan: Plan) -> Iterator[Line]:
+def linear_autoencoder_digits(plan: Plan) -> Iterator[Line]:
     from sklearn.datasets import load_digits
     from sklearn.decomposition import PCA
 
@@ -44,7 +44,7 @@ def autoencoder(plan: Plan) -> Iterator[Line]:
 
 
 @job("LinearAutoencoder of 200,000 × 100 float32, k = 10, in mini-batches of 256")
-def autoencoder_batches(plan: Plan) -> Iterator[Line]:
+def linear_autoencoder_batches(plan: Plan) -> Iterator[Line]:
     from benchmarks import samples
 
     X = samples.tall_table(plan.size(200_000, 10_000), 100)

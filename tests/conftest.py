@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures of all tests."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
-settings.register_profile("lowland", settings(), deadline=None)  # what is right on a busy machine is right
+settings.register_profile("lowland", settings(), deadline=None)  # no deadline: a busy machine is slow
 settings.load_profile("lowland")
 
 

@@ -1,4 +1,4 @@
-"""The plain-matrix functions: each documented, and right on matrices worked out on paper."""
+"""The plain-matrix functions: documented, and correct on matrices computed by hand."""
 
 import inspect
 
@@ -9,7 +9,7 @@ from lowland import algorithms
 
 
 @pytest.mark.parametrize("name", algorithms.__all__)
-def test_every_function_says_what_it_does(name):
+def test_every_function_is_documented(name):
     assert inspect.getdoc(getattr(algorithms, name))
 
 

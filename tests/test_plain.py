@@ -1,4 +1,4 @@
-"""Values as JSON holds them."""
+"""Values as JSON."""
 
 import json
 import math
@@ -34,10 +34,10 @@ def test_plain_values_stay_as_they_are(value):
         (range, "<class 'range'>"),
     ],
 )
-def test_what_json_does_not_know(value, expected):
+def test_values_unknown_to_json(value, expected):
     assert to_plain(value) == expected
 
 
-def test_the_caller_says_what_stands_for_the_rest():
+def test_the_caller_chooses_the_fallback():
     found = to_plain({"a": [np.inf, len]}, non_finite=lambda number: {"number": str(number)}, unknown=type)
     assert found == {"a": [{"number": "inf"}, type(len)]}

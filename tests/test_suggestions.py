@@ -1,4 +1,4 @@
-"""Which names are suggested for a word that is none of them."""
+"""Which names are suggested for an unknown word."""
 
 import pytest
 

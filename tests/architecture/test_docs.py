@@ -1,4 +1,4 @@
-"""The docs are correct: links resolve, snippets run and print what they say, generated parts are up to date."""
+"""The docs are correct: links resolve, snippets run and print the stated output, generated parts are up to date."""
 
 import ast
 import contextlib
@@ -45,7 +45,7 @@ def commands(page):
 
 @pytest.fixture(autouse=True, scope="module")
 def cache_of_the_pages(tmp_path_factory):
-    """Studies of the pages are kept in one folder of their own, so that each trial is fitted once."""
+    """Studies of the pages share one cache folder, so that each trial is fitted once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -86,7 +86,7 @@ def test_links_resolve(page):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != HOW_TO and snippets(page)], ids=named)
-def test_snippets_run_and_print_what_they_say(page, tmp_path, monkeypatch):
+def test_snippets_run_and_print_the_stated_output(page, tmp_path, monkeypatch):
     """The snippets of a page run in order, in one namespace and an empty folder; ``print(x)  # y`` must print y."""
     monkeypatch.chdir(tmp_path)
     space = {"__name__": "snippet"}
@@ -125,13 +125,13 @@ def test_commands_run_in_order_in_an_empty_folder(page, tmp_path, monkeypatch):
         assert result.stdout
 
 
-def test_the_readme_shows_every_verb():
+def test_the_readme_shows_every_command():
     from lowland.cli.main import cli
 
     assert {line.split()[0] for line in commands(ROOT / "README.md")} == set(cli.commands)
 
 
-def test_the_method_of_the_how_to_works_when_pasted(tmp_path):
+def test_the_example_method_of_the_contributing_guide_works(tmp_path):
     (text,) = snippets(HOW_TO)
     path = tmp_path / "random_projection.py"
     path.write_text(text, encoding="utf-8")
@@ -167,7 +167,7 @@ def test_every_method_has_its_page(entry):
 
 
 def lines_of(heading):
-    """The lines of the table under a heading of the page that helps to choose, by the method they begin with."""
+    """The lines of the table under a heading of the page on choosing a method, by the method they begin with."""
     section = read(WHICH).partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     rows = [re.match(r"\| (?:\[(\w+)\]\([^)]+\)|(\w+)) \| (.*)", line) for line in section.splitlines()]
     return [(row[1] or row[2], row[3]) for row in rows if row and row[2] != "Method"]
@@ -176,11 +176,11 @@ def lines_of(heading):
 @pytest.mark.parametrize(
     "heading", ["What each method can do", "What each method preserves, and its cost", "Original publications"]
 )
-def test_every_method_stands_once_in_each_table_of_the_page_that_helps_to_choose(heading):
+def test_the_page_on_choosing_lists_every_method_once_per_table(heading):
     assert [name for name, _ in lines_of(heading)] == list(entries())
 
 
-def test_sizes_on_the_page_that_helps_to_choose_were_measured():
+def test_sizes_on_the_page_on_choosing_were_measured():
     measured = read(ROOT / "docs" / "benchmarks.md")
     for name, cells in lines_of("What each method preserves, and its cost"):
         for size in re.findall(r"\d+(?:,\d{3})+(?: × [\d,]+\d)?", cells):
@@ -203,12 +203,12 @@ def test_pages_stay_short():
     assert len(read(ROOT / "README.md").splitlines()) - len(entries()) < 95  # its table has one line per method
 
 
-def test_pages_name_no_place_of_one_machine():
+def test_pages_contain_no_local_paths():
     for page in PAGES:
         assert not re.search(r"(?<![\w.])/(home|root|work|tmp|Users)/", read(page)), page
 
 
-def test_generated_texts_are_what_the_code_says(generate):
+def test_generated_texts_are_up_to_date(generate):
     assert read(ROOT / "docs" / "reference.md") == generate.reference(), "stale: run make docs"
     assert read(ROOT / "README.md") == generate.with_methods(read(ROOT / "README.md")), "stale: run make docs"
     assert read(WHICH) == generate.with_facts(read(WHICH)), "stale: run make docs"
@@ -224,7 +224,7 @@ def test_pictures_are_generated_small_and_shown(generate):
     assert all(path.stat().st_size <= generate.MOST_BYTES for path in files.values())
 
 
-def test_the_readme_names_every_figure_and_calls_nothing_missing_that_is_there():
+def test_the_readme_lists_every_figure_and_no_existing_feature_as_missing():
     from lowland import plots
 
     row = next(line for line in read(ROOT / "README.md").splitlines() if line.startswith("| Figures |"))
@@ -234,7 +234,7 @@ def test_the_readme_names_every_figure_and_calls_nothing_missing_that_is_there()
         assert words not in missing
 
 
-def test_a_page_may_draw_its_picture_itself(generate, tmp_path):
+def test_a_page_may_define_its_own_picture(generate, tmp_path):
     pytest.importorskip("matplotlib")
     page = tmp_path / "some_method.md"
     page.write_text(

@@ -34,13 +34,13 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.*neighbor graph is disconnected:lowland.errors.DataWarning"
 )  # iris does
 
-MODEL = {"estimator": sklearn.discriminant_analysis.LinearDiscriminantAnalysis()}  # without one theirs cannot be made
+MODEL = {"estimator": sklearn.discriminant_analysis.LinearDiscriminantAnalysis()}  # required by theirs
 
-COURSE = ("loglike_", "n_iter_")  # of an iteration, which is another one here; where it ends is tested elsewhere
+COURSE = ("loglike_", "n_iter_")  # of the iteration, which is a different one here; its result is tested elsewhere
 
 
 def rows_for(name):
-    """Rows and labels; two factors need more columns than iris has, and columns of like size; a graph, one part."""
+    """Rows and labels; two factors need more columns than iris has, of similar size; a graph must be connected."""
     if name in ("Isomap", "LocallyLinearEmbedding"):
         return load_dataset("swiss_roll", n=300, seed=1).X, None
     wine = name in ("FactorAnalysis", "SpectralEmbedding")
@@ -59,7 +59,7 @@ def section_of(page, heading):
 
 
 def table_of(name):
-    """The lines of a class's table, as {(kind, name): status}; it stands on the page of all, or on the method's own."""
+    """The lines of a class's table, as {(kind, name): status}; on the common page or the page of the method."""
     section = section_of(PAGE, name)
     if section is None:
         section = section_of(
@@ -99,7 +99,7 @@ def public(cls):
 @pytest.mark.filterwarnings("ignore:Graph is not fully connected", "ignore::lowland.errors.DataWarning")  # iris is not
 @pytest.mark.filterwarnings("ignore:The number of connected components", "ignore:Changing the sparsity")
 @pytest.mark.parametrize("name", CLASSES)
-def test_table_names_everything_with_the_right_status(name):
+def test_the_table_gives_the_correct_status_of_each_name(name):
     theirs, ours = public(theirs_of(name)), public(getattr(lowland, name))
     table = table_of(name)
     # an argument is listed where both classes have the method and only one has the argument
@@ -117,7 +117,7 @@ def test_table_names_everything_with_the_right_status(name):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_what_has_no_effect_has_none(name):
+def test_parameters_listed_as_without_effect_have_none(name):
     (X, y), cls = rows_for(name), getattr(lowland, name)
     quiet = [
         parameter
@@ -134,11 +134,11 @@ def test_what_has_no_effect_has_none(name):
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in ITERATED])
-def test_what_is_the_same_is_the_same(name):
+def test_parameters_listed_as_equal_behave_equally(name):
     """Fitted to all rows at once the classes agree, attribute by attribute, up to the signs of the components."""
     X, y = rows_for(name)
     options = {"batch_size": len(X)} if name == "IncrementalPCA" else {}
-    if name == "FactorAnalysis":  # theirs comes as near to the maximum as it is told to
+    if name == "FactorAnalysis":  # theirs stops at the requested distance from the maximum
         options = {"tol": 1e-10, "max_iter": 5000, "svd_method": "lapack"}
     if name == "MDS":  # theirs warns of its own default
         options = {"init": "classical_mds"}
@@ -158,7 +158,7 @@ def test_what_is_the_same_is_the_same(name):
             if attribute in ("components_", "scalings_") or turned or name == "LocallyLinearEmbedding":
                 a, b = np.abs(a), np.abs(b)
             near = {"atol": 1e-5} if name in ("FactorAnalysis", "LocallyLinearEmbedding") else {"rtol": 1e-9}
-            if name == "SpectralEmbedding" and attribute == "embedding_":  # some coordinates are all but zero
+            if name == "SpectralEmbedding" and attribute == "embedding_":  # some coordinates are almost zero
                 near = {"atol": 1e-10}
             if name == "Isomap" and attribute == "embedding_":
                 near = {"atol": 1e-9}

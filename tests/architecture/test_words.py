@@ -1,4 +1,4 @@
-"""The field's own words: no term of the private dialect in code, docs, README or examples (see docs/glossary.md)."""
+"""Terms of the field: no banned term in code, docs, README or examples (see docs/glossary.md)."""
 
 import io
 import re
@@ -17,7 +17,7 @@ FILES = [
 ]
 
 BANNED = {  # pattern: what to write instead
-    # --- riddles and archaisms
+    # --- unclear or archaic phrases
     r"\btold\b": "say what happens, or: reported, passed, known",
     r"\banew\b": "again",
     r"\blearnt\b": "learned",
@@ -111,7 +111,7 @@ def banned_in(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_the_fields_own_words(path):
+def test_no_banned_terms(path):
     name = path.relative_to(ROOT)
     found = [f"{name}:{number}: {term!r}: write {instead}" for number, term, instead in banned_in(path)]
     assert not found, "\n" + "\n".join(found)
@@ -127,7 +127,7 @@ def test_the_fields_own_words(path):
         "labelled rows", "modelling", "behaviour",
     ],
 )  # fmt: skip
-def test_the_list_finds_what_it_should(sentence):
+def test_banned_terms_are_found(sentence):
     assert any(re.search(pattern, sentence, re.I) for pattern in BANNED)
 
 
@@ -137,5 +137,5 @@ def test_the_list_finds_what_it_should(sentence):
      "a year", "connected components", "analysis", "noise", "appears", "linearized", "raised", "revised",
      "supervised", "fold"],
 )  # fmt: skip
-def test_the_list_leaves_good_words_alone(sentence):
+def test_accepted_terms_are_not_flagged(sentence):
     assert not any(re.search(pattern, sentence, re.I) for pattern in BANNED)

@@ -7,7 +7,7 @@ from lowland.arrays.engines import Engine, choose_engine, torch_on
 from lowland.errors import ParameterError
 
 
-def test_arrays_of_numpy():
+def test_numpy_engine():
     engine = Engine("numpy")
     X = np.ones((2, 3), dtype=np.float32)
     assert engine.array(X) is X
@@ -16,7 +16,7 @@ def test_arrays_of_numpy():
     assert engine.array(np.ones(2)).dtype == np.float32
 
 
-def test_adam_takes_the_step_of_its_paper_in_numpy_and_torch():
+def test_adam_step_follows_the_paper_in_numpy_and_torch():
     pytest.importorskip("torch")
     gradients = np.random.default_rng(0).standard_normal((5, 3))
     theta, first, second = np.ones(3), np.zeros(3), np.zeros(3)
@@ -32,7 +32,7 @@ def test_adam_takes_the_step_of_its_paper_in_numpy_and_torch():
         np.testing.assert_allclose(np.asarray(found), theta, rtol=1e-12)
 
 
-def test_the_engine_asked_for():
+def test_the_requested_engine_is_used():
     assert choose_engine("numpy", None, np.ones(1), "float32") == Engine("numpy", "cpu", "float32")
     with pytest.raises(ParameterError, match=r"device=.*numpy.*CPU.*engine='torch'"):
         choose_engine("numpy", "cuda", np.ones(1), "float32")
@@ -42,7 +42,7 @@ def test_the_engine_asked_for():
         choose_engine("torch", "nowhere", np.ones(1), "float32")
 
 
-def test_threads_of_torch_are_given_back():
+def test_the_thread_count_of_torch_is_restored():
     torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
     with torch_on(1):

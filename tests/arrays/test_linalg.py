@@ -27,7 +27,7 @@ def libraries():
     yield torch.asarray
 
 
-def test_gram_also_by_stripes():
+def test_gram_matrix_computed_whole_and_in_stripes():
     Y = np.random.default_rng(0).standard_normal((5, 600))  # three stripes, the last one short
     np.testing.assert_allclose(gram(Y), Y.T @ Y)
     np.testing.assert_allclose(_gram_by_stripes(Y), Y.T @ Y, atol=1e-12)
@@ -56,7 +56,7 @@ def test_long_columns_of_float32_keep_their_digits():
     np.testing.assert_allclose(column_squares(np.asfortranarray(X)), (X**2).sum(axis=0))
 
 
-def test_factors_multiply_to_what_they_are_of():
+def test_factors_multiply_to_the_original_matrix():
     for array in libraries():
         A = array(X)
         R, Q = np.asarray(triangle(A)), np.asarray(orthonormal(A))

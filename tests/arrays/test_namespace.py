@@ -1,4 +1,4 @@
-"""Which array library holds the data, and the way to the host."""
+"""The array library of the data, and the copy to the host."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import scipy.sparse
 from lowland.arrays.namespace import is_array, is_sparse, is_torch, like, on_accelerator, to_numpy, xp_of
 
 
-def test_numpy_is_its_own_namespace_and_stays_where_it_is():
+def test_numpy_arrays_are_their_own_namespace_and_are_not_copied():
     X = np.ones((2, 2))
     assert xp_of(X, X) is np
     assert to_numpy(X) is X
@@ -17,7 +17,7 @@ def test_numpy_is_its_own_namespace_and_stays_where_it_is():
     assert not is_array([1.0])
 
 
-def test_tensors_keep_their_library_and_come_to_the_host():
+def test_tensors_keep_their_library_and_are_copied_to_the_host():
     torch = pytest.importorskip("torch")
     T = torch.ones((2, 2), dtype=torch.float32, requires_grad=True)
     assert is_torch(T)
@@ -33,7 +33,7 @@ def test_tensors_keep_their_library_and_come_to_the_host():
 def test_sparse_and_lazy_arrays():
     S = scipy.sparse.eye(2, format="csr", dtype=np.float32)
     assert is_sparse(S)
-    assert like(np.ones(2), S).dtype == np.float32  # what goes beside a sparse matrix is dense
+    assert like(np.ones(2), S).dtype == np.float32  # arrays that accompany a sparse matrix are dense
     dask_array = pytest.importorskip("dask.array")
     lazy = dask_array.ones((4, 2), chunks=(2, 2))
     np.testing.assert_array_equal(to_numpy(lazy), np.ones((4, 2)))

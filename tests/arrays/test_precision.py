@@ -1,4 +1,4 @@
-"""Precision: which floats rows are worked in, and what counts as rounding error."""
+"""Precision: the dtype of computations, and what counts as rounding error."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from lowland.arrays.precision import ROUNDINGS, as_double, eps_of, float_dtype, 
     ("given", "worked"),
     [("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int8", "float64"), ("bool", "float64")],
 )
-def test_rows_are_worked_in_float32_only_if_they_came_so(given, worked):
+def test_only_float32_rows_are_processed_in_float32(given, worked):
     assert float_dtype(given) == np.dtype(worked)
 
 
@@ -21,14 +21,14 @@ def test_results_take_the_precision_of_the_rows():
     assert result_dtype(torch, np.dtype("float32")) is torch.float32
 
 
-def test_sums_are_float64_and_what_is_so_already_is_not_copied():
+def test_sums_are_float64_and_float64_arrays_are_not_copied():
     X = np.ones(3, dtype=np.float32)
     assert as_double(X).dtype == np.float64
     wide = np.ones(3)
     assert as_double(wide) is wide
 
 
-def test_rounding_is_eight_spacings_of_the_floats():
+def test_the_rounding_tolerance_is_eight_machine_epsilons():
     assert ROUNDINGS == 8
     assert rounding_of(np.float64) == 8 * 2.0**-52
     assert rounding_of("float32") == 8 * 2.0**-23 == rounding_in(np.zeros(1, dtype=np.float32))

@@ -1,4 +1,4 @@
-"""A seed means the same numbers everywhere."""
+"""A seed gives the same numbers in every library."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from lowland.arrays.random import generator, standard_normal
 
 
-def test_every_kind_of_seed():
+def test_every_type_of_seed_is_accepted():
     assert generator(3).integers(10**9) == generator(np.int64(3)).integers(10**9)
     mine = np.random.default_rng(0)
     assert generator(mine) is mine

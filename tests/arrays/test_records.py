@@ -1,4 +1,4 @@
-"""Records that travel in model files."""
+"""Records that are stored in model files."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ def untouched_registry(monkeypatch):
     monkeypatch.setattr("lowland.arrays.records.RECORDS", dict(RECORDS))
 
 
-def test_a_record_is_known_by_its_name():
+def test_a_record_is_registered_by_its_name():
     import lowland.arrays.records as module
 
     @record
@@ -25,7 +25,7 @@ def test_a_record_is_known_by_its_name():
     assert Interval(0.0, 1.0).upper == 1.0
 
 
-def test_only_dataclasses_with_a_name_of_their_own():
+def test_only_dataclasses_with_a_unique_name_are_registered():
     with pytest.raises(TypeError, match="must be a dataclass"):
         record(type("Plain", (), {}))
     namesake = dataclass(type("Moments", (), {"__annotations__": {"n": float}}))

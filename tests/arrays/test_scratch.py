@@ -1,4 +1,4 @@
-"""Rows shifted in work space that a thread uses again."""
+"""Rows shifted in work memory that a thread reuses."""
 
 import threading
 
@@ -7,7 +7,7 @@ import pytest
 
 from lowland.arrays.scratch import less_rows_of, shifted_with_sums, use_scratch
 
-X = np.arange(2400.0).reshape(600, 4)  # more than one short run of rows
+X = np.arange(2400.0).reshape(600, 4)  # more than one block of rows
 
 
 def test_shifted_rows_and_their_sums():
@@ -21,13 +21,13 @@ def test_shifted_rows_and_their_sums():
     np.testing.assert_array_equal(Y.numpy(), X - shift)
 
 
-def test_each_row_less_its_own_row_of_another_table():
+def test_differences_of_paired_rows():
     M, places = np.array([[1.0, 1, 1, 1], [2.0, 2, 2, 2]]), np.arange(600) % 2
     for rows in (X, np.asfortranarray(X)):
         np.testing.assert_array_equal(less_rows_of(rows, M, places), X - M[places])
 
 
-def test_a_thread_of_a_run_uses_the_same_memory_again():
+def test_a_thread_of_a_run_reuses_its_memory():
     found = []
 
     def work():

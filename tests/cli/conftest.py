@@ -1,4 +1,4 @@
-"""What the tests of the command line share: a folder to work in, a call, and tables to call it with."""
+"""Fixtures of the command-line tests: a working folder, a call, and tables."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def lowland():
 
 @pytest.fixture
 def process():
-    """Call the command line as users do, in a process of its own."""
+    """Call the command line as users do, in a separate process."""
 
     def call(*words: object, **settings) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "lowland.cli.main", *map(str, words)]
@@ -62,7 +62,7 @@ def model(table, lowland) -> Path:
 
 
 @pytest.fixture
-def labelled(X, folder) -> Path:
+def labeled(X, folder) -> Path:
     """The table with labels in a last column, way: up, or down."""
     labels = np.where(X[:, 0] > 0, "up", "down").astype(object)
     write_chunks([np.column_stack([X.astype(object), labels])], folder / "labels.csv", [*"abcd", "way"])
@@ -70,15 +70,15 @@ def labelled(X, folder) -> Path:
 
 
 @pytest.fixture
-def classifier(labelled, lowland) -> Path:
-    """Discriminants fitted to the labelled table and saved."""
-    assert lowland("fit", "lda", labelled, "--label", "way", "--model", "lda.lowland").exit_code == 0
+def classifier(labeled, lowland) -> Path:
+    """Discriminants fitted to the labeled table and saved."""
+    assert lowland("fit", "lda", labeled, "--label", "way", "--model", "lda.lowland").exit_code == 0
     return Path("lda.lowland")
 
 
 @pytest.fixture
 def files(table, X, model, classifier):
-    """Files that are wrong, each in its own way."""
+    """Invalid files of several kinds."""
     np.save("x.npy", X)
     text = [[*row, "word"] for row in X.tolist()]
     write_chunks([np.array(text, dtype=object)], "words.csv", [*"abcd", "note"])

@@ -1,4 +1,4 @@
-"""Help costs nothing, names every flag, and the command lines of the documentation run."""
+"""Help loads nothing heavy and names every flag; the command lines of the documentation run."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def test_listing_the_samples_loads_no_library_of_methods():
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_a_sentence_and_stands_in_the_help(lowland, verb):
+def test_every_command_has_a_summary_and_is_listed_in_the_help(lowland, verb):
     own = lowland(verb, "--help")
     assert own.exit_code == 0
     sentence = cli.commands[verb].get_short_help_str(limit=200)
@@ -68,7 +68,7 @@ def test_every_verb_has_a_sentence_and_stands_in_the_help(lowland, verb):
     assert verb in lowland("--help").stdout
 
 
-def test_the_verbs_are_those_tested():
+def test_every_command_is_tested():
     assert set(cli.commands) == set(VERBS)
 
 
@@ -88,7 +88,7 @@ def test_every_method_appears_and_every_parameter_has_a_flag(lowland, verb):
 
 
 @pytest.mark.parametrize("verb", sorted(e.verb for e in entries().values()))
-def test_help_speaks_of_flags_not_of_python(lowland, verb):
+def test_help_names_flags_instead_of_python_parameters(lowland, verb):
     text = " ".join(lowland("fit", verb, "--help").stdout.split())
     found = re.search(
         r"lowland\.\w+\(|\bNone\b|\bTrue\b|\bFalse\b|\w\(\)|\ba function\b|[a-z]_(?!\w)|\bX (holds|is)\b", text
@@ -97,7 +97,7 @@ def test_help_speaks_of_flags_not_of_python(lowland, verb):
 
 
 def test_parameters_that_take_only_objects_have_no_flag(lowland):
-    """What could only be none on the command line is for Python."""
+    """Parameters that take only objects exist only in Python."""
     hidden = {(e.verb, flag.name) for e in entries().values() for flag in e.flags if not is_settable(flag)}
     assert {("lda", "covariance_estimator"), ("fast-ica", "fun_args"), ("fast-ica", "w_init")} <= hidden
     for verb, name in (each for each in hidden if each[1] not in TAKEN):
@@ -113,15 +113,17 @@ def test_no_parameter_hides_an_option_of_the_command(entry):
     assert len(set(flags)) == len(flags)
 
 
-def test_only_methods_whose_landmarks_stream_say_so(lowland):
-    def told(verb):
+def test_only_methods_with_streaming_landmarks_mention_it(lowland):
+    def reported(verb):
         return " ".join(lowland("fit", verb, "--help").stdout.split())
 
-    said = {e.verb for e in entries().values() if "unless --n-landmarks is set" in told(e.verb)}
-    assert said == {"kernel-pca"}  # classical-mds streams without them
-    assert [line.split()[0] for line in lowland("methods").stdout.splitlines() if "with landmarks" in line] == [*said]
+    message = {e.verb for e in entries().values() if "unless --n-landmarks is set" in reported(e.verb)}
+    assert message == {"kernel-pca"}  # classical-mds streams without them
+    assert [line.split()[0] for line in lowland("methods").stdout.splitlines() if "with landmarks" in line] == [
+        *message
+    ]
     found = json.loads(lowland("methods", "--json").stdout)["methods"]
-    assert {m["method"] for m in found if m["streams_with_landmarks"]} == said
+    assert {m["method"] for m in found if m["streams_with_landmarks"]} == message
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

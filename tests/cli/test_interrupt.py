@@ -26,7 +26,7 @@ def test_a_signal_leaves_no_file(folder, rng, sent, code):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # a shell's background jobs ignore Ctrl-C, and so would this process
+        # background jobs of a shell ignore Ctrl-C, and this process would inherit that
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     limit = time.monotonic() + 60
@@ -61,7 +61,7 @@ def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
 
 
 def test_ctrl_c_while_a_worker_fits(folder, rng):
-    """What is done is told, the process that fits is ended, and its folder is removed."""
+    """Finished trials are reported, the worker process is stopped, and its folder is removed."""
     np.save("big.npy", rng.standard_normal((3000, 80)))
     home = folder / "home"
     home.mkdir()
@@ -88,7 +88,7 @@ def test_ctrl_c_while_a_worker_fits(folder, rng):
     assert os.listdir(home) == ["lowland"]
 
 
-def test_a_reader_that_goes_away(folder):
+def test_a_closed_output_pipe(folder):
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run([*COMMAND, "methods"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)

@@ -1,9 +1,9 @@
-"""The program: its exit codes, its warnings, its errors."""
+"""The program: exit codes, warnings, errors."""
 
 import numpy as np
 
 
-def test_warnings_come_once_and_in_one_line(lowland, X, model):
+def test_warnings_are_printed_once_in_one_line(lowland, X, model):
     np.save("x.npy", X)
     result = lowland("transform", model, "x.npy", "--to", "z.csv")
     assert result.exit_code == 0
@@ -19,7 +19,7 @@ def test_debug_shows_the_traceback(lowland, files):
         assert result.stderr.splitlines()[-1].startswith("lowland: There is no file")
 
 
-def test_an_unexpected_error_is_one_line_too(lowland, table, monkeypatch):
+def test_an_unexpected_error_is_printed_in_one_line(lowland, table, monkeypatch):
     from lowland.methods.pca import PCA
 
     def broken(self, *_):
@@ -32,13 +32,13 @@ def test_an_unexpected_error_is_one_line_too(lowland, table, monkeypatch):
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_alone_it_shows_its_help(lowland):
+def test_without_arguments_the_help_is_shown(lowland):
     result = lowland()
     assert result.exit_code == 2
     assert "Commands:" in result.stderr
 
 
-def test_the_entry_of_the_module(process):
+def test_running_the_module(process):
     done = process("--version")
     assert done.returncode == 0
     assert done.stdout.startswith("lowland ")

@@ -1,4 +1,4 @@
-"""Mistakes: one clear line, the right exit code, no traceback, and no file left."""
+"""User errors: one clear line, the right exit code, no traceback, and no file left."""
 
 import json
 import os
@@ -88,13 +88,13 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "code", "said"), MISTAKES, ids=lambda value: None)
-def test_a_mistake_is_said_in_one_line_and_leaves_nothing(lowland, files, folder, words, code, said):
+@pytest.mark.parametrize(("words", "code", "message"), MISTAKES, ids=lambda value: None)
+def test_an_error_is_one_line_and_leaves_no_file(lowland, files, folder, words, code, message):
     before = {name: os.path.getmtime(name) for name in os.listdir(folder)}
     result = lowland(*words)
     assert result.exit_code == code, result.stderr
     assert result.stdout == ""
-    for term in (said,) if isinstance(said, str) else said:
+    for term in (message,) if isinstance(message, str) else message:
         assert term in result.stderr
     assert result.stderr.startswith("lowland: ")
     assert len(result.stderr.splitlines()) == 1
@@ -103,19 +103,19 @@ def test_a_mistake_is_said_in_one_line_and_leaves_nothing(lowland, files, folder
     assert {name: os.path.getmtime(name) for name in os.listdir(folder)} == before
 
 
-@pytest.mark.parametrize(("words", "code", "said"), [MISTAKES[0], MISTAKES[5], MISTAKES[13], MISTAKES[33]])
-def test_with_json_a_mistake_is_an_object(lowland, files, words, code, said):
+@pytest.mark.parametrize(("words", "code", "message"), [MISTAKES[0], MISTAKES[5], MISTAKES[13], MISTAKES[33]])
+def test_with_json_an_error_is_an_object(lowland, files, words, code, message):
     result = lowland(*words, "--json")
     assert result.exit_code == code
     assert result.stderr == ""
     error = json.loads(result.stdout)["error"]
-    for term in (said,) if isinstance(said, str) else said:
+    for term in (message,) if isinstance(message, str) else message:
         assert term.split(":")[0] in error["message"]
     assert error["type"].isidentifier()
 
 
-def test_a_damaged_part_is_found_while_writing_and_nothing_is_left(lowland, folder, rng, monkeypatch):
-    """The footer is sound, a page is not: the fault shows only after the first slabs were written."""
+def test_a_damaged_file_found_while_writing_leaves_no_output(lowland, folder, rng, monkeypatch):
+    """The footer is valid, a page is damaged: the error appears only after the first slabs were written."""
     X = rng.standard_normal((3000, 4))
     write_chunks([X], "whole.parquet", list("abcd"))
     lowland("fit", "pca", "whole.parquet", "--model", "m")

@@ -1,4 +1,4 @@
-"""What the contracts share: every method of the registry, and data to try it on."""
+"""Shared by the contract tests: every method of the registry, and data."""
 
 import numpy as np
 
@@ -10,19 +10,19 @@ STREAMING = [name for name in METHODS if entries()[name].streams]
 ORDER_FREE = [name for name in METHODS if entries()[name].order_free]
 COUNTING = [
     name for name in METHODS if traits_of(load_method(name)).width_parameter
-]  # those told how many columns to give
+]  # methods with a given number of columns
 SPARSE = [name for name in METHODS if entries()[name].takes_sparse]
 
 
 def make(name, **params):
-    """A fresh estimator that need not search long; the seed is fixed where there is one."""
+    """A new estimator with a short search; the seed is fixed where there is one."""
     cls = load_method(name)
     est = cls(**{**traits_of(cls).quick, **params})
     return est.set_params(random_state=0) if "random_state" in est.get_params() else est
 
 
 def make_for(name, k):
-    """One that gives k columns."""
+    """An estimator that returns k columns."""
     return make(name, **{traits_of(load_method(name)).width_parameter: k})
 
 
@@ -32,7 +32,7 @@ def agreement(name, Z, at_least=1e-10):
 
 
 def table(n=120, d=6, seed=0, dtype=np.float64):
-    """Rows with a clear spectrum and independent, far from normal sources, away from the origin, without ties."""
+    """Rows with a clear spectrum and independent, clearly non-Gaussian sources, away from the origin, without ties."""
     rng = np.random.default_rng(seed)
     kinds = rng.uniform(-1, 1, (n, d)), rng.laplace(size=(n, d)), rng.exponential(size=(n, d))
     sources = np.stack([kinds[j % 3][:, j] for j in range(d)], axis=1)  # (n, d)

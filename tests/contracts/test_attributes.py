@@ -1,4 +1,4 @@
-"""What a fit leaves is what the class declares, with a sentence for each."""
+"""Fitted attributes are those that the class declares, each with a sentence."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every bad input gets our error: one clear sentence that says what to do."""
+"""Invalid input gives our own error, with a remedy."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_bad_data(name, what):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_an_overflow_is_told_or_avoided(name):
+def test_overflow_is_reported_or_avoided(name):
     X = table(dtype=np.float32) * np.float32(1e30)
     try:
         Z = make(name).fit(X, labels()).transform(X)
@@ -74,7 +74,7 @@ def test_too_many_components(name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_wrong_parameters_are_told_at_fit(name):
+def test_invalid_parameters_are_reported_by_fit(name):
     for flag in entries()[name].flags:
         est = make(name).set_params(**{flag.name: object()})
         with pytest.raises(ParameterError, match=flag.name):

@@ -13,7 +13,7 @@ from .battery import METHODS
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_index_is_true():
+def test_the_index_is_correct():
     assert registry.INDEX.read_text(encoding="utf-8") == registry.index_text(), "stale: run make texts"
 
 

@@ -1,4 +1,4 @@
-"""The same answer from every kind of input, engine and number of threads."""
+"""The same result from every kind of input, engine and number of threads."""
 
 import itertools
 import pickle

@@ -1,4 +1,4 @@
-"""scikit-learn's own battery over every method of the registry."""
+"""scikit-learn's estimator checks for every method of the registry."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -7,7 +7,7 @@ from lowland.methods.base.traits import traits_of
 
 from .battery import METHODS, load_method
 
-# Checks that our methods do not meet on purpose, each with its reason.
+# Checks that our methods fail intentionally, each with its reason.
 EXPECTED_FAILURES = {
     "check_array_api_same_namespace": "a model fitted on one array library or device transforms arrays of any other: "
     "it may be fitted on a GPU and used on a laptop",

@@ -1,4 +1,4 @@
-"""Named columns: what is said of one that is not there."""
+"""Named columns: messages about missing ones."""
 
 import pytest
 
@@ -12,20 +12,20 @@ WINE = [
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         ("Label", "Did you mean 'label'? Available columns: 'label', "),
         ("flavonoid", "Did you mean 'flavanoids'? Available columns: 'flavanoids', "),
-        ("class", "'label'"),  # not alike, and yet not hidden behind twelve others
+        ("class", "'label'"),  # not similar, and still not hidden behind twelve others
     ],
 )
-def test_of_many_columns_those_that_may_be_meant_come_first(wanted, said):
+def test_of_many_columns_the_most_similar_names_come_first(wanted, message):
     with pytest.raises(ParameterError, match=f"has no column '{wanted}'") as caught:
         selected(WINE, [wanted], (), "'wine.csv'")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_few_columns_stand_in_their_order():
+def test_few_columns_are_listed_in_their_order():
     with pytest.raises(ParameterError, match=r"^'x' has no column 'zebra'\. Available columns: 'a', 'b', 'c'\.$"):
         selected(["a", "b", "c"], None, ["zebra"], "'x'")
 
@@ -33,6 +33,6 @@ def test_few_columns_stand_in_their_order():
 @pytest.mark.parametrize(
     ("columns", "drop"), [(["size", "cm"], []), (None, ["b", "size", "cm"]), (["size", "b"], ["cm"])]
 )
-def test_a_name_cut_at_its_comma_goes_into_quotes(columns, drop):
+def test_a_name_with_a_comma_needs_quotes(columns, drop):
     with pytest.raises(ParameterError, match=r"has no column 'size', 'cm'.*quote.*command line: '.size, cm.'"):
         selected(["size, cm", "b"], columns, drop, "'x'")

@@ -1,4 +1,4 @@
-"""Everything a user can pass becomes Rows, labels beside them; what cannot is refused with its reason."""
+"""Every supported input becomes Rows, with labels; other input is refused with a reason."""
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ def test_columns_are_chosen_by_name(tmp_path):
         read_column(tmp_path / "x.csv", "zzz")
 
 
-def test_what_can_be_read_only_once_is_refused(X):
+def test_iterators_are_refused(X):
     class Once:
         def __init__(self):
             self.chunks = iter([X, X])
@@ -48,7 +48,7 @@ def test_what_can_be_read_only_once_is_refused(X):
             open_rows(source)
 
 
-def test_columns_are_chosen_of_frames_and_files_only(X):
+def test_columns_can_be_chosen_only_from_frames_and_files(X):
     for source in (X, sp.csr_matrix(X), [X, X], open_rows(X)):
         for choice in ({"columns": ["a"]}, {"drop": ["a"]}):
             with pytest.raises(ParameterError, match="by name"):
@@ -57,7 +57,7 @@ def test_columns_are_chosen_of_frames_and_files_only(X):
         open_rows(pa.table({"a": X[:, 0]}), columns=[])
 
 
-def test_what_is_no_table(X, tmp_path):
+def test_invalid_tables_are_refused(X, tmp_path):
     with pytest.raises(DataError, match=r"masked values.*filled"):
         open_rows(np.ma.masked_array(X, X > 1))
     np.testing.assert_array_equal(whole(open_rows(np.ma.masked_array(X))), X)
@@ -70,7 +70,7 @@ def test_what_is_no_table(X, tmp_path):
             open_rows(tmp_path / name)
 
 
-def test_images_are_made_rows():
+def test_images_become_rows():
     with pytest.raises(DataError, match=r"got 3D array instead. Reshape your data: X.reshape\(len\(X\), -1\)"):
         open_rows(np.zeros((4, 3, 3)))
 
@@ -79,8 +79,8 @@ def test_images_are_made_rows():
 
 
 @pytest.fixture(params=["csv", "parquet", "pandas", "polars", "pyarrow"])
-def labelled(request, tmp_path):
-    """A table of the columns a, b and y, which holds text, of every kind that has names."""
+def labeled(request, tmp_path):
+    """A table of the columns a, b and y (text), of every kind with column names."""
     import pandas as pd
     import polars as pl
 
@@ -95,27 +95,27 @@ def labelled(request, tmp_path):
 
 
 @pytest.mark.parametrize("given", [{"y": "y"}, {"label": "y"}])
-def test_a_column_of_labels_is_no_feature(labelled, given):
-    rows, labels, name = open_labelled(labelled, **given)
+def test_a_column_of_labels_is_not_a_feature(labeled, given):
+    rows, labels, name = open_labelled(labeled, **given)
     assert (rows.names, name) == (("a", "b"), "y")
     np.testing.assert_array_equal(whole(rows), [[1, 4], [2, 5], [3, 6]])
     assert list(labels) == ["u", "v", "u"]
 
 
-def test_columns_are_chosen_beside_the_labels(labelled):
-    rows, labels, _ = open_labelled(labelled, "y", columns=["b", "y"])
+def test_columns_are_chosen_beside_the_labels(labeled):
+    rows, labels, _ = open_labelled(labeled, "y", columns=["b", "y"])
     assert (rows.names, list(labels)) == (("b",), ["u", "v", "u"])
-    rows, labels, _ = open_labelled(labelled, "y", drop=["a", "y"])
+    rows, labels, _ = open_labelled(labeled, "y", drop=["a", "y"])
     assert (rows.names, list(labels)) == (("b",), ["u", "v", "u"])
     with pytest.raises(ParameterError, match="no column 'z'"):
-        open_labelled(labelled, "z")
+        open_labelled(labeled, "z")
 
 
-def test_labels_that_are_given_are_returned_as_they_are(X, labelled):
+def test_given_labels_are_returned_unchanged(X, labeled):
     y = [0, 1, 2]
     assert open_labelled(X, y)[1:] == (y, None)
     assert open_labelled(X)[1:] == (None, None)
-    rows, labels, name = open_labelled(labelled, y, label="y")  # the column is left out, and these are the labels
+    rows, labels, name = open_labelled(labeled, y, label="y")  # the column is dropped, and these are the labels
     assert (rows.names, labels, name) == (("a", "b"), y, "y")
 
 
@@ -130,7 +130,7 @@ def test_a_file_is_opened_once_for_rows_and_labels(tmp_path, monkeypatch):
     assert len(heads) == 1
 
 
-def test_a_column_can_be_named_only_where_columns_have_names(X, tmp_path):
+def test_a_label_column_needs_column_names(X, tmp_path):
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(DataError, match=r"names a column.*ndarray without named columns"):
         open_labelled(X, "y")

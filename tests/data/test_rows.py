@@ -1,4 +1,4 @@
-"""Rows are read again and again, in slabs that depend on shape and type alone."""
+"""Rows can be read repeatedly, in slabs that depend only on shape and dtype."""
 
 import numpy as np
 import pyarrow as pa
@@ -94,7 +94,7 @@ def test_chunks_of_tensors_of_two_precisions(X):
         open_rows(single.to_sparse())
 
 
-def test_duplicate_entries_are_summed_and_the_matrix_stays():
+def test_duplicate_entries_are_summed_without_changing_the_matrix():
     X = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     (chunk,) = open_rows(X).chunks()
     np.testing.assert_array_equal(chunk.data, [3, 3])

@@ -1,4 +1,4 @@
-"""Results out: whole or not at all."""
+"""Results are written completely or not at all."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ ENDINGS = [".npy", ".csv", ".csv.gz", ".parquet"]
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_what_is_written_can_be_read(tmp_path, ending, dtype):
+def test_written_files_can_be_read(tmp_path, ending, dtype):
     Z = np.random.default_rng(0).standard_normal((100, 3)).astype(dtype)
     path = tmp_path / f"z{ending}"
     assert write_chunks([Z[:30], np.asfortranarray(Z[30:])], path, ["u", "v", "w"]) == 100
@@ -47,7 +47,7 @@ def test_no_rows(tmp_path, ending):
     assert not list(tmp_path.iterdir())
 
 
-def test_places_that_cannot_be_written(tmp_path):
+def test_unwritable_paths_are_reported(tmp_path):
     with pytest.raises(MissingFile, match="folder"), atomic_write(tmp_path / "no" / "z.npy"):
         pass
     with pytest.raises(FileProblem, match="is a folder"), atomic_write(tmp_path):

@@ -61,7 +61,7 @@ def test_the_page_lists_every_script_with_its_picture(runner):
         assert (ROOT / "docs" / picture).is_file()
 
 
-def test_a_script_without_its_data_says_how_to_get_it(runner, monkeypatch, tmp_path):
+def test_a_script_without_its_data_explains_how_to_get_it(runner, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LOWLAND_DATA", raising=False)
     outcome = runner.run("eigenfaces")
@@ -82,9 +82,9 @@ def test_the_page_of_the_textbooks_question_agrees_with_itself():
     page = (ROOT / "docs" / "textbook-question.md").read_text(encoding="utf-8")
     lines = [line.strip("|").split("|") for line in page.splitlines() if " ± " in line]
     assert {name.strip() for name, *_ in lines[1:]} <= set(entries())
-    shares = np.array([[float(cell.split()[0]) for cell in cells] for _, *cells in lines])
-    gains = (shares[1:] - shares[0]).sum(axis=1)
+    fractions = np.array([[float(cell.split()[0]) for cell in cells] for _, *cells in lines])
+    gains = (fractions[1:] - fractions[0]).sum(axis=1)
     assert np.all(np.diff(gains) < 0.061), "in descending order, up to the rounding of twelve numbers"
-    results, worse = shares[1:].size, page.partition("## The table")[2].count("▼")
+    results, worse = fractions[1:].size, page.partition("## The table")[2].count("▼")
     assert f"Of {results} results none is significantly better" in page
     assert f"and {worse} are significantly worse" in page

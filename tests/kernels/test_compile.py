@@ -1,4 +1,4 @@
-"""How kernels are compiled: watched, without the interpreter's lock, and where no folder can be written."""
+"""How kernels are compiled: with notification, without the GIL, and without a writable folder."""
 
 import numba
 import numpy as np
@@ -16,13 +16,13 @@ def total(x):
 
 
 def total():
-    """A function that belongs to no file: there is no folder in which its machine code could be kept."""
+    """A function that belongs to no file: there is no folder in which its machine code could be cached."""
     names = {}
     exec(SOURCE, names)
     return names["total"]
 
 
-def test_compiling_is_watched_and_timed():
+def test_compilation_is_reported_and_timed():
     seen, before = [], kernels.compiling["seconds"]
     kernels.watchers.append(seen.append)
     try:
@@ -36,7 +36,7 @@ def test_compiling_is_watched_and_timed():
     assert add.targetoptions["nogil"]
 
 
-def test_machine_code_is_kept_where_a_folder_can_be_written(monkeypatch):
+def test_compiled_kernels_are_cached_in_a_writable_folder(monkeypatch):
     asked = []
 
     def njit(**options):

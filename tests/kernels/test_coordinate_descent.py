@@ -1,4 +1,4 @@
-"""Coordinate descent against the same turns in numpy, and its duality gap against the objective."""
+"""Coordinate descent compared with the same sweeps in numpy, and its duality gap with the objective."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def table(n=60, d=8, seed=0, shared=0.5):
 
 
 def descend_in_numpy(G, q, beta, alpha, sweeps):
-    """The same turns over the coordinates, a line each."""
+    """The same sweeps over the coordinates in plain numpy."""
     beta = beta.copy()
     for _ in range(sweeps):
         for j in range(len(q)):
@@ -32,7 +32,7 @@ def test_the_kernel_makes_the_same_steps_as_its_numpy_version():
         np.testing.assert_allclose(g, q - G @ beta, atol=1e-12)
 
 
-def test_the_gap_bounds_how_far_the_objective_is_from_its_least():
+def test_the_duality_gap_bounds_the_suboptimality():
     X, y = table()
     G, q, power = X.T @ X / 60, X.T @ y / 60, y @ y / 60
 

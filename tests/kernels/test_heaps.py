@@ -33,7 +33,7 @@ def test_what_is_added_to_a_column_counts():
     assert (values[0, 0], indices[0, 0]) == (2.0, 1)
 
 
-def test_sorting_by_value_ties_by_index(rng):
+def test_sorting_breaks_ties_by_index(rng):
     values, indices = rng.integers(0, 5, 100).astype(float), rng.permutation(100)
     order = np.lexsort((indices, values))
     expected = values[order], indices[order]
@@ -41,7 +41,7 @@ def test_sorting_by_value_ties_by_index(rng):
     np.testing.assert_array_equal(values, expected[0])
     np.testing.assert_array_equal(indices, expected[1])
     empty = np.empty(0)
-    heaps.sort_by_value(empty, empty)  # nothing to sort is no error
+    heaps.sort_by_value(empty, empty)  # an empty array is not an error
 
 
 def test_order_of_pairs():

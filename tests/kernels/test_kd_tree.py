@@ -24,7 +24,7 @@ def squares(P):
     return ((P[:, None] - P[None]) ** 2).sum(axis=2)
 
 
-def test_boxes_hold_their_points_half_by_half(P):
+def test_boxes_contain_their_points_and_halve_them(P):
     T, order, borders, lows, highs, lowest = built(P, 3)
     assert sorted(order) == list(range(150))
     np.testing.assert_array_equal(T.T, P[order])
@@ -84,7 +84,7 @@ def test_the_shortest_edge_of_each_label(P, rng):
         assert D[order[places[best]], indices[best]] == values[best]
 
 
-def test_all_within_a_reach_are_counted_and_then_written(P):
+def test_points_within_a_radius_are_counted_and_then_written(P):
     T, order, borders, lows, highs, _ = built(P, 3)
     counts = np.empty(150, dtype=np.int64)
     nothing, no_one = np.empty(0), np.empty(0, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""The loops of k-means against their numpy duplicates."""
+"""The loops of k-means compared with numpy."""
 
 import numpy as np
 import pytest

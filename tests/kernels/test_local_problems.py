@@ -26,7 +26,7 @@ def test_weights_solve_the_normal_equations(X, weigh):
         np.testing.assert_allclose(W[START[i] : START[i + 1]], w / w.sum(), rtol=1e-9)
 
 
-def test_members_that_coincide_with_the_point_weigh_the_same():
+def test_neighbors_that_coincide_with_the_point_have_equal_weights():
     X, W = np.ones((4, 2)), np.empty(3)
     for weigh in (local_problems.reconstruct, local_problems.reconstruct_by_directions):
         weigh(X[:1], X, np.array([0, 3]), np.array([1, 2, 3]), 1e-3, W)
@@ -49,7 +49,7 @@ def test_directions_are_singular_vectors(rng, d):
         np.testing.assert_allclose(np.abs(np.sum(V[:r] * U.T[:r], axis=1)), 1, atol=1e-8)
 
 
-def test_tangent_matrices_project_linear_functions_away(X):
+def test_tangent_matrices_annihilate_linear_functions(X):
     bases = np.array([0, 25])
     L = np.empty(25 + 16)
     local_problems.tangent_matrices(X, 0, START, MEMBERS, 2, False, bases, L)

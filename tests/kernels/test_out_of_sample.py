@@ -1,4 +1,4 @@
-"""The loop that places new points against a plain minimizer."""
+"""The loop that places new points, compared with a plain minimizer."""
 
 import numpy as np
 from scipy.optimize import minimize
@@ -9,14 +9,14 @@ from lowland.kernels.out_of_sample import place_points
 CONSTANTS = (1e-11, 60, 0.01, 1e-3, 1e-13)  # shortest step, rounds, least damping, least curvature, rounding
 
 
-def test_a_point_at_known_distances_is_found_again(rng):
+def test_a_point_at_known_distances_is_recovered(rng):
     Z, z = rng.standard_normal((10, 2)), rng.standard_normal((4, 2))
     T, out = cdist(z, Z), np.empty((4, 2))
     place_points(T, np.ones_like(T), np.ascontiguousarray(Z.T), z[None] + 0.3, *CONSTANTS, out)
     np.testing.assert_allclose(out, z, atol=1e-8)
 
 
-def test_the_better_start_is_taken_and_the_stress_is_least(rng):
+def test_the_better_initialization_is_used_and_stress_is_minimal(rng):
     Z, T, W = rng.standard_normal((10, 2)), 1 + rng.random((1, 10)), rng.random((1, 10))
     starts, out = rng.standard_normal((2, 1, 2)), np.empty((1, 2))
 
@@ -28,7 +28,7 @@ def test_the_better_start_is_taken_and_the_stress_is_least(rng):
     assert own(out[0]) <= min(own(start) for start in starts[:, 0])
 
 
-def test_a_distance_that_is_no_number_gives_none(rng):
+def test_a_nan_distance_gives_nan(rng):
     T, out = np.full((1, 5), np.nan), np.empty((1, 2))
     place_points(T, np.ones((1, 5)), rng.standard_normal((2, 5)), np.zeros((1, 1, 2)), *CONSTANTS, out)
     assert np.isnan(out).all()

@@ -17,7 +17,7 @@ def powers(X, Y, p):
 
 @pytest.mark.parametrize("p", [1.0, 2.0, 3.0, np.inf])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_all_routes_give_the_same_bits(rng, p, dtype):
+def test_all_routes_give_identical_distances(rng, p, dtype):
     X, Y = (rng.standard_normal((n, 7)).astype(dtype) for n in (9, 13))
     D = powers(X, Y, p)
     exact = p != 3.0  # a power of three rounds as the library does
@@ -35,7 +35,7 @@ def test_all_routes_give_the_same_bits(rng, p, dtype):
     assert pair_distances.power_between(X[3], Y[places[0, 0]], p) == pairs[0]
 
 
-def test_candidates_are_measured_and_sorted_and_what_is_no_point_comes_last(rng):
+def test_candidates_are_sorted_by_distance_and_missing_ones_come_last(rng):
     X = rng.integers(0, 3, (10, 2)).astype(float)
     indices = np.array([[4, -1, 2, 7, 10, 9, 0, 1]], dtype=np.int32)
     values = np.empty(indices.shape)

@@ -7,7 +7,7 @@ from lowland.kernels import ranks as kernels
 
 
 def order_of(row, me, around):
-    """The other points by distance, ties by index, or by who follows sooner on ``me``."""
+    """The other points by distance, ties by index, or by the cyclic order after ``me``."""
     n = len(row)
     places = (np.arange(n) - me) % n if around else np.arange(n)
     order = np.lexsort((places, row))
@@ -21,7 +21,7 @@ def table(rng):
 
 
 @pytest.mark.parametrize("around", [False, True])
-def test_ranks_are_places_in_the_order(table, rng, around):
+def test_ranks_are_positions_in_the_sorted_order(table, rng, around):
     X, D = table
     own, targets = np.array([3, 40, 59]), np.array([[0, 58, 7], [41, 1, 2], [0, 30, 58]])
     orders = np.array([order_of(D[me], me, around) for me in own])
@@ -40,7 +40,7 @@ def test_ranks_are_places_in_the_order(table, rng, around):
     np.testing.assert_array_equal(np.take_along_axis(all_ranks, targets, axis=1), expected)
 
 
-def test_counting_by_products_measures_what_rounding_leaves_open(table):
+def test_counting_by_products_recomputes_uncertain_pairs(table):
     X, D = table
     own = np.array([5, 22])
     targets = np.array([[1, 9], [40, 0]])
@@ -48,7 +48,7 @@ def test_counting_by_products_measures_what_rounding_leaves_open(table):
     V = -2 * X[own] @ X.T
     a2 = (X[own] ** 2).sum(axis=1)[:, None]
     counts = np.zeros((2, 2), dtype=np.int64)
-    slack = 1.0  # as if products were that far off
+    slack = 1.0  # as if products had such errors
     measured = kernels.count_by_products(
         V, (X**2).sum(axis=1), 0, own, False, targets, powers, powers - a2 - slack, powers - a2 + slack, X, counts
     )
@@ -57,11 +57,11 @@ def test_counting_by_products_measures_what_rounding_leaves_open(table):
     assert measured > 0
 
 
-def test_near_ties_are_settled_around_the_row():
+def test_ties_go_to_the_next_index_after_the_row():
     D = np.array([[1.0, 0.0, 1.0, 1.0, 0.5]])
     near = np.array([[4, 0]], dtype=np.int32)
     kernels.settle_nearest(D, np.array([1]), near)
-    assert near.tolist() == [[4, 2]]  # of 0, 2 and 3 the one that follows 1
+    assert near.tolist() == [[4, 2]]  # of the ties 0, 2 and 3, the next index after 1
 
 
 def test_sums_over_orders(rng):
@@ -86,7 +86,7 @@ def test_sums_over_orders(rng):
     np.testing.assert_array_equal(out[:, 0], np.maximum(there - 3, 0).sum(axis=1))
 
 
-def test_points_are_renamed():
+def test_points_are_renumbered():
     order = np.array([[2, 0], [1, 2]], dtype=np.int32)
     kernels.rename(order, np.array([7, 8, 9], dtype=np.int32))
     assert order.tolist() == [[9, 7], [8, 9]]

@@ -31,7 +31,7 @@ def test_paths_through_all_points_are_all_paths(G):
     np.testing.assert_allclose(D, shortest_path(G), rtol=1e-13)
 
 
-def test_the_smaller_of_a_pair(rng):
+def test_mirroring_takes_the_smaller_of_both_entries(rng):
     D = rng.random((130, 130))
     expected = np.minimum(D, D.T)
     shortest_paths.mirror(D, 0, 70)
@@ -39,7 +39,7 @@ def test_the_smaller_of_a_pair(rng):
     np.testing.assert_array_equal(D, expected)
 
 
-def test_balls_hold_every_point_once_and_neighbors_together():
+def test_balls_contain_every_point_once_and_keep_neighbors_together():
     line = scipy.sparse.diags_array([np.ones(29), np.ones(29)], offsets=[1, -1], format="csr")
     out = np.empty(30, dtype=np.int32)
     shortest_paths.in_balls(line.indptr, line.indices, np.arange(30, dtype=np.int32), 5, 20, out)

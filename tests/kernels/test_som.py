@@ -1,4 +1,4 @@
-"""The loop of online training against its numpy duplicate."""
+"""The loop of online training compared with numpy."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from lowland.kernels.som import learn_rows
 
 
 @pytest.mark.parametrize("bubble", [False, True])
-def test_rows_pull_the_units_near_their_own(bubble):
+def test_rows_move_the_units_near_their_best_matching_unit(bubble):
     rng = np.random.default_rng(0)
     X, W = rng.standard_normal((30, 3)), rng.standard_normal((3, 12))  # a grid of 3 rows and 4 columns
     row, column = np.divmod(np.arange(12), 4)

@@ -28,7 +28,7 @@ def test_every_edge_in_both_directions_with_the_shorter_length(A):
         assert np.all(np.diff(to[start[i] : start[i + 1]]) > 0)
 
 
-def test_components_are_scipys_in_the_order_of_their_first_points(A):
+def test_connected_components_agree_with_scipy(A):
     label = np.empty(40, dtype=np.int64)
     count = sparse_graphs.label_components(A.indptr, A.indices, label)
     expected_count, expected = connected_components(A, directed=False)

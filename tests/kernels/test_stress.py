@@ -1,4 +1,4 @@
-"""The loops over pairs against their numpy duplicates."""
+"""The loops over pairs compared with numpy."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def plainly(T, W, Z):
     return np.triu(W * residual**2, 1).sum(), A.sum(axis=1)[:, None] * Z - A @ Z
 
 
-def test_stress_and_gradient_in_two_portions(rng):
+def test_stress_and_gradient_in_two_ranges(rng):
     T, W, Z, bases = problem(rng)
     T[2, 5] = T[5, 2] = np.nan
     for weights in (np.empty(0), W.ravel()):

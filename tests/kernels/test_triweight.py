@@ -23,6 +23,6 @@ def test_the_sum_and_its_slopes(rng, k):
         assert (plainly(P + E, width) - plainly(P - E, width)) / 2e-6 == pytest.approx(G[c, i], rel=1e-5, abs=1e-6)
 
 
-def test_two_points_on_paper():
+def test_two_points_by_hand():
     assert add_triweights(np.array([[0.0, 1.0]]), 2.0) == pytest.approx((3 / 4) ** 3)
     assert add_triweights(np.array([[0.0, 3.0]]), 2.0) == 0

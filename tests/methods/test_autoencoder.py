@@ -1,4 +1,4 @@
-"""Truths about autoencoders."""
+"""Autoencoders."""
 
 import subprocess
 import sys
@@ -33,12 +33,12 @@ def digits():
     return load_dataset("digits").X
 
 
-# --- what it finds
+# --- the result
 
 
 @pytest.mark.parametrize("hidden", [(), (8,)])
 @pytest.mark.parametrize("name", ["iris", "wine"])
-def test_without_bends_it_loses_what_pca_loses(name, hidden):
+def test_a_linear_network_has_the_error_of_pca(name, hidden):
     X = load_dataset(name).X
     X = X / X.std(axis=0)
     model = Autoencoder(2, hidden_layer_sizes=hidden, tol=1e-8, random_state=0, **LINEAR).fit(X)
@@ -49,7 +49,7 @@ def test_without_bends_it_loses_what_pca_loses(name, hidden):
 
 
 @pytest.mark.parametrize("engine", ["numpy", "torch"])
-def test_without_bends_batches_lose_what_pca_loses(digits, engine):
+def test_a_linear_network_trained_on_batches_has_the_error_of_pca(digits, engine):
     pytest.importorskip(engine)
     options = {"solver": "adam", "engine": engine, "batch_size": 64, "learning_rate": 0.01, "max_iter": 40}
     model = Autoencoder(5, hidden_layer_sizes=(), random_state=0, **options, **LINEAR).fit(digits)
@@ -58,7 +58,7 @@ def test_without_bends_batches_lose_what_pca_loses(digits, engine):
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_bends_follow_an_arc_that_no_line_can(solver):
+def test_nonlinear_activations_follow_an_arc(solver):
     X, new = arc(), arc(300, seed=1)
     options = {"learning_rate": 0.01, "max_iter": 150, "batch_size": 64} if solver == "adam" else {}
     model = Autoencoder(1, hidden_layer_sizes=(24, 12), solver=solver, random_state=0, **options).fit(X)
@@ -66,13 +66,13 @@ def test_bends_follow_an_arc_that_no_line_can(solver):
 
 
 @pytest.mark.parametrize("bend", ["relu", "elu", "silu", "tanh", "logistic"])
-def test_every_bend_beats_the_line(bend):
+def test_every_activation_beats_a_linear_network(bend):
     X = arc(300)
     model = Autoencoder(1, activation=bend, random_state=0).fit(X)
     assert model.reconstruction_error(X).mean() < 0.6 * PCA(1).fit(X).distortion()
 
 
-def test_encode_and_decode_are_the_two_ways():
+def test_encode_and_decode_equal_transform_and_inverse():
     X = arc()
     model = Autoencoder(2, random_state=0).fit(X)
     np.testing.assert_array_equal(model.encode(X), model.transform(X))
@@ -84,7 +84,7 @@ def test_encode_and_decode_are_the_two_ways():
     assert model.reconstruction_error(strange)[0] > 100 * model.reconstruction_error(X).max()
 
 
-def test_what_it_says_of_itself_is_true():
+def test_reported_losses_are_correct():
     X = arc()
     whole = Autoencoder(2, validation_fraction=0, random_state=0).fit(X)
     assert whole.loss_ == pytest.approx(whole.reconstruction_error(X).mean(), rel=1e-6)
@@ -120,7 +120,7 @@ def test_the_decoder_may_be_of_another_shape():
 
 
 @pytest.mark.parametrize("bend", ["logistic", "tanh", "relu"])
-def test_what_comes_out_stays_in_the_range_of_the_values(digits, bend):
+def test_reconstructions_stay_in_the_range_of_the_values(digits, bend):
     X = digits[:300]
     model = Autoencoder(8, output_activation=bend, random_state=0).fit(X)
     back = model.decode(model.encode(X))
@@ -129,15 +129,15 @@ def test_what_comes_out_stays_in_the_range_of_the_values(digits, bend):
     assert model.reconstruction_error(X).mean() < PCA(2).fit(X).distortion()
 
 
-@pytest.mark.parametrize("name", ["iris", "wine", "wine, standardised"])
-def test_a_default_fit_loses_less_than_pca(name):
+@pytest.mark.parametrize("name", ["iris", "wine", "wine, standardized"])
+def test_a_default_fit_has_a_smaller_error_than_pca(name):
     X = load_dataset(name.partition(",")[0]).X
-    X = X / X.std(axis=0) if "standardised" in name else X
+    X = X / X.std(axis=0) if "standardized" in name else X
     lost = [Autoencoder(2, random_state=seed).fit(X).reconstruction_error(X).mean() for seed in range(3)]
-    assert np.median(lost) < PCA(2).fit(X).distortion()  # few rows held out may end one of them early
+    assert np.median(lost) < PCA(2).fit(X).distortion()  # with few validation rows, one of them may stop early
 
 
-def test_noise_does_not_end_training_while_the_learning_rate_rises():
+def test_early_stopping_waits_while_the_learning_rate_rises():
     X = load_dataset("wine").X
     X = X / X.std(axis=0)
     model = Autoencoder(2, noise=0.3, noise_kind="masking", random_state=2).fit(X)
@@ -148,7 +148,7 @@ def test_noise_does_not_end_training_while_the_learning_rate_rises():
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_the_same_seed_gives_the_same_and_another_another(solver):
+def test_results_depend_on_the_seed(solver):
     X = arc(200)
     a, b, c = (Autoencoder(1, solver=solver, max_iter=30, random_state=seed) for seed in (1, 1, 2))
     with pytest.warns(ConvergenceWarning) if solver == "lbfgs" else _quietly():
@@ -164,7 +164,7 @@ def _quietly():
 
 
 @pytest.mark.parametrize("options", [{}, {"noise": 0.2}, {"noise": 0.2, "noise_kind": "masking"}, {"sparsity": 0.1}])
-def test_both_engines_learn_the_same(options):
+def test_both_engines_agree_with_adam(options):
     pytest.importorskip("torch")
     X = arc(300)
     a, b = (
@@ -175,7 +175,7 @@ def test_both_engines_learn_the_same(options):
     np.testing.assert_allclose(a.transform(X), b.transform(X), atol=1e-3)
 
 
-def test_both_engines_descend_to_the_same():
+def test_both_engines_agree_with_lbfgs():
     pytest.importorskip("torch")
     X = load_dataset("iris").X
     a, b = (
@@ -186,7 +186,7 @@ def test_both_engines_descend_to_the_same():
 
 
 @pytest.mark.parametrize("engine", ["numpy", "torch"])
-def test_a_file_larger_than_memory_trains_as_the_array_does(tmp_path, monkeypatch, engine):
+def test_training_from_a_file_larger_than_memory_agrees_with_the_array(tmp_path, monkeypatch, engine):
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -203,7 +203,7 @@ def test_a_file_larger_than_memory_trains_as_the_array_does(tmp_path, monkeypatc
     for (W, b), (V, c) in zip(streamed.encoder_, whole.encoder_, strict=True):
         np.testing.assert_array_equal(W, V)
         np.testing.assert_array_equal(b, c)
-    np.testing.assert_allclose(Z, whole.encode(X), atol=1e-6)  # other slabs round otherwise
+    np.testing.assert_allclose(Z, whole.encode(X), atol=1e-6)  # other slabs have other rounding errors
     assert Z.dtype == np.float32
     assert streamed.trace_ == whole.trace_
 
@@ -272,7 +272,7 @@ def test_small_networks_are_trained_by_numpy_and_large_ones_by_torch():
     assert Autoencoder(2, hidden_layer_sizes=600, **options).fit(X).engine_ == "torch on cpu"
 
 
-def test_one_thread_where_one_is_asked_for_or_the_work_is_little(monkeypatch):
+def test_one_thread_if_requested_or_if_there_is_little_work(monkeypatch):
     torch = pytest.importorskip("torch")
     import threadpoolctl
 
@@ -312,7 +312,7 @@ def test_sparse_codes_are_sparser(digits):
     assert wide.encode(digits).shape == (1797, 100)
 
 
-def test_units_answer_as_often_as_they_should(digits):
+def test_the_mean_activation_reaches_the_sparsity_target(digits):
     codes = {"sparsity_kind": "kl", "sparsity_target": 0.1, "code_activation": "logistic"}
     options = {"solver": "adam", "learning_rate": 1e-2, "max_iter": 12, "random_state": 0, **codes}
     models = (Autoencoder(10, hidden_layer_sizes=32, sparsity=price, **options).fit(digits) for price in (1e-9, 10.0))
@@ -346,7 +346,7 @@ def test_a_network_that_learned_nothing_warns(options):
 @pytest.mark.parametrize(
     "options", [{"sparsity": 0.5}, {"noise": 1.0, "max_iter": 60}, {"solver": "adam", "max_iter": 60}]
 )
-def test_the_loss_is_that_of_the_weights_kept(options):
+def test_the_loss_is_that_of_the_stored_weights(options):
     X = arc(300)
     model = Autoencoder(2, random_state=0, **options).fit(X)
     errors = model.reconstruction_error(X)
@@ -355,7 +355,7 @@ def test_the_loss_is_that_of_the_weights_kept(options):
     assert model.validation_loss_ == pytest.approx(errors[held].mean(), rel=1e-4)
 
 
-def test_patience_ends_training_and_the_best_weights_stay(digits):
+def test_early_stopping_keeps_the_best_weights(digits):
     model = Autoencoder(
         8, hidden_layer_sizes=(256,), solver="adam", learning_rate=0.01, schedule="constant", max_iter=200,
         n_iter_no_change=3, random_state=0,
@@ -366,7 +366,7 @@ def test_patience_ends_training_and_the_best_weights_stay(digits):
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
-def test_stopped_by_a_callback_nothing_is_left(solver):
+def test_a_fit_stopped_by_a_callback_leaves_no_result(solver):
     model = Autoencoder(1, solver=solver)
     training = ("training by L-BFGS", "training by Adam")
     with lowland.config(progress=lambda event: event.stage not in training), pytest.raises(Stopped):
@@ -441,7 +441,7 @@ def test_codes_of_the_wrong_width():
         Autoencoder(1).fit(arc(100)).decode(np.zeros((3, 2)))
 
 
-def test_widths_in_all_their_forms():
+def test_every_form_of_hidden_layer_sizes():
     assert layer_widths((512, 256.0), 4, "hidden_layer_sizes") == (512, 256)
     assert layer_widths(7, 4, "hidden_layer_sizes") == (7,)
     assert layer_widths((), 4, "hidden_layer_sizes") == ()

@@ -1,4 +1,4 @@
-"""ClassicalMDS: the map of the airports, PCA, scikit-learn, Gower, landmarks, and what is refused."""
+"""ClassicalMDS: the map of the airports, PCA, scikit-learn, Gower, landmarks, and invalid input."""
 
 import pickle
 
@@ -41,7 +41,7 @@ def test_the_worked_example():
     np.testing.assert_allclose(model.transform([[1.0, 2.0, 6.0]]), [[-3.0]])  # a point at -1 on the line
 
 
-def test_the_airports_lie_as_on_the_map():
+def test_the_embedding_of_airports_matches_the_map():
     airports = load_dataset("airports")
     model = ClassicalMDS(metric="precomputed", all_eigenvalues=True).fit(airports.X)
     assert model.dimensionality_ == 2
@@ -81,7 +81,7 @@ def test_euclidean_distances_give_principal_components(way):
     np.testing.assert_allclose(np.abs(model.transform(asked)), np.abs(placed), atol=10 * loose)
 
 
-def test_scikit_learn_agrees_signs_included():
+def test_scikit_learn_agrees_including_signs():
     X = rows()
     for choices, table in (({}, X), ({"metric": "manhattan"}, X), ({"metric": "precomputed"}, geodesics())):
         ours, theirs = ClassicalMDS(2, **choices).fit(table), Theirs(2, **choices).fit(table)
@@ -90,7 +90,7 @@ def test_scikit_learn_agrees_signs_included():
         np.testing.assert_allclose(ours.dissimilarity_matrix_, theirs.dissimilarity_matrix_, atol=1e-7)
 
 
-def test_where_scikit_learn_says_nan_we_say_how_many():
+def test_too_many_dimensions_are_reported_where_scikit_learn_returns_nan():
     D = load_dataset("airports").X
     with np.errstate(invalid="ignore"):
         assert np.isnan(Theirs(8, metric="precomputed").fit_transform(D)).any()
@@ -103,8 +103,8 @@ def test_where_scikit_learn_says_nan_we_say_how_many():
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 1000), factor=st.floats(1e-3, 1e3))
-def test_moving_turning_and_stretching(seed, factor):
-    """Distances do not know where the points lie; a stretch stretches the map."""
+def test_shift_rotation_and_scale(seed, factor):
+    """Distances do not depend on shift and rotation; scaling scales the embedding."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((20, 3)) * [3, 2, 1]
     turned = X @ np.linalg.qr(rng.standard_normal((3, 3)))[0] * factor + rng.standard_normal(3)
@@ -135,7 +135,7 @@ def test_all_eigenvalues_on_request():
     assert np.all(euclidean.eigenvalues_[5:] == 0)
 
 
-def test_large_problems_say_what_they_do_not_know(monkeypatch):
+def test_attributes_unknown_for_large_problems_are_none(monkeypatch):
     monkeypatch.setattr("lowland.blocks.scaling.classical.SMALL", 50)
     D = geodesics(200)
     few = ClassicalMDS(metric="precomputed").fit(D)
@@ -148,7 +148,7 @@ def test_large_problems_say_what_they_do_not_know(monkeypatch):
     np.testing.assert_allclose(few.embedding_, whole.embedding_, atol=1e-9)
 
 
-def test_the_constant_makes_every_eigenvalue_count():
+def test_the_additive_constant_makes_eigenvalues_nonnegative():
     D = geodesics()
     model = ClassicalMDS(metric="precomputed", add_constant=True, all_eigenvalues=True).fit(D)
     assert model.additive_constant_ > 0
@@ -158,7 +158,7 @@ def test_the_constant_makes_every_eigenvalue_count():
     assert ClassicalMDS(metric="precomputed").fit(D).additive_constant_ == 0
 
 
-# --- everywhere: the metrics and landmarks as the contracts test the default ---
+# --- metrics and landmarks, tested as the contract tests do for the default ---
 
 CHOICES = {
     "manhattan": {"metric": "manhattan"},
@@ -175,7 +175,7 @@ def table_for(which, dtype=float):
 
 
 @pytest.mark.parametrize("which", CHOICES)
-def test_transform_gives_the_fitted_coordinates_again(which):
+def test_transform_reproduces_the_fitted_coordinates(which):
     X = table_for(which)
     model = ClassicalMDS(**CHOICES[which])
     Z = model.fit_transform(X)
@@ -233,7 +233,7 @@ def test_saved_and_pickled(which, tmp_path):
         assert again.goodness_of_fit_ == model.goodness_of_fit_
 
 
-def test_a_metric_of_ones_own():
+def test_a_user_defined_metric():
     X = rows()
     own = ClassicalMDS(metric=lambda a, b: float(np.abs(a - b).sum())).fit(X)
     named = ClassicalMDS(metric="manhattan").fit(X)
@@ -259,7 +259,7 @@ def test_a_function_is_not_saved_and_must_be_given_again(tmp_path):
 
 
 def test_landmarks_of_flat_data_are_exact():
-    """Euclidean distances in a plane: 20 landmarks place all points as all distances do, up to a turn."""
+    """Euclidean distances in a plane: 20 landmarks place all points as all distances do, up to a rotation."""
     X = rows(200, 2)
     few = ClassicalMDS(n_landmarks=20, random_state=0).fit(X)
     assert few.landmarks_.shape == (20,)
@@ -287,8 +287,8 @@ def test_landmarks_follow_the_seed():
     assert not np.array_equal(first.landmarks_, other.landmarks_)
 
 
-def test_landmarks_hold_no_matrix_of_all(tmp_path):
-    """400 MB of distances of all pairs, within a budget of a tenth."""
+def test_landmarks_do_not_store_the_full_matrix(tmp_path):
+    """Distances of all pairs take 400 MB; the budget is a tenth of that."""
     X = rows(10_000, 4).astype(np.float32)
     np.save(tmp_path / "x.npy", X)
     with lowland.config(memory="40MB"):
@@ -301,10 +301,10 @@ def test_landmarks_hold_no_matrix_of_all(tmp_path):
     assert model.embedding_.dtype == np.float32
 
 
-# --- what is refused ---
+# --- invalid input ---
 
 
-def test_what_is_no_distance_matrix_is_named():
+def test_invalid_distance_matrices_are_reported():
     good = load_dataset("airports").X
     for words, spoil in {
         "square": lambda D: D[:, :4],
@@ -320,14 +320,14 @@ def test_what_is_no_distance_matrix_is_named():
             ClassicalMDS(metric="precomputed", n_landmarks=9).fit(spoil(good)[::-1, ::-1])
 
 
-def test_wrong_choices():
+def test_invalid_parameters_are_refused():
     with pytest.raises(ParameterError, match="no metric 'nearest'"):
         ClassicalMDS(metric="nearest").fit(rows())
     with pytest.raises(ParameterError, match="n_landmarks"):
         ClassicalMDS(n_landmarks=1).fit(rows())
 
 
-def test_the_given_matrix_is_kept_as_it_is_and_not_copied():
+def test_the_given_matrix_is_stored_without_a_copy():
     D = geodesics()
     before = D.copy()
     D.setflags(write=False)
@@ -337,20 +337,20 @@ def test_the_given_matrix_is_kept_as_it_is_and_not_copied():
     assert model.__sklearn_tags__().input_tags.pairwise
 
 
-def test_duplicates_that_the_constant_sets_apart():
-    """The constant is added to the distance of any two points; a new row cannot say which of its twins it is."""
+def test_the_additive_constant_separates_duplicates():
+    """The constant is added to the distance of any two points, so duplicates differ; a new row equals both of them."""
     X = rows(30)[[*range(30), 4, 4, 9]]
     few = ClassicalMDS(metric="manhattan", add_constant=True).fit(X)
     np.testing.assert_allclose(few.transform(X), few.embedding_, atol=1e-10)
-    many = ClassicalMDS(31, metric="manhattan", add_constant=True).fit(X)  # with the directions that twins differ in
-    midst = many.embedding_.copy()
-    assert np.linalg.norm(midst[9] - midst[32]) == pytest.approx(many.additive_constant_)
-    for twins in ([4, 30, 31], [9, 32]):
-        midst[twins] = midst[twins].mean(axis=0)
-    np.testing.assert_allclose(many.transform(X), midst, atol=1e-6)
+    many = ClassicalMDS(31, metric="manhattan", add_constant=True).fit(X)  # with the directions of duplicates
+    means = many.embedding_.copy()
+    assert np.linalg.norm(means[9] - means[32]) == pytest.approx(many.additive_constant_)
+    for duplicates in ([4, 30, 31], [9, 32]):
+        means[duplicates] = means[duplicates].mean(axis=0)
+    np.testing.assert_allclose(many.transform(X), means, atol=1e-6)
 
 
-def test_what_a_fit_tells():
+def test_facts_of_a_fit():
     facts = ClassicalMDS(metric="manhattan", add_constant=True, n_landmarks=20, random_state=0).fit(rows())._facts()
     assert facts["additive constant"] > 0
     assert facts["landmarks"] == 20

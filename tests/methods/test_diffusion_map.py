@@ -1,4 +1,4 @@
-"""Diffusion maps: the walk's own distances, circles and intervals of any density, time, parts, new rows."""
+"""Diffusion maps: diffusion distances, circles and intervals of any density, time, components, new rows."""
 
 import numpy as np
 import pytest
@@ -18,19 +18,19 @@ def cloud(n=40, d=3, seed=0):
 
 
 def walk(X, model):
-    """P and its stationary distribution, written out."""
+    """P and its stationary distribution, by definition."""
     K = np.exp(-(cdist(X, X) ** 2) / model.epsilon_)
     q = K.sum(axis=1)
     K = K / np.outer(q, q) ** model.alpha
     return K / K.sum(axis=1, keepdims=True), K.sum(axis=1) / K.sum()
 
 
-# --- what it is -------------------------------------------------------------------------------------------------------
+# --- definition -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("t", [1, 2, 5])
-def test_distances_are_those_of_the_walk(alpha, t):
+def test_distances_are_diffusion_distances(alpha, t):
     X = cloud()
     model = DiffusionMap(39, alpha=alpha, t=t).fit(X)
     P, pi = walk(X, model)
@@ -42,14 +42,14 @@ def test_distances_are_those_of_the_walk(alpha, t):
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000), alpha=st.floats(0, 1), a=st.integers(1, 4), b=st.integers(1, 4))
-def test_time_adds_up(seed, alpha, a, b):
-    """λ^(a+b) = λ^a λ^b: walking on only shrinks each coordinate, by its eigenvalue."""
+def test_diffusion_times_add_up(seed, alpha, a, b):
+    """λ^(a+b) = λ^a λ^b: a further step only multiplies each coordinate by its eigenvalue."""
     X = cloud(25, 2, seed)
     one, other = (DiffusionMap(4, alpha=alpha, t=t).fit(X) for t in (a, a + b))
     np.testing.assert_allclose(other.embedding_, one.embedding_ * one.eigenvalues_**b, atol=1e-9)
 
 
-def test_eigenvectors_of_the_walk_orthonormal_under_its_distribution():
+def test_eigenvectors_are_orthonormal_under_the_stationary_distribution():
     X = cloud()
     model = DiffusionMap(5, t=0).fit(X)  # ψ itself
     P, pi = walk(X, model)
@@ -62,7 +62,7 @@ def test_eigenvectors_of_the_walk_orthonormal_under_its_distribution():
 
 
 def density_free(Z, angle):
-    """How far two coordinates are from a turned cos and sin: the share of their variance these leave over."""
+    """The fraction of the variance of two coordinates that a rotated cos and sin does not explain."""
     A = np.column_stack([np.cos(angle), np.sin(angle), np.ones_like(angle)])
     rest = Z - A @ np.linalg.lstsq(A, Z, rcond=None)[0]
     return np.sum(rest**2) / np.sum((Z - Z.mean(axis=0)) ** 2)
@@ -77,7 +77,7 @@ def test_a_circle_is_a_circle_whatever_its_density():
     assert density_free(DiffusionMap(2, alpha=0).fit_transform(X), angle) > 2e-2
 
 
-def test_an_interval_has_the_modes_of_a_string_with_free_ends():
+def test_an_interval_has_cosine_modes():
     x = np.linspace(0, 1, 300)
     model = DiffusionMap(4, epsilon=5e-4).fit(x[:, None])
     rates = -np.log(model.eigenvalues_)
@@ -87,7 +87,7 @@ def test_an_interval_has_the_modes_of_a_string_with_free_ends():
         assert abs(np.corrcoef(model.embedding_[:, j], np.cos(np.pi * (j + 1) * x))[0, 1]) > 0.998
 
 
-def test_neighbors_enough_give_what_all_pairs_give():
+def test_enough_neighbors_agree_with_all_pairs():
     X = cloud(120, 2)
     whole = DiffusionMap(3, epsilon=0.1).fit(X)
     some = DiffusionMap(3, epsilon=0.1, n_neighbors=119).fit(X)
@@ -105,7 +105,7 @@ def test_units_do_not_matter(seed, factor):
         np.testing.assert_allclose(b.eigenvalues_, a.eigenvalues_, rtol=1e-6)
 
 
-def test_distances_given_are_distances_measured():
+def test_given_and_computed_distances_agree():
     X = cloud()
     D = cdist(X, X)
     for n_neighbors in (None, 15):
@@ -137,7 +137,7 @@ def test_time_by_rule():
 
 
 @pytest.mark.parametrize("options", [{}, {"alpha": 0}, {"alpha": 0.5, "t": 3}, {"metric": "manhattan"}, {"t": 0.5}])
-def test_fitted_rows_have_their_places(options):
+def test_fitted_rows_keep_their_coordinates(options):
     X = cloud(80)
     model = DiffusionMap(3, **options).fit(X)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
@@ -149,7 +149,7 @@ def test_all_coordinates_are_extended():
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-12)
 
 
-def test_a_row_far_away_is_where_its_nearest_point_is():
+def test_a_distant_row_is_placed_at_its_nearest_point():
     X = cloud()
     model = DiffusionMap(2).fit(X)
     far = model.transform(1e6 * np.ones((1, 3)))
@@ -157,7 +157,7 @@ def test_a_row_far_away_is_where_its_nearest_point_is():
     np.testing.assert_allclose(far[0], model.embedding_[nearest] / model.eigenvalues_, rtol=1e-6)
 
 
-def test_rows_left_out_are_placed_as_if_they_had_been_in():
+def test_held_out_rows_are_placed_as_if_they_had_been_fitted():
     rng = np.random.default_rng(0)
     angle = 2 * np.pi * rng.random(600)
     X = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -169,7 +169,7 @@ def test_rows_left_out_are_placed_as_if_they_had_been_in():
 # --- connected components ---
 
 
-def test_components():
+def test_policies_for_disconnected_graphs():
     X = np.vstack([cloud(40, 2), cloud(20, 2, 1) + 60])
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         model = DiffusionMap(2, n_neighbors=8).fit(X)
@@ -193,14 +193,14 @@ def test_components():
     np.testing.assert_allclose(model.embedding_[:40], DiffusionMap(2, epsilon=1.0).fit(X[:40]).embedding_, atol=1e-9)
 
 
-def test_connected_components_are_no_points(iris):
+def test_connected_components_do_not_collapse_to_points(iris):
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         model = DiffusionMap(2, n_neighbors=12).fit(iris.X)
     Z = model.embedding_
     assert np.all(Z[iris.y == 0].std(axis=0) > 0.01 * Z.std(axis=0))
 
 
-def test_kernel_values_that_vanish_in_rounding_are_no_edges(rng):
+def test_kernel_values_below_rounding_are_not_edges(rng):
     X = rng.normal(size=(200, 3))
     X[100:] += 8
     order = rng.permutation(200)
@@ -212,7 +212,7 @@ def test_kernel_values_that_vanish_in_rounding_are_no_edges(rng):
     np.testing.assert_allclose(np.abs(other.embedding_), np.abs(one.embedding_[order]), atol=1e-9)
 
 
-def test_new_distances_are_not_negative():
+def test_negative_distances_of_new_rows_are_refused():
     D = cdist(cloud(), cloud())
     model = DiffusionMap(2, metric="precomputed").fit(D)
     with pytest.raises(DataError, match="is negative"):
@@ -221,7 +221,7 @@ def test_new_distances_are_not_negative():
         model.transform(scipy.sparse.csr_array(D[:2]))
 
 
-def test_a_graph_of_your_own():
+def test_a_user_defined_graph():
     X = cloud(60, 2)
     D = cdist(X, X)
     G = scipy.sparse.csr_array(np.where(D <= 1.2, D, 0))
@@ -238,7 +238,7 @@ def test_a_graph_of_your_own():
 # --- wrong input, and the rest ----------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_done_is_said():
+def test_unsupported_combinations_are_reported():
     X = cloud(30)
     with pytest.raises(ParameterError, match=r"n_neighbors=30\): the data has 30 rows. Choose at most 29"):
         DiffusionMap(n_neighbors=30).fit(X)
@@ -260,7 +260,7 @@ def test_what_cannot_be_done_is_said():
         DiffusionMap().fit(cloud(1000))
 
 
-def test_duplicates_share_a_place():
+def test_duplicates_have_equal_coordinates():
     X = np.vstack([cloud(), cloud()[:10]])
     Z = DiffusionMap(2).fit_transform(X)
     np.testing.assert_allclose(Z[40:], Z[:10], atol=1e-10)
@@ -270,6 +270,6 @@ def test_duplicates_share_a_place():
 @pytest.mark.parametrize(
     ("unit", "words"), [(1e180, "too large to be squared"), (1e-165, "squared distances underflow")]
 )
-def test_units_beyond_squares_are_reported(unit, words):
+def test_values_whose_squares_overflow_are_reported(unit, words):
     with pytest.raises(DataError, match=words):
         DiffusionMap(2).fit(cloud() * unit)

@@ -1,4 +1,4 @@
-"""Truths about factor analysis."""
+"""Factor analysis."""
 
 import warnings
 
@@ -51,7 +51,7 @@ def test_both_routes_reach_the_same_maximum(k):
     np.testing.assert_allclose(em.components_, fast.components_, atol=1e-4 * np.abs(fast.components_).max())
 
 
-def test_as_scikit_learn_but_at_the_maximum():
+def test_likelihood_is_at_least_that_of_scikit_learn():
     X = standard_wine()
     ours = FactorAnalysis(3).fit(X)
     theirs = sklearn.decomposition.FactorAnalysis(3, tol=1e-10, max_iter=50000, svd_method="lapack").fit(X)
@@ -76,7 +76,7 @@ def test_rotations_of_scikit_learn(rotation):
     near = np.abs(ours.components_ @ theirs.components_.T)
     near /= np.linalg.norm(ours.components_, axis=1)[:, None] * np.linalg.norm(theirs.components_, axis=1)
     np.testing.assert_allclose(near.max(axis=1), 1, atol=1e-3)
-    units = X * np.geomspace(0.1, 10, 13)  # without Kaiser's lengths the units decide, as in scikit-learn
+    units = X * np.geomspace(0.1, 10, 13)  # without Kaiser normalization the units matter, as in scikit-learn
     plain, turned = (sklearn.decomposition.FactorAnalysis(3, rotation=r).fit(units) for r in (None, rotation))
     assert simplicity(rotate(plain.components_.T, rotation).loadings) >= simplicity(turned.components_.T) * (1 - 1e-9)
     ours = FactorAnalysis(3, rotation=rotation).fit(units)
@@ -84,7 +84,7 @@ def test_rotations_of_scikit_learn(rotation):
     np.testing.assert_allclose(ours.components_.T, best.loadings, atol=1e-5 * np.abs(best.loadings).max())
 
 
-def test_the_model_is_found_again():
+def test_the_true_covariance_is_recovered():
     X, S = sample(200_000)
     fa = FactorAnalysis(3).fit(X)
     np.testing.assert_allclose(fa.get_covariance(), S, atol=0.05 * np.abs(S).max())
@@ -92,8 +92,8 @@ def test_the_model_is_found_again():
     assert FactorAnalysis(2).fit(X).fit_test_.p_value < 1e-10
 
 
-def test_starts():
-    X = sklearn.datasets.load_diabetes().data  # the first start ends in a lesser maximum
+def test_several_initializations():
+    X = sklearn.datasets.load_diabetes().data  # the first initialization ends in a local maximum
     one, many = (quietly(FactorAnalysis(1, n_starts=n).fit, X) for n in (1, 8))
     assert len(many.start_loglike_) == 8
     assert many.loglike_[-1] == pytest.approx(max(many.start_loglike_))
@@ -104,7 +104,7 @@ def test_starts():
     assert best.n_iter_ <= 2
 
 
-def test_the_course_is_told():
+def test_convergence_is_recorded():
     X, _ = sample()
     assert np.all(np.diff(FactorAnalysis(3).fit(X).loglike_) > -1e-7)
     em = FactorAnalysis(3, method="em").fit(X)
@@ -117,7 +117,7 @@ def test_the_course_is_told():
     assert short.loglike_[-1] / len(X) == pytest.approx(short.score(X), abs=1e-10)
 
 
-def test_the_remedy_fits_and_iterations_are_counted():
+def test_the_remedy_depends_on_the_method_and_iterations_are_counted():
     X, _ = sample()
     with pytest.warns(ConvergenceWarning, match=r"not converge.* 1 iteration .*Raise max_iter\.$"):
         one = FactorAnalysis(3, max_iter=1, n_starts=1).fit(X)
@@ -136,7 +136,7 @@ def test_the_remedy_fits_and_iterations_are_counted():
 # --- many columns -----------------------------------------------------------------------------------------------------
 
 
-def test_many_columns_by_leading_pairs_are_as_by_all(monkeypatch):
+def test_leading_eigenpairs_give_the_result_of_all(monkeypatch):
     for n, d in ((60, 130), (90, 130), (400, 130)):  # a root of low rank, a singular R, one of full rank
         X, _ = sample(n, d, 4, seed=1)
         whole = FactorAnalysis(4).fit(X)
@@ -178,7 +178,7 @@ def test_a_wide_table_is_not_worse_than_scikit_learns(dtype):
 
 
 def test_a_covariance_of_full_rank_though_the_rows_are_few(monkeypatch):
-    """A regularised covariance: the number of rows does not tell its rank."""
+    """A regularized covariance: its rank does not follow from the number of rows."""
     for place in ("wide_tables", "correlations"):
         monkeypatch.setattr(f"lowland.blocks.factors.{place}.MANY", 100)
     S = np.cov(sample(1000, 110, 3)[0], rowvar=False)
@@ -194,7 +194,7 @@ def test_a_wide_table_needs_few_matrices():
         FactorAnalysis(1).fit(X)
 
 
-# --- what the model says ----------------------------------------------------------------------------------------------
+# --- results of the model ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kaiser", [False, True])
@@ -207,7 +207,7 @@ def test_rotation_leaves_the_covariance_and_the_fit_unchanged(rotation, kaiser):
     np.testing.assert_allclose(rotated.noise_variance_, plain.noise_variance_, rtol=1e-10)
     np.testing.assert_allclose(rotated.communalities_, plain.communalities_, rtol=1e-8)
     assert rotated.score(X) == pytest.approx(plain.score(X), abs=1e-9)
-    # what scores stand for stays too, though the scores are turned
+    # the reconstruction is unchanged too, though the scores are rotated
     back, plain_back = (fa.inverse_transform(fa.transform(X)) for fa in (rotated, plain))
     np.testing.assert_allclose(back, plain_back, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(rotated.structure_, rotated.loadings_ @ rotated.factor_correlation_)
@@ -228,7 +228,7 @@ def test_sums_of_squared_loadings(rotation):
     X = np.column_stack([load_dataset("wine").X, np.ones(178)])
     fa = quietly(FactorAnalysis(3, rotation=rotation, kaiser=True).fit, X)
     np.testing.assert_allclose(fa.ss_loadings_.sum(), fa.communalities_.sum())
-    np.testing.assert_allclose(fa.explained_variance_ratio_, fa.ss_loadings_ / 13)  # of the columns that vary
+    np.testing.assert_allclose(fa.explained_variance_ratio_, fa.ss_loadings_ / 13)  # of non-constant columns
     if rotation != "oblimin":
         np.testing.assert_allclose(fa.ss_loadings_, np.sum(fa.loadings_**2, axis=0))
     if rotation == "varimax":
@@ -274,7 +274,7 @@ def test_the_svd_is_the_noise_free_case():
         fa = FactorAnalysis(k).fit(X + noise * rng.standard_normal((n, d)))
         np.testing.assert_allclose(fa.components_.T @ fa.components_, A @ A.T, atol=20 * noise)
         turn = np.linalg.lstsq(S, fa.transform(X), rcond=None)[0]
-        np.testing.assert_allclose(turn.T @ turn, np.eye(k), atol=20 * noise)  # the same scores, turned
+        np.testing.assert_allclose(turn.T @ turn, np.eye(k), atol=20 * noise)  # the same scores, rotated
         np.testing.assert_allclose(S @ turn, fa.transform(X), atol=20 * noise)
     with pytest.warns(DataWarning, match="collinear"):
         exact = FactorAnalysis(k).fit(X)
@@ -312,7 +312,7 @@ def test_a_frame_of_covariances_gives_its_names(tmp_path):
     np.testing.assert_array_equal(loaded.transform(frame), fa.transform(frame))
 
 
-def test_parts_and_weights():
+def test_partial_fit_and_weights():
     X, _ = sample(400)
     whole = FactorAnalysis(2).fit(X)
     parts = FactorAnalysis(2).partial_fit(X[:150]).partial_fit(X[150:])
@@ -323,7 +323,7 @@ def test_parts_and_weights():
     assert twice.loglike_[-1] == pytest.approx(2 * FactorAnalysis(2).fit(X[:200]).loglike_[-1])
 
 
-# --- how many, and is it worth it -------------------------------------------------------------------------------------
+# --- number of factors and adequacy -----------------------------------------------------------------------------------
 
 
 def test_how_many_factors():
@@ -371,7 +371,7 @@ def test_adequacy_known_answers():
 # --- bounds and bad input ---------------------------------------------------------------------------------------------
 
 
-def test_heywood_cases_are_held_and_told():
+def test_heywood_cases_are_bounded_and_reported():
     X = load_dataset("iris").X
     with pytest.warns(DataWarning, match=r"Column 2 is at the lower bound.*Heywood.*fewer factors"):
         fa = FactorAnalysis(1, min_uniqueness=0.005).fit(X)
@@ -410,9 +410,9 @@ def test_collinear_columns():
 
 def test_more_factors_than_the_degrees_of_freedom_allow():
     X = load_dataset("iris").X
-    with pytest.warns(DataWarning, match="FactorAnalysis: ") as told:
+    with pytest.warns(DataWarning, match="FactorAnalysis: ") as reported:
         fa = FactorAnalysis(2).fit(X)
-    (words,) = [str(w.message) for w in told]  # one warning a fit, whatever there is to say
+    (words,) = [str(w.message) for w in reported]  # one warning per fit
     assert "not identified with 4 columns (degrees of freedom -1). Choose at most 1." in words
     assert "at the lower bound of the uniqueness (Heywood case)" in words
     assert len(words) < 260
@@ -445,7 +445,7 @@ def test_as_many_factors_as_columns_fit_exactly():
         (lambda S: S[[0, 1, 2, 2]][:, [0, 1, 2, 2]], "Columns 2, 3 are perfectly collinear"),
     ],
 )
-def test_what_is_no_covariance(spoil, words):
+def test_invalid_covariances_are_refused(spoil, words):
     S = np.cov(load_dataset("iris").X, rowvar=False)
     fa = FactorAnalysis(1)
     with pytest.raises(DataError, match=words) as caught:
@@ -486,22 +486,22 @@ def test_noise_variance_init_must_fit():
         FactorAnalysis(1, noise_variance_init=[1, 1, -1, 1]).fit(iris)
 
 
-def test_a_covariance_given_as_rows_is_told():
+def test_a_covariance_passed_as_rows_gives_a_warning():
     R = np.corrcoef(load_dataset("wine").X, rowvar=False)
     pandas = pytest.importorskip("pandas")
     for given_as in (R, R.astype(np.float32), pandas.DataFrame(R)):
-        with pytest.warns(DataWarning, match=r"square and symmetric.*call fit_covariance\(S, n_samples\)") as told:
+        with pytest.warns(DataWarning, match=r"square and symmetric.*call fit_covariance\(S, n_samples\)") as reported:
             FactorAnalysis(1).fit(given_as)
-        assert len([w for w in told if issubclass(w.category, DataWarning)]) == 1
+        assert len([w for w in reported if issubclass(w.category, DataWarning)]) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
         FactorAnalysis(1).fit_covariance(R, 178)
         FactorAnalysis().fit(np.random.default_rng(0).standard_normal((8, 8)))
 
 
-def test_parallel_analysis_shows_its_trials():
-    told = []
-    with lowland.config(progress=lambda event: told.append(event)):
+def test_parallel_analysis_reports_its_simulations():
+    reported = []
+    with lowland.config(progress=lambda event: reported.append(event)):
         FactorAnalysis("parallel").fit(load_dataset("wine").X)
-    trials = [event for event in told if event.stage == "parallel analysis"]
+    trials = [event for event in reported if event.stage == "parallel analysis"]
     assert trials[-1].done == trials[-1].total == 100

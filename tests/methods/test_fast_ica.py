@@ -1,4 +1,4 @@
-"""Truths about independent component analysis."""
+"""Independent component analysis."""
 
 import warnings
 
@@ -30,7 +30,7 @@ def mixing(seed=1, d=4):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("fun", FUNS)
-def test_known_sources_come_back(algorithm, fun):
+def test_known_sources_are_recovered(algorithm, fun):
     S, A = sources(), mixing()
     ica = FastICA(algorithm=algorithm, fun=fun, random_state=0).fit(S @ A.T + 7)
     assert ica.converged_
@@ -71,7 +71,7 @@ def test_without_whitening_the_rows_are_taken_as_white():
         FastICA(2, whiten=False, random_state=0).fit(Z)
 
 
-def test_components_are_ordered_by_negentropy_and_signed_by_the_loudest_column():
+def test_components_are_sorted_by_negentropy_and_signed_by_the_largest_loading():
     ica = FastICA(random_state=0).fit(sources() @ mixing().T)
     assert np.all(np.diff(ica.negentropy_) <= 0)
     assert np.all(np.abs(ica.mixing_).max(axis=0) == ica.mixing_.max(axis=0))
@@ -105,7 +105,7 @@ def test_fewer_components_than_columns():
 @pytest.mark.parametrize("n", [40, 300, 2000])
 @pytest.mark.parametrize("units", [[1, 1, 1, 1, 1], [1e8, 1, 1, 1, 1e-4]])
 def test_as_many_components_as_asked_for(n, units):
-    """Whichever way the rows are whitened: by a factor of few rows, by their covariance, or standardised."""
+    """For every whitening: by a factor of few rows, by the covariance, or standardized."""
     X = np.random.default_rng(0).laplace(size=(n, 5)) * units
     for k in (1, 2) if units[0] == 1 else (1, 5):
         ica = FastICA(k, random_state=0, max_iter=1000).fit(X)
@@ -116,7 +116,7 @@ def test_as_many_components_as_asked_for(n, units):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("solver", ["svd", "eigh"])
-def test_constant_and_collinear_columns_are_left_out_and_told(dtype, solver):
+def test_constant_and_collinear_columns_are_omitted_and_reported(dtype, solver):
     X = sources() @ mixing().T
     X = np.column_stack([X, X[:, 0] + X[:, 1], np.full(len(X), 3.0)]).astype(dtype)  # rank 4 of 6
     with pytest.warns(DataWarning, match="4 sources in 6 columns.*rank 4.*n_components=4"):
@@ -130,7 +130,7 @@ def test_constant_and_collinear_columns_are_left_out_and_told(dtype, solver):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_units_of_columns_do_not_matter(dtype):
-    """Squared, the smaller columns would be lost in the rounding of the larger."""
+    """After squaring, the smaller columns would be lost in the rounding errors of the larger."""
     X = (sources() @ mixing().T).astype(dtype)
     units = np.array([1e9, 1, 1e-3, 1e3], dtype=dtype)
     plain, scaled = (FastICA(random_state=0, tol=1e-9).fit(rows) for rows in (X, X * units))
@@ -144,7 +144,7 @@ def test_units_of_columns_do_not_matter(dtype):
     assert len(faint.components_) < 4
 
 
-def test_few_rows_are_told():
+def test_few_rows_are_reported():
     X = np.random.default_rng(0).laplace(size=(6, 9))
     with pytest.warns(DataWarning, match="5 sources in 9 columns.*6 rows span at most 5 dimensions"):
         FastICA(random_state=0).fit(X)
@@ -161,7 +161,7 @@ def test_more_sources_than_columns():
 
 @pytest.mark.parametrize(("n", "k"), [(200, 3), (1000, 2), (1000, 10), (20_000, 5), (100_000, 4)])
 @pytest.mark.parametrize("algorithm", ["parallel", "picard"])
-def test_normal_sources_are_told(n, k, algorithm):
+def test_gaussian_sources_are_reported(n, k, algorithm):
     X = np.random.default_rng(n + k).standard_normal((n, k))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -170,7 +170,7 @@ def test_normal_sources_are_told(n, k, algorithm):
     assert ica.n_gaussian_ >= k - 1
 
 
-def test_two_normal_sources_among_others_are_counted_and_one_is_no_harm():
+def test_two_gaussian_sources_are_counted_and_one_is_allowed():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((6, 6))
     two = np.column_stack([sources(5000), rng.standard_normal((5000, 2))])
@@ -182,8 +182,8 @@ def test_two_normal_sources_among_others_are_counted_and_one_is_no_harm():
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-def test_hard_data_that_only_the_quasi_newton_method_settles(seed):
-    """Twenty sources that are all but normal: the textbook's iteration circles, shortened steps only come close."""
+def test_hard_data_on_which_only_quasi_newton_converges(seed):
+    """Twenty almost Gaussian sources: the plain iteration oscillates, shortened steps do not quite converge."""
     X = np.random.default_rng(seed).standard_t(20, (600, 20))
     with pytest.warns(ConvergenceWarning):
         TheirFastICA(random_state=0).fit(X)
@@ -199,7 +199,7 @@ def test_hard_data_that_only_the_quasi_newton_method_settles(seed):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_too_few_steps_are_told(algorithm):
+def test_too_few_iterations_are_reported(algorithm):
     with pytest.warns(ConvergenceWarning, match=r"1 iterations? ") as caught:
         ica = FastICA(algorithm=algorithm, max_iter=1, tol=1e-9, random_state=0).fit(sources() @ mixing().T)
     assert caught[0].filename == __file__
@@ -208,7 +208,7 @@ def test_too_few_steps_are_told(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_functions_of_the_user(algorithm):
+def test_user_defined_contrast_functions(algorithm):
     def cube(x, times=1.0):
         return times * x**3, (3 * times * x**2).mean(axis=-1)
 
@@ -228,7 +228,7 @@ def test_alpha_matters_and_is_checked():
         FastICA(fun_args={"alpha": 3}).fit(X)
 
 
-def test_first_matrix():
+def test_the_initial_matrix_is_used_and_checked():
     X = sources() @ mixing().T
     ica = FastICA(w_init=np.eye(4), tol=1e-10).fit(X)
     again = FastICA(w_init=np.eye(4).tolist(), tol=1e-10).fit(X)
@@ -238,7 +238,7 @@ def test_first_matrix():
             FastICA(w_init=wrong).fit(X)
 
 
-def test_a_contrast_that_breaks_is_told():
+def test_a_failing_contrast_is_reported():
     with pytest.raises(DataError, match="not finite"):
         FastICA(fun=lambda x: (x * np.nan, np.zeros(x.shape[:-1]))).fit(sources())
 
@@ -250,7 +250,7 @@ def test_streams_and_dask_and_torch_agree(algorithm, tmp_path):
     np.save(tmp_path / "x.npy", X)
     given = {"algorithm": algorithm, "random_state": 0}
     Z = FastICA(**given).fit_transform(X)
-    with lowland.config(memory="250kB"):  # no room for white rows: they are whitened at every pass
+    with lowland.config(memory="250kB"):  # the white rows do not fit in memory: they are whitened in every pass
         streamed = FastICA(**given).fit([X[:700], X[700:1500], X[1500:]])
     np.testing.assert_allclose(streamed.transform(X), Z, atol=1e-8)
     np.testing.assert_allclose(FastICA(**given).fit(tmp_path / "x.npy").transform(X), Z, atol=1e-8)

@@ -1,4 +1,4 @@
-"""Truths about feature agglomeration."""
+"""Feature agglomeration."""
 
 import numpy as np
 import pytest
@@ -39,12 +39,12 @@ def same_tree(ours, theirs):
     np.testing.assert_allclose(ours.distances_, theirs.distances_, rtol=1e-9, atol=1e-12)
 
 
-# --- beside scikit-learn
+# --- agreement with scikit-learn
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "l2", "manhattan", "l1", "cosine", "correlation", "chebyshev"])
 @pytest.mark.parametrize("linkage", LINKAGES)
-def test_the_tree_is_scikit_learns(linkage, metric):
+def test_the_tree_agrees_with_scikit_learn(linkage, metric):
     if linkage == "ward" and metric not in ("euclidean", "l2"):
         return
     X = table()
@@ -60,7 +60,7 @@ def test_the_tree_is_scikit_learns(linkage, metric):
         assert (ours.n_clusters_, ours.n_leaves_, ours.n_connected_components_) == (k, 14, 1)
 
 
-def test_digits_give_scikit_learns_groups():
+def test_groups_of_digits_agree_with_scikit_learn():
     X = load_dataset("digits").X
     ours, theirs = FeatureAgglomeration(20).fit(X), peer(X, n_clusters=20)
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
@@ -81,7 +81,7 @@ def test_a_height_cuts_as_scikit_learn_cuts(linkage):
 @pytest.mark.filterwarnings("ignore:the number of connected components")
 @pytest.mark.parametrize("whole", [True, False, "auto"])
 @pytest.mark.parametrize("linkage", LINKAGES)
-def test_links_between_columns_are_followed_as_in_scikit_learn(linkage, whole):
+def test_connectivity_agrees_with_scikit_learn(linkage, whole):
     from sklearn.feature_extraction.image import grid_to_graph
 
     X = load_dataset("digits").X[:300]
@@ -90,12 +90,12 @@ def test_links_between_columns_are_followed_as_in_scikit_learn(linkage, whole):
     ours = FeatureAgglomeration(9, connectivity=links, linkage=linkage, compute_full_tree=whole).fit(X)
     theirs = peer(X, n_clusters=9, connectivity=links, linkage=linkage, compute_full_tree=whole)
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
-    np.testing.assert_array_equal(np.sort(ours.children_), np.sort(theirs.children_))  # rounding may turn a pair
+    np.testing.assert_array_equal(np.sort(ours.children_), np.sort(theirs.children_))  # rounding may swap a pair
     np.testing.assert_allclose(ours.distances_, theirs.distances_, rtol=1e-9)
     assert ours.transform(X).shape == (300, 9)
 
 
-def test_links_may_be_a_function_an_array_or_a_list_and_may_be_disconnected():
+def test_connectivity_may_be_a_function_an_array_or_a_list_and_may_be_disconnected():
     X = table(d=6)
     chain = np.eye(6, k=1) + np.eye(6, k=-1)
     found = [
@@ -132,7 +132,7 @@ def test_a_matrix_of_distances_and_a_function_of_columns():
 
 @settings(max_examples=25, deadline=None)
 @given(far=st.sampled_from([0.0, 1e3, 1e6]), near=st.sampled_from([1.0, 1e-3, 1e-7]), seed=st.integers(0, 99))
-def test_distances_of_near_columns_far_from_the_origin_keep_their_digits(far, near, seed):
+def test_distances_of_near_columns_far_from_the_origin_are_accurate(far, near, seed):
     rng = np.random.default_rng(seed)
     base = rng.standard_normal((40, 3)) + far
     X = np.column_stack([base, base + near * rng.standard_normal((40, 3)), rng.standard_normal(40)])
@@ -173,7 +173,7 @@ def test_copies_are_at_distance_zero(metric, far):
     assert np.all(model.distances_[:10] == 0)
 
 
-def test_the_digits_of_near_directions_are_kept():
+def test_distances_of_near_directions_are_accurate():
     """1 - r of x and x + s·e with e ⊥ x, both centered and of one length, is 1 - 1/√(1 + s²)."""
     rng = np.random.default_rng(1)
     x, e = np.linalg.qr(rng.standard_normal((300, 2)) - rng.standard_normal((300, 2)).mean(axis=0))[0].T
@@ -204,7 +204,7 @@ def test_one_small_column_among_large_ones_is_not_constant():
     np.testing.assert_allclose(distances(small, "correlation"), distances(X, "correlation"), rtol=1e-9)
 
 
-def test_links_between_small_columns():
+def test_connectivity_of_small_columns():
     X, links = table(), np.eye(14, k=1) + np.eye(14, k=-1)
     large, small = (FeatureAgglomeration(4, connectivity=links).fit(Y) for Y in (X, np.ldexp(X, -570)))
     np.testing.assert_array_equal(small.labels_, large.labels_)
@@ -235,7 +235,7 @@ def test_correlations():
     )
 
 
-def test_groups_of_columns_that_are_there_are_found():
+def test_known_groups_of_columns_are_recovered():
     rng = np.random.default_rng(0)
     truth = np.repeat(np.arange(5), 8)
     X = rng.standard_normal((200, 5))[:, truth] + 0.4 * rng.standard_normal((200, 40))
@@ -250,7 +250,7 @@ def test_groups_of_columns_that_are_there_are_found():
 
 @settings(max_examples=30, deadline=None)
 @given(d=st.integers(2, 12), seed=st.integers(0, 10**6), linkage=st.sampled_from(LINKAGES))
-def test_cuts_are_nested_and_count_right(d, seed, linkage):
+def test_cuts_are_nested_with_the_requested_number_of_groups(d, seed, linkage):
     D = squareform(pdist(np.random.default_rng(seed).standard_normal((d, 3))))
     tree = cluster_tree(D, linkage)
     before = cut_tree(tree, 1)
@@ -280,14 +280,14 @@ def test_pooling():
 
 
 @pytest.mark.parametrize("pooling", ["mean", "median", "max", "min"])
-def test_tensors_are_pooled_alike(pooling):
+def test_tensors_are_pooled_like_arrays(pooling):
     torch = pytest.importorskip("torch")
     X = table()
     model = FeatureAgglomeration(4, pooling_func=pooling).fit(X)
     np.testing.assert_allclose(model.transform(torch.asarray(X)).numpy(), model.transform(X), rtol=1e-12)
 
 
-def test_a_function_hides_no_gap():
+def test_a_pooling_function_does_not_hide_nan():
     X = table()
     model = FeatureAgglomeration(4, pooling_func=np.nanmean).fit(X)
     X[3, 2] = np.nan
@@ -295,7 +295,7 @@ def test_a_function_hides_no_gap():
         model.transform(X)
 
 
-def test_pooling_again_what_was_spread_changes_nothing():
+def test_pooling_after_inverse_transform_changes_nothing():
     X = table()
     model = FeatureAgglomeration(5).fit(X)
     Z = model.transform(X)
@@ -303,7 +303,7 @@ def test_pooling_again_what_was_spread_changes_nothing():
 
 
 @pytest.mark.parametrize("function", [np.mean, np.median, np.max, np.min])
-def test_numpys_own_functions_are_saved(function, tmp_path):
+def test_numpy_functions_are_saved(function, tmp_path):
     X = table()
     model = FeatureAgglomeration(3, pooling_func=function).fit(X)
     lowland.save(model, tmp_path / "m.lowland")
@@ -353,13 +353,13 @@ def test_too_many_columns_for_the_budget():
         FeatureAgglomeration(3).fit(np.random.default_rng(0).standard_normal((5, 500)))
 
 
-# --- what makes no sense
+# --- invalid input
 
 
 def test_constant_columns():
     X = table()
     X[:, 3], X[:, 7] = 5.0, 0.0
-    assert FeatureAgglomeration(4).fit(X).labels_.shape == (14,)  # they have distances like others
+    assert FeatureAgglomeration(4).fit(X).labels_.shape == (14,)  # they have distances like other columns
     with pytest.warns(DataWarning, match="Column 3, 7 is constant"):
         model = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(X)
     assert np.isfinite(model.distances_).all()
@@ -413,7 +413,7 @@ def test_rows_are_counted(metric):
     assert FeatureAgglomeration(4, connectivity=np.ones((14, 14))).fit(X).n_samples_ == 60
 
 
-def test_a_number_that_overflows_is_reported():
+def test_overflow_is_reported():
     with pytest.raises(DataError, match="too large"):
         euclidean_distances(rows := open_rows(table() * 1e200), run_for(rows))
 

@@ -1,4 +1,4 @@
-"""What is true of feature filters alone; their statistics are tested with the blocks."""
+"""Feature filters; their statistics are tested with the blocks."""
 
 import itertools
 
@@ -84,7 +84,7 @@ def test_mutual_information_agrees_with_scikit_learn_to_its_noise(wine, table):
     np.testing.assert_array_equal(sparse.scores_, ours.scores_)
 
 
-def test_the_ways_of_scikit_learn_to_say_how_many(wine):
+def test_the_modes_of_scikit_learn(wine):
     X, y = wine.X, wine.y
     for share in (0.1, 0.29, 0.5, 1.0):
         ours = FeatureFilter("anova", n_features_to_select=share).fit(X, y)
@@ -109,7 +109,7 @@ def test_the_ways_of_scikit_learn_to_say_how_many(wine):
     assert FeatureFilter(n_features_to_select=0.01).fit(X, y).n_features_to_select_ == 1
 
 
-def test_a_correlation_counts_by_its_size(table):
+def test_correlations_are_ranked_by_absolute_value(table):
     X, y = table
     kept = FeatureFilter("pearson", n_features_to_select=1).fit(X * [1, 1, -1, 1, 1, 1, 1, 1, 1, 1], y)
     assert kept.get_support(indices=True).tolist() == [2]
@@ -118,7 +118,7 @@ def test_a_correlation_counts_by_its_size(table):
     assert above.get_support(indices=True).tolist() == [2]
 
 
-def test_what_each_score_sees(table):
+def test_the_dependence_each_score_detects(table):
     X, y = table
     assert FeatureFilter("pearson", n_features_to_select=2).fit(X, y).ranking_[2] == 1
     for score in ("distance-correlation", "mutual-information"):
@@ -126,7 +126,7 @@ def test_what_each_score_sees(table):
         assert found.get_support(indices=True).tolist() == [2, 5]
 
 
-def test_ranking_and_scores_belong_together(wine, table):
+def test_ranking_and_scores_agree(wine, table):
     for score in (*ONE_PASS, *IN_MEMORY):
         X = table[0] if score in ("pearson", "spearman") else wine.X
         found = FeatureFilter(score, n_features_to_select=3).fit(X, target_of(score, wine, table))
@@ -163,7 +163,7 @@ def test_a_function_scores(wine):
     assert permuted.support_.any()
 
 
-def test_scores_that_are_none_are_no_discoveries(wine):
+def test_nan_scores_are_not_discoveries(wine):
     X = np.column_stack([np.ones(178), wine.X[:, :3], wine.X[:, 0]])
 
     def score(X, y):
@@ -180,7 +180,7 @@ def test_scores_that_are_none_are_no_discoveries(wine):
 # --- mRMR
 
 
-def test_mrmr_leaves_the_duplicate_of_a_column_out():
+def test_mrmr_skips_the_duplicate_of_a_column():
     rng = np.random.default_rng(0)
     y = rng.standard_normal(400)
     a, b = y + 0.5 * rng.standard_normal(400), y + rng.standard_normal(400)
@@ -298,7 +298,7 @@ def test_threads_change_nothing(table):
     np.testing.assert_array_equal(found[0].pvalues_, found[1].pvalues_)
 
 
-def test_a_callback_that_says_no_stops_it(table, monkeypatch):
+def test_a_callback_returning_false_stops_the_fit(table, monkeypatch):
     monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
     X, y = np.tile(table[0], (20, 1)), np.tile(table[1], 20)
     with lowland.config(progress=lambda event: event.done < 3), pytest.raises(Stopped, match="scoring columns"):
@@ -373,7 +373,7 @@ def test_constant_columns_come_last_and_are_reported_if_kept(table):
             FeatureFilter(score, n_features_to_select=3).fit(np.abs(X), target)
 
 
-def test_what_to_change_fits_what_was_given(table):
+def test_the_remedy_names_the_given_parameter(table):
     X, y = np.column_stack([table[0][:, :2], np.ones(300)]), table[1]
     with pytest.warns(DataWarning, match="Lower false_discovery_rate"):
         FeatureFilter(false_discovery_rate=1.0).fit(X, y)
@@ -402,7 +402,7 @@ def test_extreme_units_change_nothing_or_are_reported(table, score, unit):
     np.testing.assert_array_equal(other.support_, plain.support_)
 
 
-def test_squares_of_float32_are_reported_earlier(table):
+def test_underflow_of_float32_squares_is_reported(table):
     X, y = (table[0] * 1e-25).astype(np.float32), table[1]
     with pytest.raises(DataError, match="too small"):
         FeatureFilter("mrmr").fit(X, y)
@@ -410,7 +410,7 @@ def test_squares_of_float32_are_reported_earlier(table):
     np.testing.assert_allclose(found.scores_, FeatureFilter("pearson").fit(table[0], y).scores_, atol=1e-6)
 
 
-def test_none_that_passes_is_reported():
+def test_an_empty_selection_is_reported():
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
     with pytest.warns(DataWarning, match="No column passes false_discovery_rate=1e-09.*Raise false_discovery_rate"):

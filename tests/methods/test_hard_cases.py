@@ -1,4 +1,4 @@
-"""Cases that once went wrong without a word: odd scales, odd weights, odd shapes."""
+"""Regression tests of silent errors: extreme scales, weights and shapes."""
 
 import copy
 import threading
@@ -19,7 +19,7 @@ from lowland.rules import Downstream, EigenvalueAbove, ParallelAnalysis
 R = np.random.default_rng
 
 
-def test_a_column_in_large_units_does_not_swallow_the_others():
+def test_a_column_in_large_units_does_not_hide_the_others():
     X = R(0).standard_normal((100_000, 3)) * [1e6, 1, 0.5]
     X[:, 2] += X[:, 1]
     exact = TheirPCA().fit(X)
@@ -37,7 +37,7 @@ def test_whitening_keeps_small_directions_of_many_float32_rows():
     np.testing.assert_allclose(np.cov(Z.T), np.eye(4), atol=1e-4)
 
 
-def test_rows_of_weight_zero_may_hold_anything():
+def test_rows_of_weight_zero_may_contain_any_value():
     X, w = R(0).standard_normal((500, 4)), np.ones(500)
     X[:64], w[:64] = 1e20, 0
     for solver in ("covariance_eigh", "full", "randomized", "power", "arpack"):
@@ -46,7 +46,7 @@ def test_rows_of_weight_zero_may_hold_anything():
 
 
 @pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "full", "randomized"])
-def test_rows_of_weight_zero_may_hold_nan_also_in_wide_tables(solver):
+def test_rows_of_weight_zero_may_contain_nan_also_in_wide_tables(solver):
     X, w = R(0).standard_normal((30, 80)), np.ones(30)
     X[3], w[3] = np.nan, 0
     ours = PCA(3, svd_solver=solver).fit(X, sample_weight=w)
@@ -72,7 +72,7 @@ def test_what_is_discarded_is_not_a_difference_of_large_numbers():
         ours.partial_fit(X)
 
 
-def test_too_large_for_squares_is_told_and_too_small_is_warned_of():
+def test_overflow_of_squares_is_an_error_and_underflow_a_warning():
     X = R(0).standard_normal((50, 6)) @ R(1).standard_normal((6, 6))
     for solver in ("full", "covariance_eigh"):
         with pytest.raises(DataError, match=r"(?i)too large.*rescale"):
@@ -82,7 +82,7 @@ def test_too_large_for_squares_is_told_and_too_small_is_warned_of():
 
 
 @pytest.mark.parametrize("solver", ["auto", "covariance_eigh", "full"])
-def test_faint_components_of_wide_float32(solver):
+def test_small_components_of_wide_float32_tables(solver):
     n, d = 500, 3000
     U, V = np.linalg.qr(R(0).standard_normal((n, 60)))[0], np.linalg.qr(R(1).standard_normal((d, 60)))[0]
     Y = ((U * np.geomspace(1, 1e-5, 60)) @ V.T).astype("f4")
@@ -140,7 +140,7 @@ def test_variance_of_coordinates_far_from_the_origin():
     assert svd.explained_variance_[0] == pytest.approx(1.0, rel=0.2)
 
 
-def test_a_copy_does_not_share_what_is_summed():
+def test_a_copy_does_not_share_sums():
     X = R(0).standard_normal((100, 3))
     a = IncrementalPCA().partial_fit(X[:50])
     before = IncrementalPCA().fit(X[:50]).explained_variance_
@@ -193,7 +193,7 @@ def test_many_threads_may_read_a_model_first():
     assert all(np.array_equal(found[0], other) for other in found)
 
 
-def test_a_failed_fit_leaves_the_earlier_one_whole():
+def test_a_failed_fit_keeps_the_earlier_result():
     X = R(0).standard_normal((20, 5))
     pca = PCA(2).fit(X)
     with pytest.raises(DataError):
@@ -201,13 +201,13 @@ def test_a_failed_fit_leaves_the_earlier_one_whole():
     assert pca.transform(X).shape == (20, 2)
 
 
-def test_tensors_stay_tensors_when_frames_are_asked_for():
+def test_tensors_stay_tensors_when_frames_are_requested():
     torch = pytest.importorskip("torch")
     with lowland.config(output="frame"):
         assert isinstance(PCA(2).fit_transform(torch.randn(30, 4)), torch.Tensor)
 
 
-def test_targets_that_pca_does_not_read_are_left_alone():
+def test_targets_unused_by_pca_are_not_checked():
     X = R(0).standard_normal((30, 5))
     assert make_pipeline(PCA(2), LinearRegression()).fit(X, X[:, :2]).predict(X).shape == (30, 2)
 
@@ -235,7 +235,7 @@ def test_the_budget_is_kept_or_refused():
         PCA(2, random_state=-1).fit(Y)
 
 
-def test_decoding_is_cut_by_the_wider_side(monkeypatch):
+def test_slabs_of_inverse_transform_are_sized_by_the_wider_table(monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 8 * 50 * 40)  # forty rows of fifty columns
     X = R(0).standard_normal((500, 50))
     pca = PCA(2).fit(X)

@@ -1,4 +1,4 @@
-"""Principal components of batches: the exact answer."""
+"""Principal components of batches: the exact result."""
 
 import numpy as np
 import pytest

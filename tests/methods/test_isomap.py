@@ -1,4 +1,4 @@
-"""Isomap: what is true of it alone."""
+"""Isomap."""
 
 import os
 
@@ -14,7 +14,7 @@ from lowland.errors import DataError, DataWarning, MemoryBudgetError, ParameterE
 
 
 def r2(Z, truth):
-    """Squared Procrustes correlation: 1 where Z is the truth, turned, mirrored and resized."""
+    """Squared Procrustes correlation: 1 where Z is the truth up to rotation, reflection and scale."""
     Z, truth = Z - Z.mean(axis=0), truth - truth.mean(axis=0)
     overlap = np.linalg.svd(Z.T @ truth, compute_uv=False).sum()
     return overlap**2 / ((Z**2).sum() * (truth**2).sum())
@@ -72,7 +72,7 @@ def test_points_of_a_plane_with_all_neighbors_are_classical_scaling():
     np.testing.assert_allclose(np.abs(Z), np.abs(lowland.ClassicalMDS(2).fit_transform(X)), atol=1e-10)
 
 
-# --- beside scikit-learn ----------------------------------------------------------------------------------------------
+# --- agreement with scikit-learn --------------------------------------------------------------------------------------
 
 
 def test_scikit_learn_gives_the_same(roll, fitted):
@@ -85,7 +85,7 @@ def test_scikit_learn_gives_the_same(roll, fitted):
 
 
 @pytest.mark.parametrize("choice", [{"path_method": "FW"}, {"path_method": "D"}, {"eigen_solver": "dense"}])
-def test_choices_of_how_do_not_change_what(roll, fitted, choice):
+def test_algorithm_choices_do_not_change_the_embedding(roll, fitted, choice):
     Z = Isomap(2, n_neighbors=9, **choice).fit_transform(roll.X)
     np.testing.assert_allclose(Z, fitted.embedding_, atol=1e-7)
 
@@ -115,7 +115,7 @@ def test_given_distances_and_graphs(roll, fitted):
 # --- landmarks --------------------------------------------------------------------------------------------------------
 
 
-def test_landmarks_come_near_the_exact_map(roll, fitted):
+def test_landmarks_approximate_the_exact_embedding(roll, fitted):
     few = Isomap(2, n_neighbors=9, n_landmarks=80, random_state=0).fit(roll.X)
     assert few.dist_matrix_.shape == (80, 600)
     np.testing.assert_array_equal(few.dist_matrix_[:, few.landmarks_[7]], few.dist_matrix_[7, few.landmarks_])
@@ -125,7 +125,7 @@ def test_landmarks_come_near_the_exact_map(roll, fitted):
     assert few.reconstruction_error() > 0
 
 
-def test_landmarks_are_found_in_every_component():
+def test_every_component_has_landmarks():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.random((500, 2)), rng.random((6, 2)) + 50])
     with (
@@ -145,7 +145,7 @@ def test_too_many_landmarks_are_reported(roll):
 # --- connected components ---
 
 
-def test_iris_with_12_neighbors_splits_and_every_policy_says_so():
+def test_iris_with_12_neighbors_is_disconnected_and_every_policy_reports_it():
     X = load_dataset("iris").X
     fits = {}
     for policy, words in (
@@ -169,7 +169,7 @@ def test_iris_with_12_neighbors_splits_and_every_policy_says_so():
     assert np.isfinite(fits["ignore"].embedding_).all()
 
 
-def test_iris_with_51_neighbors_is_whole():
+def test_iris_with_51_neighbors_is_connected():
     model = Isomap(2, n_neighbors=51, disconnected="error").fit(load_dataset("iris").X)
     assert model.n_connected_components_ == 1
 
@@ -221,7 +221,7 @@ def test_the_sweep_takes_one_number(roll):
         Isomap().neighbors_sweep(roll.X, 5.5)
 
 
-def test_points_that_coincide_do_no_harm(roll):
+def test_coincident_points_are_handled(roll):
     X = np.repeat(roll.X[:200], 2, axis=0)
     Z = Isomap(2, n_neighbors=18).fit_transform(X)
     np.testing.assert_allclose(Z[::2], Z[1::2], atol=1e-8)

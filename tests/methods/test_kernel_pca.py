@@ -48,7 +48,7 @@ def options(name):
 
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # the sigmoid kernel is indefinite
 @pytest.mark.parametrize("name", KERNELS)
-def test_drop_in(name):
+def test_results_agree_with_scikit_learn(name):
     X, new = table(), table(30, seed=1)
     if name == "precomputed":
         X, new = (np.exp(-0.1 * np.sum((A[:, None] - X[None]) ** 2, axis=2)) for A in (X, new))
@@ -105,7 +105,7 @@ def test_the_linear_kernel_is_pca(shape):
 
 
 @pytest.mark.parametrize("name", ["linear", "rbf", "poly", "cosine"])
-def test_fitted_rows_are_placed_where_they_are(name):
+def test_fitted_rows_keep_their_coordinates(name):
     X = table()
     kpca = KernelPCA(3, **options(name))
     Z = kpca.fit_transform(X)
@@ -116,7 +116,7 @@ def test_fitted_rows_are_placed_where_they_are(name):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 99), move=st.floats(-100, 100))
-def test_rbf_coordinates_ignore_where_the_rows_lie_and_how_they_are_turned(seed, move):
+def test_rbf_coordinates_are_invariant_to_shift_and_rotation(seed, move):
     X = table(40, 3, seed)
     Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
     values = [KernelPCA(3, kernel="rbf", gamma=0.2).fit(A).eigenvalues_ for A in (X, X @ Q + move)]
@@ -146,7 +146,7 @@ def test_same_bits_on_any_number_of_threads(landmarks, monkeypatch):
     assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
-def test_a_flat_spectrum_is_left_to_lapack():
+def test_a_flat_spectrum_is_solved_by_lapack():
     X = np.random.default_rng(0).standard_normal((1300, 30))
     kpca = KernelPCA(3, kernel="rbf", gamma=0.1, max_iter=4).fit(X)  # rows far from each other
     assert "flat" in kpca.solver_.reason
@@ -202,7 +202,7 @@ def test_iterations_and_fixed_points_stay_in_the_array_library(library):
     np.testing.assert_allclose(back, ours.inverse_transform(Z), atol=1e-5)
 
 
-def test_a_precomputed_kernel_is_cut_by_rows_and_columns_in_cross_validation():
+def test_a_precomputed_kernel_is_split_by_rows_and_columns_in_cross_validation():
     iris = load_dataset("iris")
     K = np.exp(-0.1 * np.sum((iris.X[:, None] - iris.X[None]) ** 2, axis=2))
     ours, theirs = (
@@ -212,12 +212,12 @@ def test_a_precomputed_kernel_is_cut_by_rows_and_columns_in_cross_validation():
     np.testing.assert_array_equal(ours, theirs)
 
 
-# --- what is kept of the caller's rows --------------------------------------------------------------------------------
+# --- copies of the caller's rows --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch", "sparse"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_later_edits_of_the_rows_do_not_reach_the_model(kernel, kind):
+def test_later_changes_of_the_rows_do_not_affect_the_model(kernel, kind):
     new = table(10, seed=1)
     X = scipy.sparse.csr_array(table()) if kind == "sparse" else pytest.importorskip(kind).asarray(table())
     kpca = KernelPCA(2, kernel=kernel).fit(X)
@@ -237,7 +237,7 @@ def test_rows_are_not_copied_without_need():
 
 
 def holes(n=150, d=12):
-    """Rows with many zeros, two of them alike and two of nothing else."""
+    """Rows with many zeros, two of them equal and two all zero."""
     rng = np.random.default_rng(0)
     X = np.where(rng.random((n, d)) < 0.3, table(n, d), 0.0)
     X[7], X[[11, 12]] = X[9], 0.0
@@ -247,7 +247,7 @@ def holes(n=150, d=12):
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")  # the sigmoid kernel is indefinite
 @pytest.mark.parametrize("landmarks", [None, 60])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "poly", "sigmoid", "cosine"])
-def test_sparse_rows_give_what_dense_rows_give(kernel, landmarks, tmp_path):
+def test_sparse_and_dense_rows_agree(kernel, landmarks, tmp_path):
     X = holes()
     S = scipy.sparse.csr_array(X)
     dense, sparse = (KernelPCA(3, kernel=kernel, gamma=0.02, n_landmarks=landmarks).fit(A) for A in (X, S))
@@ -293,7 +293,7 @@ def test_sparse_blocks_of_dask(landmarks):
 
 
 def test_sparse_rows_in_a_file_are_checked(tmp_path):
-    """An index beyond the columns would be read from memory that is not the model's."""
+    """An index beyond the columns would read outside the array."""
     kpca = KernelPCA(2, kernel="rbf").fit(scipy.sparse.csr_array(holes()))
     kpca.X_fit_.indices[0] = 10**6
     lowland.save(kpca, tmp_path / "m")
@@ -301,7 +301,7 @@ def test_sparse_rows_in_a_file_are_checked(tmp_path):
         lowland.load(tmp_path / "m")
 
 
-def test_what_sparse_rows_cannot_do():
+def test_unsupported_combinations_with_sparse_rows():
     S = scipy.sparse.csr_array(holes())
     for words, choices in {
         "kernel='precomputed'.*toarray": {"kernel": "precomputed"},
@@ -337,7 +337,7 @@ def test_landmarks_are_exact_where_they_span_the_features(name):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("far", [1e4, 1e5, 1e6])
 def test_linear_landmarks_far_from_the_origin_are_pca(far, dtype):
-    """Mean over deviation 10⁴ to 10⁶: products of the rows themselves would lose the digits that tell them apart."""
+    """Mean over standard deviation is 10⁴ to 10⁶: uncentered products would lose the digits in which rows differ."""
     X = (table(500) + far).astype(dtype)
     pca, few = PCA(3).fit(X), KernelPCA(3, n_landmarks=30).fit(X)
     rounding = 1e-9 if dtype == np.float64 else 1e-4
@@ -354,14 +354,14 @@ def test_landmarks_far_from_the_origin_lose_no_more_than_all_rows_do(name):
     np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
 
 
-def test_landmarks_that_do_not_differ():
+def test_identical_landmarks():
     X = np.zeros((40, 2))
     X[0] = 1.0
     with pytest.raises(DataError, match=r"5 landmarks are identical.*Use more landmarks"):
         KernelPCA(1, kernel="rbf", n_landmarks=5, random_state=1).fit(X)
 
 
-def test_landmarks_come_near_and_nearer():
+def test_more_landmarks_approximate_better():
     X = load_dataset("digits").X[:400]
     exact = KernelPCA(5, kernel="rbf", gamma="median").fit(X)
     errors = []
@@ -401,11 +401,11 @@ def test_landmarks_on_dask_and_torch():
     np.testing.assert_allclose(tensor.numpy(), Z, atol=1e-9)
 
 
-# --- the way back -----------------------------------------------------------------------------------------------------
+# --- inverse transform ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["linear", "rbf", "poly"])
-def test_the_ridge_is_that_of_scikit_learn(name):
+def test_the_ridge_inverse_agrees_with_scikit_learn(name):
     X = table()
     asked = {"fit_inverse_transform": True, "alpha": 0.1, **options(name)}
     theirs, ours = Theirs(3, **asked).fit(X), KernelPCA(3, **asked).fit(X)
@@ -417,7 +417,7 @@ def test_the_ridge_is_that_of_scikit_learn(name):
 
 
 @pytest.mark.parametrize("landmarks", [None, 100])
-def test_the_fixed_point_leads_back(landmarks):
+def test_the_fixed_point_inverts_the_map(landmarks):
     """With all components kept, the features of a row determine it."""
     X = table(150, 3)
     kpca = KernelPCA(
@@ -438,7 +438,7 @@ def test_the_fixed_point_satisfies_its_equation():
     np.testing.assert_allclose(E @ X / E.sum(axis=1)[:, None], back, atol=1e-4)
 
 
-def test_noise_is_taken_off_by_both_ways_back():
+def test_both_inverse_transforms_denoise():
     """Mika et al. 1998: the pre-image of few components lies nearer to the curve than the noisy row."""
     rng = np.random.default_rng(0)
     t = rng.uniform(0, 2 * np.pi, 300)
@@ -451,7 +451,7 @@ def test_noise_is_taken_off_by_both_ways_back():
         assert off[1] < 0.7 * off[0], way
 
 
-def test_without_asking_there_is_no_way_back():
+def test_without_fit_inverse_transform_there_is_no_inverse():
     kpca = KernelPCA(2).fit(table())
     assert not hasattr(kpca, "inverse_transform")
     with pytest.raises(NotFittedError, match="fit_inverse_transform=True"):
@@ -462,7 +462,7 @@ def test_without_asking_there_is_no_way_back():
         KernelPCA(2, fit_inverse_transform=True).fit(table()).inverse_transform(np.zeros((2, 3)))
 
 
-def test_models_of_both_ways_back_are_saved(tmp_path):
+def test_models_with_either_inverse_are_saved(tmp_path):
     X = table()
     for way in ("ridge", "fixed-point"):
         kpca = KernelPCA(3, kernel="rbf", fit_inverse_transform=True, preimage=way, n_landmarks=50).fit(X)
@@ -496,7 +496,7 @@ def test_more_components_than_positive_eigenvalues():
         KernelPCA(6, n_landmarks=20, **quadratic).fit(X)
 
 
-def test_rows_that_do_not_differ():
+def test_identical_rows():
     for kernel in ("linear", "rbf", "poly", "cosine"):
         with pytest.raises(DataError, match="identical in the feature space"):
             KernelPCA(1, kernel=kernel).fit(np.full((20, 3), 1.7))
@@ -515,7 +515,7 @@ def test_an_indefinite_kernel_matrix(n):
         KernelPCA(2, kernel="precomputed").fit(-squared)  # centered, it is twice the inner products
 
 
-def test_an_indefinite_sigmoid_kernel_is_told():
+def test_an_indefinite_sigmoid_kernel_is_reported():
     X = table(60)
     with pytest.warns(DataWarning, match="indefinite"):
         Z = KernelPCA(2, kernel="sigmoid", gamma=0.5).fit_transform(X)
@@ -524,7 +524,7 @@ def test_an_indefinite_sigmoid_kernel_is_told():
         KernelPCA(kernel="sigmoid", gamma=0.5).fit(X)  # all components: as scikit-learn
 
 
-def test_matrices_that_are_no_kernel():
+def test_invalid_kernel_matrices_are_refused():
     with pytest.raises(DataError, match="square"):
         KernelPCA(2, kernel="precomputed").fit(table())
     with pytest.raises(DataError, match="not symmetric"):
@@ -535,7 +535,7 @@ def test_matrices_that_are_no_kernel():
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly"])
 @pytest.mark.parametrize("landmarks", [None, 30])
-def test_infinity_does_not_hide_behind_the_kernel(kernel, landmarks):
+def test_infinite_values_are_detected_behind_the_kernel(kernel, landmarks):
     X = table()
     good = KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
     X[7, 2] = -np.inf  # exp(-∞) is zero
@@ -547,7 +547,7 @@ def test_infinity_does_not_hide_behind_the_kernel(kernel, landmarks):
 
 @pytest.mark.parametrize("landmarks", [None, 100])
 @pytest.mark.parametrize("gamma", [1e3, 1e6, 1e12])
-def test_rows_that_are_all_alone(gamma, landmarks):
+def test_a_kernel_matrix_close_to_the_identity_warns(gamma, landmarks):
     """Nearly equal eigenvalues: LAPACK's driver for some of them may return none."""
     X = table(200)
     with pytest.warns(DataWarning, match=r"nearly the identity.*Lower gamma"):
@@ -560,7 +560,7 @@ def test_rows_that_are_all_alone(gamma, landmarks):
 
 @pytest.mark.parametrize("landmarks", [None, 30])
 @pytest.mark.parametrize("scale", [1e25, 1e18, 1e-22, 1e-25])
-def test_squares_beyond_single_precision(scale, landmarks):
+def test_squares_that_overflow_float32(scale, landmarks):
     X = table() * scale
     fine = KernelPCA(2, n_landmarks=landmarks).fit(X)
     Z = fine.transform(X) / scale
@@ -571,7 +571,7 @@ def test_squares_beyond_single_precision(scale, landmarks):
 
 
 @pytest.mark.parametrize("landmarks", [None, 30])
-def test_why_a_kernel_has_no_value(landmarks):
+def test_undefined_kernel_values_are_explained(landmarks):
     X = table() - 2
     with pytest.raises(DataError, match=r"the degree 2.5 .* is negative.*integer degree"):
         KernelPCA(2, kernel="poly", degree=2.5, gamma=1.0, n_landmarks=landmarks).fit(X)
@@ -601,7 +601,7 @@ def test_kernel_values_of_new_rows_are_checked_as_such():
         kpca.transform(new)
 
 
-def test_choices_that_do_not_go_together():
+def test_incompatible_parameters():
     for words, choices in {
         "fit_inverse_transform.*precomputed.*no rows": {"kernel": "precomputed", "fit_inverse_transform": True},
         "n_landmarks.*precomputed.*no rows": {"kernel": "precomputed", "n_landmarks": 3},
@@ -612,7 +612,7 @@ def test_choices_that_do_not_go_together():
             KernelPCA(2, **choices).fit(table(5, 5))
 
 
-def test_memory_is_refused_before_it_is_taken():
+def test_the_memory_budget_is_checked_before_allocation():
     X = table(3000)
     with lowland.config(memory="20MB"), pytest.raises(MemoryError, match="landmarks"):
         KernelPCA(kernel="rbf").fit(X)

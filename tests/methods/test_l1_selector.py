@@ -1,4 +1,4 @@
-"""What is true of selection by a sparse linear model; its solver is tested with the blocks."""
+"""Selection by a sparse linear model; its solver is tested with the blocks."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def table():
 # --- the answer
 
 
-def test_the_columns_that_matter_are_found_by_every_rule(table):
+def test_informative_columns_are_found_by_every_rule(table):
     X, y = table
     for options in ({}, {"rule": "stability", "expected_false_positives": 2.0}, {"n_features_to_select": 3}):
         selector = L1Selector(**options).fit(X, y)
@@ -47,7 +47,7 @@ def test_the_columns_that_matter_are_found_by_every_rule(table):
 
 
 @pytest.mark.parametrize("folds", [5, KFold(3, shuffle=True, random_state=0)])
-def test_penalty_losses_and_coefficients_are_those_of_lasso_cv(table, folds):
+def test_penalty_losses_and_coefficients_agree_with_lasso_cv(table, folds):
     X, y = table[0] / np.geomspace(1e-3, 1e3, 9), table[1]
     ours = L1Selector(rule="min", standardize=False, cv=folds).fit(X, y)
     theirs = LassoCV(cv=folds, tol=1e-12, max_iter=10**5).fit(X, y)
@@ -59,7 +59,7 @@ def test_penalty_losses_and_coefficients_are_those_of_lasso_cv(table, folds):
     np.testing.assert_allclose(ours.coef_path_[ours.alphas_ == ours.alpha_][0], ours.coef_)
 
 
-def test_coefficients_stand_in_the_units_of_the_columns(table):
+def test_coefficients_are_in_the_units_of_the_columns(table):
     X, y = table
     ours = L1Selector(rule="min").fit(X, y)
     theirs = make_pipeline(StandardScaler(), LassoCV(cv=5, tol=1e-12)).fit(X, y)
@@ -70,16 +70,16 @@ def test_coefficients_stand_in_the_units_of_the_columns(table):
 
 
 def test_moments_and_rows_give_the_same(table):
-    """More columns than rows are worked from the rows; with enough of them, both routes can be had."""
+    """Wide tables are solved from the rows; with enough rows, both routes are possible."""
     from lowland.blocks.selection.lasso_data import MomentsSample, RowsSample
     from lowland.blocks.selection.lasso_path import cross_validated_losses, grid_of, path_of
-    from lowland.blocks.statistics.fold_moments import Layout, MomentsByPart
+    from lowland.blocks.statistics.fold_moments import Layout, MomentsByGroup
     from lowland.blocks.statistics.targets import Target
 
     X, y = table
     target = Target.of(y, "numbers").standardized()
     layout = Layout.of_folds(list(KFold(4).split(X)), len(y))
-    moments = MomentsSample.of(MomentsByPart(4)(X, target.values, layout.part), layout, standardize=True)
+    moments = MomentsSample.of(MomentsByGroup(4)(X, target.values, layout.group), layout, standardize=True)
     rows = RowsSample.of(X, target, layout, standardize=True)
     alphas = grid_of(20, moments.whole().alpha_max, 1e-3)
     one, other = (cross_validated_losses(sample, alphas, 1e-12, 10_000, lambda: None) for sample in (moments, rows))
@@ -128,7 +128,7 @@ def test_names_of_classes_do_not_matter(wine):
     assert by_name.classes_.tolist() == ["a", "b", "c"]
 
 
-def test_the_largest_penalty_keeps_every_column_out_and_the_rule_of_one_error_is_larger(table):
+def test_the_largest_penalty_excludes_every_column_and_one_standard_error_chooses_a_larger_penalty(table):
     X, y = table
     selector, least = L1Selector().fit(X, y), L1Selector(rule="min").fit(X, y)
     assert not selector.coef_path_[0].any()
@@ -159,13 +159,13 @@ def test_folds_may_be_many(table):
     L1Selector(cv=ShuffleSplit(30, random_state=0)).fit(X, y)
 
 
-def test_more_wrong_columns_than_asked_for_are_reported(table):
+def test_an_error_bound_above_the_requested_one_is_reported(table):
     with pytest.warns(DataWarning, match=r"expected_false_positives=0\.222 or more"):
         selector = L1Selector(rule="stability", expected_false_positives=0.05).fit(*table)
     assert selector.error_bound_ == pytest.approx(1 / 4.5)
 
 
-def test_penalties_above_all_columns_are_followed_down(table):
+def test_penalties_too_large_for_any_column_are_extended_downward(table):
     X, y = table
     assert L1Selector(9, alphas=[1e9, 1e8]).fit(X, y).support_.all()
 
@@ -180,7 +180,7 @@ def test_columns_too_small_to_be_squared_are_refused(table):
     np.testing.assert_array_equal(L1Selector(3).fit(X * 1e-120, y).support_, L1Selector(3).fit(X, y).support_)
 
 
-def test_stability_tells_frequencies_and_the_bound(table):
+def test_stability_selection_reports_frequencies_and_the_bound(table):
     X, y = table
     selector = L1Selector(rule="stability", threshold=0.8, expected_false_positives=0.5, random_state=1).fit(X, y)
     q = int(np.sqrt(0.5 * 0.6 * 9))
@@ -195,7 +195,7 @@ def test_stability_tells_frequencies_and_the_bound(table):
 
 
 @pytest.mark.filterwarnings("ignore:.*no column is selected in")
-def test_noise_is_seldom_kept_by_stability():
+def test_stability_selection_rarely_selects_noise():
     """The bound is on the mean over tables: of 30 columns of noise at most 1 is to be expected."""
     kept = []
     for seed in range(8):
@@ -207,7 +207,7 @@ def test_noise_is_seldom_kept_by_stability():
     assert np.mean(kept) <= 1
 
 
-def test_files_are_read_once_and_say_the_same(table, tmp_path, monkeypatch):
+def test_files_are_read_once_and_agree_with_arrays(table, tmp_path, monkeypatch):
     X, y = table
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 1000)
     np.save(tmp_path / "x.npy", X)
@@ -221,7 +221,7 @@ def test_files_are_read_once_and_say_the_same(table, tmp_path, monkeypatch):
     np.testing.assert_allclose(streamed.cv_losses_, whole.cv_losses_, rtol=1e-8)
 
 
-# --- awkward columns
+# --- difficult columns
 
 
 def test_of_duplicates_the_first_is_kept_and_the_rest_is_as_before(table):

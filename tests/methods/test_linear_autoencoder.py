@@ -1,4 +1,4 @@
-"""Truths about linear autoencoders."""
+"""Linear autoencoders."""
 
 import itertools
 
@@ -25,26 +25,26 @@ from lowland.run.local import LocalRun
 
 
 def table(n=400, d=8, seed=0, far=50.0):
-    """A spectrum that falls by ten, away from the origin."""
+    """Rows with a decreasing spectrum, away from the origin."""
     rng = np.random.default_rng(seed)
     X = rng.laplace(size=(n, d)) * np.geomspace(3, 0.3, d) @ np.linalg.qr(rng.standard_normal((d, d)))[0]
     return X + far * rng.standard_normal(d)
 
 
 def largest_angle(model, X):
-    """Between PCA's span and what is decoded to, or what is read."""
+    """The angle between the span of PCA and that of the decoder or encoder."""
     U = PCA(model.n_components).fit(X).components_.T
     return max(subspace_angles(U, A).max() for A in (model.decoder_, model.encoder_.T))
 
 
-# --- the answer is PCA's ---
+# --- the result agrees with PCA ---
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize(
     "X", [table(), load_dataset("iris").X, load_dataset("digits").X], ids=["table", "iris", "digits"]
 )
-def test_span_and_loss_are_those_of_pca(X, encoder):
+def test_span_and_loss_agree_with_pca(X, encoder):
     model = LinearAutoencoder(3, encoder=encoder).fit(X)
     assert model.converged_
     assert largest_angle(model, X) < 1e-3
@@ -85,7 +85,7 @@ def test_mini_batches_do_not_depend_on_the_chunks():
         np.testing.assert_allclose(parts.encode(X), whole.encode(X), atol=1e-9)
 
 
-def test_the_tied_optimum_is_orthonormal_without_being_asked():
+def test_the_tied_optimum_is_orthonormal_without_a_constraint():
     X = table()
     start = ENCODERS["tied"]().start(3, np.cov(X.T), 1.0, np.random.default_rng(0))
     assert np.abs(start.T @ start - np.eye(3)).max() > 0.3
@@ -96,7 +96,7 @@ def test_the_tied_optimum_is_orthonormal_without_being_asked():
     assert np.abs(D.T @ D - np.eye(3)).max() > 0.1
 
 
-def test_untied_encoder_undoes_the_decoder():
+def test_the_untied_encoder_inverts_the_decoder():
     model = LinearAutoencoder(3, encoder="untied").fit(table())
     np.testing.assert_allclose(model.encoder_ @ model.decoder_, np.eye(3), atol=1e-6)
 
@@ -119,7 +119,7 @@ def test_free_codes_are_the_best_codes():
     encoder=st.sampled_from(list(ENCODERS)),
     scale=st.sampled_from([1e-100, 1, 1e9]),
 )
-def test_no_plane_loses_less_than_pca(seed, k, encoder, scale):
+def test_no_plane_has_a_smaller_error_than_pca(seed, k, encoder, scale):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 5)) @ rng.standard_normal((5, 5)) * scale
     pca = PCA(k).fit(X)
@@ -187,7 +187,7 @@ def test_a_learning_rate_too_large_is_refused(size):
     np.testing.assert_allclose(given.encode(X), auto.encode(X), atol=1e-9)
 
 
-def test_a_step_too_long_of_our_own_is_halved():
+def test_a_step_size_that_is_too_large_is_halved():
     X = table() - table().mean(axis=0)
     loss = LinearAutoencoderLoss(ENCODERS["tied"](), np.cov(X.T) / np.trace(np.cov(X.T)), 1.0)
     start = loss.kind.start(2, loss.S, 1.0, np.random.default_rng(0))
@@ -218,7 +218,7 @@ def test_a_callback_stops_the_descent():
     assert "desc" in stages[-1]
 
 
-# --- parts, and odd tables ---
+# --- partial fits, and unusual tables ---
 
 
 def test_partial_fit_is_one_fit_to_all():
@@ -229,7 +229,7 @@ def test_partial_fit_is_one_fit_to_all():
     np.testing.assert_allclose(again.decoder_, parts.decoder_, atol=1e-10)
 
 
-def test_all_components_lose_nothing():
+def test_all_components_reconstruct_exactly():
     X = load_dataset("iris").X
     for encoder in ENCODERS:
         model = LinearAutoencoder(4, encoder=encoder).fit(X)
@@ -253,7 +253,7 @@ def test_constant_rows_warn():
     np.testing.assert_allclose(model.decode(model.encode(np.full((2, 3), 0.1))), 0.1)
 
 
-def test_spectra_of_condition_a_thousand_far_away():
+def test_condition_number_1000_far_from_the_origin():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((500, 20)) * np.geomspace(1000, 1, 20) ** 0.5 + 1e4
     for encoder in ENCODERS:
@@ -262,7 +262,7 @@ def test_spectra_of_condition_a_thousand_far_away():
         assert largest_angle(model, X) < 1e-3
 
 
-def test_another_seed_is_another_start_with_the_same_span():
+def test_another_seed_gives_another_initialization_with_the_same_span():
     X = table()
     a, b = (LinearAutoencoder(2, random_state=seed).fit(X) for seed in (1, 2))
     assert np.abs(a.decoder_ - b.decoder_).max() > 0.01
@@ -309,7 +309,7 @@ def test_weights_count_repetitions(rng):
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_a_plateau_is_no_arrival(encoder, rng):
+def test_a_plateau_does_not_count_as_convergence(encoder, rng):
     """One column of much larger scale is learned at once; the others would take long, which gives a warning."""
     X = rng.standard_normal((300, 6)) @ rng.standard_normal((6, 6)) * np.array([1e5, 1, 1, 1, 1, 1])
     with pytest.warns(ConvergenceWarning, match="scale the columns"):

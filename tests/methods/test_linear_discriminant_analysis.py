@@ -1,4 +1,4 @@
-"""Truths about Fisher's discriminants."""
+"""Linear discriminant analysis."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from lowland.errors import DataError, DataWarning, ParameterError
 
 
 def classes(n=200, d=5, k=3, seed=0, apart=2.0):
-    """Rows of k classes with a common, correlated spread, no direction of it a thousand times fainter than another."""
+    """Rows of k classes with a common, correlated covariance of moderate condition number."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, k, n)
     turn, other = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
@@ -36,7 +36,7 @@ def within(X, y):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), solver=st.sampled_from(["svd", "eigen"]))
-def test_directions_solve_the_generalised_eigenproblem(seed, solver):
+def test_directions_solve_the_generalized_eigenproblem(seed, solver):
     X, y = classes(seed=seed)
     lda = LinearDiscriminantAnalysis(solver).fit(X, y)
     S_W = within(X, y)
@@ -60,7 +60,7 @@ def test_the_direction_of_two_classes_is_fishers():
     np.testing.assert_allclose(coef, fisher, rtol=1e-9)
 
 
-def test_no_direction_separates_better():
+def test_no_other_direction_separates_better():
     X, y = classes()
     S_W = within(X, y)
     S_B = np.cov(X.T, bias=True) - S_W
@@ -79,7 +79,7 @@ def test_classes_do_not_change_under_an_invertible_map(seed):
     np.testing.assert_allclose(plain.predict_proba(X), mapped.predict_proba(X @ M + 1), atol=1e-7)
 
 
-def test_the_way_back_is_the_best_linear_one():
+def test_the_inverse_transform_is_the_best_linear_one():
     X, y = classes()
     for solver in ("svd", "eigen"):
         lda = LinearDiscriminantAnalysis(solver).fit(X, y)
@@ -129,7 +129,7 @@ def test_scikit_learn_agrees(data, options, priors):
 
 
 def test_two_classes_agree_with_scikit_learn():
-    X, y = classes(k=2, apart=0.5)  # near enough that no probability rounds to zero
+    X, y = classes(k=2, apart=0.5)  # close enough that no probability rounds to zero
     for solver in ("svd", "eigen", "lsqr"):
         ours, theirs = (cls(solver).fit(X, y) for cls in (LinearDiscriminantAnalysis, Theirs))
         assert ours.coef_.shape == (1, 5)
@@ -158,8 +158,8 @@ def test_far_from_the_origin_in_float32(solver):
 
 @pytest.mark.parametrize("apart", [1.0, 30.0, 1e5])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_classes_far_apart_keep_their_spread(apart, dtype):
-    """X'X less that of the means would lose the spread within; it must not be taken there."""
+def test_distant_classes_keep_their_within_scatter(apart, dtype):
+    """X'X minus that of the means would lose the within-class scatter, so it must not be computed that way."""
     X, y = classes(n=2000, apart=apart)
     X = X.astype(dtype)
     S = LinearDiscriminantAnalysis("eigen").fit(X, y).covariance_
@@ -200,13 +200,13 @@ def test_collinear_and_constant_columns_change_nothing(solver, dtype):
     )
 
 
-def test_a_column_that_tells_the_classes_apart_is_named():
+def test_a_column_constant_within_each_class_is_named():
     X, y = classes()
     with pytest.warns(DataWarning, match=r"Column 5 is constant within each class.*dropped"):
         LinearDiscriminantAnalysis().fit(np.column_stack([X, y]), y)
 
 
-def test_shrinkage_makes_use_of_all_columns():
+def test_shrinkage_uses_all_columns():
     X, y = classes(n=40, d=100, apart=1.0)
     new, truth = classes(n=40, d=100, apart=1.0)
     lda = LinearDiscriminantAnalysis("eigen", "auto").fit(X, y)
@@ -229,12 +229,12 @@ def test_partial_fit_is_one_fit(options):
     assert np.array_equal(parts.predict(X), whole.predict(X))
 
 
-def test_classes_may_join_later():
+def test_classes_may_be_added_later():
     X, y = classes(n=300)
     names = np.array(["b", "c", "a"])[y]
     order = np.argsort(names)
     parts = LinearDiscriminantAnalysis()
-    for part in np.array_split(order, 7):  # the first parts hold one class only
+    for part in np.array_split(order, 7):  # the first chunks contain one class only
         parts.partial_fit(X[part], names[part])
     whole = LinearDiscriminantAnalysis().fit(X, names)
     assert list(parts.classes_) == ["a", "b", "c"]
@@ -341,7 +341,7 @@ def test_labels_in_a_column_of_objects():
             LinearDiscriminantAnalysis().fit(X, bad)
 
 
-def test_parameters_changed_between_parts():
+def test_parameters_changed_between_partial_fits():
     X, y = classes(n=300)
     model = LinearDiscriminantAnalysis("eigen").fit(X[:150], y[:150]).set_params(priors=[0.2, 0.3, 0.5])
     model.partial_fit(X[150:], y[150:])
@@ -357,7 +357,7 @@ def test_parameters_changed_between_parts():
     np.testing.assert_allclose(apart.coef_, LinearDiscriminantAnalysis("eigen").fit(X, y).coef_, rtol=1e-7)
 
 
-def test_parts_of_several_libraries_and_kinds_of_labels():
+def test_partial_fits_with_several_libraries_and_types_of_labels():
     torch = pytest.importorskip("torch")
     X, y = classes(n=300)
     mixed = LinearDiscriminantAnalysis().partial_fit(X[:150], y[:150]).partial_fit(torch.asarray(X[150:]), y[150:])
@@ -375,13 +375,13 @@ def test_the_strict_array_library_too(options):
     np.testing.assert_allclose(to_numpy(strict.transform(xp.asarray(X))), plain.transform(X), atol=1e-9)
 
 
-def test_equal_means_are_told():
+def test_equal_class_means_are_reported():
     X, _ = classes(n=100)
     with pytest.warns(DataWarning, match="same mean"):
         LinearDiscriminantAnalysis().fit(np.vstack([X, X]), np.repeat([0, 1], 100))
 
 
-def test_a_text_names_a_column_for_every_method():
+def test_a_string_names_a_label_column_for_every_method():
     import pandas as pd
 
     from lowland import PCA
@@ -401,9 +401,9 @@ def test_a_text_names_a_column_for_every_method():
 
 
 def test_a_warning_points_at_the_line_of_the_caller():
-    with pytest.warns(DataWarning) as told:
+    with pytest.warns(DataWarning) as reported:
         LinearDiscriminantAnalysis().fit_transform(*classes(n=20, d=40))
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
 
 
 def test_parameters_that_cannot_be_used():

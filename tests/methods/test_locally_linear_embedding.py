@@ -27,7 +27,7 @@ def apart(Z, Y):
 
 
 def explained(Z, truth):
-    """The share of the variance of the true coordinates that a linear map of the embedding explains."""
+    """The fraction of the variance of the true coordinates that a linear map of the embedding explains."""
     A = np.column_stack([np.ones(len(Z)), Z])
     left = truth - A @ np.linalg.lstsq(A, truth, rcond=None)[0]
     return 1 - (left**2).sum(axis=0) / ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
@@ -38,7 +38,7 @@ def explained(Z, truth):
 
 @pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
 @pytest.mark.parametrize("solver", ["dense", "arpack"])
-def test_it_is_scikit_learns(method, solver, roll):
+def test_results_agree_with_scikit_learn(method, solver, roll):
     options = {"n_neighbors": 10, "method": method, "eigen_solver": solver, "tol": 1e-9}
     theirs = sklearn.manifold.LocallyLinearEmbedding(n_components=2, random_state=0, **options).fit(roll.X)
     ours = LocallyLinearEmbedding(2, **options).fit(roll.X)
@@ -56,19 +56,19 @@ def test_it_is_scikit_learns(method, solver, roll):
 def test_a_rolled_sheet_is_unrolled(method):
     roll = load_dataset("swiss_roll", n=1500)
     model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(roll.X)
-    shares = explained(model.embedding_, roll.truth)
-    assert shares.min() > (0.5 if method == "standard" else 0.99)
+    fractions = explained(model.embedding_, roll.truth)
+    assert fractions.min() > (0.5 if method == "standard" else 0.99)
 
 
 def test_the_hole_and_the_height_are_kept_by_the_hessian():
-    """Donoho and Grimes: the parameters of a sheet that is no convex set are found all the same."""
+    """Donoho and Grimes: the parameters of a non-convex sheet are recovered."""
     roll = load_dataset("swiss_roll", n=1500, hole=True)
     model = LocallyLinearEmbedding(2, n_neighbors=12, method="hessian").fit(roll.X)
     assert explained(model.embedding_, roll.truth).min() > 0.98
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_turning_shifting_and_scaling_the_rows_changes_nothing(method, roll, rng):
+def test_rotation_shift_and_scale_change_nothing(method, roll, rng):
     Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     one = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(roll.X)
     two = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(0.01 * (roll.X @ Q + 3.0))
@@ -77,7 +77,7 @@ def test_turning_shifting_and_scaling_the_rows_changes_nothing(method, roll, rng
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_new_rows_next_to_old_ones_go_next_to_them(method, roll):
+def test_new_rows_are_placed_near_their_training_neighbors(method, roll):
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(roll.X)
     Z = model.transform(roll.X + 1e-3)
     assert np.median(np.linalg.norm(Z - model.embedding_, axis=1)) < 0.1 * model.embedding_.std()
@@ -91,7 +91,7 @@ def test_float32_rows_give_float32_coordinates(roll):
     )
 
 
-# --- graphs that fall apart ---
+# --- disconnected graphs ---
 
 
 def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
@@ -101,7 +101,7 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
     with pytest.warns(DataWarning, match="disconnected: 2 connected components of 100 and 50 rows"):
         collapsed = fit("ignore").embedding_
     setosa = iris.y == 0
-    assert collapsed[setosa].std(axis=0).max() < 1e-6 * collapsed.std()  # a third of the flowers in one point
+    assert collapsed[setosa].std(axis=0).max() < 1e-6 * collapsed.std()  # a third of the flowers collapse to one point
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         joined = fit("connect")
     assert joined.embedding_[setosa].std(axis=0).max() > 0.1 * joined.embedding_.std()
@@ -123,16 +123,16 @@ def test_the_textbooks_collapse_on_iris_and_how_it_is_avoided(iris):
 def test_connected_components_leave_one_null_vector(method, iris):
     model = LocallyLinearEmbedding(2, n_neighbors=12, method=method).fit(iris.X)
     assert model.eigenvalues_[0] > 1e-9
-    assert np.abs(model.embedding_).max() < 0.7  # no coordinate is spent on a single point
+    assert np.abs(model.embedding_).max() < 0.7  # no coordinate separates a single point only
 
 
 def two_clumps(rng):
-    """Two clumps whose points are neighbors of each other only, and one between them that looks at both."""
+    """Two clusters with edges only inside each, and one point between them with edges to both."""
     a, b = rng.normal(0, 1, (20, 2)), rng.normal(0, 1, (15, 2)) + np.array([40, 0])
     return np.vstack([a, b, [[20.0, 0.0]]])
 
 
-def test_groups_that_look_at_themselves_only_do_not_shrink(rng):
+def test_sink_components_do_not_collapse(rng):
     X = two_clumps(rng)
     some = np.r_[36 * [6]]
     D = np.linalg.norm(X[:, None] - X, axis=2)
@@ -153,13 +153,13 @@ def test_groups_that_look_at_themselves_only_do_not_shrink(rng):
 
 
 @pytest.mark.parametrize("method", ["ltsa", "hessian"])
-def test_a_point_in_no_other_neighborhood_takes_no_coordinate_for_itself(method, rng):
+def test_a_point_in_no_other_neighborhood_does_not_occupy_a_coordinate(method, rng):
     U = rng.uniform(-1, 1, (200, 2))
-    X = np.vstack([U, [[3.0, 3.0]]])  # nobody's neighbor
+    X = np.vstack([U, [[3.0, 3.0]]])  # in no neighborhood
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
     assert explained(model.embedding_, X).min() > 1 - 1e-8  # a flat sheet is found exactly
     peer = sklearn.manifold.LocallyLinearEmbedding(n_neighbors=10, method="ltsa", eigen_solver="dense").fit(X)
-    assert np.abs(peer.embedding_).max() > 0.99  # scikit-learn spends one on it
+    assert np.abs(peer.embedding_).max() > 0.99  # scikit-learn uses a coordinate for it
 
 
 # --- duplicates ---
@@ -167,10 +167,8 @@ def test_a_point_in_no_other_neighborhood_takes_no_coordinate_for_itself(method,
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore::lowland.errors.DataWarning")
-def test_duplicates_give_an_answer(method, roll):
-    X = np.vstack(
-        [roll.X[:300], roll.X[:40], np.repeat(roll.X[:1], 15, axis=0)]
-    )  # a clump of more duplicates than neighbors
+def test_duplicates_give_finite_coordinates(method, roll):
+    X = np.vstack([roll.X[:300], roll.X[:40], np.repeat(roll.X[:1], 15, axis=0)])  # more duplicates than neighbors
     model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
     Z = model.embedding_
     assert np.isfinite(Z).all()
@@ -192,7 +190,7 @@ def test_equal_rows_are_refused():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_three_components_that_are_connected_do_not_shrink(method):
+def test_three_components_joined_by_added_edges_do_not_collapse(method):
     X = np.vstack([np.random.default_rng(s).standard_normal((60, 3)) + 20 * s for s in range(3)])
     with pytest.warns(DataWarning, match="connected by 2 edges") as caught:
         model = LocallyLinearEmbedding(2, n_neighbors=10, method=method).fit(X)
@@ -218,7 +216,7 @@ def test_the_unit_of_the_columns_does_not_matter(method, unit, roll):
     assert apart(one, other) < 1e-6
 
 
-def test_fitted_rows_keep_their_places(roll):
+def test_fitted_rows_keep_their_coordinates(roll):
     model = LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)
     np.testing.assert_array_equal(model.transform(roll.X), model.embedding_)
 
@@ -246,7 +244,7 @@ def test_facts(roll):
         ({"method": "other"}, "method"),
     ],
 )
-def test_impossible_choices_are_refused(options, text, rng):
+def test_invalid_parameters_are_refused(options, text, rng):
     with pytest.raises(ParameterError, match=text):
         LocallyLinearEmbedding(**{"n_components": 2, **options}).fit(rng.standard_normal((30, 3)))
 
@@ -275,7 +273,7 @@ def test_the_model_can_be_saved(roll, tmp_path):
     np.testing.assert_array_equal(again.transform(roll.X[:9]), model.transform(roll.X[:9]))
 
 
-def test_quiet_where_nothing_is_wrong(roll):
+def test_well_behaved_data_gives_no_warning(roll):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LocallyLinearEmbedding(2, n_neighbors=10).fit(roll.X)

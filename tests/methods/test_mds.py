@@ -1,4 +1,4 @@
-"""What is true of least-squares scaling alone."""
+"""Least-squares scaling."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_exact_distances_are_recovered(options, init):
     assert mds.stress_ < 1e-8
 
 
-def test_stress_is_what_it_says():
+def test_the_reported_stress_is_correct():
     X = load_dataset("iris").X
     for normalized in (False, True):
         mds = MDS(normalized_stress=normalized).fit(X)
@@ -47,7 +47,7 @@ def test_all_solvers_reach_the_same_minimum():
 
 
 @pytest.mark.parametrize("metric", [True, False])
-def test_at_most_the_stress_of_scikit_learn_from_the_same_start(metric):
+def test_at_most_the_stress_of_scikit_learn_from_the_same_initialization(metric):
     X = load_dataset("iris").X[::2]
     start = np.random.default_rng(3).uniform(size=(75, 2))
     theirs = Theirs(metric_mds=metric, init="random", n_init=1).fit(X, init=start)
@@ -62,7 +62,7 @@ def test_the_stress_never_rises():
         assert (np.diff(trace) <= 0).all()
 
 
-def test_missing_distances_are_made_up_for():
+def test_missing_distances_are_recovered():
     X = points(50, 2)
     D = squareform(pdist(X))
     rng = np.random.default_rng(0)
@@ -88,7 +88,7 @@ def test_weights_of_zero_are_missing_and_weights_of_two_count_twice():
     assert doubled.stress1_ == pytest.approx(MDS(**options).fit(D).stress1_, rel=1e-6)
 
 
-def test_a_heavy_pair_is_kept():
+def test_a_pair_of_large_weight_is_preserved():
     D = squareform(pdist(points(20, 6)))
     W = np.ones_like(D)
     W[0, 1] = W[1, 0] = 1e4
@@ -96,7 +96,7 @@ def test_a_heavy_pair_is_kept():
     assert np.linalg.norm(mds.embedding_[0] - mds.embedding_[1]) == pytest.approx(D[0, 1], rel=1e-2)
 
 
-def test_more_starts_are_never_worse():
+def test_more_initializations_are_never_worse():
     X = points(40, 8)
     one, many = (MDS(init="random", n_init=n, random_state=0).fit(X) for n in (1, 8))
     assert many.stress_ <= one.stress_
@@ -133,7 +133,7 @@ def test_ties_secondary_cost_more():
     assert stress[0] < stress[1]
 
 
-def test_new_rows_of_an_exact_fit_land_where_they_belong():
+def test_new_rows_of_an_exact_fit_are_placed_exactly():
     X = points(60, 2)
     mds = MDS(2, eps=1e-16).fit(X[:50])
     both = np.vstack([mds.embedding_, mds.transform(X[50:])])
@@ -173,13 +173,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_matrices_that_are_none(what):
+def test_invalid_matrices_are_refused(what):
     D, words = BAD[what]
     with pytest.raises(DataError, match=words):
         MDS(1, metric="precomputed").fit(D)
 
 
-def test_other_mistakes_are_told():
+def test_invalid_parameters_are_reported():
     X = points(20)
     with pytest.raises(ParameterError, match="at most"):
         MDS(20).fit(X)
@@ -214,7 +214,7 @@ def test_what_a_function_returns_is_checked(rng):
         MDS(metric=lambda a, b: float((a - b)[0])).fit(rng.standard_normal((10, 3)))
 
 
-def test_pairs_of_weight_zero_have_no_say_in_the_start_either():
+def test_pairs_of_weight_zero_do_not_affect_the_initialization():
     X = points(30, 2)
     D = squareform(pdist(X))
     W = np.ones_like(D)
@@ -232,7 +232,7 @@ def test_pairs_of_weight_zero_have_no_say_in_the_start_either():
 
 
 @pytest.mark.parametrize("method", [MDS, lowland.SammonMapping])
-def test_starts_that_lead_nowhere(method):
+def test_degenerate_initializations_are_refused(method):
     X = points(30, 2)
     for start in (np.zeros((30, 2)), np.full((30, 2), 3.0)):
         with pytest.raises(ParameterError, match="all points in one place"):
@@ -252,6 +252,6 @@ def test_starts_that_lead_nowhere(method):
     ],
     ids=str,
 )
-def test_names_that_scikit_learn_has_given_up(options, words):
+def test_deprecated_names_of_scikit_learn(options, words):
     with pytest.raises(ParameterError, match=words):
         MDS(**options).fit(points())

@@ -145,7 +145,7 @@ def test_missing_truncated_corrupted_foreign(path, tmp_path):
         lambda h: h.pop("checksum"),
     ],
 )
-def test_a_hostile_header_runs_nothing(path, change):
+def test_a_malicious_header_executes_nothing(path, change):
     with pytest.raises(ModelFileError):
         lowland.load(altered(path, change))
 
@@ -183,7 +183,7 @@ def test_the_checksum_covers_the_header(path):
         lowland.load(path)
 
 
-def test_files_that_overreach_a_reader(path, tmp_path):
+def test_malformed_headers_are_refused(path, tmp_path):
     header, rest = header_of(path)
     header["__metadata__"]["lowland"] = "[" * 100_000 + "]" * 100_000
     rewrite(path, header, rest)
@@ -198,7 +198,7 @@ def test_files_that_overreach_a_reader(path, tmp_path):
         lowland.load(path)
 
 
-def test_what_scikit_learn_keeps_beside_a_model(iris, tmp_path):
+def test_attributes_set_by_scikit_learn_are_saved(iris, tmp_path):
     import sklearn
 
     with sklearn.config_context(enable_metadata_routing=True):
@@ -214,7 +214,7 @@ def test_an_unfitted_model_is_not_saved(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["ClassicalMDS", "MDS", "SammonMapping"])
-def test_a_function_that_measures_must_be_given_again(name, tmp_path):
+def test_a_metric_function_must_be_passed_again_after_loading(name, tmp_path):
     def apart(a, b):
         return float(np.abs(a - b).sum())
 

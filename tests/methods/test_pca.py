@@ -1,4 +1,4 @@
-"""Truths about PCA: what the texts prove, what scikit-learn answers, and agreement between routes."""
+"""PCA: theorems, agreement with scikit-learn, and agreement between solvers."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def X():
     return rng.standard_normal((60, 7)) @ np.diag([6, 4, 3, 2, 1, 0.5, 0.2]) @ rng.standard_normal((7, 7)) + 5
 
 
-# --- facts that the texts prove ---
+# --- theorems ---
 
 
 def test_maximum_variance_is_minimum_error(X):
@@ -75,7 +75,7 @@ def test_distortion_needs_only_the_kept_components(X):
 
 
 def test_optimal_constants_are_the_means_coordinates(X):
-    """Replacing the discarded coordinates by constants b_i costs least when b_i is the mean's own coordinate."""
+    """Replacing the discarded coordinates by constants b_i costs least when b_i is the coordinate of the mean."""
     pca = PCA().fit(X)
     U, Z = pca.components_, X @ pca.components_.T
     best = X.mean(axis=0) @ U[3:].T
@@ -107,7 +107,7 @@ def test_storage(X):
 @pytest.mark.parametrize("solver", ["auto", *SOLVERS])
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("k", [1, 3, None, 0.8, "mle"])
-def test_drop_in(X, solver, whiten, k):
+def test_results_agree_with_scikit_learn(X, solver, whiten, k):
     ours = PCA(k, svd_solver=solver, whiten=whiten, random_state=0).fit(X)
     theirs = TheirPCA(k, svd_solver="full", whiten=whiten).fit(X)
     assert ours.n_components_ == theirs.n_components_
@@ -127,7 +127,7 @@ def test_drop_in(X, solver, whiten, k):
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("k", COUNTS, ids=repr)
 @pytest.mark.parametrize("shape", ["tall", "wide"])
-def test_any_solver_with_any_choice(X, solver, k, shape):
+def test_every_solver_with_every_rule(X, solver, k, shape):
     if shape == "wide" and k == "mle":
         pytest.skip("needs more rows than columns")
     data = X if shape == "tall" else low_rank(n=12, d=30, rank=12, noise=0.1).X * 10
@@ -142,7 +142,7 @@ def test_any_solver_with_any_choice(X, solver, k, shape):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_matrix_free_gives_the_same(X, solver):
-    """A budget too small for d x d sends iterative solvers over the rows; the direct one refuses."""
+    """With a budget too small for d x d, iterative solvers are matrix-free, and the direct one raises an error."""
     wide = low_rank(n=300, d=400, rank=10, noise=0.01).X
     exact = PCA(3, svd_solver="full").fit(wide)
     with lowland.config(memory="3MB"):
@@ -157,7 +157,7 @@ def test_matrix_free_gives_the_same(X, solver):
     assert "budget" in automatic.solver_.reason
 
 
-def test_auto_says_which_and_why(X):
+def test_auto_reports_solver_and_reason(X):
     assert PCA(2).fit(X).solver_.name == "full"
     tall = np.random.default_rng(0).standard_normal((1000, 5))
     chosen = PCA(2).fit(tall).solver_
@@ -165,7 +165,7 @@ def test_auto_says_which_and_why(X):
     assert "5 x 5" in str(chosen)
 
 
-def test_iterations_tell(X, monkeypatch):
+def test_convergence_is_recorded_and_warned_about(X, monkeypatch):
     from sklearn.exceptions import ConvergenceWarning
 
     pca = PCA(2, svd_solver="power", random_state=0).fit(X)
@@ -177,7 +177,7 @@ def test_iterations_tell(X, monkeypatch):
         PCA(5, svd_solver="power", random_state=0).fit(flat)
 
 
-# --- how many ---
+# --- number of components ---
 
 
 @pytest.mark.parametrize("rank", [1, 2, 4])
@@ -188,7 +188,7 @@ def test_parallel_analysis_finds_the_rank(rank):
     assert len(pca.choice_.evidence["threshold"]) == 20
 
 
-def test_parallel_analysis_of_pure_noise_keeps_next_to_nothing():
+def test_parallel_analysis_of_pure_noise_keeps_almost_nothing():
     X = np.random.default_rng(0).standard_normal((500, 10))
     assert PCA(ParallelAnalysis(quantile=0.99)).fit(X).n_components_ == 1
 
@@ -213,11 +213,11 @@ def test_minka_agrees_with_scikit_learn():
         assert PCA("mle").fit(X).n_components_ == TheirPCA("mle").fit(X).n_components_
 
 
-# --- numbers that last ---
+# --- numerical accuracy ---
 
 
 @pytest.mark.parametrize("route", ["fit", "partial_fit", "full", "randomized"])
-def test_float64_a_million_away(X, route):
+def test_float64_far_from_the_origin(X, route):
     near, far = PCA(3, svd_solver="full").fit(X), X + 1e6
     if route == "partial_fit":
         ours = PCA(3)
@@ -231,7 +231,7 @@ def test_float64_a_million_away(X, route):
     np.testing.assert_allclose(ours.mean_, whole.mean_, rtol=1e-15)
 
 
-def test_float32_keeps_the_digits_it_has():
+def test_float32_far_from_the_origin():
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((5000, 20)) * np.linspace(1, 2, 20) + 1e4).astype(np.float32)
     exact = TheirPCA(5, svd_solver="full").fit(X.astype(np.float64))
@@ -241,7 +241,7 @@ def test_float32_keeps_the_digits_it_has():
     np.testing.assert_allclose(ours.transform(X).mean(axis=0), 0, atol=1e-6)
 
 
-def test_full_sees_what_the_covariance_cannot():
+def test_the_full_solver_finds_components_too_small_for_the_covariance():
     """Components 1e-9 times smaller than the first: their squares are below rounding, their own size is not."""
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.standard_normal((4, 4)))[0]
@@ -289,7 +289,7 @@ def test_tied_eigenvalues_give_the_same_subspace():
 
 
 def test_directions_without_variance_are_determined():
-    """Fewer directions than components: all solvers complete the basis alike."""
+    """Fewer directions than components: all solvers complete the basis in the same way."""
     rng = np.random.default_rng(0)
     X = np.hstack([rng.standard_normal((50, 2)) @ rng.standard_normal((2, 4)), np.full((50, 2), 7.0)])
     results = [PCA(6, svd_solver=solver, random_state=0).fit(X) for solver in SOLVERS]
@@ -326,7 +326,7 @@ def test_weights_that_make_no_sense(X, weights):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_scale_is_pca_of_the_standardised(X, solver):
+def test_scale_is_pca_of_standardized_columns(X, solver):
     standard = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     ours = PCA(3, scale=True, svd_solver=solver, random_state=0).fit(X)
     theirs = TheirPCA(3, svd_solver="full").fit(standard)
@@ -364,7 +364,7 @@ def test_partial_fit_after_fit(X):
         PCA(2).fit(X[:30]).partial_fit(X[30:])
 
 
-def test_one_row_says_so_when_read():
+def test_one_row_is_an_error_when_results_are_read():
     one = PCA(1).partial_fit(np.ones((1, 3)))
     assert not hasattr(one, "components_")
     with pytest.raises(AttributeError, match="one row"):
@@ -395,13 +395,13 @@ def test_wide_sparse_is_never_made_dense():
     assert scaled.explained_variance_[0] > 0
 
 
-def test_weights_on_a_labelled_set_through_a_pipeline():
+def test_fit_transform_accepts_sample_weight():
     iris = load_dataset("iris")
     Z = PCA(2).fit_transform(iris.X, sample_weight=np.ones(150))
     np.testing.assert_allclose(Z, PCA(2).fit_transform(iris.X))
 
 
-def test_columns_that_repeat_others_leave_a_likelihood_that_rounding_does_not_decide(rng):
+def test_the_likelihood_with_duplicate_columns_does_not_depend_on_rounding(rng):
     X = rng.standard_normal((60, 4))
     X = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2]])
     scores = [

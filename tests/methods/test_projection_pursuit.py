@@ -1,4 +1,4 @@
-"""Truths about projection pursuit."""
+"""Projection pursuit."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def likeness(z, source):
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("seed", range(10))
-def test_finds_the_planes_of_randu_untold(seed, k):
+def test_the_planes_of_randu_are_found(seed, k):
     sample = load_dataset("randu")
     found = ProjectionPursuit(k, n_null=0, random_state=seed).fit(sample.X)
     assert degrees(found.directions_[0], NORMAL) < 1
@@ -51,8 +51,8 @@ def test_finds_the_planes_of_randu_untold(seed, k):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_finds_them_in_other_triples(seed):
-    """Every fifth triple, as in the table that R ships; and a later stretch of the sequence."""
+def test_the_planes_of_other_randu_triples_are_found(seed):
+    """Every fifth triple, as in the table that R ships; and a later range of the sequence."""
     sequence = load_dataset("randu", n=2000).X.ravel()
     for X in (sequence[:2000].reshape(400, 5)[:, :3], sequence[3000:4200].reshape(400, 3)):
         found = ProjectionPursuit(1, n_null=0, random_state=seed).fit(X)
@@ -124,7 +124,7 @@ def test_axes_are_white_and_in_order(index, k):
     np.testing.assert_allclose(found.transform(found.inverse_transform(Z)), Z, atol=1e-9)
 
 
-def test_the_way_back_is_the_best_linear_prediction():
+def test_the_inverse_transform_is_the_best_linear_prediction():
     X = load_dataset("iris").X
     found = ProjectionPursuit(2, index="kurtosis", n_null=0).fit(X)
     Z = found.transform(X)
@@ -134,10 +134,10 @@ def test_the_way_back_is_the_best_linear_prediction():
     np.testing.assert_allclose(three.inverse_transform(three.transform(X[:, :3])), X[:, :3], atol=1e-9)
 
 
-# --- further views ----------------------------------------------------------------------------------------------------
+# --- further projections ----------------------------------------------------------------------------------------------
 
 
-def test_a_second_view_shows_something_else():
+def test_a_second_projection_is_different():
     X, S = mixed(two_clusters(seed=1), np.random.default_rng(5).exponential(size=300))
     found = ProjectionPursuit(1, index="legendre", n_projections=2, n_null=0, random_state=0).fit(X)
     Z = found.transform(X)
@@ -149,24 +149,24 @@ def test_a_second_view_shows_something_else():
     assert len(found.trace_) == len(found.index_) == 2
     assert list(found.get_feature_names_out()) == ["projectionpursuit0", "projectionpursuit1"]
     first = ProjectionPursuit(1, index="legendre", n_null=0, random_state=0).fit(X)
-    np.testing.assert_array_equal(first.components_[0], found.components_[0])  # a second view leaves the first
+    np.testing.assert_array_equal(first.components_[0], found.components_[0])  # the first is unchanged
 
 
 # --- noise ------------------------------------------------------------------------------------------------------------
 
 
-def test_noise_is_called_noise():
+def test_noise_is_not_significant():
     p_values = [
         ProjectionPursuit(1, index="kurtosis", n_starts=10, random_state=seed)
         .fit(np.random.default_rng(seed).standard_normal((60, 3)))
         .p_value_[0]
         for seed in range(16)
     ]
-    assert 0.25 < np.mean(p_values) < 0.75  # uniform, if noise is compared with its like
+    assert 0.25 < np.mean(p_values) < 0.75  # uniform, since noise is compared with noise
     assert np.mean(np.array(p_values) <= 0.1) <= 0.3
 
 
-def test_p_value_counts_the_noise_that_is_as_large():
+def test_the_p_value_counts_noise_indices_at_least_as_large():
     X = np.random.default_rng(0).standard_normal((50, 3))
     found = ProjectionPursuit(2, index="skewness", n_null=9, random_state=1).fit(X)
     assert found.p_value_[0] == (1 + np.sum(found.null_index_ >= found.index_[0])) / 10
@@ -188,10 +188,10 @@ def test_a_sample_is_searched_and_all_rows_are_scaled():
     np.testing.assert_allclose(parts.transform(X), Z, atol=1e-6)
 
 
-# --- wrong and awkward input ------------------------------------------------------------------------------------------
+# --- invalid and difficult input --------------------------------------------------------------------------------------
 
 
-def test_directions_that_do_not_vary_are_left_out():
+def test_constant_directions_are_omitted():
     X, S = mixed(two_clusters(), d=3)
     X = np.column_stack([X, np.full(300, 0.1), X[:, 0] - X[:, 1]])
     found = ProjectionPursuit(1, index="holes", n_null=0, random_state=0).fit(X)
@@ -208,7 +208,7 @@ def test_few_rows_of_many_columns():
     X = np.random.default_rng(0).standard_normal((12, 40))
     found = ProjectionPursuit(2, n_starts=50, n_null=4, random_state=0).fit(X)
     assert found.rank_ == 11
-    assert found.p_value_[0] > 0.2  # in as many directions as rows anything can be seen
+    assert found.p_value_[0] > 0.2  # with as many directions as rows, any structure can be found
 
 
 def test_wrong_parameters():
@@ -222,18 +222,18 @@ def test_wrong_parameters():
 
 
 @pytest.mark.parametrize("index", ["spacing", "kurtosis"])
-def test_stopping_early_is_told(index):
+def test_stopping_early_is_reported(index):
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         found = ProjectionPursuit(1, index=index, max_iter=1, n_null=0).fit(load_dataset("randu").X)
     assert not found.converged_
     assert found.n_iter_ == 1
 
 
-def test_progress_is_told_and_can_stop_the_search():
-    told = []
-    with lowland.config(progress=told.append):
+def test_progress_is_reported_and_can_stop_the_search():
+    reported = []
+    with lowland.config(progress=reported.append):
         ProjectionPursuit(1, n_null=2, random_state=0).fit(load_dataset("randu").X)
-    assert {event.stage for event in told} >= {"random projections", "refining projections", "searching noise"}
+    assert {event.stage for event in reported} >= {"random projections", "refining projections", "searching noise"}
     with lowland.config(progress=lambda event: event.stage != "searching noise"), pytest.raises(lowland.errors.Stopped):
         ProjectionPursuit(1, n_null=2, random_state=0).fit(load_dataset("randu").X)
 
@@ -246,7 +246,7 @@ def test_float32_in_float32_out():
 
 
 @pytest.mark.parametrize(("dtype", "unit"), [("f4", 1e-4), ("f8", 1e-9), ("f8", 1e9), ("f4", 1e7)])
-def test_a_column_in_other_units_is_seen(dtype, unit):
+def test_a_column_in_other_units_is_found(dtype, unit):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 3))
     X[:, 0] += np.where(rng.random(400) < 0.5, 3, -3)
@@ -259,7 +259,7 @@ def test_a_column_in_other_units_is_seen(dtype, unit):
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e7, 1e160])
-def test_directions_know_no_units(unit):
+def test_directions_do_not_depend_on_units(unit):
     X = np.random.default_rng(0).standard_normal((200, 4)) * unit
     found = ProjectionPursuit(1, n_null=0, index="kurtosis").fit(X)
     np.testing.assert_allclose(np.linalg.norm(found.directions_, axis=1), 1)

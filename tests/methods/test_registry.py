@@ -22,7 +22,7 @@ def test_a_method_is_found_by_class_or_verb(name):
     assert load_method(name) is lowland.LinearDiscriminantAnalysis
 
 
-def test_a_name_that_is_not_there_names_the_closest_and_all():
+def test_an_unknown_name_is_reported_with_the_closest_and_all_names():
     with pytest.raises(
         ParameterError, match=r"no method 'isomaps'\. Did you mean 'isomap'\?.*agglomerate, .*whitening"
     ):
@@ -31,12 +31,12 @@ def test_a_name_that_is_not_there_names_the_closest_and_all():
         find_method("zzz")
 
 
-def test_no_two_methods_answer_to_one_name():
+def test_names_of_methods_are_unique():
     for e in entries().values():
         assert find_method(e.name) is find_method(e.verb) is e
 
 
-def test_a_file_that_is_gone_is_no_method(monkeypatch):
+def test_a_missing_file_is_not_a_method(monkeypatch):
     left = registry._modules() - {"lowland.methods.pca"}
     monkeypatch.setattr(registry, "_modules", lambda: left)
     assert "PCA" not in registry.entries.__wrapped__()
@@ -72,7 +72,7 @@ assert trials["RandomProjection"].why_left_out is None and trials["RandomProject
 
 
 def test_a_new_method_is_one_file(tmp_path):
-    """The random projection of the how-to, put beside the others with nothing else touched."""
+    """The random projection of the contributing guide, added as a file without other changes."""
     package, compiled = Path(lowland.__file__).parent, shutil.ignore_patterns("__pycache__")
     shutil.copytree(package, tmp_path / "src/lowland", ignore=compiled)
     page = (ROOT / "docs" / "develop" / "add_a_method.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is true of Sammon's mapping alone."""
+"""Sammon mapping."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def sammon_stress(D, Z):
     return np.sum((t - d)[near] ** 2 / t[near]) / t.sum()
 
 
-def test_stress_is_what_it_says_and_a_minimum():
+def test_the_reported_stress_is_correct_and_minimal():
     X = load_dataset("iris").X[::4]
     sammon = SammonMapping().fit(X)
     D = cdist(X, X)
@@ -26,7 +26,7 @@ def test_stress_is_what_it_says_and_a_minimum():
     assert again.fun == pytest.approx(sammon.stress_, rel=1e-6)
 
 
-def test_it_is_scaling_weighted_by_one_over_the_distance():
+def test_sammon_stress_is_weighted_stress():
     X = load_dataset("wine").X[::4] / load_dataset("wine").X.std(axis=0)
     D = cdist(X, X)
     W = np.where(D > 0, 1 / np.where(D > 0, D, 1), 0)
@@ -36,7 +36,7 @@ def test_it_is_scaling_weighted_by_one_over_the_distance():
     np.testing.assert_allclose(mds.embedding_, sammon.embedding_, atol=1e-5)
 
 
-def test_small_distances_are_kept_better_than_by_least_squares():
+def test_small_distances_are_preserved_better_than_by_least_squares():
     X = load_dataset("digits").X[:150]
     D = pdist(X)
     near = np.quantile(D, 0.2) > D
@@ -44,7 +44,7 @@ def test_small_distances_are_kept_better_than_by_least_squares():
     assert gaps[0] < gaps[1]
 
 
-def test_duplicates_share_their_place(rng):
+def test_duplicates_have_equal_coordinates(rng):
     X = rng.standard_normal((30, 5))
     twice = X[[*range(30), 3, 3, 7]]
     sammon = SammonMapping().fit(twice)
@@ -55,12 +55,12 @@ def test_duplicates_share_their_place(rng):
     assert np.array_equal(sammon.transform(twice), Z)
 
 
-def test_a_pair():
+def test_two_points_keep_their_distance():
     Z = SammonMapping(1).fit(np.array([[0.0, 0], [3, 4]])).embedding_
     assert abs(Z[0, 0] - Z[1, 0]) == pytest.approx(5)
 
 
-def test_exact_distances_are_recovered_from_anywhere(rng):
+def test_exact_distances_are_recovered_from_any_initialization(rng):
     X = rng.standard_normal((40, 2))
     for options in ({}, {"init": "random", "random_state": 4}):
         Z = SammonMapping(**options).fit(X).embedding_
@@ -75,7 +75,7 @@ def test_the_stress_falls_and_newton_needs_few_steps():
     assert sammon.n_iter_ < 100
 
 
-def test_new_rows_land_where_they_belong(rng):
+def test_new_rows_are_placed_exactly(rng):
     X = rng.standard_normal((60, 2))
     sammon = SammonMapping().fit(X[:50])
     both = np.vstack([sammon.embedding_, sammon.transform(X[50:])])
@@ -85,7 +85,7 @@ def test_new_rows_land_where_they_belong(rng):
     np.testing.assert_allclose(given.transform(cdist(X[50:], X[:50])), both[50:], atol=1e-6)
 
 
-def test_mistakes_are_told(rng):
+def test_invalid_parameters_are_reported(rng):
     X = rng.standard_normal((20, 3))
     with pytest.raises(ParameterError, match="at most"):
         SammonMapping(20).fit(X)
@@ -99,7 +99,7 @@ def test_mistakes_are_told(rng):
         SammonMapping(max_iter=1).fit(X)
 
 
-def test_zeros_between_points_that_are_no_twins(rng):
+def test_zero_distances_between_distinct_points(rng):
     """In a given matrix two points may be at distance zero though the others are not equally far from both."""
     D = cdist(*[rng.standard_normal((20, 4))] * 2)
     for i, j in ((2, 5), (5, 11), (0, 19)):

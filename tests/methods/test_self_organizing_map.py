@@ -1,4 +1,4 @@
-"""Truths about self-organizing maps."""
+"""Self-organizing maps."""
 
 import numpy as np
 import pytest
@@ -22,17 +22,17 @@ def iris():
 
 
 def banana(n=1500, seed=0, dtype=np.float64):
-    """A bent strip in three dimensions."""
+    """A curved strip in three dimensions."""
     rng = np.random.default_rng(seed)
     angle, away = rng.uniform(0, np.pi, n), rng.uniform(3, 4, n)
     return np.column_stack([away * np.cos(angle), away * np.sin(angle), 0.05 * rng.standard_normal(n)]).astype(dtype)
 
 
-# --- what the map is
+# --- definition
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_a_settled_map_is_the_smoothed_mean_of_what_it_won(iris, topology):
+def test_a_converged_map_is_the_smoothed_mean_of_its_rows(iris, topology):
     som = SelfOrganizingMap((4, 6), topology=topology, tol=0.0).fit(iris)
     places = som.positions_
     H = nearness(cdist(places, places) ** 2, 1.0, "gaussian")
@@ -43,7 +43,7 @@ def test_a_settled_map_is_the_smoothed_mean_of_what_it_won(iris, topology):
 
 @pytest.mark.parametrize("training", ["batch", "online"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_what_it_says_of_itself_is_true(iris, training, topology):
+def test_fitted_attributes_are_correct(iris, training, topology):
     som = SelfOrganizingMap((5, 7), training=training, topology=topology).fit(iris)
     D = cdist(iris, som.prototypes_)
     first, second = np.argsort(D, axis=1)[:, :2].T
@@ -63,7 +63,7 @@ def test_what_it_says_of_itself_is_true(iris, training, topology):
 
 
 @pytest.mark.parametrize("training", ["batch", "online"])
-def test_a_bent_strip_is_laid_out_in_order(training):
+def test_a_curved_strip_is_mapped_in_order(training):
     X = banana()
     som = SelfOrganizingMap((4, 20), training=training).fit(X)
     Z = som.transform(X)
@@ -80,7 +80,7 @@ def test_a_map_of_one_unit_is_the_mean(iris):
     assert not som.predict(iris).any()
 
 
-def test_without_neighbors_it_is_k_means(iris):
+def test_a_radius_below_one_unit_gives_k_means(iris):
     """A radius below one unit leaves each unit its own rows: a fixed point of Lloyd's algorithm."""
     from sklearn.cluster import KMeans
 
@@ -89,7 +89,7 @@ def test_without_neighbors_it_is_k_means(iris):
     np.testing.assert_allclose(again.cluster_centers_, som.prototypes_, atol=1e-9)
 
 
-def test_moving_turning_and_scaling_the_rows_moves_the_map(iris):
+def test_the_map_follows_shift_rotation_and_scale(iris):
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
     som = SelfOrganizingMap((4, 6)).fit(iris)
     moved = SelfOrganizingMap((4, 6)).fit(100 * iris @ Q + 1000)
@@ -104,7 +104,7 @@ def test_moving_turning_and_scaling_the_rows_moves_the_map(iris):
 
 @pytest.mark.parametrize("coordinates", ["unit", "smooth"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_smooth_coordinates_stay_within_the_cell_and_lead_back_nearer(iris, topology, coordinates):
+def test_smooth_coordinates_stay_within_the_cell_and_reconstruct_better(iris, topology, coordinates):
     som = SelfOrganizingMap((5, 7), topology=topology, coordinates=coordinates).fit(iris)
     Z = som.transform(iris)
     within = np.abs((Z - som.positions_[som.predict(iris)]) @ Grid(5, 7, topology).cell_normals.T)
@@ -119,12 +119,12 @@ def test_smooth_coordinates_stay_within_the_cell_and_lead_back_nearer(iris, topo
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_a_smooth_place_leads_back_by_the_rows_own_unit(topology, dtype):
+def test_smooth_coordinates_are_inverted_by_the_best_matching_unit(topology, dtype):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 5)).astype(dtype)
     X[:100] += 4
     X[100:200, 0] -= 6
-    for far in (1, 100):  # also rows far outside the map, whose places end at a border
+    for far in (1, 100):  # also rows far outside the map, whose positions end at a border
         som = SelfOrganizingMap((6, 8), topology=topology, coordinates="smooth").fit(X)
         Z, own = som.transform(far * X), som.predict(far * X)
         np.testing.assert_array_equal(cdist(Z, som.positions_).argmin(axis=1), own)
@@ -132,7 +132,7 @@ def test_a_smooth_place_leads_back_by_the_rows_own_unit(topology, dtype):
         J = tangents(Grid(6, 8, topology), som.prototypes_.astype(float))[own]
         back = som.prototypes_[own] + np.einsum("ij,ijk->ik", off, J)
         np.testing.assert_allclose(som.inverse_transform(Z), back, atol=1e-9 if dtype == "float64" else 1e-4)
-        # towards the row as far as the cell goes: never farther than the unit itself
+        # toward the row within the cell: never farther than the unit itself
         away = np.linalg.norm(far * X - back, axis=1)
         assert np.all(away <= np.linalg.norm(far * X - som.prototypes_[own], axis=1) * (1 + 1e-4))
 
@@ -146,7 +146,7 @@ def test_a_row_that_is_not_finite_is_reported_in_smooth_coordinates(iris):
             som.transform(X)
 
 
-def test_smaller_radii_are_nearer_to_the_rows():
+def test_smaller_radii_have_smaller_quantization_error():
     X = banana()
     errors = [SelfOrganizingMap((6, 8), final_radius=r).fit(X).quantization_error_ for r in (2.0, 1.0, 0.5)]
     assert errors == sorted(errors, reverse=True)
@@ -209,7 +209,7 @@ def test_float32_far_from_the_origin_is_trained_as_float64():
     single, double = SelfOrganizingMap((5, 9)).fit(X), SelfOrganizingMap((5, 9)).fit(X.astype(float))
     np.testing.assert_allclose(
         single.prototypes_, double.prototypes_, atol=4e-4
-    )  # one rounding: half of 2.4e-4, and some
+    )  # one rounding error: a little more than half of 2.4e-4
     assert single.n_iter_ == double.n_iter_
     np.testing.assert_allclose(single.trace_[:-1], double.trace_[:-1], rtol=1e-5)
     np.testing.assert_array_equal(single.hits_.ravel(), np.bincount(single.predict(X), minlength=45))
@@ -227,7 +227,7 @@ def test_the_seed_matters_only_online(iris, training):
     assert np.array_equal(*maps) == (training == "batch")
 
 
-def test_rows_may_be_counted_only_by_reading():
+def test_rows_of_unknown_number():
     X = banana(300)
     da = pytest.importorskip("dask.array")
     lazy = da.from_array(X, chunks=(100, 3))
@@ -237,7 +237,7 @@ def test_rows_may_be_counted_only_by_reading():
 # --- invalid parameters
 
 
-def test_a_grid_larger_than_the_data(iris):
+def test_a_grid_with_more_units_than_rows(iris):
     with pytest.raises(ParameterError, match=r"grid=20x20\).*400 units.*150 rows.*at most 150"):
         SelfOrganizingMap((20, 20)).fit(iris)
     assert SelfOrganizingMap().fit(iris[:5]).prototypes_.shape[0] <= 5
@@ -296,7 +296,7 @@ def test_a_map_that_did_not_converge_warns(iris):
     assert som.n_iter_ == 3
 
 
-def test_a_cycle_of_maps_stops_with_a_warning(iris):
+def test_cyclic_training_stops_with_a_warning(iris):
     with pytest.warns(ConvergenceWarning, match="did not converge.*repeat a cycle"):
         som = SelfOrganizingMap((4, 15), neighborhood="bubble").fit(iris)
     assert not som.converged_
@@ -319,12 +319,12 @@ def test_online_training_needs_the_rows_in_memory(tmp_path, monkeypatch):
         )
 
 
-def test_before_fitting():
+def test_an_unfitted_map_is_refused():
     with pytest.raises(NotFittedError):
         SelfOrganizingMap().component_plane(0)
 
 
-def test_the_command_line_writes_places_and_units(tmp_path, iris):
+def test_the_command_line_writes_positions_and_units(tmp_path, iris):
     from click.testing import CliRunner
 
     from lowland.cli.main import cli
@@ -337,8 +337,8 @@ def test_the_command_line_writes_places_and_units(tmp_path, iris):
         return result.output
 
     files = {name: tmp_path / name for name in ("x.npy", "z.npy", "u.npy", "m.lowland")}
-    said = call("fit", "som", files["x.npy"], "--grid", "4x6", "--to", files["z.npy"], "--model", files["m.lowland"])
-    assert "4 x 6, hexagonal" in said
+    message = call("fit", "som", files["x.npy"], "--grid", "4x6", "--to", files["z.npy"], "--model", files["m.lowland"])
+    assert "4 x 6, hexagonal" in message
     call("predict", files["m.lowland"], files["x.npy"], "--to", files["u.npy"])
     som = SelfOrganizingMap((4, 6)).fit(iris)
     np.testing.assert_array_equal(np.load(files["z.npy"]), som.transform(iris))

@@ -1,4 +1,4 @@
-"""What is true of sequential feature selection alone; its searches and scores are tested with the blocks."""
+"""Sequential feature selection; its searches and scores are tested with the blocks."""
 
 import warnings
 
@@ -34,7 +34,7 @@ def table():
 
 
 class Interrupted(RegressorMixin, BaseEstimator):
-    """Least squares during which someone presses Ctrl-C."""
+    """Least squares that is interrupted by Ctrl-C."""
 
     left = 0
 
@@ -52,7 +52,7 @@ class Interrupted(RegressorMixin, BaseEstimator):
 # --- the answer
 
 
-def test_the_columns_that_matter_come_in_their_order(table):
+def test_informative_columns_are_selected_in_order(table):
     X, y = table
     selector = SequentialFeatureSelector(n_features_to_select=3).fit(X, y)
     assert [step.feature for step in selector.path_] == [2, 5, 7]
@@ -94,7 +94,7 @@ def test_the_same_columns_as_scikit_learn_for_classes(wine):
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward", "floating-forward", "floating-backward"])
-def test_both_routes_take_the_same_path(wine, table, direction):
+def test_closed_form_and_refitted_scores_give_the_same_path(wine, table, direction):
     for X, y in (table, (wine.X[:, :8], wine.y)):
         short, long = (
             SequentialFeatureSelector(n_features_to_select=3, direction=direction, cv=3, closed_form=closed).fit(X, y)
@@ -106,7 +106,7 @@ def test_both_routes_take_the_same_path(wine, table, direction):
         assert short.n_subsets_ == long.n_subsets_
 
 
-def test_floating_goes_back_and_keeps_the_best_of_the_size(wine):
+def test_floating_search_removes_columns_and_keeps_the_best_of_each_size(wine):
     selector = SequentialFeatureSelector(n_features_to_select=4, direction="floating-backward").fit(wine.X, wine.y)
     assert {step.action for step in selector.path_} == {"add", "remove"}
     assert selector.score_ == max(step.score for step in selector.path_ if step.size == 4)
@@ -148,14 +148,14 @@ def test_the_kind_of_y_chooses_the_model(wine, table):
     assert reason(wine.y).startswith("linear discriminants")
     assert reason(np.array(wine.label_names)[wine.y]).startswith("linear discriminants")
     assert reason(wine.X[:, 5]).startswith("least squares")
-    assert reason(np.arange(len(wine.y))).startswith("least squares")  # whole numbers of which none comes twice
+    assert reason(np.arange(len(wine.y))).startswith("least squares")  # distinct integers
     assert reason(wine.y, estimator="linear").startswith("least squares")
     assert reason(wine.y, estimator="tree", cv=2).startswith("DecisionTreeClassifier")
     assert reason(wine.X[:, 5], estimator="tree", cv=2).startswith("DecisionTreeRegressor")
     assert reason(wine.y, estimator=LinearDiscriminantAnalysis("eigen", 0.1), cv=2).startswith("LinearDiscriminant")
 
 
-def test_an_estimator_that_looks_at_the_rows_alone(wine):
+def test_an_unsupervised_estimator(wine):
     model = KMeans(3, n_init=1, random_state=0)
     ours = SequentialFeatureSelector(model, n_features_to_select=1, cv=2).fit(wine.X[:, :4])
     np.testing.assert_array_equal(
@@ -163,7 +163,7 @@ def test_an_estimator_that_looks_at_the_rows_alone(wine):
     )
 
 
-def test_sparse_rows_where_the_model_takes_them(table):
+def test_sparse_rows_if_the_model_accepts_them(table):
     X, y = table
     X = np.where(X > 3, X, 0)
     sparse = SequentialFeatureSelector(Ridge(), n_features_to_select=2, cv=2).fit(scipy.sparse.csr_array(X), y)
@@ -178,7 +178,7 @@ def test_sparse_rows_where_the_model_takes_them(table):
     assert named.__sklearn_tags__().input_tags.sparse
 
 
-def test_jobs_change_nothing(table):
+def test_n_jobs_changes_nothing(table):
     from joblib import parallel_config
 
     X, y = table
@@ -189,7 +189,7 @@ def test_jobs_change_nothing(table):
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_the_unit_of_y_chooses_nothing(table, closed):
+def test_the_unit_of_y_does_not_affect_the_selection(table, closed):
     X, y = table
     for scoring, power in (("neg_mean_squared_error", 2), ("neg_root_mean_squared_error", 1), ("r2", 0)):
         options = {"scoring": scoring, "closed_form": closed, "n_features_to_select": 3, "cv": 3}
@@ -204,7 +204,7 @@ def test_the_unit_of_y_chooses_nothing(table, closed):
 
 
 @pytest.mark.parametrize("options", [{}, {"closed_form": False}, {"scoring": "wilks"}])
-def test_extreme_units_choose_nothing(table, options):
+def test_extreme_units_do_not_affect_the_selection(table, options):
     X, y = table
     units = [1e160, 1e-160, np.geomspace(1e-150, 1e150, 9)]
     for target in (y * 1e-170, y * 1e170, (y > np.median(y)) + 0):
@@ -216,7 +216,7 @@ def test_extreme_units_choose_nothing(table, options):
             np.testing.assert_array_equal(found.support_, wanted.support_)
 
 
-def test_both_routes_score_alike_far_from_zero_and_in_single_precision(table):
+def test_closed_form_and_refitted_scores_agree_far_from_zero_and_in_float32(table):
     X, y = table
     for model, data in ((LinearRegression(fit_intercept=False), X + 1e6), (LinearRegression(), X.astype(np.float32))):
         short, long = (
@@ -254,7 +254,7 @@ def test_the_path_is_reported_with_names_and_saved(wine, tmp_path):
 def test_ctrl_c_keeps_the_path_so_far(table):
     X, y = table
     whole = SequentialFeatureSelector(LinearRegression(), n_features_to_select=4, cv=2).fit(X, y)
-    Interrupted.left = 2 * (9 + 8) + 3  # in the midst of the third step
+    Interrupted.left = 2 * (9 + 8) + 3  # in the middle of the third step
     selector = SequentialFeatureSelector(Interrupted(), n_features_to_select=4, cv=2)
     with pytest.raises(KeyboardInterrupt) as stop:
         selector.fit(X, y)
@@ -273,7 +273,7 @@ def test_ctrl_c_keeps_the_path_so_far(table):
     assert not selector.fit(X, y).interrupted_
 
 
-def test_a_callback_that_says_no_keeps_the_path_so_far(table, monkeypatch):
+def test_a_callback_returning_false_keeps_the_path_so_far(table, monkeypatch):
     monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0.0)
     X, y = table
     selector = SequentialFeatureSelector("linear", n_features_to_select=5)
@@ -336,7 +336,7 @@ def test_bad_input_is_reported(table, what):
     assert str(caught.value).endswith(".")
 
 
-def test_missing_values_of_y_and_a_y_that_does_not_vary(table):
+def test_missing_values_of_y_and_a_constant_y(table):
     X, y = table
     with pytest.raises(DataError, match="NaN"):
         SequentialFeatureSelector().fit(X, np.where(y > 10, np.nan, y))
@@ -365,17 +365,17 @@ def test_a_class_of_one_row_is_reported(table):
         SequentialFeatureSelector(n_features_to_select=1).fit(X, np.where(np.arange(80) == 3, 2, y > 18))
 
 
-def test_a_column_the_model_cannot_be_fitted_to_is_passed_over(wine):
+def test_a_column_on_which_the_model_fails_is_skipped(wine):
     """scikit-learn's discriminants fail on a column of zeros alone."""
     X = np.column_stack([np.zeros(178), wine.X[:, [0, 6]]])
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as reported:
         warnings.simplefilter("always")
         selector = SequentialFeatureSelector(n_features_to_select=1, closed_form=False, cv=2).fit(X, wine.y)
     assert selector.get_support().tolist() == [False, False, True]
-    assert any("were skipped" in str(each.message) for each in told)
+    assert any("were skipped" in str(each.message) for each in reported)
 
 
-def test_an_exhaustive_search_without_end_is_refused():
+def test_an_exhaustive_search_that_is_too_long_is_refused():
     X = np.random.default_rng(0).standard_normal((60, 40))
     with pytest.raises(ParameterError, match="'wilks'"):
         SequentialFeatureSelector(n_features_to_select=20, direction="exhaustive").fit(X, X[:, 0])

@@ -1,4 +1,4 @@
-"""Laplacian eigenmaps: scikit-learn's answers, known graphs, parts and what is done about them, new rows."""
+"""Laplacian eigenmaps: agreement with scikit-learn, known graphs, connected components, new rows."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("what", OPTIONS)
-def test_as_in_scikit_learn(what):
+def test_results_agree_with_scikit_learn(what):
     options, X = OPTIONS[what]
     theirs = sklearn.manifold.SpectralEmbedding(3, random_state=0, **options).fit(X)
     ours = SpectralEmbedding(3, random_state=0, **options).fit(X)
@@ -98,7 +98,7 @@ def test_a_line_of_points_gives_cosines():
 
 
 @pytest.mark.parametrize("weights", ["average", "binary", "heat"])
-def test_the_problem_it_claims_to_solve(weights):
+def test_coordinates_solve_the_stated_eigenproblem(weights):
     X = roll(200)
     model = SpectralEmbedding(3, n_neighbors=12, weights=weights).fit(X)
     W = model.affinity_matrix_.toarray() - np.eye(200)
@@ -109,7 +109,7 @@ def test_the_problem_it_claims_to_solve(weights):
     np.testing.assert_allclose((D - W) @ Y, D @ Y * model.eigenvalues_, atol=1e-9)
 
 
-def test_scaled_turned_and_moved_rows_give_the_same():
+def test_rotation_shift_and_scale_change_nothing():
     X = roll(250)
     turn = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
     for weights in ("average", "heat"):
@@ -118,7 +118,7 @@ def test_scaled_turned_and_moved_rows_give_the_same():
         agree(a, b, 1e-6)
 
 
-def test_the_first_may_be_kept():
+def test_the_constant_eigenvector_may_be_kept():
     X = roll(200)
     dropped = SpectralEmbedding(2, n_neighbors=12).fit(X)
     kept = SpectralEmbedding(3, n_neighbors=12, drop_first=False).fit(X)
@@ -127,7 +127,7 @@ def test_the_first_may_be_kept():
     agree(kept.embedding_[:, 1:], dropped.embedding_)
 
 
-def test_duplicates_change_nothing_much():
+def test_duplicates_change_little():
     X = np.vstack([roll(150), roll(150)[:20], roll(150)[:20]])
     model = SpectralEmbedding(2, n_neighbors=12).fit(X)
     assert np.isfinite(model.embedding_).all()
@@ -137,7 +137,7 @@ def test_duplicates_change_nothing_much():
 # --- connected components ---
 
 
-def test_components_are_connected():
+def test_components_are_connected_by_added_edges():
     X = two_clouds()
     with pytest.warns(DataWarning, match=r"2 connected components of 40 and 20 rows.*connected by 1 edge"):
         model = SpectralEmbedding(2, n_neighbors=8).fit(X)
@@ -148,7 +148,7 @@ def test_components_are_connected():
     assert first[:40].max() < first[40:].min() or first[:40].min() > first[40:].max()
 
 
-def test_connected_components_stay_connected_under_heat():
+def test_components_connected_by_an_edge_stay_connected_with_heat_weights():
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         model = SpectralEmbedding(1, n_neighbors=8, weights="heat").fit(two_clouds(apart=1e4))
     assert model.eigenvalues_[0] > 1e-12
@@ -209,7 +209,7 @@ def test_components_of_neighbors_given():
 @pytest.mark.parametrize(
     ("laplacian", "shift", "count"), [("normalized", 8, 1), ("unnormalized", 8, 1), ("normalized", 9, 2)]
 )
-def test_edges_that_vanish_in_rounding_are_reported_and_mix_nothing(laplacian, shift, count, rng):
+def test_edges_below_rounding_are_reported_and_do_not_mix_components(laplacian, shift, count, rng):
     X = rng.normal(size=(200, 3))
     X[100:] += shift
     order = rng.permutation(200)
@@ -224,7 +224,7 @@ def test_edges_that_vanish_in_rounding_are_reported_and_mix_nothing(laplacian, s
     assert np.ptp(first[:100]) + np.ptp(first[100:]) < 1e-6 * np.ptp(first)
 
 
-def test_heat_weighs_an_added_edge_like_others():
+def test_added_edges_have_heat_kernel_weights_like_others():
     with pytest.warns(DataWarning, match="connected by 1 edge"):
         model = SpectralEmbedding(2, n_neighbors=8, weights="heat").fit(two_clouds())
     W = model.affinity_matrix_ - scipy.sparse.eye_array(60)
@@ -236,7 +236,7 @@ def test_heat_weighs_an_added_edge_like_others():
 
 @pytest.mark.parametrize("laplacian", ["normalized", "unnormalized"])
 @pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors", pairs_of])
-def test_fitted_rows_have_their_places(affinity, laplacian):
+def test_fitted_rows_keep_their_coordinates(affinity, laplacian):
     X = roll(150) / 5
     model = SpectralEmbedding(3, affinity=affinity, n_neighbors=12, laplacian=laplacian).fit(X)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-9)
@@ -252,7 +252,7 @@ def test_given_affinities_are_extended_exactly():
         model.transform(np.zeros((1, 100)))
 
 
-def test_new_rows_without_a_place_are_refused():
+def test_new_rows_without_coordinates_are_refused():
     A = rbf_kernel(roll(100), gamma=0.01)
     for W in (A, scipy.sparse.csr_array(A)):
         model = SpectralEmbedding(2, affinity="precomputed").fit(W)
@@ -267,21 +267,21 @@ def test_new_rows_without_a_place_are_refused():
         SpectralEmbedding(2, affinity="rbf").fit(X).transform(X[:2] + np.array([[0], [1000]]))
 
 
-def test_the_kernel_extends_without_a_jump():
+def test_the_kernel_extension_is_continuous():
     X = roll(200) / 10
     model = SpectralEmbedding(2, affinity="rbf").fit(X)
     np.testing.assert_allclose(model.transform(X + 1e-7), model.embedding_, atol=1e-5 * np.abs(model.embedding_).max())
 
 
 @pytest.mark.parametrize("weights", ["average", "heat"])
-def test_rows_left_out_of_the_fit_are_placed_as_if_they_had_been_in(weights):
+def test_held_out_rows_are_placed_as_if_they_had_been_fitted(weights):
     X = roll(3000, seed=1)
     whole = SpectralEmbedding(2, n_neighbors=15, weights=weights).fit(X).embedding_[1::2]
     placed = SpectralEmbedding(2, n_neighbors=15, weights=weights).fit(X[::2]).transform(X[1::2])
     assert procrustes(whole, placed)[2] < 0.02
 
 
-def test_only_a_graph_is_no_place_for_new_rows():
+def test_a_model_of_a_graph_alone_cannot_transform_new_rows():
     model = SpectralEmbedding(2, affinity="precomputed_nearest_neighbors", n_neighbors=10).fit(GRAPH)
     with pytest.raises(ParameterError, match=r"cannot transform new rows.*neighbor graph alone"):
         model.transform(GRAPH)
@@ -309,7 +309,7 @@ def test_a_function_is_not_saved(tmp_path):
 # --- wrong input ------------------------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_done_is_said():
+def test_unsupported_combinations_are_reported():
     X = roll(30)
     for k in (1, 31):
         with pytest.raises(ParameterError, match=rf"n_neighbors={k}.*30 rows.*at least 2 and at most 30"):

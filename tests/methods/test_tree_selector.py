@@ -1,4 +1,4 @@
-"""What is true of selection by a tree; pruning is tested with the blocks."""
+"""Selection by a tree; pruning is tested with the blocks."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def wine():
 
 @pytest.fixture(scope="module")
 def table():
-    """Numbers that follow from columns 2 and 5, not by a line; column 2 matters more."""
+    """A nonlinear function of columns 2 and 5; column 2 has the larger effect."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (300, 7))
     return X, 1.5 * (X[:, 2] > 0.2) * np.sign(X[:, 5]) + 4 * (X[:, 2] > -0.4) + 0.3 * rng.standard_normal(300)
@@ -29,7 +29,7 @@ def table():
 # --- the answer
 
 
-def test_the_columns_that_matter_are_found(table):
+def test_informative_columns_are_found(table):
     X, y = table
     selector = TreeSelector().fit(X, y)
     assert selector.get_support(indices=True).tolist() == [2, 5]
@@ -45,7 +45,7 @@ def test_the_columns_that_matter_are_found(table):
     assert TreeSelector(7).fit(X, y).support_.all()
 
 
-def test_the_pruned_tree_is_scikit_learns(wine):
+def test_the_pruned_tree_agrees_with_scikit_learn(wine):
     selector = TreeSelector(random_state=3).fit(wine.X, wine.y)
     i = int(np.flatnonzero(selector.alphas_ == selector.alpha_)[0])
     assert selector.rules().count("row") == selector.n_leaves_[i]
@@ -56,7 +56,7 @@ def test_the_pruned_tree_is_scikit_learns(wine):
     assert (np.diff(selector.alphas_) < 0).all()
 
 
-def test_losses_are_those_of_trees_grown_and_pruned_for_each_fold(wine):
+def test_losses_agree_with_trees_pruned_for_each_fold(wine):
     Z = np.column_stack([np.unique(x, return_inverse=True)[1] for x in wine.X.T])
     seed = int(np.random.default_rng(0).integers(2**31 - 1))
     selector = TreeSelector().fit(wine.X, wine.y)
@@ -69,7 +69,7 @@ def test_losses_are_those_of_trees_grown_and_pruned_for_each_fold(wine):
             assert selector.cv_losses_[i, f] == pytest.approx(loss)
 
 
-def test_importances_are_those_of_scikit_learn_on_rows_held_out(table):
+def test_importances_agree_with_scikit_learn_on_held_out_rows(table):
     X, y = table
     selector = TreeSelector(n_repeats=20, scoring="neg_mean_absolute_error", cv=3).fit(X, y)
     theirs = []
@@ -83,7 +83,7 @@ def test_importances_are_those_of_scikit_learn_on_rows_held_out(table):
     assert selector.permutation_importances_[2] > 0.5  # in the unit of y
 
 
-def test_the_rule_of_one_error_keeps_the_smaller_tree(table):
+def test_the_one_standard_error_rule_keeps_the_smaller_tree(table):
     X, y = table
     small, best = TreeSelector().fit(X, y), TreeSelector(rule="min").fit(X, y)
     assert small.alpha_ >= best.alpha_
@@ -91,7 +91,7 @@ def test_the_rule_of_one_error_keeps_the_smaller_tree(table):
     assert best.cv_losses_.mean(axis=1).min() == pytest.approx(best.cv_losses_[best.alphas_ == best.alpha_][0].mean())
 
 
-def test_the_path_tells_when_each_column_leaves(table):
+def test_the_path_records_when_each_column_is_removed(table):
     X, y = table
     selector = TreeSelector().fit(X, y)
     left = [step.feature for step in selector.path_]
@@ -134,7 +134,7 @@ def test_rules_are_written_in_names_and_units(wine):
     assert lines[1].split()[0] in ("red", "white", "rosy")
 
 
-def test_scorers_see_labels_as_they_came(wine):
+def test_scorers_receive_the_original_labels(wine):
     seen = []
 
     def score(estimator, X, y):
@@ -147,13 +147,13 @@ def test_scorers_see_labels_as_they_came(wine):
     assert errors.fit(wine.X, wine.X[:, 12] / 3 + 1000).permutation_importances_[12] > 50
 
 
-def test_rules_tell_rows_apart_far_from_zero(table):
+def test_rules_separate_rows_far_from_zero(table):
     X, y = table
     lines = TreeSelector(max_depth=1, rule="min").fit(X + 1e8, y).rules().splitlines()
     assert f"({(X[:, 2] + 1e8 <= float(lines[0].split()[-1][:-1])).sum()} rows)" in lines[1]
 
 
-# --- awkward input
+# --- difficult input
 
 
 def test_a_tree_of_splits_without_gain_is_pruned_to_its_root():
@@ -173,7 +173,7 @@ def test_where_no_split_helps_the_first_is_selected_with_a_warning():
     assert len(selector.rules().splitlines()) == 1
 
 
-def test_constant_columns_are_reported_and_never_met(table):
+def test_constant_columns_are_reported_and_never_used(table):
     X, y = table
     X = np.column_stack([np.full(300, 7.0), X])
     with pytest.warns(DataWarning, match="Column 'x0' is constant"):

@@ -1,4 +1,4 @@
-"""Truths about the truncated SVD."""
+"""Truncated SVD."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,9 @@ from lowland.errors import ParameterError
 
 @pytest.mark.parametrize("algorithm", ["arpack", "randomized"])
 @pytest.mark.parametrize("budget", ["1GB", "300kB"])
-def test_drop_in(algorithm, budget):
+def test_results_agree_with_scikit_learn(algorithm, budget):
     X = scipy.sparse.random_array((500, 120), density=0.05, rng=np.random.default_rng(0), format="csr")
-    with lowland.config(memory=budget):  # the small one goes matrix-free
+    with lowland.config(memory=budget):  # the small budget makes it matrix-free
         ours = TruncatedSVD(4, algorithm=algorithm, random_state=0).fit(X)
     theirs = TheirSVD(4, algorithm="arpack").fit(X)
     np.testing.assert_allclose(ours.singular_values_, theirs.singular_values_, rtol=1e-6)
@@ -39,8 +39,8 @@ def test_far_from_the_origin_the_second_direction_keeps_its_digits():
     np.testing.assert_allclose(TruncatedSVD(4).fit(X).singular_values_, s[:4], rtol=1e-6)
 
 
-def test_text():
-    """Latent semantic analysis: words of one topic come to lie together."""
+def test_latent_semantic_analysis_groups_topics():
+    """Latent semantic analysis: words of one topic are close to each other."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = ["river water bank", "water flows river", "money bank loan", "loan interest money", "river flood water"] * 5

@@ -1,4 +1,4 @@
-"""Truths about vector quantization."""
+"""Vector quantization."""
 
 import itertools
 
@@ -26,12 +26,12 @@ def clouds(n=600, d=5, k=6, seed=0, dtype=np.float64):
     return (8 * rng.standard_normal((k, d))[rng.integers(0, k, n)] + rng.standard_normal((n, d))).astype(dtype)
 
 
-# --- beside scikit-learn
+# --- agreement with scikit-learn
 
 
 @pytest.mark.parametrize("k", [1, 3, 16])
 @pytest.mark.parametrize("far", [0.0, 1e5])
-def test_the_same_start_leads_where_k_means_leads(digits, k, far):
+def test_the_same_initialization_gives_the_result_of_k_means(digits, k, far):
     X = digits + far
     start = X[np.random.default_rng(k).choice(len(X), k, replace=False)]
     ours = VectorQuantizer(k, init=start).fit(X)
@@ -45,7 +45,7 @@ def test_the_same_start_leads_where_k_means_leads(digits, k, far):
     np.testing.assert_allclose(ours.transform(X), cdist(X, ours.cluster_centers_), atol=1e-9 * max(1, far * 1e-3))
 
 
-def test_weights_are_those_of_k_means(digits):
+def test_weights_agree_with_k_means(digits):
     weights = np.random.default_rng(0).integers(0, 4, len(digits)).astype(float)
     start = digits[:7]
     ours = VectorQuantizer(7, init=start).fit(digits, sample_weight=weights)
@@ -68,16 +68,16 @@ def test_weights_count_repetitions_and_zero_leaves_out():
     )
 
 
-def test_its_start_is_as_good_as_k_meanss(digits):
+def test_the_initialization_is_as_good_as_that_of_k_means(digits):
     ours = [VectorQuantizer(10, random_state=seed).fit(digits).inertia_ for seed in range(8)]
     theirs = [KMeans(10, random_state=seed, n_init=1).fit(digits).inertia_ for seed in range(8)]
     assert np.mean(ours) < 1.02 * np.mean(theirs)
 
 
-# --- what the codes are
+# --- definition
 
 
-def test_codes_are_the_means_of_what_they_stand_for(digits):
+def test_code_vectors_are_the_means_of_their_clusters(digits):
     model = VectorQuantizer(12, tol=0.0).fit(digits)
     D = cdist(digits, model.cluster_centers_)
     nearest = D.argmin(axis=1)
@@ -103,7 +103,7 @@ def test_the_distortion_never_rises(k, seed, init):
     assert len(trace) in (model.n_iter_, model.n_iter_ + 1)
 
 
-def test_clouds_that_are_there_are_found():
+def test_known_clusters_are_found():
     X = clouds(900, k=6, d=8)
     model = VectorQuantizer(6, n_init=3).fit(X)
     assert model.distortion_ < 8.5  # eight columns of unit variance
@@ -117,7 +117,7 @@ def test_one_code_is_the_mean(digits):
     assert model.explained_variance_fraction_ == pytest.approx(0)
 
 
-def test_as_many_codes_as_rows_lose_nothing():
+def test_as_many_codes_as_rows_reconstruct_exactly():
     X = clouds(20)
     model = VectorQuantizer(20).fit(X)
     assert model.inertia_ < 1e-20
@@ -126,7 +126,7 @@ def test_as_many_codes_as_rows_lose_nothing():
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-4, 1e-1])
-def test_the_trace_has_the_start_and_every_iteration(tol):
+def test_the_trace_contains_the_initial_value_and_every_iteration(tol):
     for seed in range(4):
         model = VectorQuantizer(4, tol=tol, random_state=seed).fit(clouds(seed=seed))
         assert model.converged_
@@ -134,10 +134,10 @@ def test_the_trace_has_the_start_and_every_iteration(tol):
         assert model.trace_[-1] == model.distortion_
 
 
-# --- the manners of KMeans
+# --- the API of KMeans
 
 
-def test_labels_and_scores_are_those_of_k_means(digits):
+def test_labels_and_scores_agree_with_k_means(digits):
     w = np.random.default_rng(0).integers(0, 3, len(digits)).astype(float)
     start = digits[::150][:10]
     theirs = KMeans(10, init=start, n_init=1).fit(digits, sample_weight=w)
@@ -148,7 +148,7 @@ def test_labels_and_scores_are_those_of_k_means(digits):
     assert ours.score(digits, sample_weight=w) == pytest.approx(-ours.inertia_)
 
 
-def test_labels_are_left_out_where_rows_are_streamed(tmp_path):
+def test_labels_are_omitted_for_streamed_rows(tmp_path):
     X = clouds()
     np.save(tmp_path / "x.npy", X)
     model = VectorQuantizer(5)
@@ -157,7 +157,7 @@ def test_labels_are_left_out_where_rows_are_streamed(tmp_path):
     np.testing.assert_array_equal(streamed, VectorQuantizer(5).fit(X).labels_)
 
 
-def test_the_numbers_of_predict_lead_back():
+def test_predicted_indices_can_be_decoded():
     import pandas as pd
 
     X = clouds()
@@ -173,7 +173,7 @@ def test_the_numbers_of_predict_lead_back():
         VectorQuantizer(5).fit(X).inverse_transform(numbers)
 
 
-def test_more_starts_are_never_worse(digits):
+def test_more_initializations_are_never_worse(digits):
     one, ten = (VectorQuantizer(10, n_init=n, random_state=3).fit(digits[:500]).inertia_ for n in (1, 6))
     assert ten <= one
 
@@ -181,17 +181,17 @@ def test_more_starts_are_never_worse(digits):
 # --- compression
 
 
-def test_what_a_row_costs(digits):
+def test_bits_per_row_and_compression(digits):
     model = VectorQuantizer(32).fit(digits)
     assert model.bits_per_row_ == 5
     assert model.compression_ == 64 * 64 / 5
-    shares = model.counts_ / model.counts_.sum()
-    assert model.entropy_ == pytest.approx(-(shares * np.log2(shares)).sum())
+    fractions = model.counts_ / model.counts_.sum()
+    assert model.entropy_ == pytest.approx(-(fractions * np.log2(fractions)).sum())
     assert model.entropy_ < 5
     assert VectorQuantizer(32).fit(digits.astype(np.float32)).compression_ == 32 * 64 / 5
 
 
-def test_more_codes_lose_less(digits):
+def test_more_codes_have_less_distortion(digits):
     lost = [VectorQuantizer(k, random_state=0).fit(digits).distortion_ for k in (2, 8, 32)]
     assert lost == sorted(lost, reverse=True)
 
@@ -200,7 +200,7 @@ def test_more_codes_lose_less(digits):
 
 
 @pytest.mark.parametrize("output", ["distances", "index"])
-def test_there_and_back(digits, output):
+def test_transform_and_inverse_transform(digits, output):
     model = VectorQuantizer(9, output=output).fit(digits)
     Z = model.transform(digits)
     nearest = cdist(digits, model.cluster_centers_).argmin(axis=1)
@@ -223,13 +223,13 @@ def test_an_invalid_code_book_index_is_refused(digits):
         model.inverse_transform(np.array([[0.0], [np.nan]]))
 
 
-def test_a_tie_goes_to_the_first():
+def test_ties_go_to_the_first_code():
     model = VectorQuantizer(2, init=np.array([[-1.0], [1.0]])).fit(np.array([[-1.0], [1.0]]))
     np.testing.assert_array_equal(model.predict(np.array([[0.0], [1e-6]])), [0, 1])
 
 
 @pytest.mark.parametrize("away", [1e3, 1e6, 1e9])
-def test_a_row_far_from_all_others_spoils_nothing(away):
+def test_an_outlier_does_not_cost_precision(away):
     X = clouds(400)
     far = np.vstack([X, np.full((1, 5), away)])
     model = VectorQuantizer(7, init=far[-7:], tol=0.0).fit(far)
@@ -319,7 +319,7 @@ def test_float32_finds_the_codes_of_float64():
     np.testing.assert_array_equal(single.predict(X), double.predict(X.astype(float)))
 
 
-def test_many_rows_are_started_from_a_sample(monkeypatch):
+def test_many_rows_are_initialized_from_a_sample(monkeypatch):
     monkeypatch.setattr("lowland.blocks.codebooks.kmeans_start._SAMPLE", 200)
     monkeypatch.setattr("lowland.blocks.codebooks.kmeans_start._SAMPLE_PER_CODE", 1)
     X = clouds(3000)
@@ -331,7 +331,7 @@ def test_many_rows_are_started_from_a_sample(monkeypatch):
     assert settled.trace_[0] < plain.trace_[0]
 
 
-def test_the_seed_chooses_the_start(digits):
+def test_the_seed_determines_the_initialization(digits):
     first, again, other = (VectorQuantizer(10, random_state=seed).fit(digits[:400]) for seed in (0, 0, 1))
     assert np.array_equal(first.cluster_centers_, again.cluster_centers_)
     assert not np.array_equal(first.cluster_centers_, other.cluster_centers_)
@@ -367,7 +367,7 @@ def test_nan_in_a_pass_is_reported():
         VectorQuantizer(3).fit(X)
 
 
-def test_the_command_line_writes_distances_and_numbers(tmp_path, digits):
+def test_the_command_line_writes_distances_and_indices(tmp_path, digits):
     from click.testing import CliRunner
 
     from lowland.cli.main import cli
@@ -390,7 +390,7 @@ def test_the_command_line_writes_distances_and_numbers(tmp_path, digits):
     np.testing.assert_allclose(np.load(files["back.npy"]), model.cluster_centers_[model.predict(digits[:200])])
 
 
-def test_saved_with_its_start(tmp_path, digits):
+def test_saved_with_its_initialization(tmp_path, digits):
     model = VectorQuantizer(3, init=digits[:3]).fit(digits)
     lowland.save(model, tmp_path / "m.lowland")
     loaded = lowland.load(tmp_path / "m.lowland")

@@ -1,4 +1,4 @@
-"""Truths about whitening."""
+"""Whitening."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ KINDS = ["pca", "zca", "cholesky", "pca-cor", "zca-cor"]
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(KINDS))
-def test_white_and_back(seed, kind):
+def test_whitening_and_its_inverse(seed, kind):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((80, 5)) @ rng.standard_normal((5, 5)) + 3
     white = Whitening(method=kind).fit(X)
@@ -22,7 +22,7 @@ def test_white_and_back(seed, kind):
     np.testing.assert_allclose(white.inverse_transform(Z), X, atol=1e-7)
 
 
-def test_what_else_each_kind_wants():
+def test_properties_of_each_kind_of_whitening():
     X = np.random.default_rng(0).standard_normal((300, 4)) @ np.random.default_rng(1).standard_normal((4, 4))
     zca = Whitening(method="zca").fit(X).whitening_
     np.testing.assert_allclose(zca, zca.T, atol=1e-10)  # symmetric: it stays closest to the data
@@ -32,7 +32,7 @@ def test_what_else_each_kind_wants():
     np.testing.assert_allclose(
         np.abs(Whitening().fit_transform(X)), np.abs(PCA(whiten=True).fit_transform(X)), atol=1e-8
     )
-    scaled = X * [1, 10, 100, 1000]  # the -cor kinds do not care for units
+    scaled = X * [1, 10, 100, 1000]  # the -cor kinds do not depend on units
     for kind in ("pca-cor", "zca-cor"):
         np.testing.assert_allclose(
             Whitening(method=kind).fit_transform(scaled), Whitening(method=kind).fit_transform(X), atol=1e-7
@@ -54,7 +54,7 @@ def test_rank_deficient_rows_are_not_divided_by_zero(kind, dtype):
     np.testing.assert_allclose(white.inverse_transform(Z), X, atol=1e-3 if dtype == np.float32 else 1e-8)
 
 
-def test_fewer_components_and_parts():
+def test_fewer_components_and_partial_fit():
     X = np.random.default_rng(0).standard_normal((90, 4)) @ np.diag([4, 3, 2, 1])
     assert Whitening(2).fit_transform(X).shape == (90, 2)
     parts = Whitening(method="zca").partial_fit(X[:40]).partial_fit(X[40:])

@@ -1,4 +1,4 @@
-"""What tests of figures share."""
+"""Fixtures of the tests of figures."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def pca(digits):
 
 @pytest.fixture
 def drawn(tmp_path):
-    """Render, so that whatever would fail only then fails here; return the only axes."""
+    """Render, so that errors of rendering appear here; return the only axes."""
 
     def draw(figure):
         figure.savefig(tmp_path / "figure.png")

@@ -81,7 +81,7 @@ def test_a_biplot_says_that_short_arrows_are_left_out(drawn):
     assert not any("longest" in text.get_text() for text in ax.texts)
 
 
-def test_columns_refuse_what_makes_no_sense():
+def test_invalid_arguments_are_refused():
     pca = lowland.PCA(2).fit(load_dataset("iris").X)
     Z = pca.transform(load_dataset("iris").X)
     for wrong in (lambda: plots.biplot(pca, pca.components_), lambda: plots.biplot(Z, pca)):

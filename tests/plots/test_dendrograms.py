@@ -13,7 +13,7 @@ from lowland.errors import DataError
 from lowland.plots.style import COLORS, WEAK
 
 
-def test_dendrogram_draws_every_join_at_its_height_and_colors_groups(drawn):
+def test_dendrogram_draws_every_merge_at_its_height_and_colors_groups(drawn):
     wine = load_dataset("wine")
     model = lowland.FeatureAgglomeration(3, metric="correlation", linkage="average").fit(wine.X)
     figure = plots.dendrogram(model.children_, model.distances_, model.labels_, names=wine.names, title="wine")
@@ -28,10 +28,10 @@ def test_dendrogram_draws_every_join_at_its_height_and_colors_groups(drawn):
     colors = {label.get_text(): to_hex(label.get_color()) for label in ax.get_xticklabels()}
     assert all(colors[name] == COLORS[group] for name, group in zip(wine.names, model.labels_, strict=True))
     drawn_colors = [to_hex(color) for color in ax.collections[0].get_colors()]
-    assert drawn_colors.count(WEAK) == 2  # the joins that the cut undoes
+    assert drawn_colors.count(WEAK) == 2  # the merges above the cut
     assert ax.get_title(loc="left") == "wine"
     groups = [model.labels_[list(wine.names).index(name)] for name in labels]
-    assert sum(a != b for a, b in itertools.pairwise(groups)) == 2  # each group stands together
+    assert sum(a != b for a, b in itertools.pairwise(groups)) == 2  # the leaves of each group are adjacent
 
 
 def test_dendrogram_without_distances_or_with_many_leaves(drawn):
@@ -43,7 +43,7 @@ def test_dendrogram_without_distances_or_with_many_leaves(drawn):
     assert ax.get_xlabel() == "100 leaves"
 
 
-def test_dendrogram_refuses_what_is_no_tree():
+def test_dendrogram_refuses_invalid_trees():
     with pytest.raises(DataError, match=r"children.*two nodes per merge"):
         plots.dendrogram([0, 1])
     for children in ([[0, 1], [0, 3]], [[0, 4], [1, 2]], [[0, 1], [2, 5]]):
@@ -70,6 +70,6 @@ def test_dendrogram_refuses_what_is_no_tree():
         plots.dendrogram([[0, 1], [2, 3]], labels=[0, None, 1])
 
 
-def test_dendrogram_takes_texts_as_groups(drawn):
+def test_dendrogram_accepts_strings_as_groups(drawn):
     ax = drawn(plots.dendrogram([[0, 1], [2, 3]], [1.0, 2.0], ["b", "b", "a"]))
     assert [to_hex(color) for color in ax.collections[0].get_colors()] == [COLORS[1], WEAK]

@@ -8,10 +8,14 @@ from lowland import plots
 from lowland.errors import DataError, ParameterError
 
 
-def test_reconstructions_stand_beside_the_rows(digits, pca, drawn):
+def test_reconstructions_are_drawn_next_to_the_rows(digits, pca, drawn):
     ax = drawn(plots.reconstructions(pca, digits.X[:2], digits.image_shape, (1, 10, 250)))
     mosaic = np.asarray(ax.images[0].get_array())
-    assert [text.get_text() for text in ax.texts if text.get_text()] == ["original", "M = 1", "M = 10"]  # it has 64
+    assert [text.get_text() for text in ax.texts if text.get_text()] == [
+        "original",
+        "M = 1",
+        "M = 10",
+    ]
     assert np.ma.masked_invalid(mosaic).count() == 2 * 3 * 64
     np.testing.assert_allclose(mosaic[2:10, 1:9].ravel(), digits.X[0])
     ten = lowland.PCA(10).fit(digits.X)
@@ -28,7 +32,7 @@ def test_reconstructions_stand_beside_the_rows(digits, pca, drawn):
             plots.reconstructions(model, digits.X[:2], digits.image_shape)
 
 
-def test_only_lines_with_titles_leave_room_for_them(digits, drawn):
+def test_only_rows_of_images_with_titles_reserve_space(digits, drawn):
     titled, plain = ["a", "b", "", ""], ["a", "b", "c", "d"]
     heights = [
         drawn(plots.images(digits.X[:4], (8, 8), columns=2, titles=words)).images[0].get_array().shape[0]
@@ -60,7 +64,7 @@ def test_a_component_of_zeros_is_drawn(drawn):
     assert np.nanmax(np.abs(np.asarray(ax.images[0].get_array()))) == 0
 
 
-def test_images_refuse_what_makes_no_sense(digits):
+def test_invalid_images_are_refused(digits):
     with pytest.raises(DataError, match="need 81 columns"):
         plots.images(digits.X[:5], (9, 9))
     with pytest.raises(DataError, match="2 titles for 5 images"):

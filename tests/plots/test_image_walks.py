@@ -1,4 +1,4 @@
-"""Walks through points keep to where points are, and rows are spread evenly along a path."""
+"""Paths stay near the points, and rows are spread evenly along a path."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from lowland.plots.image_walks import rows_along, walk
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40))
 @settings(max_examples=60, deadline=None)
-def test_the_walk_is_the_cheapest_of_all_by_squared_steps(seed, n):
+def test_the_path_minimizes_the_sum_of_squared_steps(seed, n):
     Z = np.random.default_rng(seed).random((n, 2))
     costs = np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
     least = costs.copy()
@@ -21,7 +21,7 @@ def test_the_walk_is_the_cheapest_of_all_by_squared_steps(seed, n):
     np.testing.assert_allclose(costs[rows[:-1], rows[1:]].sum(), least[0, n - 1])
 
 
-def test_the_walk_follows_a_bend_and_passes_its_stops():
+def test_the_path_follows_a_curve_through_the_given_points():
     angle = np.linspace(0, 1.6 * np.pi, 80)
     ring = np.column_stack([np.cos(angle), np.sin(angle)])
     np.testing.assert_array_equal(walk(ring, np.array([0, 79])), np.arange(80))
@@ -29,7 +29,7 @@ def test_the_walk_follows_a_bend_and_passes_its_stops():
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.3, np.inf])
-def test_points_on_a_line_and_twins_are_walked_over(slope):
+def test_paths_over_collinear_and_duplicate_points(slope):
     t = np.array([3.0, 0.0, 1.0, 1.0, 2.0])
     Z = np.column_stack([0 * t, t]) if np.isinf(slope) else np.column_stack([t, slope * t])
     assert walk(Z, np.array([1, 0])).tolist() == [1, 2, 4, 0]
@@ -45,7 +45,7 @@ def test_rows_are_spread_evenly_over_the_length_of_the_path():
     assert rows_along(Z, corners, 1).tolist() == [0]
 
 
-def test_rows_come_once_and_never_without_a_place():
+def test_rows_appear_once_and_have_coordinates():
     Z = np.array([[2.0, 0], [0, 0], [np.nan, np.nan], [1, 0]])
     assert rows_along(Z, np.array([[0.0, 0], [2, 0]]), 50).tolist() == [1, 3, 0]
     assert rows_along(Z, np.array([[1.0, 0], [1, 0]]), 3).tolist() == [3]

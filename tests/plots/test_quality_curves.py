@@ -59,7 +59,7 @@ def test_residual_variances_mark_a_choice(drawn):
         plots.residual_variances([])
 
 
-def test_rows_and_coordinates_are_no_shepard_diagram():
+def test_rows_and_coordinates_are_refused_by_shepard():
     X = load_dataset("iris").X
     with pytest.raises(
         DataTypeError, match=r"too many positional arguments. Write plots.shepard\(quality.shepard\(X, Z"

@@ -54,7 +54,7 @@ def test_embedding_without_labels_takes_tensors(drawn):
     assert ax.get_legend() is None
 
 
-def test_embeddings_stand_side_by_side_on_shared_axes(tmp_path):
+def test_embeddings_are_drawn_side_by_side_on_shared_axes(tmp_path):
     figure = Figure()
     for ax in figure.subplots(1, 2, sharex=True, sharey=True):
         plots.embedding(np.eye(3), ax=ax)
@@ -63,7 +63,7 @@ def test_embeddings_stand_side_by_side_on_shared_axes(tmp_path):
     assert plots.embedding(np.eye(3)).axes[0].get_adjustable() == "datalim"
 
 
-def test_more_classes_than_colors_stay_apart(drawn):
+def test_more_classes_than_colors_are_distinguishable(drawn):
     marks = np.arange(30)
     ax = drawn(plots.embedding(np.eye(30), marks))
     looks = {(to_hex(points.get_facecolor()[0]), points.get_paths()[0].vertices.tobytes()) for points in ax.collections}
@@ -72,7 +72,7 @@ def test_more_classes_than_colors_stay_apart(drawn):
         plots.embedding(np.eye(31), np.arange(31))
 
 
-def test_embedding_refuses_what_makes_no_sense():
+def test_invalid_embeddings_are_refused():
     with pytest.raises(DataError, match=r"two columns.*n_components=2"):
         plots.embedding(np.ones((5, 1)))
     with pytest.raises(DataError, match=r"labels has shape.*one label per row"):
@@ -94,7 +94,7 @@ def test_embedding_refuses_what_makes_no_sense():
 
 
 @pytest.mark.parametrize("blank", [None, np.nan, "NA"])
-def test_rows_without_a_label_are_grey(blank, drawn):
+def test_rows_without_a_label_are_gray(blank, drawn):
     blank = pytest.importorskip("pandas").NA if blank == "NA" else blank
     Z = np.arange(8.0).reshape(4, 2)
     ax = drawn(plots.embedding(Z, np.array(["a", blank, "b", "a"], dtype=object), centers=True))

@@ -38,7 +38,7 @@ def test_hit_map_marks_by_area(drawn):
     assert ax.get_title(loc="left") == "5 rows, 4 units, 2 dead"
 
 
-def test_grids_of_units_refuse_what_makes_no_sense():
+def test_invalid_grids_are_refused():
     for draw in (plots.u_matrix, plots.hit_map, lambda *given: plots.component_planes(given[0], (3, 1), *given[1:])):
         for wrong in ("square", [["a", "b"]]):
             with pytest.raises(DataError, match="contains strings"):

@@ -11,7 +11,7 @@ from lowland.errors import DataError, ParameterError
 from lowland.plots.style import STRONG, WEAK
 
 
-def test_scree_bars_are_the_shares(pca, drawn):
+def test_scree_bars_are_explained_variance_ratios(pca, drawn):
     choice = lowland.PCA(0.9).fit(load_dataset("digits").X).choice_
     ax = drawn(plots.scree(pca.explained_variance_[:30], pca.total_variance_, choice))
     bars = ax.patches
@@ -48,7 +48,7 @@ def test_decay_draws_powers(drawn):
 
 
 @pytest.mark.parametrize("draw", [plots.scree, plots.distortion_curve])
-def test_spectra_refuse_what_makes_no_sense(draw):
+def test_invalid_spectra_are_refused(draw):
     with pytest.raises(DataError, match="list of one or more"):
         draw([])
     with pytest.raises(DataError, match="shape"):
@@ -64,7 +64,7 @@ def test_spectra_refuse_what_makes_no_sense(draw):
         draw([1.0, np.nan])
 
 
-def test_eigenvalues_of_no_walk_do_not_decay(drawn):
+def test_eigenvalues_that_are_not_of_a_random_walk_are_refused(drawn):
     for values in ([2, -1], [0.5, -1.1]):
         with pytest.raises(DataError, match=r"random walk.*DiffusionMap"):
             plots.decay(values)

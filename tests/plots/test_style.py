@@ -1,4 +1,4 @@
-"""What all figures share: nothing global changes, names are drawn as they are, errors say how to call a figure."""
+"""Common properties of the figures: no global changes, names drawn verbatim, errors with the correct call."""
 
 import re
 import sys
@@ -69,7 +69,7 @@ def test_changes_nothing_global(name):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_says_what_to_install_without_matplotlib(name, monkeypatch):
+def test_a_missing_matplotlib_is_reported_with_a_remedy(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r"lowland\[plot\]"):
         CALLS[name](None)
@@ -105,7 +105,7 @@ def test_dollar_signs_are_drawn_and_not_read_as_formulas(name, drawn):
     assert not any(is_math_text(word) for word in words if "no" in word)
 
 
-def test_names_that_begin_with_an_underscore_stand_in_the_legend(drawn):
+def test_names_that_begin_with_an_underscore_are_in_the_legend(drawn):
     ax = drawn(plots.embedding(np.eye(3), ["_a", "b", "_c"]))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["_a", "_c", "b"]
     ax = drawn(plots.rnx_curve({"_a": CURVE}))
@@ -132,7 +132,7 @@ def fitted():
 
 
 @pytest.mark.parametrize(
-    ("name", "owner", "said"),
+    ("name", "owner", "message"),
     [
         ("u_matrix", "SelfOrganizingMap", "plots.u_matrix(model.u_matrix_, model.topology)"),
         ("hit_map", "SelfOrganizingMap", "plots.hit_map(model.hits_, model.topology)"),
@@ -165,16 +165,16 @@ def fitted():
         ("images", "PCA", "plots.images(X, image_shape)"),
     ],
 )
-def test_what_a_figure_of_numbers_says_of_a_model_can_be_drawn(fitted, name, owner, said, drawn):
+def test_figures_of_numbers_accept_models(fitted, name, owner, message, drawn):
     model, X = fitted[owner], load_dataset("iris").X[50:]
     with pytest.raises(DataError, match=f"{owner} is a model, not an array") as caught:
         getattr(plots, name)(model)
-    assert str(caught.value).endswith(f"write {said}.")
-    assert isinstance(eval(said, {"plots": plots, "model": model, "X": X, "image_shape": (2, 2)}), Figure)
+    assert str(caught.value).endswith(f"write {message}.")
+    assert isinstance(eval(message, {"plots": plots, "model": model, "X": X, "image_shape": (2, 2)}), Figure)
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "said"),
+    ("name", "given", "message"),
     [
         ("scree", "Isomap", "Isomap is a model without explained_variance_, an attribute of IncrementalPCA, PCA and"),
         ("loadings", "Isomap", "Isomap is a model without components_, an attribute of FactorAnalysis, FastICA"),
@@ -184,10 +184,10 @@ def test_what_a_figure_of_numbers_says_of_a_model_can_be_drawn(fitted, name, own
         ("distortion_curve", "VectorQuantizer", "VectorQuantizer is a model without n_components_, an attribute of"),
     ],
 )
-def test_a_model_without_the_attribute_gets_the_names_of_those_that_have_it(fitted, name, given, said):
+def test_a_model_without_the_attribute_is_refused_with_the_methods_that_have_it(fitted, name, given, message):
     with pytest.raises(DataError) as caught:
         getattr(plots, name)(fitted[given])
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("model", [lowland.PCA(), lowland.PCA])

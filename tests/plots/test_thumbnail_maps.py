@@ -22,7 +22,7 @@ def crossing(a, b, c, d):
 
 @pytest.mark.parametrize("shape", [(8, 8), (16, 4), (4, 16)])
 @pytest.mark.parametrize("stretch", [0.01, 1.0, 30.0])
-def test_thumbnails_stand_around_the_cloud_and_do_not_overlap(digits, pca, shape, stretch, drawn):
+def test_thumbnails_are_placed_around_the_points_and_do_not_overlap(digits, pca, shape, stretch, drawn):
     Z = pca.transform(digits.X)[:, :2] * [1.0, stretch]
     rows = np.arange(0, 1750, 70)
     ax = drawn(plots.thumbnails(Z, digits.X, shape, rows))
@@ -58,12 +58,12 @@ def test_thumbnails_along_a_path(digits, pca, drawn):
     np.testing.assert_array_equal(ax.lines[0].get_xydata()[[0, -1]], Z[[3, 5], :2])
 
 
-def test_a_single_place_can_be_drawn(drawn):
+def test_a_single_location_can_be_drawn(drawn):
     ax = drawn(plots.thumbnails(np.zeros((3, 2)), np.eye(3, 4), (2, 2)))
     assert len(ax.images) == 1
 
 
-def test_thumbnails_refuse_what_makes_no_sense(digits):
+def test_invalid_thumbnails_are_refused(digits):
     Z, X = np.random.default_rng(0).random((9, 2)), digits.X[:9]
     for wrong, words in [
         (lambda: plots.thumbnails(Z[:, :1], X, (8, 8)), "two columns"),

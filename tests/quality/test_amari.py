@@ -1,4 +1,4 @@
-"""The Amari distance: its zeros, its bounds, its invariances, its wrong inputs."""
+"""The Amari distance: its zeros, its bounds, its invariances, and invalid input."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from lowland.errors import DataError
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 6), extra=st.integers(0, 3))
-def test_zero_for_any_scaled_permutation_and_within_bounds_for_the_rest(seed, k, extra):
+def test_the_index_is_zero_for_scaled_permutations_and_bounded(seed, k, extra):
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((k + extra, k))
     scale = rng.uniform(0.1, 10, k) * rng.choice([-1, 1], k)

@@ -1,4 +1,4 @@
-"""Measures of labels against scikit-learn and plain counting."""
+"""Measures of class separation compared with scikit-learn and plain counting."""
 
 import tracemalloc
 
@@ -25,7 +25,7 @@ def wine():
     return lowland.PCA(2, scale=True).fit_transform(sample.X), sample.y
 
 
-def test_hit_is_the_fraction_of_neighbors_with_the_same_label(wine):
+def test_the_hit_rate_is_the_fraction_of_neighbors_with_the_same_label(wine):
     Z, y = wine
     near = NearestNeighbors(n_neighbors=7).fit(Z).kneighbors(return_distance=False)
     expected = (y[near] == y[:, None]).mean(axis=1)
@@ -34,7 +34,7 @@ def test_hit_is_the_fraction_of_neighbors_with_the_same_label(wine):
     assert found.value == pytest.approx(expected.mean())
 
 
-def test_accuracy_is_that_of_leaving_one_out(wine):
+def test_accuracy_is_leave_one_out_accuracy(wine):
     Z, y = wine
     for k in (1, 3):
         expected = cross_val_score(KNeighborsClassifier(k), Z, y, cv=LeaveOneOut()).mean()
@@ -42,7 +42,7 @@ def test_accuracy_is_that_of_leaving_one_out(wine):
     assert set(quality.nearest_neighbor_accuracy(Z, y, per_row=True).per_row) <= {0.0, 1.0}
 
 
-def test_of_a_tie_the_nearest_decides():
+def test_ties_are_decided_by_the_nearest_neighbor():
     Z = np.array([[0.0], [1], [2.5], [10], [11], [12.5]])
     y = ["b", "a", "b", "a", "a", "a"]  # the first has a at 1 and b at 2.5
     found = quality.nearest_neighbor_accuracy(Z, y, 2, per_row=True).per_row
@@ -50,7 +50,7 @@ def test_of_a_tie_the_nearest_decides():
     assert found[3] == 1
 
 
-def test_silhouette_is_that_of_scikit_learn(wine):
+def test_silhouette_agrees_with_scikit_learn(wine):
     Z, y = wine
     found = quality.silhouette(Z, y, per_row=True)
     np.testing.assert_allclose(found.per_row, silhouette_samples(Z, y), atol=1e-12)
@@ -64,7 +64,7 @@ def test_silhouette_is_that_of_scikit_learn(wine):
     )
 
 
-def test_samples_hold_the_value_of_all_rows():
+def test_intervals_of_samples_contain_the_value_of_all_rows():
     digits = load_dataset("digits")
     Z = lowland.PCA(2).fit_transform(digits.X)
     for measure in (quality.silhouette, quality.neighborhood_hit, quality.nearest_neighbor_accuracy):
@@ -91,7 +91,7 @@ def test_downstream_takes_any_classifier(wine):
     assert "3-fold" in quality.downstream_accuracy(Z[some], y[some]).about
 
 
-def test_distances_that_were_given_and_metrics_that_are_none(wine):
+def test_given_distances_and_unknown_metrics(wine):
     Z, y = wine
     D = cdist(Z, Z)
     for measure in (quality.silhouette, quality.nearest_neighbor_accuracy):
@@ -114,7 +114,7 @@ def test_the_silhouette_has_the_same_bits_on_any_number_of_threads(rng):
     np.testing.assert_array_equal(found[0], found[2])
 
 
-def test_many_classes_take_no_table_of_rows_and_classes(rng):
+def test_many_classes_need_no_table_of_rows_by_classes(rng):
     n = 20_000
     Z, y = rng.standard_normal((n, 2)), np.arange(n) // 2
     tables = {}
@@ -128,7 +128,7 @@ def test_many_classes_take_no_table_of_rows_and_classes(rng):
     assert tables["nearest_neighbor_accuracy"] < 30e6
 
 
-def test_votes_are_those_of_counting(rng):
+def test_votes_agree_with_counting(rng):
     Z, y = rng.standard_normal((200, 2)), rng.integers(0, 4, 200)
     for k in (1, 2, 5, 199):
         near = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors(return_distance=False)
@@ -169,7 +169,7 @@ def test_downstream_is_the_fraction_of_all_rows_and_its_interval_never_a_point()
     assert 0 <= mixed.low < mixed.value < mixed.high <= 1
 
 
-def test_downstream_takes_any_seed_and_refuses_what_names_no_classes(wine):
+def test_downstream_takes_any_seed_and_refuses_labels_that_are_not_classes(wine):
     Z, y = wine
     first = quality.downstream_accuracy(Z, y, random_state=np.random.default_rng(3), per_row=True).per_row
     again = quality.downstream_accuracy(Z, y, random_state=np.random.default_rng(3), per_row=True).per_row
@@ -206,7 +206,7 @@ def test_rows_without_coordinates_are_left_out(wine):
     "measure",
     [quality.silhouette, quality.neighborhood_hit, quality.nearest_neighbor_accuracy, quality.downstream_accuracy],
 )
-def test_what_cannot_be_is_said(measure, wine):
+def test_invalid_input_is_reported(measure, wine):
     Z, y = wine
     with pytest.raises(DataError, match="one value for each of the 178 rows"):
         measure(Z, y[:-1])
@@ -218,7 +218,7 @@ def test_what_cannot_be_is_said(measure, wine):
         measure(np.ones((178, 2)), y)
 
 
-def test_wrong_choices(wine):
+def test_invalid_parameters_are_refused(wine):
     Z, y = wine
     with pytest.raises(ParameterError, match="Choose at most 177"):
         quality.neighborhood_hit(Z, y, 178)

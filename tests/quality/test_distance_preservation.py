@@ -1,4 +1,4 @@
-"""Stress, Shepard diagram and residual variance against numpy, scipy, the methods that minimize them, and laws."""
+"""Stress, Shepard diagram and residual variance against numpy, scipy, methods that minimize them, and invariants."""
 
 import tracemalloc
 
@@ -44,7 +44,7 @@ def test_definitions(cloud):
 
 
 @pytest.mark.parametrize("stress", [quality.raw_stress, quality.normalized_stress, quality.sammon_stress])
-def test_the_best_scale_is_the_best(stress, cloud):
+def test_the_best_scale_minimizes_the_stress(stress, cloud):
     X, Z = cloud
     best = stress(X, Z).value
     for scale in (0.1, 0.18, 0.2, 0.22, 1):
@@ -65,7 +65,7 @@ def test_what_mds_and_sammon_minimize_is_what_is_measured():
     assert found.value == pytest.approx(sammon.stress_, rel=1e-9)
 
 
-def test_residual_variance_of_isomap_is_along_the_graph():
+def test_residual_variance_of_isomap_uses_geodesic_distances():
     roll = load_dataset("swiss_roll", n=300, seed=1)
     isomap = lowland.Isomap(2).fit(roll.X)
     along = quality.residual_variance(isomap.dist_matrix_, isomap.embedding_, metric="precomputed").value
@@ -110,7 +110,7 @@ def test_each_row(cloud):
     ],
     ids=["raw", "normalized", "sammon", "residual", "spearman", "pearson"],
 )
-def test_intervals_cover_as_often_as_they_say(of):
+def test_intervals_have_the_nominal_coverage(of):
     X = np.random.default_rng(1).standard_normal((600, 6)) * [3, 2, 1, 1, 0.5, 0.5]
     Z = X[:, :2]
     value = of(X, Z).value
@@ -121,7 +121,7 @@ def test_intervals_cover_as_often_as_they_say(of):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "seuclidean", "precomputed"])
-def test_distances_that_are_too_many_to_keep_are_measured_again(cloud, metric, monkeypatch):
+def test_distances_beyond_the_memory_budget_are_recomputed(cloud, metric, monkeypatch):
     X, Z = cloud
     if metric == "precomputed":
         X = cdist(X, X)
@@ -137,7 +137,7 @@ def test_distances_that_are_too_many_to_keep_are_measured_again(cloud, metric, m
     assert found() == pytest.approx(kept, rel=1e-12)
 
 
-def test_the_stress_of_all_rows_holds_no_table_of_pairs(rng):
+def test_the_stress_of_all_rows_needs_no_matrix_of_pairs(rng):
     X = rng.standard_normal((4000, 3))
     quality.normalized_stress(X[:500], X[:500, :2])
     tracemalloc.start()
@@ -145,7 +145,7 @@ def test_the_stress_of_all_rows_holds_no_table_of_pairs(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.sample is None
-    assert peak < 80e6  # one table of distances has 128 MB
+    assert peak < 80e6  # one matrix of distances has 128 MB
 
 
 def test_rows_without_coordinates_are_left_out(cloud):
@@ -160,7 +160,7 @@ def test_rows_without_coordinates_are_left_out(cloud):
     assert quality.shepard(X, holes).left_out == 1
 
 
-def test_metrics_that_learn_from_all_rows(cloud):
+def test_metrics_estimated_from_all_rows(cloud):
     X, Z = cloud
     exact = quality.normalized_stress(X, Z, metric="seuclidean").value
     D = cdist(X, X, "seuclidean", V=X.var(axis=0, ddof=1))

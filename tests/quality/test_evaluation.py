@@ -1,4 +1,4 @@
-"""All measures at once, stability under resampling, and what a measure says."""
+"""All measures at once, stability under resampling, and the description of a measure."""
 
 import warnings
 
@@ -21,7 +21,7 @@ def iris():
     return load_dataset("iris")
 
 
-def test_evaluate_gives_what_each_measure_gives(iris):
+def test_evaluate_agrees_with_the_single_measures(iris):
     pca = lowland.PCA(2).fit(iris.X)
     Z = pca.transform(iris.X)
     found = {m.name: m for m in quality.evaluate(iris.X, Z, iris.y, model=pca, n_neighbors=7)}
@@ -44,7 +44,7 @@ def test_evaluate_gives_what_each_measure_gives(iris):
     assert len(quality.evaluate(iris.X, Z)) == 11
 
 
-def test_what_cannot_be_told_is_said_and_the_rest_given(iris):
+def test_measures_that_cannot_be_computed_are_explained_and_the_others_returned(iris):
     Z = lowland.PCA(2).fit_transform(iris.X)
     with pytest.warns(lowland.errors.DataWarning, match=r"reconstruction error is not measured.*Isomap.*inverse"):
         assert len(quality.evaluate(iris.X, Z, model=lowland.Isomap(2, n_neighbors=50).fit(iris.X))) == 11
@@ -52,9 +52,9 @@ def test_what_cannot_be_told_is_said_and_the_rest_given(iris):
         quality.evaluate(iris.X, Z, model=lowland.KernelPCA(2).fit(iris.X))
 
 
-def test_where_all_distances_are_equal_stresses_are_left():
+def test_equal_distances_leave_only_measures_without_correlation():
     rng = np.random.default_rng(0)
-    turn = np.linalg.qr(rng.standard_normal((60, 60)))[0]  # equal but for rounding
+    turn = np.linalg.qr(rng.standard_normal((60, 60)))[0]  # equal up to rounding
     y = np.arange(60) % 2
     for X in (np.eye(60), 1e-200 * np.eye(60), turn):
         with pytest.warns(lowland.errors.DataWarning, match=r"All distances are equal in the data.*left out"):
@@ -76,7 +76,7 @@ def test_where_all_distances_are_equal_stresses_are_left():
         quality.shepard(rng.standard_normal((60, 3)), np.eye(60))
 
 
-def test_rows_left_out_need_no_label(iris):
+def test_excluded_rows_need_no_label(iris):
     Z = lowland.PCA(2).fit_transform(iris.X)
     Z[[3, 77]] = np.nan
     kept = np.isfinite(Z[:, 0])
@@ -93,7 +93,7 @@ def test_rows_left_out_need_no_label(iris):
             quality.evaluate(iris.X, lowland.PCA(2).fit_transform(iris.X), y)
 
 
-def test_choices_that_contradict_a_high_side_are_refused(iris):
+def test_arguments_that_contradict_the_original_space_are_refused(iris):
     Z = lowland.PCA(2).fit_transform(iris.X)
     high = quality.OriginalSpace.of(iris.X, metric="manhattan", sample=50, random_state=2)
     plain = quality.evaluate(high, Z)
@@ -114,7 +114,7 @@ def test_choices_that_contradict_a_high_side_are_refused(iris):
     )
 
 
-def test_the_high_side_is_prepared_once(iris, monkeypatch):
+def test_the_original_space_is_prepared_once(iris, monkeypatch):
     high = quality.OriginalSpace.of(iris.X, labels=iris.y)
     first = quality.evaluate(high, lowland.PCA(2).fit_transform(iris.X), iris.y)
     counted = []
@@ -164,7 +164,7 @@ def test_evaluating_the_embedding_of_the_largest_component():
 # --- stability
 
 
-def test_procrustes_is_that_of_scipy(rng):
+def test_procrustes_agrees_with_scipy(rng):
     A, B = rng.standard_normal((2, 30, 3))
     laid = Procrustes.onto(A, B)
     assert 1 - laid.explained == pytest.approx(procrustes(B, A)[2])
@@ -178,7 +178,7 @@ def test_procrustes_is_that_of_scipy(rng):
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-90, 1e80, 1e200, 1e307])
-def test_procrustes_of_the_smallest_and_the_largest_clouds_is_that_of_ordinary_ones(size, rng):
+def test_procrustes_does_not_depend_on_extreme_scales(size, rng):
     A, B = rng.uniform(-1, 1, (2, 30, 3))
     plain, laid = Procrustes.onto(A, B), Procrustes.onto(size * A, size * B)
     assert laid.explained == pytest.approx(plain.explained)
@@ -200,7 +200,7 @@ def test_stability_does_not_depend_on_the_size_of_coordinates(size, iris):
 
 
 @pytest.mark.parametrize("resample", ["halves", "bootstrap"])
-def test_what_rows_determine_is_stable_and_what_they_do_not_is_not(resample, rng):
+def test_well_determined_directions_are_stable_and_others_are_not(resample, rng):
     line = rng.standard_normal((200, 5)) * [10, 5, 0.1, 0.1, 0.1]
     round_ = rng.standard_normal((200, 5))
     sure = quality.stability(lowland.PCA(2), line, resample=resample, per_row=True)
@@ -215,7 +215,7 @@ def test_what_rows_determine_is_stable_and_what_they_do_not_is_not(resample, rng
     assert quality.stability(lowland.PCA(2), round_, resample=resample, random_state=1).value != loose.value
 
 
-def test_stability_of_methods_that_choose_want_labels_or_leave_rows_out(iris):
+def test_stability_with_a_rule_with_labels_and_with_omitted_rows(iris):
     assert quality.stability(lowland.PCA(0.9), load_dataset("wine").X, resamples=3).value > 0.9
     assert quality.stability(lowland.LinearDiscriminantAnalysis(n_components=2), iris.X, iris.y).value > 0.9
     with pytest.warns(lowland.errors.DataWarning):
@@ -243,7 +243,7 @@ def test_stability_takes_tensors(iris):
     assert found.value == pytest.approx(quality.stability(lowland.PCA(2), iris.X, resamples=3).value, abs=1e-9)
 
 
-def test_stability_says_what_cannot_be(iris):
+def test_invalid_input_of_stability_is_reported(iris):
     with pytest.raises(DataTypeError, match=r"int .*fit_transform.*PCA\(2\)"):
         quality.stability(3, iris.X)
     with pytest.raises(DataTypeError, match=r"PCA .*fit_transform.*PCA\(2\)"):
@@ -292,14 +292,14 @@ def test_reconstruction_of_every_method_with_an_inverse(model, iris):
     assert quality.explained_variance_fraction(model, iris.X).value <= 1
 
 
-def test_methods_without_one_say_so(iris):
+def test_methods_without_an_inverse_are_reported(iris):
     with pytest.raises(DataTypeError, match="Isomap has no inverse transform"):
         quality.reconstruction_error(lowland.Isomap(2, n_neighbors=50).fit(iris.X), iris.X)
     with pytest.raises(DataTypeError, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
         quality.reconstruction_error(lowland.KernelPCA(2).fit(iris.X), iris.X)
 
 
-def test_a_measure_says_what_it_is():
+def test_a_measure_describes_itself():
     plain = quality.Measure("name", 0.5, None, "lower", "About.")
     assert str(plain) == "name: 0.5 (lower is better). About."
     assert float(plain) == 0.5

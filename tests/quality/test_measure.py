@@ -1,4 +1,4 @@
-"""Intervals of what is found from a sample: how often they hold the value of all rows, also where few rows err."""
+"""Confidence intervals of sampled measures: coverage, also where few rows have errors."""
 
 import numpy as np
 import pytest
@@ -11,10 +11,10 @@ from lowland.quality.measure import confidence_interval, wilson_interval
 @pytest.mark.parametrize("m", [20, 80, 500])
 @pytest.mark.parametrize("share", [0.0005, 0.003, 0.02, 0.1, 0.5])
 @pytest.mark.parametrize("wrong", [0.0, 0.6])
-def test_rare_errors_are_held(m, share, wrong):
-    """Rows are perfect, but for a few that have a value far below."""
+def test_intervals_cover_rare_errors(m, share, wrong):
+    """All rows have the value one, except a few with a much lower value."""
     rng = np.random.default_rng(0)
-    seen = rng.binomial(m, share, 4000)  # of rows that err
+    seen = rng.binomial(m, share, 4000)  # number of rows with errors
     mean = 1 - (1 - wrong) * seen / m
     spread = (1 - wrong) * np.sqrt(seen / m * (1 - seen / m) * m / (m - 1))
     low, high = confidence_interval(mean, spread, m, ends=(0.0, 1.0))
@@ -25,13 +25,13 @@ def test_rare_errors_are_held(m, share, wrong):
     assert high.max() <= 1
 
 
-def test_shares_have_the_interval_that_scipy_gives():
+def test_intervals_of_fractions_agree_with_scipy():
     for right, n in ((0, 7), (4, 20), (50, 100), (37, 37)):
         expected = binomtest(right, n).proportion_ci(method="wilson")
         assert wilson_interval(right / n, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_of_rows_right_or_wrong_it_is_wilsons():
+def test_intervals_of_accuracy_are_wilson_intervals():
     m = 100_000  # where Student's t is the normal distribution
     for share in (0.0, 0.00005, 0.3, 1.0):
         spread = np.sqrt(share * (1 - share))
@@ -46,8 +46,8 @@ def test_all_rows_have_no_interval_and_nearly_all_a_narrow_one():
     assert high - low < 0.03
 
 
-def test_where_few_rows_err_the_sample_may_meet_none():
-    """Three of 600 rows have been moved: most samples of 60 see perfect neighbors, and must not be sure."""
+def test_samples_without_errors_keep_a_wide_interval():
+    """Three of 600 rows have been moved: most samples of 60 contain none, but need wide intervals."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 2))
     Z = X.copy()
@@ -68,7 +68,7 @@ def test_where_few_rows_err_the_sample_may_meet_none():
         assert all(each.high - each.low > 1e-3 for each in found)
 
 
-def test_intervals_stay_where_values_can_be():
+def test_intervals_stay_in_the_range_of_the_measure():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))
     for Z in (X, rng.standard_normal((300, 2))):

@@ -1,4 +1,4 @@
-"""Reconstruction measures against the theory of PCA and against the error written out by hand."""
+"""Reconstruction measures compared with the theory of PCA and with the definition."""
 
 import dataclasses
 
@@ -65,7 +65,7 @@ def test_a_file_in_slabs_gives_the_same(X, pca, tmp_path, monkeypatch):
     assert "digits.npy" in found.about
 
 
-def test_no_slab_is_larger_than_a_slab(X, pca, monkeypatch):
+def test_slabs_do_not_exceed_the_slab_size(X, pca, monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 100 * 64 * 8)
     heights = []
     of_rows = quality.reconstruction.SquaredErrorsOfRows.of_rows
@@ -131,7 +131,7 @@ def test_frames_keep_their_names_and_raise_no_warning(X):
     assert quality.reconstruction_error(pca, frame).value == pytest.approx(pca.distortion(), rel=1e-10)
 
 
-def test_what_it_refuses(X, pca):
+def test_invalid_input_is_refused(X, pca):
     with pytest.raises(DataTypeError, match=r"object has no inverse transform.*such as PCA"):
         quality.reconstruction_error(object(), X)
     with pytest.raises(DataError, match="63 features"):

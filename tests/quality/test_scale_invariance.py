@@ -1,4 +1,4 @@
-"""Astronomic and minute units: measures do not depend on the unit, or say that there is no number for them."""
+"""Very large and very small units: measures do not depend on the unit, or report that they are undefined."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_no_measure_depends_on_the_unit(d, unit, kind):
     rng = np.random.default_rng(d)
     X = (rng.standard_normal((120, d)) * np.linspace(3, 0.3, d)).astype(kind)
     if unit < -1000:
-        X = np.round(X * 64) / 64  # numbers so small have few digits
+        X = np.round(X * 64) / 64  # such small numbers have few digits
     Z, y = X[:, :2].copy(), (X[:, 0] > 0).astype(int)
     ordinary, found = measures(X, Z, y), measures(np.ldexp(X, unit), np.ldexp(Z, unit), y)
     assert found == pytest.approx(ordinary, rel=1e-9, abs=1e-12)
@@ -45,7 +45,7 @@ def test_no_measure_depends_on_the_unit(d, unit, kind):
     assert [m.high for m in every] == pytest.approx([m.high for m in quality.evaluate(X, Z, y, sample=60)])
 
 
-def test_what_has_a_unit_keeps_it():
+def test_measures_with_a_unit_scale_with_it():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 3))
     Z = X[:, :2] / 2
@@ -65,7 +65,7 @@ def test_what_has_a_unit_keeps_it():
     assert f"multiplied by {1e100 * diagram.scale:.4g}" in quality.normalized_stress(1e100 * X, Z).about
 
 
-def test_what_is_no_number_is_refused():
+def test_nan_and_infinity_are_refused():
     X = np.random.default_rng(0).standard_normal((50, 3))
     for unit in (1e-162, 1e155):
         with pytest.raises(DataError, match=r"overflows or underflows.*normalized_stress"):
@@ -82,7 +82,7 @@ def test_ordinary_numbers_are_not_copied():
     assert PointSet.of(X * 1e200, lambda a, b: abs(a - b).max()).unit == 1
 
 
-def test_variance_that_is_lost_is_not_explained():
+def test_variance_lost_to_underflow_is_not_explained():
     X = np.random.default_rng(0).standard_normal((50, 3))
     model = PCA(2).fit(X)
     with pytest.raises(DataError, match="variance underflows"):

@@ -17,7 +17,7 @@ def case(request):
     return np.array(FILE["inputs"][f"Y_{request.param}"]), FILE["result"][request.param]
 
 
-def test_measures_of_k_neighbours(case):
+def test_measures_of_k_neighbors(case):
     Z, expected = case
     for i, k in enumerate(expected["K"]):
         assert quality.trustworthiness(X, Z, k).value == pytest.approx(expected["trustworthiness_M_T"][i], abs=1e-13)
@@ -44,10 +44,10 @@ def test_matrix(case):
     assert Q.sum() == expected["Q_sum"]
 
 
-def test_error_of_missed_neighbours_is_theirs_but_for_the_rank_it_is_relative_to(case):
+def test_relative_rank_error_agrees_except_for_the_normalizing_rank(case):
     """Theirs divides by the rank in the embedding, though its worst case does not; ours by the rank in the data.
 
-    So do Lee and Verleysen: the error is that of false neighbours, data and embedding being exchanged.
+    So do Lee and Verleysen: it is the error of false neighbors with data and embedding exchanged.
     """
     Z, expected = case
     Q = quality.co_ranking_matrix(X, Z)

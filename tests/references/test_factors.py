@@ -40,7 +40,7 @@ def reference(name):
 
 
 def matched(loadings, expected):
-    """Which of our factors is which of theirs, and with what sign: the order and the signs mean nothing."""
+    """Which of our factors is which of theirs, and with what sign: order and signs are arbitrary."""
     cosines = expected.T @ loadings / np.linalg.norm(expected, axis=0)[:, None] / np.linalg.norm(loadings, axis=0)
     _, order = linear_sum_assignment(-np.abs(cosines))
     return order, np.sign(cosines[np.arange(len(order)), order])
@@ -81,7 +81,7 @@ def test_factanal(data, k):
 
 
 def varimax_value(loadings):
-    """Kaiser's criterion, which varimax maximises: the variance of squared loadings of rows of unit length."""
+    """Kaiser's criterion, which varimax maximizes: the variance of squared loadings of rows of unit length."""
     squares = loadings**2 / np.sum(loadings**2, axis=1, keepdims=True)
     return np.sum(np.var(squares, axis=0))
 

@@ -15,7 +15,7 @@ W_INIT = np.array(REFERENCE["inputs"]["w_init"])
 
 
 def fitted(algorithm, fun, X, K):
-    """Ours from R's start: W0 is meant for R's white columns, whose signs differ from ours."""
+    """Ours from R's initial matrix: W0 belongs to R's white columns, whose signs differ from ours."""
     signs = np.sign(np.sum(FastICA().fit(X).whitening_ * K.T, axis=1))
     tol = 1e-10 if algorithm == "picard" else 1e-13
     return FastICA(algorithm=algorithm, fun=fun, tol=tol, max_iter=2000, w_init=W_INIT * signs).fit(X)
@@ -31,7 +31,7 @@ def test_fastica_mixed(algorithm, fun, data_folder):
     overlap = ica.components_ @ np.linalg.inv(KW.T)  # a signed permutation
     order, signs = np.argmax(np.abs(overlap), axis=1), np.sign(overlap[range(4), np.argmax(np.abs(overlap), axis=1)])
     assert sorted(order) == [0, 1, 2, 3]
-    # R compares cosines of single rows with 1e-10 or 1e-12: one by one they are left an angle of some 1e-6
+    # R compares cosines of single rows with 1e-10 or 1e-12: deflation leaves an angle of about 1e-6
     atol = 2e-6 if algorithm == "deflation" else 5e-8
     np.testing.assert_allclose(ica.components_, signs[:, None] * KW.T[order], atol=atol)
     np.testing.assert_allclose(ica.transform(X[:5]), S[:, order] * signs, atol=2 * atol)
@@ -41,7 +41,7 @@ def test_fastica_mixed(algorithm, fun, data_folder):
 @pytest.mark.parametrize("algorithm", ["parallel", "deflation", "picard"])
 @pytest.mark.parametrize("fun", ["logcosh", "exp", "cube"])
 def test_the_true_mixing_is_found(algorithm, fun, data_folder):
-    """Warnings are errors here: no false alarm of normal sources either."""
+    """Warnings are errors here: no false warning about Gaussian sources either."""
     sample = load_dataset("ica_mixed")
     ica = FastICA(algorithm=algorithm, fun=fun, random_state=0).fit(sample.X)
     assert quality.amari_distance(ica.components_, MIXING).value < 0.03

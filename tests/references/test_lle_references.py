@@ -26,7 +26,7 @@ def apart(Z, Y):
 
 
 @pytest.mark.parametrize("k", [8, 12])
-def test_standard_is_roweis_and_sauls(k):
+def test_standard_lle_agrees_with_roweis_and_saul(k):
     theirs = RESULT[f"roweis_k{k}"]
     ours = LocallyLinearEmbedding(2, n_neighbors=k).fit(X)
     assert apart(ours.embedding_, np.array(theirs["Y"])) < 1e-6
@@ -35,13 +35,13 @@ def test_standard_is_roweis_and_sauls(k):
 
 
 @pytest.mark.parametrize("k", [8, 12])
-def test_weights_are_roweis_and_sauls(k):
+def test_weights_agree_with_roweis_and_saul(k):
     theirs = RESULT[f"roweis_k{k}"]
     W = weight_matrix(X, nearest_neighbors(X, k, RUN), RUN)
     np.testing.assert_allclose(W[[0], theirs["neighbours of point 0"]], theirs["weights of point 0"], rtol=1e-9)
 
 
-def test_hessian_is_donoho_and_grimes_own_and_scikit_learns_is_not():
+def test_hessian_lle_agrees_with_donoho_and_grimes_and_scikit_learn_does_not():
     theirs = RESULT["donoho_k10"]
     Y = np.array(theirs["Y"])
     ours = LocallyLinearEmbedding(2, n_neighbors=10, method="hessian").fit(X)
@@ -51,7 +51,7 @@ def test_hessian_is_donoho_and_grimes_own_and_scikit_learns_is_not():
     assert apart(peer.embedding_, Y) > 0.01
 
 
-def test_tangent_spaces_with_their_own_point_are_zhang_and_zhas():
+def test_ltsa_with_the_point_itself_agrees_with_zhang_and_zha():
     theirs = RESULT["zhang_K11"]
     graph = graph_with_points(nearest_neighbors(X, 10, RUN))
     M = tangent_alignment(X, graph, 2, RUN, kind="ltsa").sum(len(X), RUN)

@@ -49,5 +49,5 @@ def test_cmdscale_with_the_additive_constant(name):
     np.testing.assert_allclose(Z, up_to_signs(Z, expected["points_add"]), atol=1e-9)
 
 
-def test_the_airports_are_those_of_r():
+def test_the_airports_agree_with_r():
     np.testing.assert_array_equal(load_dataset("airports").X, reference("cmdscale_UScitiesD")["D"])

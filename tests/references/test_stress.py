@@ -26,7 +26,7 @@ def cities(request):
 
 
 @pytest.mark.parametrize("options", [{}, {"accelerate": False}, {"solver": "gradient"}], ids=str)
-def test_metric_stress_and_distances_are_those_of_smacof(cities, options):
+def test_metric_stress_and_distances_agree_with_smacof(cities, options):
     name, D = cities
     expected = reference("smacof_mds")[name]["ratio"]
     mds = MDS(metric="precomputed", eps=1e-15, max_iter=5000, **options).fit(D)
@@ -52,7 +52,7 @@ def test_non_metric_stress_is_at_most_that_of_smacof_and_isomds(cities, accelera
     mds = MDS(metric="precomputed", metric_mds=False, accelerate=accelerate, eps=1e-14, max_iter=5000).fit(D)
     assert mds.stress1_ <= ordinal + 1e-7
     assert mds.stress1_ <= iso + 1e-7
-    if name == "eurodist":  # the other has a perfect order, where no two programs end at the same place
+    if name == "eurodist":  # the other has a perfect order, for which programs give different results
         assert mds.stress1_ == pytest.approx(ordinal, rel=1e-6)
 
 

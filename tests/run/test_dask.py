@@ -36,7 +36,7 @@ def test_any_chunks_give_the_same(X):
         )
 
 
-def test_nothing_is_computed_before_it_is_asked_for(X):
+def test_nothing_is_computed_before_it_is_requested(X):
     touched = []
 
     def touch(block):
@@ -51,7 +51,7 @@ def test_nothing_is_computed_before_it_is_asked_for(X):
     assert touched
 
 
-def test_unknown_heights(X):
+def test_chunks_of_unknown_length(X):
     lazy = da.from_array(X, chunks=(500, 8))
     lazy = lazy[lazy[:, 0] > 3]
     kept = X[X[:, 0] > 3]
@@ -74,13 +74,13 @@ def test_weights_and_float32_and_wide(X):
     np.testing.assert_allclose(parts.explained_variance_, PCA(2).fit(X).explained_variance_)
 
 
-def test_nan_is_told_by_column(X):
+def test_nan_is_reported_per_column(X):
     X[5, 3] = np.nan
     with pytest.raises(DataError, match="column 3"):
         PCA(2).fit(da.from_array(X, chunks=(500, 8)))
 
 
-def test_what_a_dask_array_may_hold(X):
+def test_supported_blocks_of_dask_arrays(X):
     with pytest.raises(DataError, match="Complex"):
         open_rows(da.ones((4, 2), dtype=complex))
     with pytest.raises(DataTypeError, match="not numbers"):
@@ -90,7 +90,7 @@ def test_what_a_dask_array_may_hold(X):
     np.testing.assert_allclose(PCA(2).fit(sparse).explained_variance_, PCA(2).fit(X).explained_variance_)
 
 
-def test_gather_declares_what_the_function_returns(X):
+def test_gather_declares_shape_and_dtype_of_the_result(X):
     rows = open_rows(da.from_array(X.astype("f4"), chunks=(300, 8)))
     sums = DaskRun().gather(lambda chunk: chunk.sum(axis=1, keepdims=True, dtype="f8"), rows, 1, dtype=np.dtype("f8"))
     assert sums.dtype == sums.compute().dtype == np.float64

@@ -39,7 +39,7 @@ class Order:
         return True
 
 
-def test_parts_are_merged_in_the_order_of_the_rows(small_slabs):
+def test_results_are_merged_in_the_order_of_the_rows(small_slabs):
     X = np.arange(4000.0).reshape(-1, 4)
 
     def slow_first(chunk):
@@ -74,7 +74,7 @@ def test_at_most_a_few_slabs_are_in_flight(small_slabs):
     with lowland.config(threads=2):
         total = LocalRun().fold(open_rows(Chunks()), consume)
     np.testing.assert_array_equal(total.value, 400)
-    assert most <= 2 + 2 + 1  # threads + 1 in flight, one being read, one opened to look at
+    assert most <= 2 + 2 + 1  # threads + 1 in flight, one being read, one opened in advance
 
 
 def counts():
@@ -85,7 +85,7 @@ def counts():
     return [lib["num_threads"] for lib in libraries if lib["user_api"] == "blas"]
 
 
-def test_blas_is_held_to_one_thread_and_let_go():
+def test_blas_is_limited_to_one_thread_and_restored():
     before = counts()
     with blas_on_one_thread(), blas_on_one_thread():
         assert set(counts()) == {1}
@@ -110,7 +110,7 @@ def test_the_caller_of_map_rows_has_all_threads(small_slabs):
     np.testing.assert_array_equal(np.concatenate(parts), X)
 
 
-def test_blas_is_let_go_by_whichever_run_ends_last():
+def test_the_last_of_overlapping_runs_restores_blas():
     import threadpoolctl
 
     before = threadpoolctl.threadpool_info()
@@ -138,7 +138,7 @@ def test_vectors_beside_rows_of_unknown_length_are_checked(count, words):
     assert LocalRun().fold(open_rows([X, X]), lambda chunk, w: Total(w.sum()), np.ones(100)).value == 100
 
 
-def test_an_error_in_a_worker_comes_out(small_slabs):
+def test_an_error_in_a_worker_is_raised(small_slabs):
     def fail(chunk):
         raise ZeroDivisionError("in the worker")
 
@@ -150,12 +150,12 @@ def test_an_error_in_a_worker_comes_out(small_slabs):
 
 
 @pytest.mark.parametrize(("text", "size"), [("1GB", 10**9), ("1.5 MiB", 3 * 2**19), ("12", 12), (7, 7), ("2kb", 2000)])
-def test_sizes_in_words(text, size):
+def test_memory_sizes_as_strings(text, size):
     assert parse_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "1 light-year", 0, True, 1.5])
-def test_sizes_that_make_no_sense(text):
+def test_invalid_memory_sizes_are_refused(text):
     with pytest.raises(ParameterError, match="memory"):
         lowland.config(memory=text)
 
@@ -180,7 +180,7 @@ def test_the_budget_never_changes_the_answer(small_slabs):
     assert np.array_equal(whole.components_, tight.components_)
 
 
-def test_config_is_put_back():
+def test_config_is_restored():
     from lowland.run.settings import settings
 
     before = settings()
@@ -196,7 +196,7 @@ def test_config_is_put_back():
 # --- progress ---
 
 
-def test_a_callback_hears_every_stage(small_slabs):
+def test_a_callback_receives_every_stage(small_slabs):
     events = []
     with lowland.config(progress=events.append):
         lowland.PCA(2, svd_solver="randomized", random_state=0).fit(np.random.default_rng(0).standard_normal((600, 20)))
@@ -228,7 +228,7 @@ def test_plain_lines_without_a_terminal(small_slabs, monkeypatch, capsys):
     assert "summing moments: " in capsys.readouterr().err
 
 
-def test_bars_on_a_terminal_may_lie_within_each_other(small_slabs, monkeypatch, capsys):
+def test_progress_bars_may_be_nested(small_slabs, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("lowland.run.progress.SHOW_AFTER", 0)
     monkeypatch.setattr("lowland.run.progress.EVENT_EVERY", 0)
@@ -248,20 +248,20 @@ def compile_one():
         assert numba.njit(lambda x: x + 1)(1) == 2
 
 
-def test_compiling_is_told_to_a_callback():
+def test_compilation_is_reported_to_a_callback():
     events = []
     with lowland.config(progress=events.append):
         compile_one()
     assert [event.stage for event in events] == [COMPILING, "adding"]
 
 
-def test_compiling_is_told_once_in_plain_lines(capsys):
+def test_compilation_is_reported_once_in_plain_lines(capsys):
     with lowland.config(progress=True):
         compile_one()
     assert capsys.readouterr().err == f"{COMPILING}\n"
 
 
-def test_compiling_is_told_on_a_terminal_and_the_bar_goes_away(monkeypatch, capsys):
+def test_compilation_is_reported_on_a_terminal_and_the_bar_is_cleared(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with lowland.config(progress=True):
         compile_one()
@@ -271,17 +271,17 @@ def test_compiling_is_told_on_a_terminal_and_the_bar_goes_away(monkeypatch, caps
     assert _screen.display is None
 
 
-def test_a_callback_that_fails_while_compiling_is_heard_and_forgotten():
+def test_a_callback_that_fails_during_compilation_raises_once():
     def fails(event):
         raise KeyError("mine")
 
     with lowland.config(progress=fails), pytest.raises(KeyError, match="mine"):
         compile_one()
-    test_compiling_is_told_to_a_callback()
+    test_compilation_is_reported_to_a_callback()
 
 
 @pytest.mark.parametrize("solver", ["covariance_eigh", "randomized"])
-def test_ctrl_c_is_obeyed_within_a_second(solver):
+def test_ctrl_c_stops_within_a_second(solver):
     program = f"""
         import numpy as np, sys, time, lowland
         class Endless:
@@ -307,7 +307,7 @@ def test_ctrl_c_is_obeyed_within_a_second(solver):
     seconds = time.monotonic() - begun
     process.stdout.close()
     process.wait(timeout=10)
-    assert seconds < 5  # one second on a quiet machine; the bound only has to tell it from never
+    assert seconds < 5  # one second on an idle machine; the bound only distinguishes it from never
 
 
 # --- tasks ---
@@ -326,7 +326,7 @@ def test_each_returns_results_in_the_order_of_the_tasks():
     assert LocalRun().each("nothing", [], work) == []
 
 
-def test_each_holds_blas_to_one_thread_and_shows_progress():
+def test_each_limits_blas_to_one_thread_and_shows_progress():
     import threadpoolctl
 
     def blas_threads(_):
@@ -339,7 +339,7 @@ def test_each_holds_blas_to_one_thread_and_shows_progress():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_each_ends_with_the_first_error_and_can_be_stopped(threads):
+def test_each_raises_the_first_error_and_can_be_stopped(threads):
     def work(task):
         if task == 3:
             raise DataError("no good")

@@ -46,7 +46,7 @@ def advice(purpose, *trials, facts=FACTS, classes=3, k=2, scaled=False):
 # --- visualization ---
 
 
-def test_the_best_by_far_is_advised_with_its_numbers():
+def test_a_clear_best_trial_is_recommended_with_its_numbers():
     found = advice("see", trial("PCA", area=0.30), trial("Isomap", area=0.62, trust=0.97))
     assert found.trial == "Isomap"
     assert found.n_components == 2
@@ -59,7 +59,7 @@ def test_the_best_by_far_is_advised_with_its_numbers():
     assert any("0.97" in sentence for sentence in found.evidence)
 
 
-def test_pca_has_the_benefit_of_the_doubt():
+def test_pca_is_recommended_within_the_margin():
     found = advice("see", trial("PCA", area=0.61), trial("Isomap", area=0.62))
     assert found.trial == "PCA"
     assert "Isomap preserves neighborhoods best" in found.text
@@ -93,7 +93,7 @@ def test_the_best_of_tied_trials_is_not_called_significantly_better():
     assert "runner-up MDS 0.43 (0.40 to 0.46), not significantly different" in found.text
 
 
-def test_without_pca_the_linear_one_is_taken_then_the_best_unless_it_takes_long():
+def test_without_pca_ties_go_to_a_linear_method_then_to_the_best_unless_slow():
     linear = advice("see", trial("Isomap", 0.1, area=0.62), trial("FastICA", 9.0, area=0.61))
     assert linear.trial == "FastICA"
     assert "simpler: it is linear" in linear.text
@@ -104,11 +104,11 @@ def test_without_pca_the_linear_one_is_taken_then_the_best_unless_it_takes_long(
     assert "faster (0.5 s vs. 200 s)" in fastest.text
 
 
-def test_a_poor_picture_is_called_poor():
+def test_a_poor_embedding_is_called_poor():
     assert "0.12 is low" in advice("see", trial("PCA", area=0.12)).text
 
 
-def test_chosen_columns_are_no_picture():
+def test_selected_columns_are_not_recommended_for_visualization():
     found = advice("see", trial("SequentialFeatureSelector", area=0.9), trial("PCA", area=0.5))
     assert found.trial == "PCA"
 
@@ -139,7 +139,7 @@ def test_the_fewest_components_that_keep_a_fraction(wanted, m):
     assert enough_components(FACTS.explained_variance_ratio, wanted)[0] == m
 
 
-def test_as_many_components_as_keep_the_fraction():
+def test_the_number_of_components_that_keeps_the_fraction():
     found = advice("compress", trial("PCA", error=1.0), trial("SelfOrganizingMap", error=0.6))
     assert (found.trial, found.n_components) == ("PCA", 3)
     assert "3 components" in found.text
@@ -197,7 +197,7 @@ def with_accuracy(name, n_correct, only=0, seconds=1.0, n=200):
 FULL = replace(FACTS, accuracy=accuracy(180))
 
 
-def test_reducing_may_not_help():
+def test_reduction_may_not_help():
     found = advice("classify", with_accuracy("PCA", 120), with_accuracy("Isomap", 160), facts=FULL)
     assert found.trial is found.n_components is found.method is None
     assert "does not help" in found.text
@@ -206,7 +206,7 @@ def test_reducing_may_not_help():
     assert found.text.endswith("Keep all columns.")
 
 
-def test_what_is_as_good_as_all_columns_is_advised_the_simplest_of_it():
+def test_the_simplest_trial_as_good_as_all_columns_is_recommended():
     found = advice(
         "classify",
         with_accuracy("PCA", 160),
@@ -226,14 +226,14 @@ def test_a_significant_or_large_loss_is_no_tie():
     assert advice("classify", with_accuracy("PCA", 172), with_accuracy("Isomap", 180), facts=FULL).trial == "Isomap"
     few = replace(FACTS, accuracy=accuracy(18, n=20))
     large = advice("classify", with_accuracy("PCA", 16, n=20), with_accuracy("Isomap", 18, n=20), facts=few)
-    assert large.trial == "Isomap"  # 2 of 20 rows may be chance, and are too many to give away
+    assert large.trial == "Isomap"  # 2 of 20 rows may be chance, but are too large a loss
 
 
-def test_reducing_may_help():
+def test_reduction_may_help():
     assert "0.90 (0.85 to 0.93), significantly lower" in advice("classify", with_accuracy("PCA", 198), facts=FULL).text
 
 
-def test_what_is_advised_is_above_the_majority_class():
+def test_recommended_trials_beat_the_majority_class_baseline():
     half = replace(FACTS, majority_class_fraction=0.5, accuracy=accuracy(70, n=100))
     found = advice("classify", with_accuracy("PCA", 55, n=100), facts=half)
     assert found.trial is None  # below all columns, and no better than the majority class
@@ -241,7 +241,7 @@ def test_what_is_advised_is_above_the_majority_class():
     assert (
         "do not predict the classes significantly better"
         in advice("classify", *many, facts=replace(half, accuracy=accuracy(60, n=100))).text
-    )  # the best of many is easily so good
+    )  # the best of many trials easily reaches this by chance
     assert advice("classify", many[0], facts=replace(half, accuracy=accuracy(62, n=100))).trial == many[0].name
 
 
@@ -260,7 +260,7 @@ def test_duplicate_rows_are_reported():
     assert any(s.startswith("40 of the 100 rows are duplicates") for s in sentences)
 
 
-def test_what_leaves_rows_out_is_advised_only_where_there_is_no_other():
+def test_methods_that_omit_rows_are_recommended_only_without_alternative():
     half = replace(trial("Isomap disconnected=largest", area=0.9), n_excluded=50)
     assert advice("see", half, trial("PCA", area=0.5)).trial == "PCA"
     assert advice("see", half).trial == half.name
@@ -273,7 +273,7 @@ def test_nothing_was_evaluated():
         assert found.text.endswith(".")
 
 
-def test_every_purpose_that_the_data_allow_has_its_advice():
+def test_every_applicable_purpose_has_advice():
     found = advise([trial("PCA", area=0.5)], FACTS, StudySize(100, 4, 2, None, "compress"), scaled=False)
     assert [each.purpose for each in found] == ["compress", "see"]
     found = advise([], None, StudySize(100, 4, 2, 3, "see"), scaled=False)
@@ -281,7 +281,7 @@ def test_every_purpose_that_the_data_allow_has_its_advice():
     assert all("stopped" in each.text for each in found)
 
 
-def test_more_components_are_advised_where_few_are_not_enough():
+def test_more_components_are_recommended_if_few_are_not_enough():
     facts = replace(FULL, accuracy_by_components=((1, accuracy(100)), (2, accuracy(120)), (3, accuracy(178))))
     found = advice("classify", with_accuracy("PCA", 120), facts=facts)
     assert (found.trial, found.n_components, found.method) == ("PCA", 3, "PCA")
@@ -304,23 +304,23 @@ def wide(m, **scores):
     return replace(trial(f"PCA n_components={m}", **scores), n_components=m)
 
 
-def test_a_picture_of_more_dimensions_than_asked_for_is_not_advised():
+def test_an_embedding_of_more_dimensions_than_requested_is_not_recommended():
     assert advice("see", wide(2, area=0.4), wide(4, area=0.9)).trial == "PCA n_components=2"
     assert advice("see", wide(3, area=0.4), wide(4, area=0.9)).trial == "PCA n_components=4"  # there is no other
 
 
-def test_the_trial_with_the_components_advised_is_named():
+def test_the_trial_with_the_recommended_components_is_named():
     found = advice("compress", wide(2, error=1.0), wide(3, error=0.4))
     assert (found.trial, found.n_components, found.method) == ("PCA n_components=3", 3, "PCA")
     found = advice("compress", trial("Isomap"))
     assert (found.trial, found.n_components, found.method) == (None, 3, "PCA")
 
 
-def test_what_is_no_faster_is_not_called_so():
+def test_only_faster_methods_are_called_faster():
     found = advice("see", replace(trial("PCA whiten=True", 5.0, area=0.5), method="PCA"), trial("PCA", 0.1, area=0.5))
     assert "faster" not in found.text
 
 
-def test_columns_that_count_the_rows_are_reported():
+def test_row_number_columns_are_reported():
     found = advise([trial("PCA", area=0.5)], FACTS, StudySize(100, 4, 2, None), scaled=False, row_counters=("id",))
     assert all("'id' only counts the rows" in each.evidence[0] for each in found)

@@ -51,7 +51,7 @@ def test_the_table_has_the_rows_that_are_plotted(study, iris):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"k": 0}, "compare\\(k=0\\)"),
         ({"k": 2.0}, "k=2.0.*integer"),
@@ -66,8 +66,8 @@ def test_the_table_has_the_rows_that_are_plotted(study, iris):
         ({"methods": ["tsne"]}, "no method 'tsne'"),
     ],
 )
-def test_wrong_choices_are_said_before_any_work(iris, given, said):
-    with pytest.raises((ParameterError, DataError), match=said):
+def test_invalid_arguments_are_reported_before_any_work(iris, given, message):
+    with pytest.raises((ParameterError, DataError), match=message):
         lowland.compare(iris.X, **given)
 
 
@@ -96,7 +96,7 @@ def test_a_method_that_gives_fewer_dimensions_gives_those(rng):
     assert "At most 3 dimensions" in study.trials[0].warnings[0]
 
 
-def test_noise_is_advised_no_more_often_than_chance_allows():
+def test_noise_is_recommended_no_more_often_than_by_chance():
     found = 0
     for seed in range(10):
         r = np.random.default_rng(seed)

@@ -4,14 +4,14 @@ import lowland
 from lowland.study import environment
 
 
-def test_versions_name_the_libraries_and_the_machine_its_parts():
+def test_the_environment_lists_libraries_and_hardware():
     assert environment.versions()["lowland"] == lowland.__version__
     assert {"python", "numpy", "scipy", "sklearn"} < environment.versions().keys()
     assert set(environment.machine()) == {"system", "processor", "cores", "memory"}
     assert all(environment.machine().values())
 
 
-def test_code_that_is_being_worked_on_has_a_version_of_its_own(monkeypatch):
+def test_modified_code_has_its_own_version(monkeypatch):
     environment.code_version.cache_clear()
     monkeypatch.setattr(environment, "__version__", "1.2.3")
     assert environment.code_version() == "1.2.3"

@@ -14,7 +14,7 @@ def study(iris):
     return lowland.compare(iris.X, iris.y, FEW)
 
 
-def test_the_method_that_is_advised_can_be_fitted(study, iris):
+def test_the_recommended_method_can_be_fitted(study, iris):
     est = study.estimator()
     assert est.n_components == 2
     np.testing.assert_allclose(est.fit_transform(iris.X), study["PCA"].Z, atol=1e-5)
@@ -31,7 +31,7 @@ def test_columns_that_the_study_standardized_are_standardized_again():
     np.testing.assert_allclose(study.estimator().fit_transform(wine.X), study["PCA"].Z, atol=1e-4)
 
 
-def test_what_is_not_advised_is_no_method(rng):
+def test_without_a_recommendation_there_is_no_estimator(rng):
     study = lowland.compare(rng.standard_normal((40, 3)), None, ["pca"], purpose="compress")
     with pytest.raises(ParameterError, match="no advice for 'compress'"):
         study.estimator()

@@ -20,7 +20,7 @@ def test_every_parameter_is_found_by_verb_and_by_class_in_any_case(named, by_ver
 
 
 @given(words, st.lists(words, min_size=1, max_size=5))
-def test_a_text_comes_apart_into_what_it_was_made_of(name, values):
+def test_a_sweep_string_is_parsed(name, values):
     assert split_sweep(f"{name}={','.join(values)}") == (name, values)
     assert split_sweep(f" {name} = {' , '.join(values)} ") == (name, values)
 
@@ -37,16 +37,16 @@ def test_combinations_are_all_and_each_once(values):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("isomap.n_neighbors", "VALUE"), ("isomap.n_neighbors=", "VALUE"), ("isomap.n_neighbors=5,,7", "VALUE")],
 )
-def test_texts_that_are_none(text, said):
-    with pytest.raises(ParameterError, match=said):
+def test_invalid_sweep_strings_are_refused(text, message):
+    with pytest.raises(ParameterError, match=message):
         split_sweep(text)
 
 
 @pytest.mark.parametrize(
-    ("sweep", "said"),
+    ("sweep", "message"),
     [
         (
             {"isomap.neighbours": [5]},
@@ -61,12 +61,12 @@ def test_texts_that_are_none(text, said):
         ({5: [5]}, "sweep 5: .*a method and its parameter"),
     ],
 )
-def test_what_cannot_be_swept_is_said(sweep, said):
-    with pytest.raises(ParameterError, match=said):
+def test_parameters_that_cannot_be_swept_are_reported(sweep, message):
+    with pytest.raises(ParameterError, match=message):
         checked_sweep(sweep)
 
 
-def test_values_count_once_and_true_is_not_one():
+def test_duplicate_values_are_removed_and_true_is_not_one():
     found = checked_sweep({"isomap.n_neighbors": [5, 10, 5], "pca.whiten": [True, 1]})
     assert found == {"Isomap": {"n_neighbors": [5, 10]}, "PCA": {"whiten": [True, 1]}}
     assert found["PCA"]["whiten"][0] is True
@@ -77,7 +77,7 @@ def test_methods_are_found_without_their_dashes():
     assert found.name == "SpectralEmbedding"
 
 
-def test_numbers_of_numpy_and_parameters_named_twice_count_once():
+def test_numpy_numbers_and_repeated_parameters_count_once():
     import numpy as np
 
     found = checked_sweep({"isomap.n_neighbors": np.array([5, 10]), "Isomap.N-NEIGHBORS": [5, 20]})

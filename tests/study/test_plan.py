@@ -18,7 +18,7 @@ def by_method(trials):
 @pytest.mark.parametrize(
     "size", [SMALL, StudySize(150, 4, 3), StudySize(10, 2, 1, 2), StudySize(100_000, 50, 2, 10, "classify")]
 )
-def test_every_method_is_planned_once_and_can_be_made(size):
+def test_every_method_is_planned_once_and_can_be_constructed(size):
     trials = plan(size)
     assert [t.method for t in trials] == list(entries())
     assert len({t.name for t in trials}) == len(trials)
@@ -29,7 +29,7 @@ def test_every_method_is_planned_once_and_can_be_made(size):
             assert t.why_left_out.endswith(".")
 
 
-def test_labels_and_purpose_decide_who_takes_part():
+def test_labels_and_purpose_decide_which_methods_run():
     without = by_method(plan(StudySize(150, 4, 2)))
     assert "one label per row" in without["LinearDiscriminantAnalysis"].why_left_out
     assert "labels" in without["SequentialFeatureSelector"].why_left_out
@@ -45,14 +45,14 @@ def test_discriminants_are_one_fewer_than_classes_and_say_so():
     assert "At most 1 dimension is possible" in trial.notes[0]
 
 
-def test_what_doubles_pca_takes_part_only_when_named():
+def test_variants_of_pca_run_only_if_named():
     assert "PCA" in by_method(plan(SMALL))["IncrementalPCA"].why_left_out
     assert plan(SMALL, ["incremental-pca"])[0].why_left_out is None
     swept = by_method(plan(SMALL, sweep={"incremental-pca.whiten": [True]}))
     assert swept["IncrementalPCA"].why_left_out is None
 
 
-def test_many_rows_are_stood_for_by_some():
+def test_many_rows_are_represented_by_landmarks_or_a_sample():
     many = by_method(plan(StudySize(50_000, 20, 2)))
     for name in ("Isomap", "KernelPCA", "ClassicalMDS"):
         assert many[name].parameters["n_landmarks"] == LANDMARKS
@@ -77,12 +77,12 @@ def test_sweeps_name_their_trials_and_join_the_methods_asked_for():
     assert trials[1].parameters == {"n_neighbors": 5, "n_components": 2, "p": 1.0}
 
 
-def test_the_seed_is_passed_on_unless_it_is_what_methods_take_by_themselves():
+def test_the_seed_is_passed_unless_it_is_the_default():
     assert "random_state" not in by_method(plan(SMALL))["FastICA"].parameters
     assert by_method(plan(StudySize(150, 4, 2, seed=7)))["FastICA"].parameters["random_state"] == 7
 
 
-def test_who_shares_the_graph():
+def test_trials_that_share_the_graph():
     sweep = {"isomap.n_neighbors": [5, 40], "isomap.metric": ["euclidean", "manhattan"]}
     trials = plan(SMALL, ["isomap", "pca", "spectral-embedding"], sweep)
     found = [t.shared_neighbors for t in trials]
@@ -92,23 +92,23 @@ def test_who_shares_the_graph():
     assert beyond.shared_neighbors is None
 
 
-def test_who_shares_the_distances():
+def test_trials_that_share_the_distances():
     named = ["classical-mds", "mds", "sammon", "pca", "isomap"]
     assert {t.method for t in plan(SMALL, named) if t.takes_distances} == {"ClassicalMDS", "MDS", "SammonMapping"}
 
 
 @pytest.mark.parametrize("methods", [[], 5, [5], ["pca", None]])
-def test_methods_that_are_none(methods):
+def test_invalid_lists_of_methods_are_refused(methods):
     with pytest.raises(ParameterError, match="must be 'all'"):
         plan(SMALL, methods)
 
 
-def test_an_unknown_method_is_told_with_the_known_ones():
+def test_an_unknown_method_is_reported_with_the_known_ones():
     with pytest.raises(ParameterError, match=r"no method 'tsne'\. Available methods: .*pca"):
         plan(SMALL, ["tsne"])
 
 
-def test_values_swept_over_displace_what_the_study_would_choose():
+def test_swept_values_replace_the_defaults_of_the_study():
     size = StudySize(200, 5, 2, 3)
     by_radius = plan(size, ["isomap"], {"isomap.radius": [0.5, None]})
     assert [t.parameters.get("n_neighbors", 5) for t in by_radius] == [None, 10]
@@ -118,14 +118,14 @@ def test_values_swept_over_displace_what_the_study_would_choose():
     assert "n_features_to_select" not in by_score.parameters or by_score.parameters["n_features_to_select"] == "auto"
 
 
-def test_every_trial_has_a_name_of_its_own():
+def test_every_trial_has_a_unique_name():
     trials = plan(StudySize(200, 5, 2), ["kernel-pca"], {"kernel-pca.kernel": [lambda a, b: 1.0, lambda a, b: 2.0]})
     assert len({t.name for t in trials}) == 2
     assert all(len(t.name) < 60 for t in trials)
 
 
 @pytest.mark.parametrize("classes", [None, 3])
-def test_a_reason_that_several_share_speaks_of_no_single_one(classes):
+def test_a_common_reason_names_no_single_method(classes):
     reasons = [trial.why_left_out for trial in plan(StudySize(200, 10, 2, n_classes=classes)) if trial.why_left_out]
     shared = {reason for reason in reasons if reasons.count(reason) > 1}
     assert shared

@@ -1,4 +1,4 @@
-"""What a study says of itself."""
+"""How a study describes itself."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def study(iris):
     return lowland.compare(iris.X, iris.y, FEW)
 
 
-def test_a_study_tells_itself(study):
+def test_a_study_describes_itself(study):
     assert repr(study).startswith("Study of X: 3 of 3 trials done. For visualization, use PCA")
     assert study["pca"] is study["PCA"]
     table = study.scores()
@@ -24,6 +24,6 @@ def test_a_study_tells_itself(study):
 
 def test_a_report_is_written(study, tmp_path):
     assert study.report(tmp_path / "r.html") == tmp_path / "r.html"
-    assert study.report(tmp_path / "r.html").read_text().startswith("<!DOCTYPE html>")  # in place of the other
+    assert study.report(tmp_path / "r.html").read_text().startswith("<!DOCTYPE html>")  # replaces the other
     with pytest.raises(ParameterError, match=r"ends in \.html"):
         study.report(tmp_path / "r.pdf")

@@ -51,7 +51,7 @@ def test_a_trial_is_fitted_once(study, iris, cache_folder, monkeypatch):
     ],
     ids=["value", "kind", "labels", "k", "seed", "scale", "no cache"],
 )
-def test_what_is_not_the_same_is_fitted_again(iris, change):
+def test_changed_trials_are_fitted_again(iris, change):
     first = lowland.compare(iris.X, iris.y, ["pca"])
     given = {"X": iris.X, "y": iris.y, "methods": ["pca"]} | change(iris.X, np.asarray(iris.y))
     assert not first.trials[0].cached
@@ -71,14 +71,14 @@ def test_without_a_cache_nothing_is_written(iris, cache_folder):
     assert not cache_folder.exists()
 
 
-def test_a_failing_method_is_a_trial_and_the_others_go_on(iris):
+def test_a_failing_method_does_not_stop_the_others(iris):
     study = lowland.compare(iris.X, iris.y, ["isomap", "pca"], sweep={"isomap.n_components": [2, 500]})
     assert [t.status for t in study.trials] == ["done", "failed", "done"]
     assert study.complete
     assert "at most" in study["Isomap n_components=500"].error
 
 
-def test_ctrl_c_keeps_what_is_done(iris, monkeypatch):
+def test_ctrl_c_keeps_finished_trials(iris, monkeypatch):
     from lowland.methods.isomap import Isomap
 
     def interrupted(self, *_, **given):
@@ -103,7 +103,7 @@ def test_ctrl_c_before_anything_is_done(iris, monkeypatch):
     assert not study.complete
 
 
-def test_a_callback_that_says_no_stops_the_study(iris):
+def test_a_callback_returning_false_stops_the_study(iris):
     heard = []
 
     def enough(event):
@@ -117,7 +117,7 @@ def test_a_callback_that_says_no_stops_the_study(iris):
     assert heard[0].total == 3
 
 
-def test_the_worker_finds_the_same(iris):
+def test_the_worker_gives_the_same_results(iris):
     here = lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False)
     there = lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False, worker=True)
     assert [t.status for t in there.trials] == ["done", "done"]
@@ -148,7 +148,7 @@ def test_a_parameter_that_is_a_function_is_never_read_from_the_cache(iris):
     assert callable(second.parameters["kernel"])
 
 
-def test_what_was_not_measured_is_not_kept(iris, monkeypatch):
+def test_unmeasured_trials_are_not_cached(iris, monkeypatch):
     def broken(self, *_):
         raise ZeroDivisionError("no way")
 
@@ -161,7 +161,7 @@ def test_what_was_not_measured_is_not_kept(iris, monkeypatch):
     assert "trustworthiness" in trial.scores
 
 
-def test_being_stopped_while_measuring_stops_the_study(iris, monkeypatch):
+def test_stopping_during_evaluation_stops_the_study(iris, monkeypatch):
     from lowland.errors import Stopped
 
     def stop(self, *_):
@@ -184,7 +184,7 @@ def test_coordinates_of_a_wrong_shape_are_a_failure(iris, monkeypatch):
         assert str(shape) in trial.error
 
 
-def test_what_goes_wrong_after_the_fit_costs_a_measure_not_the_trial(iris, monkeypatch):
+def test_an_error_after_the_fit_loses_a_measure_but_not_the_trial(iris, monkeypatch):
     from lowland.methods.linear_discriminant_analysis import LinearDiscriminantAnalysis
 
     fit = LinearDiscriminantAnalysis.fit
@@ -201,13 +201,13 @@ def test_what_goes_wrong_after_the_fit_costs_a_measure_not_the_trial(iris, monke
     assert any(re.match("The accuracy on held-out rows.*: ZeroDivisionError", words) for words in trial.warnings)
 
 
-def test_labels_of_another_order_are_other_labels(rng):
+def test_labels_in_another_order_are_different(rng):
     X, y = rng.standard_normal((120, 3)), np.arange(120) % 12
     lowland.compare(X, y, ["pca"])
     assert not lowland.compare(X, y.astype(str), ["pca"]).trials[0].cached
 
 
-def test_what_cannot_be_sent_to_the_worker_is_a_failure_of_its_trial(iris):
+def test_a_trial_that_cannot_be_pickled_fails(iris):
     sweep = {"isomap.metric": [lambda a, b: float(np.abs(a - b).sum())]}
     study = lowland.compare(iris.X, None, ["pca"], sweep=sweep, worker=True, cache=False)
     assert [t.status for t in study.trials] == ["done", "failed"]

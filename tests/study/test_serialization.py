@@ -41,7 +41,7 @@ def test_a_study_is_read_as_it_was_written(study, tmp_path):
     assert again.table.names == study.table.names
 
 
-def test_what_was_left_out_or_failed_is_written_too(iris, tmp_path):
+def test_omitted_and_failed_trials_are_written(iris, tmp_path):
     study = lowland.compare(iris.X, None, ["lda", "isomap"], sweep={"isomap.n_components": [500]})
     again = load_study(study.save(tmp_path))
     assert [t.status for t in again.trials] == ["left out", "failed"]
@@ -49,7 +49,7 @@ def test_what_was_left_out_or_failed_is_written_too(iris, tmp_path):
     json.loads((tmp_path / "study.json").read_text())  # plain JSON: no NaN
 
 
-def test_what_is_no_study(tmp_path, study):
+def test_invalid_study_files_are_refused(tmp_path, study):
     with pytest.raises(MissingFile, match=r"study\.json"):
         load_study(tmp_path)
     study.save(tmp_path / "s")
@@ -61,14 +61,14 @@ def test_what_is_no_study(tmp_path, study):
         study.save(tmp_path / "file")
 
 
-def test_numbers_of_numpy_are_numbers(iris, tmp_path):
+def test_numpy_numbers_are_numbers(iris, tmp_path):
     study = lowland.compare(iris.X, None, ["pca"], np.int64(2), seed=np.int64(1))
     assert load_study(study.save(tmp_path)).k == 2
     labels = np.array(list(iris.X[:, 0]), dtype=object)
     np.testing.assert_allclose(lowland.compare(iris.X[:, 1:], labels, ["pca"]).table.labels, iris.X[:, 0])
 
 
-def test_parameters_that_json_does_not_know_come_back_or_say_so(iris, tmp_path):
+def test_parameters_unknown_to_json_are_restored_or_reported(iris, tmp_path):
     from lowland.study.report import report_html
 
     sweep = {"isomap.p": [np.inf], "kernel-pca.kernel": [lambda a, b: float(a @ b)]}

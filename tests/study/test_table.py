@@ -21,7 +21,7 @@ def test_many_rows_and_columns_are_drawn_in_part(iris, monkeypatch):
     assert pca.per_row["neighbors preserved"].shape == (40,)
 
 
-def test_labels_that_are_numbers_color_and_are_no_classes(iris):
+def test_numeric_labels_give_colors_and_no_classes(iris):
     study = lowland.compare(iris.X[:, 1:], iris.X[:, 0], ["pca", "lda"])
     assert [t.status for t in study.trials] == ["done", "left out"]
     np.testing.assert_allclose(study.table.labels, iris.X[:, 0])
@@ -29,7 +29,7 @@ def test_labels_that_are_numbers_color_and_are_no_classes(iris):
 
 
 @pytest.mark.parametrize("kind", [int, str])
-def test_names_of_rows_are_no_classes(iris, kind):
+def test_row_names_are_not_classes(iris, kind):
     study = lowland.compare(iris.X, np.arange(150).astype(kind), ["pca", "lda"], cache=False)
     assert [t.status for t in study.trials] == ["done", "left out"]
     assert study.table.labels[7] == kind(7)
@@ -54,21 +54,21 @@ def test_columns_are_standardized_where_asked(rng, scale, factor, scaled):
     np.testing.assert_allclose(study.table.values, X, rtol=1e-5)  # colors keep their units
 
 
-def test_one_class_is_no_classes(rng):
+def test_a_single_class_is_not_a_classification(rng):
     study = lowland.compare(rng.standard_normal((40, 4)), ["a"] * 40, ["pca", "lda"], cache=False)
     assert study["PCA"].status == "done"
     assert "all rows have the label a" in study["LinearDiscriminantAnalysis"].error
     assert [each.purpose for each in study.advice] == ["see", "compress"]
 
 
-def test_a_constant_column_is_not_uneven(rng):
+def test_a_constant_column_does_not_trigger_scaling(rng):
     X = np.column_stack([rng.standard_normal((100, 2)), np.full(100, 0.1)])
     study = lowland.compare(X, None, ["pca"], scale="auto", cache=False)
     assert not study.table.scaled
     assert not any("factor" in sentence for sentence in study.advice[0].evidence)
 
 
-def test_a_column_that_counts_the_rows_is_reported(rng):
+def test_a_row_number_column_is_reported(rng):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(rng.standard_normal((40, 2)), columns=["a", "b"]).assign(id=np.arange(7, 47))
     study = lowland.compare(frame, None, ["pca"], cache=False)
@@ -89,7 +89,7 @@ def test_columns_are_left_out_by_name(iris, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_units_in_which_squares_are_no_numbers_are_refused_or_evened_out(iris, kind):
+def test_values_whose_squares_overflow_are_refused_or_standardized(iris, kind):
     for factor in (1e-30, 1e30) if kind is np.float32 else (1e-200, 1e200):
         X = (iris.X * factor).astype(kind)
         with pytest.raises(DataError, match=r"its square (over|under)flows float.*scale='standard'"):
@@ -99,7 +99,7 @@ def test_units_in_which_squares_are_no_numbers_are_refused_or_evened_out(iris, k
         np.testing.assert_allclose(np.abs(even["PCA"].Z), np.abs(alike["PCA"].Z), atol=1e-4)
 
 
-def test_labels_that_are_no_classes_are_said_to_be_none(iris):
+def test_labels_that_are_not_classes_are_reported(iris):
     study = lowland.compare(iris.X, np.arange(150), ["pca"], cache=False)
     assert any("no advice for classification because 150 distinct labels" in s for s in study.advice[0].evidence)
 
@@ -111,7 +111,7 @@ def test_names_to_drop_may_come_in_any_sequence(iris):
         assert lowland.compare(frame, None, ["pca"], drop=drop, cache=False).table.names == tuple("bcd")
 
 
-def test_methods_in_the_place_of_labels_are_reported(iris):
+def test_methods_passed_as_labels_are_reported(iris):
     with pytest.raises(DataError, match="methods=…"):
         lowland.compare(iris.X, ["pca", "isomap"])
 

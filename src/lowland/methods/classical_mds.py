@@ -31,7 +31,7 @@ from lowland.blocks.scaling.classical import (
 from lowland.blocks.spectra.component_rules import Fixed
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.blocks.statistics.rescaling import unit_of
-from lowland.blocks.statistics.sampling import Picked, count_rows
+from lowland.blocks.statistics.sampling import SelectedRows, count_rows
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import warn
 from lowland.methods.base.distance_warnings import warn_if_distances, warn_of_one_point
@@ -211,7 +211,7 @@ class ClassicalMDS(
         given = self.metric == "precomputed"
         self._require(rows, run, rows.n if keep is None else int(keep.sum()))
         if keep is not None:
-            X = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
+            X = run.fold(rows, SelectedRows.of, keep, name="choosing landmarks").rows
         else:
             X = rows.to_array() if given else run.to_array(rows, "ClassicalMDS")  # a given matrix is checked below
             self._require(rows, run, X.shape[0])  # the number of rows in chunks was not known before

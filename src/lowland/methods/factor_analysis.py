@@ -346,7 +346,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     def _facts(self) -> dict[str, Any]:
         test, names = self.fit_test_, getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {
-            "shares of": "the variance of the standardized columns",
+            "explained variance ratio of": "the variance of the standardized columns",
             "chi-square of fit": test and test.statistic,
             "degrees of freedom": test and test.dof,
             "p-value of fit": test and test.p_value,

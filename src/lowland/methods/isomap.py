@@ -32,7 +32,7 @@ from lowland.methods.base.traits import StudyHints
 from lowland.run.local import LocalRun
 from lowland.run.run import Run, run_for
 
-_STRAIGHT = 1e-3  # residual variance below which one dimension is enough
+_ONE_DIMENSIONAL = 1e-3  # residual variance below which one dimension is enough
 
 
 class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbors=10, all_pairs_up_to=12_000)):
@@ -221,7 +221,7 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
         return self._elbow_of(self.residual_variances_)
 
     def _elbow_of(self, left: np.ndarray) -> int:
-        if left[0] < _STRAIGHT or left[0] <= left[-1] or len(left) < 3:
+        if left[0] < _ONE_DIMENSIONAL or left[0] <= left[-1] or len(left) < 3:
             return 1
         choice = Knee().decide(Spectrum(left, float(left.sum()), len(left), self.n_samples_, len(left), ANY))
         assert choice is not None  # the rule has the whole spectrum

@@ -26,7 +26,7 @@ from lowland.blocks.kernel_pca.landmark_axes import landmark_axes
 from lowland.blocks.kernel_pca.positive_eigenvalues import FeatureSpaceRequest
 from lowland.blocks.kernel_pca.preimages import FixedPointPreImages, RidgePreImages, require_ridge, ridge_coefficients
 from lowland.blocks.optimize.outcome import Outcome
-from lowland.blocks.statistics.sampling import Picked, count_rows
+from lowland.blocks.statistics.sampling import SelectedRows, count_rows
 from lowland.data.open import open_rows
 from lowland.data.rows import ArrayRows, Rows, own_array
 from lowland.errors import DataError, DataWarning, ParameterError, warn
@@ -173,7 +173,7 @@ class KernelPCA(
             run.require(
                 8 * m * (4 * m + 3 * rows.d), f"The kernel of {m} landmarks and its features", "Lower n_landmarks"
             )
-            X = self.landmarks_ = run.fold(rows, Picked.of, keep, name="choosing landmarks").rows
+            X = self.landmarks_ = run.fold(rows, SelectedRows.of, keep, name="choosing landmarks").rows
         self.gamma_ = self._gamma(X)
         kernel, wanted = self._kernel_with(X), self._wanted()
         with self._components_remedy():

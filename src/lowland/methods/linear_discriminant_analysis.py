@@ -345,8 +345,8 @@ class LinearDiscriminantAnalysis(
         self._solve_pending()
         counts = zip(to_numpy(self.classes_).tolist(), to_numpy(self.counts_).tolist(), strict=True)
         return {
-            "shares of": "the variance between classes",
-            "rows of classes": {str(label): int(n) for label, n in counts},
+            "explained variance ratio of": "the variance between classes",
+            "rows per class": {str(label): int(n) for label, n in counts},
             "rank within classes": self.rank_,
             "standard deviation between / within classes": vars(self).get("singular_values_"),
         }

@@ -24,7 +24,7 @@ from lowland.blocks.nongaussian.pursuit import (
 )
 from lowland.blocks.spectra.leading import fix_signs
 from lowland.blocks.statistics.moments import Moments
-from lowland.blocks.statistics.sampling import Picked, evenly_spread
+from lowland.blocks.statistics.sampling import SelectedRows, evenly_spread
 from lowland.data.rows import Rows
 from lowland.errors import DataError, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, attribute, param
@@ -186,8 +186,8 @@ class ProjectionPursuit(
         if not rows.in_memory:
             run.require(4 * 8 * m * d, f"The sample of {m} rows", "Lower max_samples")
         if m == n:
-            return run.fold(rows, Picked.of, name="sampling rows").rows, None
-        return run.fold(rows, Picked.of, evenly_spread(n, m, rng), name="sampling rows").rows, moments
+            return run.fold(rows, SelectedRows.of, name="sampling rows").rows, None
+        return run.fold(rows, SelectedRows.of, evenly_spread(n, m, rng), name="sampling rows").rows, moments
 
     def _search(
         self, white: Sphered, search: PursuitSearch, rng: np.random.Generator, run: Run

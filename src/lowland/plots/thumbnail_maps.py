@@ -99,7 +99,7 @@ def thumbnails(
     image_shape = height_and_width(image_shape)
     _check(len(plane), images, image_shape)
     known = np.isfinite(plane).all(axis=1)
-    way = _way(plane, known, path) if rows is None or path is not None else None
+    way = _path_points(plane, known, path) if rows is None or path is not None else None
     shown = _chosen(plane, way, count) if rows is None else _rows("rows", rows, known, 1)
     pixels = numbers(images[shown], "images", finite=False)
     frame = MapFrame.around(plane[known], len(shown), image_shape)
@@ -179,7 +179,7 @@ def _draw(
     ax.add_patch(Rectangle((left, bottom), width, height, fill=False, edgecolor=WEAK, linewidth=0.8, zorder=7))
 
 
-def _way(plane: np.ndarray, known: np.ndarray, path: Any) -> np.ndarray:
+def _path_points(plane: np.ndarray, known: np.ndarray, path: Any) -> np.ndarray:
     """The vertices of the path, (p, 2)."""
     if path is None:
         first = np.where(known, plane[:, 0], np.nan)

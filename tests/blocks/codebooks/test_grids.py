@@ -1,4 +1,4 @@
-"""Grids of units: neighbors, smoothing, the U-matrix and the usual size."""
+"""Grids of units: neighbors, smoothing, the U-matrix and the default size."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def rows(n=200, d=5, seed=0):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 7), st.integers(1, 7), st.sampled_from(TOPOLOGIES))
-def test_neighbors_are_those_within_reach(r, c, topology):
+def test_neighbors_are_those_within_the_radius(r, c, topology):
     grid = Grid(r, c, topology)
     near = (cdist(grid.positions, grid.positions) <= grid.neighbor_distance) & ~np.eye(grid.units, dtype=bool)
     for unit, listed in enumerate(grid.neighbors):
@@ -35,7 +35,7 @@ def test_inner_units_have_six_or_eight_neighbors():
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("kind", ["gaussian", "bubble"])
-def test_smoothing_is_the_product_with_all_nearnesses(topology, kind, monkeypatch):
+def test_smoothing_is_the_product_with_the_neighborhood_matrix(topology, kind, monkeypatch):
     monkeypatch.setattr("lowland.blocks.codebooks.grids._STRIPE", 50)
     grid, A = Grid(4, 6, topology), rows(24, 3)
     H = nearness(cdist(grid.positions, grid.positions) ** 2, 1.3, kind)
@@ -43,7 +43,7 @@ def test_smoothing_is_the_product_with_all_nearnesses(topology, kind, monkeypatc
     assert np.array_equal(H, H.T)
 
 
-def test_u_matrix_of_a_step():
+def test_u_matrix_of_a_step_function():
     grid = Grid(3, 4, "rectangular")
     W = np.repeat([[0.0], [0.0], [9.0], [9.0]], 3, axis=1).T.reshape(12, 1)  # two columns of 0, two of 9
     U = grid.u_matrix(W)
@@ -52,7 +52,7 @@ def test_u_matrix_of_a_step():
     np.testing.assert_allclose(U[0, 1:3], 9 * 2 / 5)
 
 
-def test_the_usual_grid_follows_vesanto():
+def test_the_default_grid_follows_vesanto():
     r, c = usual_grid(10_000, np.array([4.0, 1.0]), "rectangular")
     assert abs(r * c - 500) <= c
     assert c / r == pytest.approx(2, rel=0.1)

@@ -1,4 +1,4 @@
-"""Lloyd's iteration on paper, what a pass sums, and codes without rows."""
+"""Lloyd's iteration by hand, the sums of a pass, and empty clusters."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_weights_count_repetitions():
     assert one.inertia == pytest.approx(other.inertia)
 
 
-def test_the_codes_are_those_of_scikit_learn():
+def test_code_vectors_agree_with_scikit_learn():
     X, W = rows_and_codes()
     peer = KMeans(7, init=W, n_init=1, tol=0, algorithm="lloyd").fit(X)
     found = lloyd(X, W)
@@ -45,7 +45,7 @@ def test_the_codes_are_those_of_scikit_learn():
     assert found.inertia == pytest.approx(peer.inertia_)
 
 
-def test_a_code_without_rows_goes_to_the_farthest_row():
+def test_an_empty_cluster_moves_to_the_farthest_row():
     found = lloyd(np.array([[0.0], [1.0], [9.0]]), np.array([[0.5], [100.0]]))
     assert sorted(found.centers[:, 0]) == [0.5, 9]
     stopped = lloyd(np.array([[0.0], [1.0], [9.0]]), np.array([[0.5], [100.0]]), max_iter=1, tol=-1)
@@ -54,7 +54,7 @@ def test_a_code_without_rows_goes_to_the_farthest_row():
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 12), whole=st.booleans(), far=st.sampled_from([0.0, 1e6]))
-def test_every_library_sums_the_same(seed, k, whole, far):
+def test_all_array_libraries_give_the_same_sums(seed, k, whole, far):
     xp = pytest.importorskip("array_api_strict")
     X, W = rows_and_codes(60, 3, k, seed)
     if whole:  # many ties
@@ -69,7 +69,7 @@ def test_every_library_sums_the_same(seed, k, whole, far):
     assert ours.counts.sum() == weights.sum()
 
 
-def test_parts_add_up():
+def test_statistics_of_two_chunks_merge():
     X, W = rows_and_codes()
     fold = SumByCode(NearestCodebook.of(W))
     whole, parts = fold(X), fold(X[:50]) + fold(X[50:])

@@ -1,4 +1,4 @@
-"""Self-organizing maps in batches: what a pass sums, the schedule, the start."""
+"""Batch training of self-organizing maps: the sums of a pass, the schedule, the initialization."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from lowland.blocks.codebooks.codebook import Codebook, scaling_amid
+from lowland.blocks.codebooks.codebook import Codebook, centering_scaling
 from lowland.blocks.codebooks.grids import Grid, nearness
 from lowland.blocks.codebooks.som_batch import (
     Schedule,
@@ -31,7 +31,7 @@ def rows(n=200, d=5, seed=0):
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_sums_by_unit(library, topology, monkeypatch):
-    """Runs of rows and products with the table of who won, both against all distances."""
+    """Sums over sorted rows and products with the assignment matrix, both compared with all distances."""
     xp = pytest.importorskip(library)
     monkeypatch.setattr("lowland.blocks.codebooks.codebook._LEAST_TILE", 16)
     monkeypatch.setattr("lowland.blocks.codebooks.codebook._TILE", 1)
@@ -51,7 +51,7 @@ def test_sums_by_unit(library, topology, monkeypatch):
     assert (parts.torn, parts.rows) == (total.torn, 150)
 
 
-def test_units_near_no_row_stay():
+def test_units_without_nearby_rows_stay():
     grid, W = Grid(1, 4, "rectangular"), np.arange(4.0)[:, None]
     sums = SumByUnit(Codebook(UniformScaling(np.zeros(1)), W), grid)(np.array([[0.1], [0.3]]))
     np.testing.assert_allclose(smoothed_means(sums, W, grid, 1.0, "bubble")[:, 0], [0.2, 0.2, 2, 3])
@@ -65,7 +65,7 @@ def test_schedules_fall_from_first_to_last(decay):
     assert np.all(np.diff(values) < 0)
 
 
-def test_the_start_lies_on_the_plane_and_spans_it():
+def test_the_initial_map_lies_in_the_principal_plane_and_spans_it():
     axes, mean = np.linalg.qr(rows(6, 2))[0], np.arange(6.0)
     for shape in ((3, 8), (8, 3)):
         grid = Grid(*shape, "rectangular")
@@ -78,17 +78,17 @@ def test_the_start_lies_on_the_plane_and_spans_it():
         assert not np.allclose(W[a], W[b])
 
 
-def test_a_row_that_is_not_finite_shows_in_the_sums():
+def test_a_non_finite_row_is_detected_in_the_sums():
     X = rows(6, 3)
     X[2, 1] = np.nan
     with np.errstate(invalid="ignore"):  # as a run does
         assert not SumByUnit(Codebook.of(rows(9, 3, seed=1)), Grid(3, 3))(X).is_finite()
 
 
-def test_an_epoch_is_the_plain_formula():
+def test_an_epoch_follows_the_formula():
     """W = HS / Hc with the rows nearest to each unit, once for every radius of the schedule."""
     X, grid, W = rows(150), Grid(3, 4, "hexagonal"), rows(12, seed=3)
-    found = train_in_batches(ArrayRows(X), LocalRun(), grid, scaling_amid(W), W, Schedule(3, (2.0, 0.8)))
+    found = train_in_batches(ArrayRows(X), LocalRun(), grid, centering_scaling(W), W, Schedule(3, (2.0, 0.8)))
     for radius in decayed((2.0, 0.8), np.array([0, 0.5, 1]), "exponential"):
         first = cdist(X, W).argmin(axis=1)
         H = nearness(cdist(grid.positions, grid.positions) ** 2, radius, "gaussian")
@@ -101,9 +101,9 @@ def test_an_epoch_is_the_plain_formula():
     assert sums.error / sums.rows == pytest.approx(found.outcome.trace[-1])
 
 
-def test_further_epochs_end_when_the_error_does_not_change():
+def test_further_epochs_stop_when_the_error_stops_changing():
     X, W = rows(150), rows(6, seed=3)
     schedule = Schedule(2, (1.0, 0.5), convergence_epochs=200, tol=1e-6)
-    found = train_in_batches(ArrayRows(X), LocalRun(), Grid(2, 3), scaling_amid(W), W, schedule)
+    found = train_in_batches(ArrayRows(X), LocalRun(), Grid(2, 3), centering_scaling(W), W, schedule)
     assert found.outcome.converged
     assert 2 < found.outcome.iterations < 202

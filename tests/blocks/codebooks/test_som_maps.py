@@ -17,7 +17,7 @@ def rows(n=200, d=5, seed=0):
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("shape", [(4, 5), (1, 6), (2, 2)])
-def test_a_flat_map_is_read_and_laid_out_exactly(topology, shape):
+def test_smooth_coordinates_of_a_linear_map_are_exact(topology, shape):
     """Where prototypes depend linearly on their positions, smooth coordinates are exact."""
     grid = Grid(*shape, topology)
     J = rows(2, 4, seed=1)
@@ -31,12 +31,12 @@ def test_a_flat_map_is_read_and_laid_out_exactly(topology, shape):
     np.testing.assert_array_equal(PrototypeAt(W, grid)(grid.positions), W)
 
 
-def test_the_tangents_of_a_flat_map_are_its_slopes():
+def test_the_tangents_of_a_linear_map_are_its_slopes():
     grid, J = Grid(3, 4, "rectangular"), rows(2, 3)
     np.testing.assert_allclose(tangents(grid, grid.positions @ J), np.broadcast_to(J, (12, 2, 3)), atol=1e-12)
 
 
-def test_a_row_far_away_stays_within_the_cell_of_its_unit():
+def test_a_distant_row_stays_within_the_cell_of_its_unit():
     grid = Grid(3, 3, "rectangular")
     W = grid.positions @ np.eye(2)
     far = np.array([[50.0, 1.0], [1.2, 1.3]])

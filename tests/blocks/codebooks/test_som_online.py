@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowland.blocks.codebooks.codebook import scaling_amid
+from lowland.blocks.codebooks.codebook import centering_scaling
 from lowland.blocks.codebooks.grids import Grid, nearness
 from lowland.blocks.codebooks.som_batch import Schedule, decayed
 from lowland.blocks.codebooks.som_online import train_online
@@ -29,12 +29,12 @@ def trained_row_by_row(X, order, W, grid, radii, rates, kind):
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("kind", ["gaussian", "bubble"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_online_training_is_the_plain_loop(topology, kind, dtype):
+def test_online_training_agrees_with_a_plain_loop(topology, kind, dtype):
     X, grid = rows(120).astype(dtype), Grid(5, 4, topology)
     start = rows(20, seed=4).astype(dtype)
     schedule = Schedule(2, (2.5, 0.6), (0.4, 0.05), "linear", kind)
     units, trace = train_online(
-        X, LocalRun(), grid, scaling_amid(start.astype(float)), start, schedule, np.random.default_rng(0)
+        X, LocalRun(), grid, centering_scaling(start.astype(float)), start, schedule, np.random.default_rng(0)
     )
     rng = np.random.default_rng(0)
     order = np.concatenate([rng.permutation(120), rng.permutation(120)])

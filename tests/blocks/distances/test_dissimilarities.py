@@ -1,4 +1,4 @@
-"""Dissimilarities to scale, measured or given."""
+"""Dissimilarities for scaling, computed or given."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def found(X, metric="euclidean", **options):
     return dissimilarities(ArrayRows(X), LocalRun(), metric, None, **options)
 
 
-def test_rows_are_measured_and_copied(rng):
+def test_distances_between_rows_are_computed_on_a_copy(rng):
     X = rng.standard_normal((6, 3))
     data = found(X)
     np.testing.assert_allclose(data.D, cdist(X, X), atol=1e-12)
@@ -36,7 +36,7 @@ def test_a_given_matrix_is_checked(rng):
     assert np.isnan(found(D, "precomputed", missing=True).D[0, 1])
 
 
-def test_numbers_whose_squares_overflow_are_divided_by_a_unit(rng):
+def test_values_whose_squares_overflow_are_rescaled(rng):
     X = rng.standard_normal((5, 2)) * 1e200
     data = found(X)
     assert 0.1 < data.D.max() < 10

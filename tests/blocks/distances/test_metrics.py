@@ -1,4 +1,4 @@
-"""Metrics by name: each against scipy, what they take, and digits that are not lost."""
+"""Metrics by name: agreement with scipy, their arguments, and accuracy."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ LIKE_SCIPY = [
 
 
 @pytest.mark.parametrize("name", LIKE_SCIPY)
-def test_distances_are_those_of_scipy(rng, name):
+def test_distances_agree_with_scipy(rng, name):
     A, B = rng.standard_normal((6, 4)), rng.standard_normal((5, 4))
     if getattr(METRICS[name].of, "yes_or_no", False):
         A, B = np.round(A), np.round(B)
@@ -27,7 +27,7 @@ def test_distances_are_those_of_scipy(rng, name):
 
 
 @pytest.mark.parametrize(("name", "params"), [("minkowski", {"p": 3}), ("seuclidean", {}), ("mahalanobis", {})])
-def test_metrics_that_learn_from_the_points(rng, name, params):
+def test_metrics_with_parameters_estimated_from_the_points(rng, name, params):
     A, B = rng.standard_normal((6, 3)), rng.standard_normal((30, 3))
     learnt = METRICS[name].learn(B, **params)
     given = {"seuclidean": {"V": B.var(axis=0, ddof=1)}, "mahalanobis": {"VI": np.linalg.inv(np.cov(B.T))}}
@@ -35,26 +35,26 @@ def test_metrics_that_learn_from_the_points(rng, name, params):
     np.testing.assert_allclose(METRICS[name].of(A, B, **learnt), expected, atol=1e-12)
 
 
-def test_a_quarter_of_the_earth():
+def test_haversine_distance_of_a_quarter_circle():
     pole, equator = np.array([[np.pi / 2, 0.3]]), np.array([[0.0, 1.0]])
     assert METRICS["haversine"].of(pole, equator)[0, 0] == pytest.approx(np.pi / 2)
     with pytest.raises(DataError, match="two columns"):
         METRICS["haversine"].of(np.zeros((1, 3)), np.zeros((1, 3)))
 
 
-def test_a_row_of_zeros_is_at_a_right_angle_to_all_others():
+def test_a_row_of_zeros_has_cosine_distance_one():
     A = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0], [5.0, 0.0]])
     np.testing.assert_allclose(METRICS["cosine"].of(A, A)[1:, 1:], [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=1e-15)
     np.testing.assert_array_equal(METRICS["cosine"].of(A, A)[0], 1)
 
 
-def test_pairs_so_near_that_products_lose_digits_are_measured_again(rng):
+def test_near_pairs_are_recomputed_without_products(rng):
     A = rng.standard_normal((4, 20)) + 1e6
     B = A + 1e-3 * rng.standard_normal((4, 20))
     np.testing.assert_allclose(squared_euclidean(A, B), cdist(A, B, "sqeuclidean"), rtol=1e-7)
 
 
-def test_what_a_metric_does_not_take():
+def test_invalid_metric_arguments_are_refused():
     check_metric("minkowski", {"p": 3})
     check_metric("precomputed", None)
     for metric, params, words in (
@@ -67,7 +67,7 @@ def test_what_a_metric_does_not_take():
             check_metric(metric, params)
 
 
-def test_functions_are_asked_for_their_arguments():
+def test_the_arguments_of_metric_functions_are_checked():
     def distance(a, b, power=1):
         return abs(a - b).sum() ** power
 
@@ -77,7 +77,7 @@ def test_functions_are_asked_for_their_arguments():
     assert function_name(distance) == "'distance'"
 
 
-def test_a_column_that_does_not_vary_has_no_standard_deviation():
+def test_a_constant_column_is_refused_by_seuclidean():
     B = np.column_stack([np.arange(4.0), np.ones(4)])
     with pytest.raises(DataError, match="column 1 is constant"):
         METRICS["seuclidean"].learn(B)

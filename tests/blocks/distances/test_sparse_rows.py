@@ -23,7 +23,7 @@ def test_distances_of_sparse_rows():
     np.testing.assert_allclose(manhattan(csr(A), csr(B)), cdist(A, B, "cityblock"), atol=1e-12)
 
 
-def test_near_sparse_rows_far_out_keep_their_distance():
+def test_distances_of_near_sparse_rows_far_from_the_origin_are_accurate():
     A = rows() * 1e6
     B = A + 0.1 * rows()  # where A has zeros, so has B
     S = squared_distances(csr(A), csr(B))
@@ -41,7 +41,7 @@ def test_rows_of_unit_length():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_infinity_does_not_hide_in_sparse_rows(kernel):
+def test_infinite_values_in_sparse_rows_are_detected(kernel):
     A = rows()
     A[3, 2] = -np.inf
     assert np.isnan(KernelWith(csr(rows()), kernel)(scipy.sparse.csr_array(A))).any()

@@ -1,4 +1,4 @@
-"""Distances against scipy, and matrices that are none."""
+"""Distances compared with scipy, and invalid matrices."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def matrix(i=None, j=None, value=None, mirror=None):
     return D
 
 
-def test_what_is_no_distance_matrix():
+def test_invalid_distance_matrices_are_refused():
     check_distances(matrix())
     check_distances(matrix(1, 2, np.nan), missing=True)
     for D, words in (
@@ -79,24 +79,24 @@ def test_what_is_no_distance_matrix():
         check_distances(matrix(1, 2, np.nan, 1.0), missing=True)
 
 
-def test_rounding_is_mended():
+def test_rounding_errors_are_corrected():
     rng = np.random.default_rng(0)
     D = matrix()
     noisy = D + 1e-14 * rng.standard_normal(D.shape)
     kept = noisy.copy()
-    mended = check_distances(noisy)
-    np.testing.assert_allclose(mended, D, atol=1e-12)
-    assert np.array_equal(mended, mended.T)
+    corrected = check_distances(noisy)
+    np.testing.assert_allclose(corrected, D, atol=1e-12)
+    assert np.array_equal(corrected, corrected.T)
     assert np.array_equal(noisy, kept)
-    assert np.all(mended >= 0)
-    assert np.all(np.diagonal(mended) == 0)
+    assert np.all(corrected >= 0)
+    assert np.all(np.diagonal(corrected) == 0)
     assert check_distances(D) is D
     with pytest.raises(DataError, match=r"pass D \+ D.T"):
         check_distances(np.triu(D))
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
-def test_a_row_of_zeros_is_not_away_from_itself(library, rng):
+def test_a_row_of_zeros_is_at_distance_zero_from_itself(library, rng):
     xp = pytest.importorskip(library)
     X = np.vstack([rng.standard_normal((5, 3)), np.zeros((2, 3))])
     D = to_numpy(distance_matrix(xp.asarray(X), LocalRun(), "cosine"))
@@ -128,7 +128,7 @@ def test_scikit_learn_agrees_on_its_other_metrics(metric, params, library, rng):
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
 @pytest.mark.parametrize("metric", ["jaccard", "dice", "rogerstanimoto", "russellrao", "sokalsneath", "yule"])
-def test_scikit_learn_agrees_on_yes_and_no(metric, library, rng):
+def test_scikit_learn_agrees_on_boolean_metrics(metric, library, rng):
     xp = pytest.importorskip(library)
     X = rng.integers(0, 2, (30, 6)) * 2.5
     X = X[X.any(axis=1)]
@@ -139,12 +139,12 @@ def test_scikit_learn_agrees_on_yes_and_no(metric, library, rng):
 
 
 @pytest.mark.parametrize("metric", ["braycurtis", "canberra", "dice", "jaccard", "sokalsneath"])
-def test_two_rows_of_zeros_are_not_apart(metric):
+def test_two_rows_of_zeros_are_at_distance_zero(metric):
     X = np.vstack([np.zeros((2, 3)), np.ones((1, 3))])
     np.testing.assert_allclose(distance_matrix(X, LocalRun(), metric)[0], [0, 0, 3 if metric == "canberra" else 1])
 
 
-def test_metrics_that_have_no_value():
+def test_undefined_metric_values_are_refused():
     X = np.vstack([np.eye(2), -np.eye(2)])
     for metric, params, words in (
         ("braycurtis", {}, "divides by zero"),
@@ -166,7 +166,7 @@ def test_metrics_that_have_no_value():
             distance_matrix(X, LocalRun(), metric, params)
 
 
-def test_every_metric_of_scikit_learn_is_known_or_named():
-    """Those left out: rows with NaN are refused by all methods, and two names have been given up by scipy."""
+def test_every_metric_of_scikit_learn_is_supported_or_listed_as_unsupported():
+    """Not supported: nan_euclidean, since all methods refuse NaN, and two names that scipy has removed."""
     theirs = set(PAIRWISE_DISTANCE_FUNCTIONS) | set(_VALID_METRICS)
     assert theirs - set(metrics.METRICS) == {"precomputed", "nan_euclidean", "wminkowski", "matching"}

@@ -1,4 +1,4 @@
-"""Whether correlations are worth analysing, and whether a model fits them."""
+"""Whether correlations suit a factor model, and whether a model fits them."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_two_columns_by_hand():
     assert sphericity(of(np.ones((3, 3)))) is None
 
 
-def test_partial_correlations_by_regression():
+def test_partial_correlations_agree_with_regression():
     R = np.array([[1.0, 0.7, 0.5], [0.7, 1.0, 0.4], [0.5, 0.4, 1.0]])
     P = np.linalg.inv(R)
     partial = -P / np.sqrt(np.outer(np.diagonal(P), np.diagonal(P)))
@@ -41,7 +41,7 @@ def test_partial_correlations_by_regression():
     assert kmo(of(R)).overall == pytest.approx(expected)
 
 
-def test_an_exact_model_passes_its_test_and_information_counts_parameters():
+def test_an_exact_model_passes_the_test_of_fit_and_bic_counts_its_parameters():
     loadings = np.array([0.9, 0.8, 0.7, 0.6])
     R = np.outer(loadings, loadings) + np.diag(1 - loadings**2)
     found = factor_loadings(R, 1)
@@ -59,7 +59,7 @@ def test_an_exact_model_passes_its_test_and_information_counts_parameters():
     assert len(good.start_loglike) == 1
 
 
-def test_what_spoils_a_model():
+def test_problems_of_a_model_are_reported():
     assert too_many_factors(4, 1) is None
     assert "Choose at most 1." in too_many_factors(4, 2)
     assert "at least 3 columns" in too_many_factors(2, 1)
@@ -73,7 +73,7 @@ def test_what_spoils_a_model():
     assert "Columns 0, 1 are perfectly collinear" in concerns(same, 1, (), 1e-15, None)[0]
 
 
-def test_columns_in_words():
+def test_column_names_in_messages():
     assert named(3, None) == "column 3"
     assert listed([1], None) == "Column 1 is"
     assert listed(range(7), list("abcdefg")) == "Columns 'a', 'b', 'c', 'd', 'e', … are"

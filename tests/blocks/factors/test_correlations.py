@@ -1,4 +1,4 @@
-"""Correlations of columns: numpy's, without those that are constant, and what they leave undetermined."""
+"""Correlations of columns: agreement with numpy, constant columns omitted, collinear columns."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_a_root_of_low_rank():
     assert low_root(np.eye(8), 3) is None
 
 
-def test_few_rows_of_many_columns_are_held_by_their_root(monkeypatch):
+def test_correlations_of_wide_tables_are_stored_as_a_root(monkeypatch):
     wide = rng.standard_normal((6, 20))
     whole = Correlations.of(Moments.of(wide))
     assert whole.root.Z is None
@@ -49,7 +49,7 @@ def test_few_rows_of_many_columns_are_held_by_their_root(monkeypatch):
     np.testing.assert_allclose(few.spectrum.values, whole.spectrum.values, atol=1e-10)
 
 
-def test_rules_see_the_eigenvalues():
+def test_rules_receive_the_eigenvalues():
     found = Correlations(np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.ones(3), 100)
     np.testing.assert_allclose(found.spectrum.values, [1.8, 1.0, 0.2], atol=1e-12)
     assert found.decide(Kaiser(), LocalRun()).n_components == 1

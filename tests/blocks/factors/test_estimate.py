@@ -1,4 +1,4 @@
-"""What a search for factors returns, and how it says why it ended."""
+"""The result of a search for factors, and its stopping reason."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class End:
         ("", 1, "no step increased the likelihood, short of its maximum", False),
     ],
 )
-def test_why_it_ended(reason, steps, words, converged):
+def test_stopping_reasons(reason, steps, words, converged):
     found = estimate_at(End(np.log([0.2, 0.5])), 1, np.linspace(3, 1, steps), reason, 5, solver="newton")
     assert found.outcome.stopped_because == words
     assert found.outcome.converged is converged

@@ -1,4 +1,4 @@
-"""Expectation and maximization: the deviance falls, and where it ends the equations hold."""
+"""EM algorithm: the deviance decreases, and the likelihood equations hold at its end."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ X = np.random.default_rng(0).standard_normal((200, 2)) @ np.random.default_rng(1
 R = np.corrcoef((X + np.random.default_rng(2).standard_normal((200, 6))).T)
 
 
-def test_it_falls_to_where_newtons_method_ends():
+def test_em_converges_to_the_solution_of_newtons_method():
     psi = np.full(6, 0.5)
     found = by_em(Root(R), 2, psi, 1e-6, 1e-12, 20_000, LocalRun())
     assert found.outcome.name == "em"

@@ -1,4 +1,4 @@
-"""A covariance in place of rows: whether it is one."""
+"""A covariance in place of rows: checks."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from lowland.errors import DataError, ParameterError
 S = np.array([[4.0, 1.0], [1.0, 9.0]])
 
 
-def test_moments_that_have_it():
+def test_moments_reproduce_the_given_covariance():
     moments = moments_of_covariance(S, 50, None, None)
     np.testing.assert_allclose(moments.scatter / moments.n, S)
     assert (moments.n, moments.rows) == (50, 50)
@@ -35,19 +35,19 @@ def test_moments_that_have_it():
         (np.ones((2, 2)), "perfectly collinear"),
     ],
 )
-def test_what_is_none(wrong, words):
+def test_invalid_covariances_are_refused(wrong, words):
     with pytest.raises(DataError, match=words):
         checked_covariance(wrong, ["a", "b"])
 
 
-def test_what_looks_like_one():
+def test_covariance_matrices_are_recognized():
     assert looks_like_covariance(S)
     assert not looks_like_covariance(np.ones((2, 3)))
     assert not looks_like_covariance(np.array([[1.0, 3.0], [3.0, 1.0]]))
     assert not looks_like_covariance(np.random.default_rng(0).standard_normal((5, 5)))
 
 
-def test_noise_variances_to_start_from():
+def test_initial_noise_variances_are_checked():
     np.testing.assert_array_equal(checked_noise([1, 2], 2), [1.0, 2.0])
     for wrong in ([1.0], [1.0, -1.0], [1.0, np.nan]):
         with pytest.raises(DataError, match="initial noise variances"):

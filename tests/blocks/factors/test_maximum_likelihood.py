@@ -31,7 +31,7 @@ def test_three_columns_and_one_factor_by_hand():
         assert found.deviance == pytest.approx(np.linalg.slogdet(R)[1] + 3, abs=1e-9)  # log|R| + tr I
 
 
-def test_starts_and_what_each_reached():
+def test_the_result_of_each_initialization_is_recorded():
     R = np.corrcoef(np.random.default_rng(0).standard_normal((40, 6)).T)
     found = factor_loadings(R, 2, n_starts=4, lower=0.005)
     assert len(found.start_deviances) == 4
@@ -39,7 +39,7 @@ def test_starts_and_what_each_reached():
     assert len(factor_loadings(R, 6, n_starts=4).start_deviances) == 1
 
 
-def test_the_first_uniquenesses_are_what_other_columns_cannot_predict():
+def test_initial_uniquenesses_come_from_multiple_correlations():
     R = np.array([[1.0, 0.6], [0.6, 1.0]])
     np.testing.assert_allclose(first_uniquenesses(R, 1, 1e-6), 0.75 * (1 - 0.36))  # (1 - k/2d)(1 - R²)
     np.testing.assert_allclose(inverse_of(R), np.linalg.inv(R))
@@ -47,7 +47,7 @@ def test_the_first_uniquenesses_are_what_other_columns_cannot_predict():
     assert np.all(first_uniquenesses(np.ones((2, 2)), 1, 1e-6) > 0)
 
 
-def test_the_least_bic_among_counts():
+def test_the_number_of_factors_with_the_smallest_bic():
     rng = np.random.default_rng(0)
     L = np.zeros((8, 2))
     L[:4, 0] = L[4:, 1] = 0.8

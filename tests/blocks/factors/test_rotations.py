@@ -1,4 +1,4 @@
-"""Truths about rotations."""
+"""Rotations of factors."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def turned(L, seed=1):
 
 @pytest.mark.parametrize("kaiser", [False, True])
 @pytest.mark.parametrize("kind", ROTATIONS)
-def test_simple_structure_is_found_again(kind, kaiser):
+def test_simple_structure_is_recovered(kind, kaiser):
     L = simple_structure()
     found = rotate(turned(L), kind, kaiser=kaiser)
     assert found.outcome.converged
@@ -36,7 +36,7 @@ def test_simple_structure_is_found_again(kind, kaiser):
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), kind=st.sampled_from(ROTATIONS), kaiser=st.booleans())
-def test_what_the_loadings_explain_stays(seed, kind, kaiser):
+def test_rotation_keeps_the_explained_covariance(seed, kind, kaiser):
     A = simple_structure(9, 3, 0.15, seed)
     found = rotate(A, kind, kaiser=kaiser)
     np.testing.assert_allclose(found.loadings @ found.phi @ found.loadings.T, A @ A.T, atol=1e-9)
@@ -52,7 +52,7 @@ def test_what_the_loadings_explain_stays(seed, kind, kaiser):
 
 @pytest.mark.parametrize("kind", ["varimax", "quartimax", "equamax", "parsimax", "oblimin", "geomin"])
 def test_gradients(kind):
-    """Each criterion's gradient against differences."""
+    """The gradient of each criterion agrees with finite differences."""
     from lowland.blocks.factors.rotations import _criterion
 
     L = simple_structure(7, 3, 0.3)
@@ -65,7 +65,7 @@ def test_gradients(kind):
 
 
 def test_units():
-    """The quartic criteria do not care for the size of all loadings, Kaiser's lengths not for that of any row."""
+    """Quartic criteria do not depend on the scale of the loadings; with Kaiser normalization, on that of any row."""
     A = simple_structure(10, 3, 0.2)
     for kind in ("varimax", "quartimin"):
         plain = rotate(A, kind).loadings
@@ -78,7 +78,7 @@ def test_units():
         assert criteria[0] == pytest.approx(criteria[1], rel=1e-9)
 
 
-def test_starts_never_do_worse_and_are_told():
+def test_more_initializations_are_never_worse_and_are_recorded():
     A = turned(simple_structure(12, 4, 0.25, seed=3), seed=4)
     one, many = (rotate(A, "geomin-orthogonal", starts=n) for n in (1, 12))
     assert len(many.start_criteria) == 12
@@ -105,16 +105,16 @@ def test_one_factor_and_wrong_input():
 
 
 @pytest.mark.parametrize("kind", ROTATIONS)
-def test_a_top_of_the_criterion_is_left(kind):
-    """A general and a bipolar factor: no turn changes the criterion to first order, and every turn betters it."""
+def test_rotation_leaves_a_stationary_point_that_is_not_a_minimum(kind):
+    """A general and a bipolar factor: no rotation changes the criterion to first order, but every one improves it."""
     A = np.array([[0.6, 0.6]] * 4 + [[0.6, -0.6]] * 4)
     found = rotate(A, kind)
     np.testing.assert_allclose(np.sort(np.abs(found.loadings), axis=1)[:, 0], 0, atol=1e-6)
     np.testing.assert_allclose(found.loadings @ found.phi @ found.loadings.T, A @ A.T, atol=1e-10)
 
 
-def test_factors_do_not_fall_together():
-    """Oblimin with a large gamma would let them, and the loadings grow without end."""
+def test_factors_do_not_collapse():
+    """With a large gamma, oblimin would let factors collapse, with loadings that grow without bound."""
     A = np.random.default_rng(0).uniform(-1, 1, (13, 3)) * np.array([1.0, 0.7, 0.4])
     for gamma in (0.5, 1.0):
         found = rotate(A, "oblimin", gamma=gamma, max_iter=500)

@@ -27,7 +27,7 @@ def test_slope_and_curvature_of_the_profile(seed):
     assert np.linalg.eigvalsh(here.curvature()[1])[0] > -1e-10  # the positive part is
 
 
-def test_the_least_of_a_quadratic_in_a_box():
+def test_the_minimum_of_a_quadratic_in_a_box():
     rng, d, exact = np.random.default_rng(0), 8, 0
     for _ in range(200):
         B = rng.standard_normal((d, d))
@@ -36,15 +36,15 @@ def test_the_least_of_a_quadratic_in_a_box():
         p = least_in_box(H, g, low, high)
         assert np.all((low <= p) & (p <= high))
         assert g @ p + p @ H @ p / 2 < 0
-        slope = g + H @ p  # zero inside, pressing against the sides
+        slope = g + H @ p  # zero inside the box, pointing outward at its bounds
         exact += np.all(np.where(p <= low, slope > 0, np.where(p >= high, slope < 0, np.abs(slope) < 1e-9)))
     assert exact >= 198
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_awkward_correlations_end_at_a_maximum(seed):
-    """Little noise, few rows: uniquenesses run into the bound, and EM from there finds nothing better."""
+def test_ill_conditioned_correlations_converge_to_a_maximum(seed):
+    """Little noise, few rows: uniquenesses reach the bound, and EM from there finds no better solution."""
     rng = np.random.default_rng(seed)
     d, n = int(rng.integers(4, 14)), int(rng.integers(5, 80))
     k = int(rng.integers(1, most_factors(d) + 1))

@@ -1,4 +1,4 @@
-"""Factors of many columns: the leading eigenpairs say what all of them say."""
+"""Factors of many columns: the leading eigenpairs give the result of all."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_deviance_and_slope_from_leading_pairs(seed):
         np.testing.assert_allclose(here.loadings(2), whole.loadings(2), atol=1e-8)
 
 
-def test_the_search_ends_where_newtons_method_does():
+def test_the_search_agrees_with_newtons_method():
     rng = np.random.default_rng(0)
     R = np.corrcoef((rng.standard_normal((300, 2)) @ rng.standard_normal((2, 12)) + rng.standard_normal((300, 12))).T)
     first, run = first_uniquenesses(R, 2, 1e-6), LocalRun()
@@ -37,7 +37,7 @@ def test_the_search_ends_where_newtons_method_does():
     np.testing.assert_allclose(found.loadings, newton.loadings, atol=1e-5)
 
 
-def test_a_root_of_low_rank_says_what_the_matrix_says():
+def test_a_root_of_low_rank_agrees_with_the_full_matrix():
     Z = np.random.default_rng(0).standard_normal((3, 8))
     Z /= np.sqrt(np.sum(Z**2, axis=0))
     root = Root(Z.T @ Z, Z)

@@ -46,7 +46,7 @@ def test_the_matrix_alone_the_rows_and_numpy_agree():
     assert len(kernel_axes(K).values) == np.sum(values > 1e-12 * values[0])
 
 
-def test_held_or_made_for_each_product():
+def test_a_stored_and_a_recomputed_kernel_matrix_agree():
     wanted = FeatureSpaceRequest(2, "randomized")
     held, made = (exact_axes(KernelMatrix.of(X, rbf, run, hold=hold), rbf, run, wanted) for hold in (True, False))
     np.testing.assert_allclose(held.values, made.values)
@@ -64,7 +64,7 @@ def test_the_linear_kernel_needs_no_matrix():
     np.testing.assert_allclose(Z, rows.vectors * np.sqrt(rows.values), atol=1e-10)
 
 
-def test_what_is_refused():
+def test_invalid_requests_are_refused():
     with pytest.raises(ParameterError, match=r"3 positive eigenvalues\. Choose at most 3\."):
         kernel_axes(X @ X.T, 5)
     assert len(kernel_axes(X @ X.T, 5, wanted=FeatureSpaceRequest(5, fewer=True)).values) == 3

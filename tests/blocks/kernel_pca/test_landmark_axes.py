@@ -30,13 +30,13 @@ def test_all_rows_as_landmarks_give_the_exact_axes(name):
 
 @pytest.mark.parametrize("rows", [X, scipy.sparse.csr_matrix(X)])
 def test_landmarks_that_span_the_features_suffice(rows):
-    """The linear kernel of three columns: ten landmarks span all there is."""
+    """The linear kernel of three columns: ten landmarks span the feature space."""
     found = landmark_axes(open_rows(rows), KernelWith(rows[:10], "linear"), run, wanted)
     np.testing.assert_allclose(found.values, kernel_axes(X @ X.T, 2).values, rtol=1e-9)
     assert found.n == 40
 
 
-def test_landmarks_that_say_nothing():
+def test_degenerate_landmarks_are_reported():
     with pytest.raises(DataError, match="3 landmarks are identical"):
         landmark_axes(open_rows(X), KernelWith(np.repeat(X[:1], 3, axis=0), "rbf", 0.2), run, wanted)
     alone = landmark_axes(open_rows(X), KernelWith(X[:10], "rbf", 1e4), run, wanted)

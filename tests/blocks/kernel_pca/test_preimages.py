@@ -17,7 +17,7 @@ angle = rng.uniform(0, 2 * np.pi, 60)
 X, run = np.column_stack([np.cos(angle), np.sin(angle)]), LocalRun()
 
 
-def test_ridge_regression_is_scikit_learns():
+def test_ridge_regression_agrees_with_scikit_learn():
     Z = rng.standard_normal((60, 3))
     kernel = KernelWith(Z, "rbf", 0.5)
     found = RidgePreImages(kernel, ridge_coefficients(kernel, X, 0.1, run))
@@ -45,13 +45,13 @@ def test_pre_images_of_a_circle_lie_near_it():
     np.testing.assert_allclose(np.linalg.norm(back(place(noisy)), axis=1), 1, atol=0.12)
 
 
-def test_a_fixed_point_that_still_moves_is_warned_of(monkeypatch):
+def test_a_fixed_point_iteration_without_convergence_warns(monkeypatch):
     monkeypatch.setattr("lowland.blocks.kernel_pca.preimages._STEPS", 1)
     place, back = fixed_point(4)
     with pytest.warns(ConvergenceWarning, match="pre-images did not converge in 1 fixed-point"):
         back(place(X * 1.3))
 
 
-def test_a_regression_beyond_the_budget():
+def test_a_regression_beyond_the_memory_budget_is_refused():
     with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="ridge regression of pre-images on 1000"):
         require_ridge(1000, LocalRun())

@@ -1,4 +1,4 @@
-"""Alignment matrices: scikit-learn's, the textbook's, and their null spaces."""
+"""Alignment matrices: agreement with scikit-learn and with the textbook, and their null spaces."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def scikit_learns(method, X, k, m, monkeypatch):
 
 @pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
 @pytest.mark.parametrize(("d", "k", "m"), [(3, 2, 8), (3, 1, 4), (10, 2, 6), (2, 2, 5)])
-def test_the_matrices_are_scikit_learns(method, d, k, m, rng, monkeypatch):
+def test_alignment_matrices_agree_with_scikit_learn(method, d, k, m, rng, monkeypatch):
     X = load_dataset("swiss_roll", n=200).X if d == 3 else rng.standard_normal((200, d))
     M = matrix(method, X, nearest_neighbors(X, m, RUN), k).toarray()
     expected = scikit_learns(method, X, k, m, monkeypatch)
@@ -62,7 +62,7 @@ def test_the_matrices_are_scikit_learns(method, d, k, m, rng, monkeypatch):
 def test_flat_sheets_have_their_coordinates_in_the_null_space(kind, d, rng):
     U = rng.uniform(-1, 1, (80, 2))
     X = U @ np.linalg.qr(rng.standard_normal((d, d)))[0][:2] + 5.0
-    M = matrix(kind, X, nearest_neighbors(X, 9, RUN), 2, reg=0)  # regularized weights do not quite give a point back
+    M = matrix(kind, X, nearest_neighbors(X, 9, RUN), 2, reg=0)  # regularized weights are not exact
     np.testing.assert_allclose(M @ np.ones(80), 0, atol=1e-10)
     np.testing.assert_allclose(M @ U, 0, atol=1e-10)
     assert np.linalg.eigvalsh(M.toarray())[3] > 1e-9
@@ -70,7 +70,7 @@ def test_flat_sheets_have_their_coordinates_in_the_null_space(kind, d, rng):
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["modified", "ltsa", "hessian"]), st.integers(1, 3), st.booleans())
-def test_matrices_are_positive_and_constants_cost_nothing(seed, kind, k, duplicates):
+def test_matrices_are_positive_semidefinite_with_constants_in_the_null_space(seed, kind, k, duplicates):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 4))
     if duplicates:  # half of them coincide with others
@@ -83,7 +83,7 @@ def test_matrices_are_positive_and_constants_cost_nothing(seed, kind, k, duplica
 
 
 @pytest.mark.parametrize("d", [3, 20])
-def test_hessian_by_the_textbook(d, rng):
+def test_hessian_matrices_follow_the_textbook(d, rng):
     """[1, U, products of U] made orthonormal by QR; the last columns estimate the second derivatives."""
     X, k = rng.standard_normal((40, d)), 2
     graph = nearest_neighbors(X, 9, RUN)
@@ -124,7 +124,7 @@ def test_threads_do_not_change_a_bit(rng):
     np.testing.assert_array_equal(found[0].indices, found[1].indices)
 
 
-def test_float32_rows_are_worked_in_float64():
+def test_float32_rows_are_processed_in_float64():
     X = load_dataset("swiss_roll", n=100).X.astype(np.float32)
     graph = nearest_neighbors(X.astype(np.float64), 8, RUN)
     for kind in ("standard", "modified", "ltsa", "hessian"):

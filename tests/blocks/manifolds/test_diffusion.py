@@ -13,7 +13,7 @@ from lowland.blocks.manifolds.diffusion import (
 from lowland.run.local import LocalRun
 
 
-def test_time():
+def test_diffusion_time():
     values = np.array([0.9, 0.8, 0.45])
     t = diffusion_time(values, 2)
     assert t == 4.0  # (½)^4 < 0.1 < (½)^3
@@ -24,7 +24,7 @@ def test_time():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_a_walk_of_two_points_on_paper(alpha):
+def test_diffusion_of_two_points_by_hand(alpha):
     """P = [[3, 1], [1, 3]] / 4 has the eigenvalues 1 and ½, π = (½, ½), ψ = (1, -1)."""
     for kind in (np.asarray, scipy.sparse.csr_array):
         found = diffusion_coordinates(kind(np.array([[3.0, 1], [1, 3]])), 1, 3, alpha=alpha)

@@ -1,4 +1,4 @@
-"""Residual variances and strain: nothing is left of points in a plane, whatever the unit."""
+"""Residual variances and strain: zero for points in a plane, in any unit."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from lowland.run.local import LocalRun
 RUN = LocalRun()
 
 
-def test_residual_variance_of_points_in_a_plane_is_nothing_from_two_dimensions_on():
+def test_residual_variance_of_planar_points_is_zero_from_two_dimensions_on():
     P = np.random.default_rng(0).standard_normal((80, 2)) * [3, 1]
     D = np.linalg.norm(P[:, None] - P[None, :], axis=2)
     left = residual_variances(D, 4)
@@ -25,7 +25,7 @@ def test_residual_variance_of_points_in_a_plane_is_nothing_from_two_dimensions_o
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-100, 1e80, 1e150])
-def test_diagnostics_are_free_of_units(unit):
+def test_diagnostics_do_not_depend_on_units(unit):
     graph = nearest_neighbors(swiss_roll(700, seed=2).X, 9, RUN).symmetric()
     D = geodesic_distances(graph, RUN)[:90, :90]
     np.testing.assert_allclose(residual_variances(D * unit, 3), residual_variances(D, 3), rtol=1e-6)

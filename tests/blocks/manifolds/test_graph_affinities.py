@@ -1,4 +1,4 @@
-"""Affinities: weights of edges, components that vanishing ones leave, and what is refused."""
+"""Affinities: weights of edges, components after dropping zero weights, and invalid input."""
 
 import numpy as np
 import pytest
@@ -34,12 +34,12 @@ def test_weights_of_edges():
     assert edge_weights(joined.symmetric(), "average", found=found)[1, 2] == 1
 
 
-def test_edges_of_no_length_are_edges():
+def test_edges_of_length_zero_are_kept():
     graph = NeighborGraph(np.array([0, 1, 2]), np.array([1, 0]), np.zeros(2))
     assert edge_weights(graph, "heat").nnz == 2
 
 
-def test_what_is_no_affinity_is_refused():
+def test_invalid_affinities_are_refused():
     for kind in (np.asarray, scipy.sparse.csr_array):
         with pytest.raises(DataError, match=r"shape \(3, 4\).*square"):
             check_affinities(kind(np.ones((3, 4))))
@@ -50,7 +50,7 @@ def test_what_is_no_affinity_is_refused():
         check_affinities(kind(np.ones((3, 3))))
 
 
-def test_an_edge_that_joins_components_weighs_as_the_median_edge():
+def test_an_edge_added_between_components_has_the_median_weight():
     x = np.array([[0.0], [1.0], [100.0], [101.0]])
     joined = nearest_neighbors(x, 1, RUN).symmetric().with_edges(np.array([1]), np.array([2]), np.array([99.0]))
     W = edge_weights(joined, "heat", t=1.0, label=np.array([0, 0, 1, 1]))
@@ -58,14 +58,14 @@ def test_an_edge_that_joins_components_weighs_as_the_median_edge():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
-def test_components_are_numbered_by_size_and_vanishing_affinities_join_nothing(kind):
+def test_components_are_numbered_by_size_and_zero_affinities_are_not_edges(kind):
     W = np.zeros((5, 5))
     for i, j, w in ((0, 1, 1.0), (2, 3, 1.0), (3, 4, 1.0), (1, 2, 1e-20)):
         W[i, j] = W[j, i] = w
     assert affinity_components(kind(W)).tolist() == [1, 1, 0, 0, 0]
     W[1, 2] = W[2, 1] = 1e-10
     assert affinity_components(kind(W)).tolist() == [0] * 5
-    loops = W + 1e12 * np.eye(5)  # beside which 1e-10 is rounding
+    loops = W + 1e12 * np.eye(5)  # compared with which 1e-10 is rounding error
     assert affinity_components(kind(loops), loops=True).tolist() == [1, 1, 0, 0, 0]
     chosen = among(kind(W), np.array([True, False, True, True, False]))
     np.testing.assert_array_equal(

@@ -1,4 +1,4 @@
-"""Laplacians: spectra known in closed form, components and zeros, dense and sparse alike."""
+"""Laplacians: spectra known in closed form, one zero per component, dense and sparse."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_spectra_of_paths_cycles_and_stars(W, normalized, spectrum, kind):
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), share=st.floats(0.02, 0.5), normalized=st.booleans())
-def test_positive_with_as_many_zeros_as_components(seed, share, normalized):
+def test_eigenvalues_are_nonnegative_with_one_zero_per_component(seed, share, normalized):
     W = random_graph(30, share, seed)
     L = Laplacian.of(scipy.sparse.csr_array(W), RUN, normalized=normalized).matrix().toarray()
     np.testing.assert_allclose(L, L.T)
@@ -92,7 +92,7 @@ def test_factors_of_the_affinities(seed, factor):
         np.testing.assert_allclose(b.values, a.values * factor**power, rtol=1e-8)
 
 
-def test_what_a_point_shares_with_itself_does_not_count():
+def test_the_diagonal_of_the_affinities_is_ignored():
     W = random_graph(15, 0.6, 0) + 0.1 * (1 - np.eye(15))
     for kind in (np.asarray, scipy.sparse.csr_array):
         for normalized in (True, False):
@@ -104,10 +104,10 @@ def test_what_a_point_shares_with_itself_does_not_count():
 
 @pytest.mark.parametrize("loops", [True, False])
 @pytest.mark.parametrize("normalized", [True, False])
-def test_dense_sparse_and_operator_are_one(loops, normalized):
+def test_dense_sparse_and_operator_forms_agree(loops, normalized):
     rng = np.random.default_rng(0)
     W = random_graph(25, 0.4, 1) + np.diag(rng.random(25))
-    W[3] = W[:, 3] = 0  # a point without links
+    W[3] = W[:, 3] = 0  # a point without edges
     g = None if not normalized else rng.random(25) + 0.5
     options = {"normalized": normalized, "loops": loops, "density": g}
     dense = Laplacian.of(W, RUN, **options)
@@ -125,7 +125,7 @@ def test_dense_sparse_and_operator_are_one(loops, normalized):
     np.testing.assert_allclose(shifted @ np.eye(25), shifted.top * np.eye(25) - truth, atol=1e-12)
 
 
-def test_an_iteration_on_dense_affinities_finds_what_lapack_finds(monkeypatch):
+def test_iteration_on_dense_affinities_agrees_with_lapack(monkeypatch):
     x = np.random.default_rng(0).standard_normal((200, 2))
     W = np.exp(-np.sum((x[:, None] - x[None]) ** 2, axis=-1))
     for normalized in (True, False):
@@ -141,7 +141,7 @@ def test_an_iteration_on_dense_affinities_finds_what_lapack_finds(monkeypatch):
 # --- connected components ---
 
 
-def test_components_are_marked_one_by_one_and_the_rest_is_that_of_each_component():
+def test_null_vectors_indicate_components_and_eigenvalues_are_those_of_all_components():
     blocks = [cycle(7), path(5), np.zeros((1, 1))]
     W = scipy.sparse.block_diag(blocks).toarray()
     truth = np.sort(np.concatenate([np.linalg.eigvalsh(Laplacian.of(B, RUN).matrix()) for B in blocks]))
@@ -158,7 +158,7 @@ def test_components_are_marked_one_by_one_and_the_rest_is_that_of_each_component
 # --- eigenmaps --------------------------------------------------------------------------------------------------------
 
 
-def test_eigenmaps_of_a_path_of_three_points_on_paper():
+def test_eigenmaps_of_a_path_of_three_points_by_hand():
     """D - W has the eigenpairs 1, (1, 0, -1)/√2 and 3, (1, -2, 1)/√6; normalized, 1, (1, 0, -1)/√2 and 2."""
     for kind in (np.asarray, scipy.sparse.csr_array):
         found = laplacian_eigenmaps(kind(path(3)), 2, normalized=False)
@@ -172,7 +172,7 @@ def test_eigenmaps_of_a_path_of_three_points_on_paper():
         assert np.ptp(constant.Z) < 1e-12
 
 
-def test_a_component_that_hangs_by_a_thread_is_counted():
+def test_a_weakly_connected_component_is_counted():
     W = scipy.sparse.block_diag([cycle(7), cycle(5)]).toarray()
     W[0, 7] = W[7, 0] = 1e-14
     assert laplacian_eigenmaps(W, 2).n_weak == 1

@@ -29,7 +29,7 @@ def weights(X, P, indices, reg=1e-3):
 
 
 def by_numpy(X, P, indices, reg):
-    """The textbook, one point after the other."""
+    """The formula of the textbook, point by point."""
     W = np.empty(indices.shape)
     for i, near in enumerate(indices):
         C = P[near] - X[i]
@@ -40,7 +40,7 @@ def by_numpy(X, P, indices, reg):
 
 
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (2, 3), (3, 12), (40, 7)])
-def test_the_kernel_is_the_textbook(d, k, rng):
+def test_the_kernel_follows_the_textbook(d, k, rng):
     X, P = rng.standard_normal((30, d)), rng.standard_normal((50, d))
     indices = NearestAmong(P, k)(X)[0]
     np.testing.assert_allclose(weights(X, P, indices), by_numpy(X, P, indices, 1e-3), rtol=1e-9, atol=1e-12)
@@ -70,30 +70,30 @@ def test_a_point_is_reconstructed_from_its_neighbors():
     np.testing.assert_allclose(w, [[0.25, 0.25, 0.5]], atol=1e-12)
 
 
-def test_without_regularisation_the_shortest_of_the_exact_weights_are_taken(rng):
+def test_without_regularization_exact_weights_have_minimum_norm(rng):
     X, P = rng.uniform(-0.1, 0.1, (10, 2)), rng.standard_normal((8, 2))
     indices = np.tile(np.arange(8), (10, 1))  # 8 neighbors in a plane: five dimensions of exact weights
     W = weights(X, P, indices, reg=0)
     A = np.vstack([P.T, np.ones(8)])
     for x, w in zip(X, W, strict=True):
         np.testing.assert_allclose(w, np.linalg.pinv(A) @ np.append(x, 1), atol=1e-10)
-    np.testing.assert_allclose(weights(X, P, indices, reg=1e-7), W, atol=1e-4)  # it is the limit of small ones
+    np.testing.assert_allclose(weights(X, P, indices, reg=1e-7), W, atol=1e-4)  # it is the limit for small values
 
 
-def test_neighbors_that_coincide_with_the_point_weigh_the_same():
+def test_neighbors_that_coincide_with_the_point_have_equal_weights():
     P = np.ones((4, 3))
     np.testing.assert_allclose(weights(P[:1], P, np.array([[1, 2, 3]])), 1 / 3)
     np.testing.assert_allclose(weights(P[:1], P, np.array([[1, 2, 3]]), reg=0), 1 / 3)
 
 
-def test_far_from_the_origin_no_digit_is_lost(rng):
+def test_weights_are_accurate_far_from_the_origin(rng):
     X = rng.standard_normal((40, 3))
     indices = NearestAmong(X, 6)(X)[0][:, 1:]
     far = X + 2.0**20
     np.testing.assert_allclose(weights(far, far, indices), weights(far - 2.0**20, far - 2.0**20, indices), rtol=1e-12)
 
 
-def test_rows_of_the_matrix_add_up_to_one_and_the_error_matrix_sums_errors(rng):
+def test_rows_of_weights_sum_to_one_and_the_error_matrix_gives_the_error(rng):
     X = rng.standard_normal((60, 3))
     W = weight_matrix(X, nearest_neighbors(X, 7, RUN), RUN)
     np.testing.assert_allclose(W.sum(axis=1), 1)
@@ -102,7 +102,7 @@ def test_rows_of_the_matrix_add_up_to_one_and_the_error_matrix_sums_errors(rng):
     np.testing.assert_allclose(M @ np.ones(60), 0, atol=1e-12)
 
 
-def test_unequal_neighborhoods(rng):
+def test_neighborhoods_of_different_sizes(rng):
     X = rng.standard_normal((5, 2))
     graph = NeighborGraph(
         np.array([0, 1, 4, 6, 7, 9]), np.array([1, 0, 2, 3, 1, 4, 0, 3, 2], dtype=np.int32), np.ones(9)
@@ -124,19 +124,19 @@ def test_threads_do_not_change_a_bit(rng):
         np.testing.assert_array_equal(weight_matrix(X, graph, LocalRun()).data, one.data)
 
 
-def test_new_rows_go_where_their_weights_put_them(rng):
+def test_new_rows_are_the_weighted_means_of_their_neighbors(rng):
     P = rng.standard_normal((40, 3))
     A = rng.standard_normal((3, 2))
     place = WeightsOfNeighbors(
         NearestAmong(P, 4), P @ A, 0.0
-    )  # affine images: four neighbors give a point back exactly
+    )  # affine images: four neighbors reconstruct a point exactly
     X = rng.standard_normal((6, 3))
     np.testing.assert_allclose(place(X), X @ A, atol=1e-8)
 
 
-def test_coordinates_of_three_points_on_a_line_on_paper():
+def test_coordinates_of_three_points_on_a_line_by_hand():
     """(I - W)'(I - W) of the middle point alone, w = (½, ½): the null space is spanned by (1, 1, 1) and (1, 0, -1)."""
-    W = np.array([[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])  # the ends are given back by themselves: no error
+    W = np.array([[1, 0, 0], [0.5, 0, 0.5], [0, 0, 1]])  # the end points reconstruct themselves: no error
     for found in (lle_coordinates(W, 1), lle_coordinates(scipy.sparse.csr_array(W), 1)):
         np.testing.assert_allclose(np.abs(found.Z[:, 0]), np.array([1, 0, 1]) / np.sqrt(2), atol=1e-12)
         np.testing.assert_allclose(found.eigenvalues, 0, atol=1e-14)

@@ -1,4 +1,4 @@
-"""The Nystrom extension gives the training rows their own coordinates back."""
+"""The Nystrom extension reproduces the coordinates of the training rows."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def heat(X):
     return np.exp(-cdist(X, X, "sqeuclidean") / 0.2)
 
 
-def test_diffusion_coordinates_of_training_rows_come_back(X):
+def test_diffusion_coordinates_of_training_rows_are_reproduced(X):
     found = diffusion_coordinates(heat(X), 3)
     place = Nystrom(
         HeatTo(0.2, DistancesTo.of(X, "euclidean", {})), found.Z, np.zeros(3), found.eigenvalues, found.density
@@ -35,7 +35,7 @@ def test_diffusion_coordinates_of_training_rows_come_back(X):
 
 
 @pytest.mark.parametrize("normalized", [True, False])
-def test_eigenmaps_of_training_rows_come_back(X, normalized):
+def test_eigenmap_coordinates_of_training_rows_are_reproduced(X, normalized):
     W = heat(X)
     found = laplacian_eigenmaps(W, 3, normalized=normalized)
     lam = found.eigenvalues
@@ -49,7 +49,7 @@ def test_eigenmaps_of_training_rows_come_back(X, normalized):
     np.testing.assert_allclose(sparse, Nystrom(GivenWith(), found.Z, offset, slope)(W), atol=1e-12)
 
 
-def test_rows_without_affinity_have_no_place(X):
+def test_rows_without_affinity_have_no_coordinates(X):
     place = Nystrom(GivenWith(), np.ones((40, 1)), np.ones(1), np.ones(1))
     with pytest.raises(DataError, match=r"Row 1 of the 2 .*has no affinity"):
         place(np.vstack([np.ones(40), np.zeros(40)]))
@@ -59,7 +59,7 @@ def test_rows_without_affinity_have_no_place(X):
         HeatTo(1.0, None)(scipy.sparse.csr_array((2, 40)))
 
 
-def test_nearest_points_place_a_row_among_them_and_a_training_row_on_itself(X):
+def test_a_row_is_placed_among_its_neighbors_and_a_training_row_on_itself(X):
     Z = X[:, :1]
     place = NystromNearest(NearestAmong(X, 9), 3, np.zeros(40), Z, np.zeros(1), np.ones(1))
     np.testing.assert_array_equal(place(X), Z)

@@ -1,4 +1,4 @@
-"""Shortest paths by two algorithms, against scipy and on paper."""
+"""Shortest paths by two algorithms, compared with scipy and by hand."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ RUN = LocalRun()
 
 
 def random_graph(n, links, seed, *, whole):
-    """Links of n points in both directions; lengths whole numbers, zero among them, or any."""
+    """Edges of n points in both directions; lengths are integers, including zero, or any numbers."""
     rng = np.random.default_rng(seed)
     i, j = rng.integers(0, n, (2, links))
     length = rng.integers(0, 20, links).astype(float) if whole else rng.exponential(size=links)
@@ -52,7 +52,7 @@ def by_definition(graph):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 60), st.integers(0, 200), st.integers(0, 10**6))
-def test_both_ways_are_exact_on_whole_lengths(n, links, seed):
+def test_both_algorithms_are_exact_on_integer_lengths(n, links, seed):
     graph = random_graph(n, links, seed, whole=True)
     D = by_definition(graph)
     for dtype in (np.float32, np.float64):
@@ -62,7 +62,7 @@ def test_both_ways_are_exact_on_whole_lengths(n, links, seed):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 60), st.integers(0, 200), st.integers(0, 10**6))
-def test_both_ways_agree_and_are_symmetric(n, links, seed):
+def test_both_algorithms_agree_and_are_symmetric(n, links, seed):
     graph = random_graph(n, links, seed, whole=False)
     for dtype, near in ((np.float64, 1e-14), (np.float32, 1e-6)):
         D, F = (geodesic_distances(graph, RUN, method=method, dtype=dtype) for method in ("D", "FW"))
@@ -78,7 +78,7 @@ def roll():
     return X, nearest_neighbors(X, 9, RUN).symmetric()
 
 
-def test_the_paths_are_scipys(roll):
+def test_paths_agree_with_scipy(roll):
     _, graph = roll
     D = shortest_path(graph.matrix(), directed=False)
     np.testing.assert_allclose(geodesic_distances(graph, RUN, method="D"), D, rtol=1e-13)
@@ -104,7 +104,7 @@ def test_threads_do_not_change_a_bit(roll):
     assert np.array_equal(*found)
 
 
-def test_a_very_long_edge_does_no_harm():
+def test_a_very_long_edge_does_not_cost_precision():
     n = 50
     i = np.arange(n - 1)
     length = np.where(i == 20, 1e12, 1e-3)
@@ -115,7 +115,7 @@ def test_a_very_long_edge_does_no_harm():
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("power", [-1040, -140, 0, 124, 140, 1010])  # of two, so that nothing rounds
+@pytest.mark.parametrize("power", [-1040, -140, 0, 124, 140, 1010])  # powers of two, so that nothing is rounded
 @pytest.mark.parametrize("method", ["D", "FW"])
 def test_units_do_not_matter(roll, power, method):
     graph = roll[1]
@@ -128,7 +128,7 @@ def test_units_do_not_matter(roll, power, method):
         np.testing.assert_allclose(np.ldexp(found, -power), D, rtol=1e-7 if power > -1000 else 1e-3)
 
 
-def test_single_lengths_stay_single_and_are_refused_beyond_it(roll):
+def test_float32_lengths_stay_float32_and_overflow_is_refused(roll):
     graph = replace(roll[1], length=roll[1].length.astype(np.float32))
     D = geodesic_distances(graph, RUN)
     for power in (-130, 118):
@@ -141,7 +141,7 @@ def test_single_lengths_stay_single_and_are_refused_beyond_it(roll):
         geodesic_distances(replace(graph, length=np.full_like(graph.length, np.inf)), RUN)
 
 
-def test_the_layout_is_the_same_graph(roll):
+def test_reordered_points_have_the_same_graph(roll):
     _, graph = roll
     paths = PathGraph.of(graph, np.float64)
     A = scipy.sparse.csr_array((paths.length, paths.to, paths.start), shape=(graph.n, graph.n)).toarray()
@@ -149,19 +149,19 @@ def test_the_layout_is_the_same_graph(roll):
     np.testing.assert_array_equal(A, B[np.ix_(paths.place, paths.place)])
 
 
-def test_gaps_take_the_largest_distance():
+def test_unreachable_pairs_get_the_largest_distance():
     D = np.array([[0.0, 2.0, np.inf], [2.0, 0.0, np.inf], [np.inf, np.inf, 0.0]])
     assert replace_infinite(D)
     assert D.tolist() == [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
     assert not replace_infinite(D)
 
 
-def test_more_than_the_budget_is_refused(roll):
+def test_a_matrix_beyond_the_memory_budget_is_refused(roll):
     with lowland.config(memory="1MB"), pytest.raises(MemoryBudgetError, match="Use fewer sources"):
         geodesic_distances(roll[1], LocalRun())
 
 
-def test_geodesics_of_new_rows_lead_through_their_neighbors(roll):
+def test_geodesic_distances_of_new_rows_pass_through_their_neighbors(roll):
     X, graph = roll
     D = geodesic_distances(graph, RUN)
     Y = swiss_roll(20, seed=9).X
@@ -174,12 +174,12 @@ def test_geodesics_of_new_rows_lead_through_their_neighbors(roll):
     np.testing.assert_allclose(GeodesicsToNewRows(D, nearest)(X), D, atol=1e-12)
 
 
-def test_a_given_graph_is_walked_as_it_is():
+def test_a_given_graph_is_used_unchanged():
     graph = given_graph(scipy.sparse.csr_array(np.array([[0, 1, 0], [1, 0, 5], [0, 5, 0.0]]))).symmetric()
     assert geodesic_distances(graph, RUN).tolist() == [[0, 1, 6], [1, 0, 5], [6, 5, 0]]
 
 
-def test_a_matrix_of_lengths_is_a_graph():
+def test_a_matrix_of_edge_lengths_is_accepted():
     G = np.array([[0.0, 1, 4], [0, 0, 2], [0, 0, 0]])  # 0-1-2 is shorter than 0-2
     expected = [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
     for kind in (np.asarray, scipy.sparse.csr_array):
@@ -189,7 +189,7 @@ def test_a_matrix_of_lengths_is_a_graph():
     assert geodesic_distances(G, sources=np.array([2])).tolist() == expected[2:]
 
 
-def test_landmarks_place_points_of_a_line_where_they_are():
+def test_landmarks_recover_points_on_a_line():
     x = np.arange(5.0)
     D = np.abs(x[:, None] - x[None])
     scaling = classical_scaling(symmetric_part(D[[0, 4]], np.array([0, 4])), 1, RUN)
@@ -197,7 +197,7 @@ def test_landmarks_place_points_of_a_line_where_they_are():
     np.testing.assert_allclose(np.abs(np.diff(Z)), 1, rtol=1e-12)
 
 
-def test_the_smallest_of_each_row_of_equal_ones_the_first():
+def test_the_smallest_of_each_row_and_ties_go_to_the_first():
     to, length = k_smallest(np.array([[3.0, 1, 1], [2, 2, 0]]), 2)
     assert to.tolist() == [[1, 2], [2, 0]]
     assert length.tolist() == [[1, 1], [0, 2]]

@@ -1,4 +1,4 @@
-"""Neighbors that are not mutual: sink components, and edges that leave them."""
+"""Directed neighbors: sink components, and edges that leave them."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -22,23 +22,23 @@ def graph_of(*neighbors):
 
 
 def test_components_that_no_edge_leaves():
-    # 0-1-2 and 3-4 look at each other only; 5 looks at both, 6 only at 3
+    # 0-1-2 and 3-4 have edges only among themselves; 5 has edges to both, 6 only to 3
     graph = graph_of([1, 2], [0, 2], [0, 1], [4], [3], [2, 3], [3])
     count, cut_off = sink_components(graph)
     assert count == 2
     assert cut_off.tolist() == [False, False, False, True, True, False, True]
     opened = with_reverse_edges(graph, cut_off)
     assert sink_components(opened)[0] == 1
-    assert opened.to[opened.start[3] : opened.start[4]].tolist() == [4, 5, 6]  # 3 sees who looks at it
-    assert opened.to[opened.start[2] : opened.start[3]].tolist() == [0, 1]  # the largest group is left alone
+    assert opened.to[opened.start[3] : opened.start[4]].tolist() == [4, 5, 6]  # 3 gets reverse edges
+    assert opened.to[opened.start[2] : opened.start[3]].tolist() == [0, 1]  # the largest component is unchanged
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))
-def test_one_sink_is_left_of_any_connected_graph(seed, n):
+def test_a_connected_graph_ends_with_one_sink_component(seed, n):
     rng = np.random.default_rng(seed)
     neighbors = [[] for _ in range(n)]
-    for i in range(1, n):  # a tree with links in random directions is connected
+    for i in range(1, n):  # a tree with edges in random directions is connected
         a, b = rng.permutation([i, rng.integers(0, i)])
         neighbors[a].append(int(b))
     graph = graph_of(*neighbors)
@@ -47,8 +47,8 @@ def test_one_sink_is_left_of_any_connected_graph(seed, n):
     assert sink_components(with_reverse_edges(graph, cut_off))[0] == 1
 
 
-def test_points_in_no_other_neighborhood_become_members_of_their_own():
-    graph = graph_of([1, 2], [0, 2], [0, 1], [0, 1])  # nobody looks at 3
+def test_points_in_no_other_neighborhood_are_added_to_their_own():
+    graph = graph_of([1, 2], [0, 2], [0, 1], [0, 1])  # no edge leads to 3
     apart = points_to_add(graph)
     assert apart.tolist() == [False, False, False, True]
     whole = graph_with_points(graph, apart)
@@ -62,12 +62,12 @@ def test_edges_from_a_point_to_itself_are_dropped():
     assert graph.start.tolist() == [0, 1, 2, 3]
 
 
-def test_a_bridge_is_widened_to_the_neighborhoods_at_its_ends():
+def test_a_bridge_is_reinforced_by_the_neighborhoods_at_its_ends():
     graph = graph_of([1, 2], [0, 2], [0, 1, 3], [2, 4, 5], [3, 5], [3, 4])  # 2-3 joins two triangles
     label = np.array([0, 0, 0, 1, 1, 1])
     wide = with_reinforced_bridges(graph, label)
     crossing = {(int(i), int(j)) for i, j in zip(wide.sources, wide.to, strict=True) if label[i] != label[j]}
-    assert crossing == {(2, 3), (3, 2)}  # of two neighbors each, half without the end itself is none
+    assert crossing == {(2, 3), (3, 2)}  # half of two neighbors each, without the end point itself, is none
     larger = graph_of([1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2, 4], [3, 5, 6, 7], [4, 6, 7], [4, 5, 7], [4, 5, 6])
     label = np.repeat([0, 1], 4)
     wide = with_reinforced_bridges(larger, label)

@@ -24,7 +24,7 @@ def test_the_nearest_of_another_label(rng, metric):
     )
 
 
-def test_a_label_that_all_points_have_leaves_no_neighbor(rng):
+def test_no_neighbor_of_another_label_if_all_labels_are_equal(rng):
     indices, lengths = BruteForce(rng.random((5, 2)), "euclidean").nearest(1, LocalRun(), labels=np.zeros(5))
     assert np.all(indices == -1)
     assert np.all(np.isinf(lengths))

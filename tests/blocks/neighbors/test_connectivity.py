@@ -1,4 +1,4 @@
-"""Parts of a graph, and what each policy does about them."""
+"""Connected components of a graph, and the policies for them."""
 
 import numpy as np
 import pytest
@@ -17,13 +17,13 @@ from lowland.run.local import LocalRun
 
 @pytest.fixture
 def heaps(rng):
-    """Three heaps of 30, 20 and 10 points, mixed."""
+    """Three clusters of 30, 20 and 10 points, mixed."""
     X = rng.random((60, 3)) + np.repeat([0, 10, 30], [30, 20, 10])[:, None]
     return X[rng.permutation(60)]
 
 
 def between(X, label, metric="euclidean"):
-    """The least sum of lengths that joins the parts, by scipy."""
+    """The smallest sum of lengths that connects the components, by scipy."""
     D = cdist(X, X, metric)
     count = label.max() + 1
     M = [[D[np.ix_(label == a, label == b)].min() if a != b else 0 for b in range(count)] for a in range(count)]
@@ -38,10 +38,10 @@ def between(X, label, metric="euclidean"):
     metric=st.sampled_from(["euclidean", "cityblock"]),
     whole=st.booleans(),
 )
-def test_joining_takes_the_edges_of_least_sum(seed, n, d, metric, whole):
+def test_connecting_adds_the_edges_of_smallest_total_length(seed, n, d, metric, whole):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))
-    if whole:  # many ties, and no duplicates: scipy takes a zero for no link
+    if whole:  # many ties, and no duplicates: scipy treats a zero as no edge
         X = np.stack([rng.permutation(n) for _ in range(d)], axis=1) * 1.0
     label = np.unique(rng.integers(0, rng.integers(2, n), n), return_inverse=True)[1]
     count = label.max() + 1
@@ -55,7 +55,7 @@ def test_joining_takes_the_edges_of_least_sum(seed, n, d, metric, whole):
     assert length.sum() == pytest.approx(between(X, label, metric), rel=1e-12)
 
 
-def test_given_distances_join_as_rows_do(rng):
+def test_given_distances_are_connected_like_rows(rng):
     X, label = rng.random((50, 4)), rng.permutation(np.arange(50) % 7)
     one = ShortestBridges(X).spanning(label, LocalRun())
     other = ShortestBridges(cdist(X, X), "precomputed").spanning(label, LocalRun())
@@ -73,7 +73,7 @@ def test_the_shortest_edge_between_two_sets(rng):
     assert length == pytest.approx(D.min(), rel=1e-14)
 
 
-def test_connect_joins_and_says_how_many(heaps):
+def test_connect_adds_edges_and_reports_how_many(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
     parts = connected(graph, "connect", ShortestBridges(heaps))
     assert (parts.count, len(parts.bridges)) == (3, 2)
@@ -86,7 +86,7 @@ def test_connect_joins_and_says_how_many(heaps):
     assert M.nnz == graph.symmetric().matrix().nnz + 4
 
 
-def test_largest_keeps_one_component_and_marks_the_others(heaps):
+def test_largest_keeps_one_component_and_masks_the_others(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
     parts = connected(graph, "largest", ShortestBridges(heaps))
     np.testing.assert_array_equal(parts.kept, heaps[:, 0] < 5)
@@ -96,7 +96,7 @@ def test_largest_keeps_one_component_and_marks_the_others(heaps):
     np.testing.assert_array_equal(parts.graph.to, alone.to)
 
 
-def test_ignore_leaves_the_graph_and_error_stops(heaps):
+def test_ignore_keeps_the_graph_and_error_raises(heaps):
     graph = nearest_neighbors(heaps, 4, LocalRun())
     parts = connected(graph, "ignore", ShortestBridges(heaps))
     np.testing.assert_array_equal(parts.graph.to, graph.symmetric().to)
@@ -107,7 +107,7 @@ def test_ignore_leaves_the_graph_and_error_stops(heaps):
         connected(graph, "error", ShortestBridges(heaps))
 
 
-def test_one_component_is_silent(rng):
+def test_a_connected_graph_gives_no_warning(rng):
     X = rng.random((50, 2))
     for policy in ("connect", "largest", "ignore", "error"):
         assert connected(nearest_neighbors(X, 10, LocalRun()), policy, ShortestBridges(X)).count == 1
@@ -125,7 +125,7 @@ def test_a_given_graph_without_rows_cannot_be_connected():
     ]
 
 
-def test_crowds_of_duplicates_are_components_and_are_connected(rng):
+def test_groups_of_duplicate_rows_are_components_and_are_connected(rng):
     X = np.repeat(rng.random((5, 3)), 20, axis=0)
     parts = connected(nearest_neighbors(X, 4, LocalRun()), "connect", ShortestBridges(X))
     assert component_labels(parts.graph).max() == 0

@@ -34,7 +34,7 @@ def test_symmetric_holds_every_edge_in_both_directions_and_the_shorter_length(da
     assert links(graph.among(kept)) == inner
 
 
-def test_zeros_that_are_stored_are_edges_and_the_diagonal_is_none():
+def test_stored_zeros_are_edges_and_the_diagonal_is_ignored():
     G = scipy.sparse.csr_array((np.array([0.0, 2, 5, 1]), ([0, 1, 1, 2], [1, 2, 1, 1])), shape=(3, 3))
     assert links(given_graph(G)) == {(0, 1): 0, (1, 2): 2, (2, 1): 1}
     assert links(given_graph(G).symmetric()) == {(0, 1): 0, (1, 0): 0, (1, 2): 1, (2, 1): 1}
@@ -43,7 +43,7 @@ def test_zeros_that_are_stored_are_edges_and_the_diagonal_is_none():
     assert links(given_graph(np.array([[False, True], [True, False]]))) == {(0, 1): 1, (1, 0): 1}
 
 
-def test_what_is_stored_twice_is_added_up():
+def test_duplicate_entries_are_summed():
     G = scipy.sparse.coo_array((np.array([1.0, 2, 0, 0, 3, 3]), ([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 2, 0])), shape=(3, 3))
     assert links(given_graph(G)) == {(0, 1): 3, (1, 2): 0, (2, 0): 3}
     assert G.nnz == 6
@@ -67,12 +67,12 @@ def test_what_is_stored_twice_is_added_up():
         (np.array([[0, None], [None, 0]]), "dtype object"),
     ],
 )
-def test_what_is_no_graph_is_refused(G, words):
+def test_invalid_graphs_are_refused(G, words):
     with pytest.raises(DataError, match=words):
         given_graph(G, 5 if words.startswith("3 nodes") else None)
 
 
-def test_of_table_and_back(rng):
+def test_conversion_from_and_to_a_table(rng):
     indices, distances = rng.integers(0, 9, (9, 3)), rng.random((9, 3))
     graph = NeighborGraph.of_table(indices, distances, "tree")
     np.testing.assert_array_equal(graph.table()[0], indices)
@@ -80,7 +80,7 @@ def test_of_table_and_back(rng):
     assert graph.n == 9
 
 
-def test_further_edges_go_both_ways_and_of_two_lengths_the_shorter_stays():
+def test_added_edges_are_symmetric_and_the_shorter_length_is_kept():
     G = scipy.sparse.csr_array((np.array([1.0, 2, 4]), ([0, 1, 1], [1, 2, 3])), shape=(5, 5))
     graph = given_graph(G).symmetric()
     turned = NeighborGraph(graph.start, graph.to[[0, 3, 2, 1, 4, 5]], graph.length[[0, 3, 2, 1, 4, 5]])  # not sorted

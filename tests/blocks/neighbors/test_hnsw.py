@@ -1,4 +1,4 @@
-"""Approximate search: what it finds is measured, what it misses is counted."""
+"""Approximate search: exact distances and measured recall."""
 
 import sys
 
@@ -12,15 +12,15 @@ from lowland.errors import DataWarning, MissingExtra, ParameterError
 from lowland.run.local import LocalRun
 
 
-def test_approximate_search_measures_what_it_finds_and_what_it_misses(rng):
+def test_approximate_search_returns_exact_distances_and_measured_recall(rng):
     pytest.importorskip("faiss")
     X = rng.standard_normal((3000, 24))
     exact = nearest_neighbors(X, 8, LocalRun(), search="products")
     graph = nearest_neighbors(X, 8, LocalRun(), search="approximate", rng=rng)
     assert graph.search == "approximate"
     found = graph.table()[0]
-    shares = [len(set(a) & set(b)) / 8 for a, b in zip(found, exact.table()[0], strict=True)]
-    assert graph.recall == pytest.approx(np.mean(shares), abs=0.02)
+    fractions = [len(set(a) & set(b)) / 8 for a, b in zip(found, exact.table()[0], strict=True)]
+    assert graph.recall == pytest.approx(np.mean(fractions), abs=0.02)
     assert graph.recall > 0.95
     assert not np.any(found == np.arange(3000)[:, None])
     np.testing.assert_allclose(graph.length, np.linalg.norm(X[graph.sources] - X[graph.to], axis=1), rtol=1e-12)
@@ -36,7 +36,7 @@ def test_low_recall_is_reported(rng):
         assert search.recall(lengths, LocalRun(), rng) == 0
 
 
-def test_duplicates_beyond_what_is_asked_for_are_found_exactly_too(rng):
+def test_more_duplicates_than_neighbors_are_found_exactly(rng):
     pytest.importorskip("faiss")
     X = np.repeat(rng.standard_normal((20, 6)), 30, axis=0)
     indices, distances = nearest_neighbors(X, 5, LocalRun(), search="approximate").table()
@@ -44,7 +44,7 @@ def test_duplicates_beyond_what_is_asked_for_are_found_exactly_too(rng):
     assert not np.any(indices == np.arange(600)[:, None])
 
 
-def test_what_cannot_be_approximated_is_refused(rng, monkeypatch):
+def test_metrics_without_approximate_search_are_refused(rng, monkeypatch):
     X = rng.standard_normal((50, 3))
     with pytest.raises(ParameterError, match="does not support the metric 'manhattan'"):
         nearest_neighbors(X, 5, LocalRun(), metric="manhattan", search="approximate")

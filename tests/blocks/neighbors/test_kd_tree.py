@@ -16,7 +16,7 @@ def both(rng):
     return KDTree(X, MetricSpace("euclidean", 2.0)), BruteForce(X, "euclidean")
 
 
-def test_the_tree_finds_what_comparing_finds(both, rng):
+def test_the_tree_agrees_with_brute_force(both, rng):
     tree, brute = both
     labels, rows = rng.integers(0, 4, 300), rng.permutation(300)[:50]
     for options in ({}, {"rows": rows}, {"labels": labels}, {"rows": rows, "labels": labels}):
@@ -30,14 +30,14 @@ def test_the_tree_finds_what_comparing_finds(both, rng):
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_of_each_label_the_shortest_edge_to_another_is_found(both, rng):
+def test_the_shortest_edge_from_each_label_to_another(both, rng):
     labels, rows = rng.integers(0, 4, 300), np.arange(300)
     mine, theirs = (each.nearest_in_other_component(rows, labels, LocalRun())[1] for each in both)
     for label in range(4):
         assert mine[labels == label].min() == theirs[labels == label].min()
 
 
-def test_a_tree_measures_a_small_fraction_of_the_pairs(rng):
+def test_a_tree_computes_few_of_the_distances(rng):
     plane = KDTree(rng.random((3000, 2)), MetricSpace("euclidean", 2.0))
     assert plane.points_measured(5) < 300
     with lowland.config(threads=3):

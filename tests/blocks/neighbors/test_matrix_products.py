@@ -1,4 +1,4 @@
-"""Search by matrix products: what rounding cannot decide is measured."""
+"""Search by matrix products: uncertain distances are recomputed."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from lowland.run.local import LocalRun
 
 
 def brute(D, k):
-    """The k smallest of each row but the diagonal, ties by index: the numpy duplicate of all kernels."""
+    """The k smallest of each row but the diagonal, ties by index: the reference in numpy for all kernels."""
     D = D.copy()
     np.fill_diagonal(D, np.inf)
     order = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -19,9 +19,9 @@ def brute(D, k):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_far_from_the_origin_products_lose_nothing(rng, dtype):
+def test_products_are_accurate_far_from_the_origin(rng, dtype):
     X = (1e4 + rng.standard_normal((700, 40))).astype(dtype)
-    X[350:] += 1e4  # and no center helps two heaps
+    X[350:] += 1e4  # and no shift helps two distant clusters
     indices, distances = nearest_neighbors(X, 5, LocalRun(), search="products").table()
     order, D = brute(cdist(X.astype(float), X.astype(float)), 5)
     np.testing.assert_array_equal(indices, order)
@@ -30,14 +30,14 @@ def test_far_from_the_origin_products_lose_nothing(rng, dtype):
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
-def test_squares_neither_overflow_nor_vanish(rng, scale):
+def test_squares_neither_overflow_nor_underflow(rng, scale):
     X = rng.standard_normal((200, 40))
     one = nearest_neighbors(X, 5, LocalRun(), search="products")
     other = nearest_neighbors(X * scale, 5, LocalRun(), search="products")
     np.testing.assert_array_equal(other.to, one.to)
 
 
-def test_products_go_on_in_double_precision_where_single_cannot_tell(rng):
+def test_products_use_float64_where_float32_cannot_decide(rng):
     X = np.vstack([rng.standard_normal((300, 30)) * 1e-4, rng.standard_normal((300, 30)) * 1e-4 + 1])
     indices, _ = Products(X, MetricSpace("euclidean", 2)).nearest(5, LocalRun())
     np.testing.assert_array_equal(indices, brute(cdist(X, X), 5)[0])

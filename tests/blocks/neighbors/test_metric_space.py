@@ -1,4 +1,4 @@
-"""Metrics as spaces of points: powers of distances in the order of the metric."""
+"""Metrics as Minkowski distances between transformed points."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_rows_of_zeros_are_orthogonal_to_others_and_equal_to_each_other():
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", "correlation"])
-def test_powers_of_the_points_become_the_metric(rng, metric):
+def test_minkowski_distances_of_the_points_of_the_space_give_the_metric(rng, metric):
     X = rng.standard_normal((12, 4)) + 1
     space = MetricSpace.of(metric, {})
     P = space.points(X)
@@ -31,13 +31,13 @@ def test_powers_of_the_points_become_the_metric(rng, metric):
     np.testing.assert_allclose(space.lengths(np.array([space.reach(0.7)])), 0.7, rtol=1e-15)
 
 
-def test_a_metric_that_only_compares_pairs_has_no_space():
+def test_a_metric_on_pairs_alone_has_no_metric_space():
     assert MetricSpace.of("hamming", {}) is None
     assert MetricSpace.of("minkowski", {"w": [1, 2]}) is None
     assert MetricSpace.of("minkowski", {"p": 3}) == MetricSpace("minkowski", 3.0)
 
 
-def test_what_overflows_or_vanishes_is_refused():
+def test_overflow_and_underflow_are_refused():
     space = MetricSpace("euclidean", 2.0)
     with pytest.raises(DataError, match="too large to be squared"):
         space.check(np.full((2, 3), 1e160))

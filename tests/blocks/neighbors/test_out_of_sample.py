@@ -12,14 +12,14 @@ SEARCHES = ["auto", "tree", "products"]
 
 
 @pytest.mark.parametrize(("points", "rows"), [(1e-100, 1), (1, 1e100), (1e-30, 1e30), (1e-140, 1e140)])
-def test_new_rows_may_lie_in_another_world(rng, points, rows):
+def test_new_rows_may_have_another_scale(rng, points, rows):
     X, Y = rng.standard_normal((60, 40)) * points, rng.standard_normal((4, 40)) * rows
     by_tree, by_products = NearestAmong(X, 5, search="tree")(Y), NearestAmong(X, 5, search="products")(Y)
     np.testing.assert_array_equal(by_products[0], by_tree[0])
     np.testing.assert_array_equal(by_products[1], by_tree[1])
 
 
-def test_rows_that_are_no_numbers_are_near_none(rng):
+def test_rows_with_nan_have_no_neighbors(rng):
     X, Y = rng.standard_normal((50, 3)), rng.standard_normal((4, 3))
     Y[1, 0], Y[2, 1] = np.nan, np.inf
     indices, distances = NearestAmong(X, 5)(Y)
@@ -28,7 +28,7 @@ def test_rows_that_are_no_numbers_are_near_none(rng):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_new_rows_are_looked_up_as_the_old_ones(rng, search):
+def test_new_rows_are_searched_like_training_rows(rng, search):
     X, Y = rng.standard_normal((300, 5)), rng.standard_normal((40, 5))
     for metric in ("euclidean", "manhattan", "cosine"):
         D = cdist(Y, X, {"manhattan": "cityblock"}.get(metric, metric))

@@ -19,7 +19,7 @@ def sorted_ranks(D):
 
 @pytest.mark.parametrize("d", [2, 40])  # by comparing, and by products
 @pytest.mark.parametrize("some", [False, True])
-def test_ranks_are_places_in_the_sorted_row(rng, d, some):
+def test_ranks_are_positions_in_the_sorted_row(rng, d, some):
     X = rng.integers(0, 3, (90, d)).astype(float)
     side, truth = PointSet.of(X), sorted_ranks(np.round(cdist(X, X) ** 2))
     rows = rng.permutation(90)[:20] if some else None
@@ -33,17 +33,17 @@ def test_ranks_are_places_in_the_sorted_row(rng, d, some):
     np.testing.assert_array_equal(side.all_ranks(own), truth[own])
 
 
-def test_shuffling_changes_ties_alone(rng):
+def test_shuffling_changes_only_ties(rng):
     X = rng.standard_normal((60, 3))
     side = PointSet.of(X)
     shuffled = ShuffledPoints.of(side)
     np.testing.assert_array_equal(shuffled.nearest(5, LocalRun()), side.nearest(5, LocalRun()))
     tied = ShuffledPoints.of(PointSet.of(np.zeros((60, 3))))
     first = tied.order(np.arange(60))[:, 0]
-    assert len(np.unique(first)) == 60  # nobody is preferred by many
+    assert len(np.unique(first)) == 60  # no point is preferred by many rows
 
 
-def test_astronomic_numbers_are_scaled_by_a_power_of_two(rng):
+def test_very_large_values_are_scaled_by_a_power_of_two(rng):
     X = rng.standard_normal((30, 3))
     far = PointSet.of(X * 2.0**400)
     np.testing.assert_array_equal(

@@ -1,4 +1,4 @@
-"""Neighbors against brute force: every search gives the same answer, ties and duplicates included."""
+"""Neighbors against brute force: every search gives the same result, including ties and duplicates."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SEARCHES = ["auto", "tree", "products"]
 
 
 def brute(D, k):
-    """The k smallest of each row but the diagonal, ties by index: the numpy duplicate of all kernels."""
+    """The k smallest of each row but the diagonal, ties by index: the reference in numpy for all kernels."""
     D = D.copy()
     np.fill_diagonal(D, np.inf)
     order = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -33,7 +33,7 @@ def whole_numbers(most_rows=60, most=4):
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("d", [3, 20])
-def test_the_nearest_are_those_of_brute_force(rng, metric, search, d):
+def test_nearest_neighbors_agree_with_brute_force(rng, metric, search, d):
     X = rng.standard_normal((400, d)) + 2
     graph = nearest_neighbors(X, 7, LocalRun(), metric=metric, search=search)
     indices, distances = graph.table()
@@ -51,13 +51,13 @@ def test_ties_go_to_the_lower_index_in_every_search(X, k, metric):
     order, D = brute(cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric)), k)
     for search in SEARCHES:
         indices, distances = nearest_neighbors(X, k, LocalRun(), metric=metric, search=search).table()
-        np.testing.assert_array_equal(distances, D)  # whole numbers are exact
+        np.testing.assert_array_equal(distances, D)  # integers are exact
         np.testing.assert_array_equal(indices, order)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("d", [3, 40])
-def test_what_cannot_be_squared_is_refused(rng, search, d):
+def test_values_whose_squares_overflow_are_refused(rng, search, d):
     X = rng.standard_normal((60, d))
     one_cell, Y = X.copy(), X[:4].copy()
     one_cell[5, 1] = Y[2, 0] = 1e200
@@ -76,7 +76,7 @@ def test_what_cannot_be_squared_is_refused(rng, search, d):
         with pytest.raises(DataError, match="too small to be squared"):
             neighbors_within(X * scale, scale, LocalRun(), search=search)
     expected = nearest_neighbors(X, 5, LocalRun(), metric="cosine", search=search)
-    for scale in (1e-165, 1e180):  # angles have no size, and what is only added may be large
+    for scale in (1e-165, 1e180):  # angles have no scale, and values that are only added may be large
         np.testing.assert_array_equal(
             nearest_neighbors(X * scale, 5, LocalRun(), metric="cosine", search=search).to, expected.to
         )
@@ -112,18 +112,18 @@ def test_the_number_of_threads_changes_no_bit(rng, d):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_crowds_of_duplicates_break_nothing(rng, search):
+def test_many_duplicate_rows_are_handled(rng, search):
     X = np.repeat(rng.standard_normal((12, 5)), 100, axis=0)[rng.permutation(1200)]
     indices, distances = nearest_neighbors(X, 9, LocalRun(), search=search).table()
     assert not distances.any()
     order, _ = brute(np.round(cdist(X, X), 12), 9)
     np.testing.assert_array_equal(
         indices, order
-    )  # all link to the same first duplicates, so that each crowd is one part
+    )  # all have edges to the same first duplicates, so that each group is one component
     assert not np.any(indices == np.arange(1200)[:, None])
 
 
-def test_auto_takes_the_tree_where_it_spares_pairs(rng):
+def test_auto_chooses_the_tree_where_it_saves_distances(rng):
     plane = rng.standard_normal((4000, 2)) @ rng.standard_normal((2, 20))
     assert nearest_neighbors(plane, 5, LocalRun()).search == "tree"
     assert nearest_neighbors(rng.standard_normal((4000, 20)), 5, LocalRun()).search == "products"
@@ -167,7 +167,7 @@ def test_given_distances_are_checked(rng, broken, words):
         nearest_neighbors(D, 3, LocalRun(), metric="precomputed")
 
 
-def test_as_many_neighbors_as_rows_are_refused(rng):
+def test_n_neighbors_must_be_less_than_the_number_of_rows(rng):
     with pytest.raises(ParameterError, match=r"9 neighbors per row: the data has 9 rows. Choose at most 8\."):
         nearest_neighbors(rng.random((9, 2)), 9, LocalRun())
 
@@ -205,7 +205,7 @@ def test_tensors_on_the_host_are_searched_as_arrays(rng):
 
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "hamming"])
-def test_all_within_the_radius_and_no_others(rng, metric, search):
+def test_exactly_the_points_within_the_radius(rng, metric, search):
     X = rng.integers(0, 5, (150, 4)).astype(float) + 1
     D = cdist(X, X, {"manhattan": "cityblock"}.get(metric, metric))
     radius = float(np.quantile(D, 0.4)) + 1e-9
@@ -219,7 +219,7 @@ def test_all_within_the_radius_and_no_others(rng, metric, search):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_a_radius_that_leaves_points_alone_is_reported_with_one_that_does_not(rng, search):
+def test_a_radius_that_isolates_points_is_reported_with_a_sufficient_one(rng, search):
     X = np.vstack([rng.random((60, 2)), [[3.0, 3.0]]])
     with pytest.warns(DataWarning, match=r"radius 0.5, 1 of 61 rows has no neighbor. Within (\S+), every") as caught:
         neighbors_within(X, 0.5, LocalRun(), search=search)
@@ -230,7 +230,7 @@ def test_a_radius_that_leaves_points_alone_is_reported_with_one_that_does_not(rn
 
 
 @pytest.mark.parametrize("search", ["tree", "products"])
-def test_a_radius_that_takes_all_pairs_is_refused_before_they_are_made(rng, search):
+def test_a_radius_beyond_the_memory_budget_is_refused_before_the_search(rng, search):
     X = rng.random((3000, 3))
     with lowland.config(memory="50MB"), pytest.raises(MemoryBudgetError, match="smaller radius"):
         neighbors_within(X, 5.0, LocalRun(), search=search)

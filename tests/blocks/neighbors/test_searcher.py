@@ -1,4 +1,4 @@
-"""Edges that a search returns: sorted, joined, and refused beyond the budget."""
+"""Edges that a search returns: sorted, concatenated, and refused beyond the memory budget."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,9 @@ from lowland.run.local import LocalRun
 
 def test_edges_of_a_block_are_sorted_and_leave_the_point_itself_out():
     i, j, values = np.array([0, 0, 0, 1, 1]), np.array([2, 4, 1, 3, 2]), np.array([0.0, 2.0, 2.0, 0.0, 1.0])
-    counts, to, length = sorted_edges(i, j, values, slice(2, 4))  # rows 2 and 3: they are no neighbors of themselves
+    counts, to, length = sorted_edges(i, j, values, slice(2, 4))  # rows 2 and 3, which are not their own neighbors
     assert counts.tolist() == [2, 1]
-    assert to.tolist() == [1, 4, 2]  # of equally near ones the lower index
+    assert to.tolist() == [1, 4, 2]  # ties go to the lower index
     assert length.tolist() == [2, 2, 1]
 
 
@@ -31,6 +31,6 @@ def test_blocks_are_concatenated_in_their_order():
         joined_edges(LocalRun(), 100, 10, look_up, np.sqrt)
 
 
-def test_nothing_searched_is_an_empty_answer():
+def test_an_empty_search_returns_empty_arrays():
     indices, lengths = stacked([], 3)
     assert indices.shape == lengths.shape == (0, 3)

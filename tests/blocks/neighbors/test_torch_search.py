@@ -10,14 +10,14 @@ from lowland.run.local import LocalRun
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "precomputed"])
-def test_torch_finds_what_the_host_finds(rng, metric):
+def test_torch_agrees_with_the_host(rng, metric):
     torch = pytest.importorskip("torch")
     X = (100 + rng.standard_normal((300, 20))).astype(np.float32)
     X[200:210] = X[0]
     if metric == "precomputed":
         X = cdist(X, X).astype(np.float32)
         X = (X + X.T) / 2
-    device = TorchSearch(torch.asarray(X), metric)  # what a tensor on an accelerator is searched by
+    device = TorchSearch(torch.asarray(X), metric)  # the search for tensors on an accelerator
     host = choose_searcher(X, metric, {}, "products", 6)
     indices, lengths = device.nearest(6, LocalRun())
     expected = host.nearest(6, LocalRun())

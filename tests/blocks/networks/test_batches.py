@@ -1,4 +1,4 @@
-"""Mini-batches: every row once, the same from chunks; noise; standard units."""
+"""Mini-batches: every row once, equal from chunks; noise; standardization."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def batches_of(X, size=8, fraction=0.2, engine=None, window=None, seed=0):
     return MiniBatches(rows, LocalRun(), columns.rows, rounded_scaling(columns), engine or Engine("numpy"), held, size)
 
 
-def test_every_row_is_in_one_batch_or_held_out(rng, monkeypatch):
+def test_every_row_is_in_one_batch_or_in_the_validation_set(rng, monkeypatch):
     monkeypatch.setattr(batches, "WINDOW_BYTES", 4 * 3 * 40)  # forty rows
     X = np.arange(303.0).reshape(101, 3) ** 1.1
     source = batches_of(X)
@@ -36,10 +36,10 @@ def test_every_row_is_in_one_batch_or_held_out(rng, monkeypatch):
     np.testing.assert_allclose(np.sort(together[:, 0]), np.sort(source.scaling.apply(X)[:, 0]), rtol=1e-6)
     assert len(source.validation_rows()) == 20
     again = list(source.epoch(rng, None))
-    assert not np.array_equal(found[0], again[0])  # shuffled anew
+    assert not np.array_equal(found[0], again[0])  # shuffled again
 
 
-def test_chunks_and_what_lies_in_memory_give_the_same_batches(monkeypatch):
+def test_chunks_and_arrays_give_the_same_batches(monkeypatch):
     monkeypatch.setattr(batches, "WINDOW_BYTES", 4 * 3 * 40)
     X = np.random.default_rng(1).standard_normal((211, 3)) + 1000
     whole, parts = batches_of(X), batches_of([X[:1], X[1:90], X[90:]])
@@ -52,7 +52,7 @@ def test_chunks_and_what_lies_in_memory_give_the_same_batches(monkeypatch):
     np.testing.assert_array_equal(whole.validation_rows(), parts.validation_rows())
 
 
-def test_standard_units(rng):
+def test_rows_are_standardized(rng):
     X = rng.standard_normal((400, 5)) * np.array([1, 2, 3, 4, 50]) + 1e5
     Y = rounded_scaling(double_moments(X)).apply(X)
     assert np.abs(Y.mean(axis=0)).max() < 1e-3
@@ -61,7 +61,7 @@ def test_standard_units(rng):
     np.testing.assert_array_equal(flat.apply(np.full((4, 2), 3.0)), 0)
 
 
-def test_how_many_rows_are_held_out(rng):
+def test_the_number_of_validation_rows(rng):
     assert [len(choose_validation_rows(n, 0.1, 100, rng)) for n in (9, 10, 20, 49, 60, 100)] == [0, 2, 4, 5, 6, 10]
     assert len(choose_validation_rows(1000, 0.5, 100, rng)) == 100
     assert len(choose_validation_rows(1000, 0.0, 100, rng)) == 0
@@ -77,7 +77,7 @@ def test_noise(rng):
     assert loud.dtype == np.float32
 
 
-def test_windows_hold_the_rows_in_order_however_they_come():
+def test_windows_keep_the_order_of_rows_for_any_chunks():
     X = np.arange(22.0).reshape(11, 2)
     for parts in ([X], [X[:1], X[1:9], X[9:]], [X[:4], X[4:8], X[8:]]):
         found = list(windows(parts, 4))
@@ -85,7 +85,7 @@ def test_windows_hold_the_rows_in_order_however_they_come():
         np.testing.assert_array_equal(np.concatenate(found), X)
 
 
-def test_the_range_of_values_adds_up():
+def test_the_range_of_values_merges():
     whole = ValueRange.of(np.array([[1.0, -2.0]])) + ValueRange.of(np.array([[5.0, 0.0]]))
     assert (whole.low, whole.high, whole.is_finite()) == (-2, 5, True)
     assert not ValueRange.of(np.array([[np.inf]])).is_finite()

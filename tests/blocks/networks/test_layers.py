@@ -1,4 +1,4 @@
-"""Networks: their gradient by three routes, activations, and the maps that are left of them."""
+"""Networks: their gradient by three routes, activations, and the fitted maps."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("loss", CASES)
-def test_the_gradient_is_that_of_finite_differences(loss, rng):
+def test_the_gradient_agrees_with_finite_differences(loss, rng):
     theta = loss.net.start(rng) + 0.1 * rng.standard_normal(loss.net.size)
     Y, seen = rng.standard_normal((2, 7, 5))
     value, g = loss.gradient(theta, Y)
@@ -55,7 +55,7 @@ def test_the_gradient_is_that_of_finite_differences(loss, rng):
 
 
 @pytest.mark.parametrize("loss", CASES)
-def test_the_gradient_is_that_of_torch(loss, rng):
+def test_the_gradient_agrees_with_torch(loss, rng):
     torch = pytest.importorskip("torch")
     theta = loss.net.start(rng) + 0.1 * rng.standard_normal(loss.net.size)
     Y = rng.standard_normal((7, 5))
@@ -70,7 +70,7 @@ def test_the_gradient_is_that_of_torch(loss, rng):
 @settings(max_examples=30, deadline=None)
 @given(a=st.floats(-700, 700))
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_activations_are_finite_and_rise_as_their_slope_says(activation, a):
+def test_activations_are_finite_and_agree_with_their_derivative(activation, a):
     a = np.array([a])
     h = activate(a, activation)
     near = (activate(a + 1e-6, activation) - activate(a - 1e-6, activation)) / 2e-6
@@ -79,7 +79,7 @@ def test_activations_are_finite_and_rise_as_their_slope_says(activation, a):
         np.testing.assert_allclose(activation_slope(a, h, activation), near, atol=1e-3)
 
 
-def test_a_start_keeps_the_size_of_what_passes(rng):
+def test_initialization_preserves_the_scale_of_activations(rng):
     Y = rng.standard_normal((500, 300))
     for activation in ACTIVATIONS:
         net = Network.of(300, (300, 300), 300, (300,), (activation, "identity", "identity"))
@@ -90,7 +90,7 @@ def test_a_start_keeps_the_size_of_what_passes(rng):
         assert all(np.isfinite(sizes))
 
 
-def test_layers_are_views_and_count_every_number():
+def test_layers_are_views_of_one_weight_vector():
     net = Network.of(7, (5,), 2, (4,), ("tanh", "identity", "identity"))
     theta = np.zeros(net.size)
     for i, (W, b) in enumerate(net.layers(theta)):
@@ -102,13 +102,13 @@ def test_layers_are_views_and_count_every_number():
     assert net.size == 7 * 5 + 5 + 5 * 2 + 2 + 2 * 4 + 4 + 4 * 7 + 7
 
 
-def test_the_sparsity_penalty_does_not_change_when_they_shrink_and_the_decoder_grows(rng):
+def test_the_sparsity_penalty_does_not_depend_on_the_scale_of_the_codes(rng):
     Z, D = rng.standard_normal((9, 3)), rng.standard_normal((3, 4))
     sparsity = Sparsity("l1", 0.5, 0.05)
     assert sparsity.penalty(Z, D)[0] == pytest.approx(sparsity.penalty(Z / 8, D * 8)[0])
 
 
-def test_a_stack_of_layers_is_the_network_in_the_units_of_the_rows(rng):
+def test_stacked_layers_give_the_network_in_original_units(rng):
     loss = objective("silu", "logistic")
     theta, X = loss.net.start(rng), 3 * rng.standard_normal((6, 5)) + 100
     layers = tuple(loss.net.layers(theta))
@@ -121,7 +121,7 @@ def test_a_stack_of_layers_is_the_network_in_the_units_of_the_rows(rng):
     np.testing.assert_allclose(code(X.astype(np.float32)), code(X), atol=1e-5)
 
 
-def test_one_layer_on_paper():
+def test_one_layer_by_hand():
     """x = (1, 2) through W = (1, 1)' and b = 1 is 4; back through (0.5, 0.5) it is (2, 2): the error is 1."""
     encode = FeedForward(((np.array([[1.0], [1.0]]), np.array([1.0])),), ("relu",))
     decode = FeedForward(((np.array([[0.5, 0.5]]), np.zeros(2)),), ("identity",))

@@ -1,4 +1,4 @@
-"""Linear autoencoders of a covariance, on paper and against its eigenvectors."""
+"""Linear autoencoders of a covariance, by hand and compared with its eigenvectors."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ S = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 along (1, 1) and 1 along
 
 
 @pytest.mark.parametrize("encoder", list(ENCODERS))
-def test_two_columns_on_paper(encoder):
+def test_two_columns_by_hand(encoder):
     found = linear_autoencoder(S, 1, encoder=encoder)
     assert found.loss == pytest.approx(1)
     assert abs(found.D[0, 0]) == pytest.approx(abs(found.D[1, 0]), rel=1e-6)
@@ -18,14 +18,14 @@ def test_two_columns_on_paper(encoder):
     assert (np.diff(found.outcome.trace) <= 0).all()
 
 
-def test_the_loss_of_a_pair_is_that_of_the_rows(rng):
+def test_the_loss_of_an_encoder_and_decoder_is_the_reconstruction_error(rng):
     Y = rng.standard_normal((50, 4))
     D, F = rng.standard_normal((2, 4, 2))
     lost = np.mean(np.sum((Y - Y @ F @ D.T) ** 2, axis=1))
     assert loss_of(CoderPair(D, F), Y.T @ Y / 50) == pytest.approx(lost)
 
 
-def test_a_given_step_is_kept_and_batches_find_the_same(rng):
+def test_a_given_step_size_is_used_and_mini_batches_agree(rng):
     Y = rng.standard_normal((200, 3)) * [3, 1, 0.3]
     Y -= Y.mean(axis=0)
     C = Y.T @ Y / 200

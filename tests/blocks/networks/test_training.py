@@ -1,4 +1,4 @@
-"""Training: both optimizers on a problem with a known answer, the learning rate, and early stopping."""
+"""Training: both optimizers on a problem with a known result, the learning rate, and early stopping."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def linear_problem(dtype, fraction=0.0):
     return rows, loss, values[1:].sum() / Y.size, rng
 
 
-def test_lbfgs_finds_the_plane_of_least_loss():
+def test_lbfgs_finds_the_optimal_plane():
     rows, loss, least, rng = linear_problem("float64")
     found = train_by_lbfgs(loss.net.start(rng), loss, rows, TrainingSchedule(500, 100, 1e-9), LocalRun())
     assert found.loss == pytest.approx(least, rel=1e-4)
@@ -44,7 +44,7 @@ def test_lbfgs_finds_the_plane_of_least_loss():
     assert bytes_of_lbfgs(rows, 10) == 8 * (2 * 200 * 3 + 50 * 10)
 
 
-def test_adam_comes_near_it_and_keeps_the_best_weights():
+def test_adam_approaches_the_optimum_and_keeps_the_best_weights():
     rows, loss, least, rng = linear_problem("float32", fraction=0.2)
     schedule = TrainingSchedule(60, 60, 1e-4, 0.05)
     found = train_by_adam(loss.net.start(rng), loss, rows, None, rng, schedule, LocalRun())
@@ -54,7 +54,7 @@ def test_adam_comes_near_it_and_keeps_the_best_weights():
     assert found.outcome.stopped_because == "the learning rate schedule ended"
 
 
-def test_training_without_gain_ends_early():
+def test_training_without_improvement_stops_early():
     rows, loss, _, rng = linear_problem("float32", fraction=0.2)
     schedule = TrainingSchedule(500, 3, 0.5, 0.01, "constant")
     found = train_by_adam(loss.net.start(rng), loss, rows, None, rng, schedule, LocalRun())
@@ -89,7 +89,7 @@ def test_the_first_step_of_adam_is_the_learning_rate(rng):
     np.testing.assert_allclose(theta, [-0.1, 0.1, -0.1, -0.1], rtol=1e-4)
 
 
-def test_torch_is_asked_for_where_it_is_not(monkeypatch):
+def test_a_missing_torch_is_reported(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     home = np.zeros(3)
     assert choose_engine("auto", None, home, "float32") == Engine("numpy")
@@ -99,7 +99,7 @@ def test_torch_is_asked_for_where_it_is_not(monkeypatch):
         choose_engine("auto", "cuda", home, "float32")
 
 
-def test_a_device_that_is_not_there():
+def test_a_missing_device_is_reported():
     torch = pytest.importorskip("torch")
     for device in ("cuda:99", "nowhere"):
         with pytest.raises(ParameterError, match=device) as refused:
@@ -119,10 +119,10 @@ def test_learning_rates():
     assert {TrainingSchedule(10, 5, 0.0, 0.2, "constant").rate_at(part) for part in parts} == {0.2}
 
 
-def test_where_a_loss_that_does_not_fall_tells_nothing():
+def test_early_stopping_ignores_the_extremes_of_the_learning_rate():
     parts = np.linspace(0, 1, 101)
     cycle = [TrainingSchedule(10, 5, 0.0, 0.2, "one-cycle").is_informative(part) for part in parts]
-    assert not any(cycle[:15])  # it rises
+    assert not any(cycle[:15])  # the rate rises
     assert all(cycle[15:80])
-    assert not any(cycle[90:])  # it is next to none
+    assert not any(cycle[90:])  # the rate is almost zero
     assert all(TrainingSchedule(10, 5, 0.0, 0.2, "constant").is_informative(part) for part in parts)

@@ -1,4 +1,4 @@
-"""Contrasts against their definitions, and their sums against plain means."""
+"""Contrasts compared with their definitions, and their sums with plain means."""
 
 import pickle
 
@@ -19,7 +19,7 @@ CONTRASTS = {
 
 
 @pytest.mark.parametrize("name", CONTRASTS)
-def test_g_is_the_derivative_of_the_contrast_and_the_slopes_are_those_of_g(name):
+def test_g_and_its_slope_are_derivatives_of_the_contrast(name):
     contrast, G = CONTRASTS[name]
     y, h = np.linspace(-3, 3, 41), 1e-5
     g, _ = contrast(y[None, :].copy())
@@ -55,7 +55,7 @@ def test_sums_merge(cut, seed):
     np.testing.assert_allclose(whole.slopes, (1 - np.tanh(Y) ** 2).sum(axis=0), rtol=1e-9)
 
 
-def test_what_is_folded_travels_and_whitens_on_the_way():
+def test_the_folded_function_can_be_pickled_and_whitens():
     rng = np.random.default_rng(0)
     X, K, W = rng.standard_normal((500, 4)) + 5, rng.standard_normal((3, 4)), np.eye(3)
     of = pickle.loads(pickle.dumps(ContrastOf(Exponential(), W, Whiten(K, X.mean(axis=0)))))
@@ -71,7 +71,7 @@ def test_float32_rows_are_summed_in_float64():
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_functions_of_the_user_average_or_not(rows):
+def test_user_functions_may_return_means_or_values(rows):
     Y = np.random.default_rng(0).standard_normal((rows, 40))
 
     def averaged(x, power=3):

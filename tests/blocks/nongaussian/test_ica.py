@@ -1,4 +1,4 @@
-"""The three iterations: where they agree, and what the guarded ones do where the plain one circles."""
+"""The three iterations: where they agree, and where the plain one oscillates."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def sources(n=2000, seed=0):
     return np.stack([rng.laplace(size=n), rng.uniform(size=n), rng.exponential(size=n), rng.laplace(size=n)], axis=1)
 
 
-def test_polar_is_the_nearest_orthogonal_matrix():
+def test_polar_gives_the_nearest_orthogonal_matrix():
     A = np.random.default_rng(0).standard_normal((5, 5))
     Q = polar(A)
     np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
@@ -41,8 +41,8 @@ def test_polar_is_the_nearest_orthogonal_matrix():
 
 
 @pytest.mark.parametrize("fun", ["logcosh", "exp", "cube"])
-def test_quasi_newton_stops_where_the_parallel_iteration_stands_still(fun):
-    """Both stop where diag(s) E g(y)y' is symmetric: two routes to one answer."""
+def test_quasi_newton_and_parallel_iteration_have_the_same_fixed_point(fun):
+    """Both stop where diag(s) E g(y)y' is symmetric."""
     rows, contrast = white(sources()), as_contrast(fun, None)
     found = unmix_by_quasi_newton(rows, contrast, start(4), 1e-11, 200)
     assert found.outcome.converged
@@ -53,12 +53,12 @@ def test_quasi_newton_stops_where_the_parallel_iteration_stands_still(fun):
     np.testing.assert_allclose(np.sort(overlap, axis=1)[:, -1], 1, atol=1e-9)
 
 
-def test_the_trace_tells_of_fast_convergence():
+def test_the_trace_shows_fast_convergence():
     rows = white(sources(20_000))
     trace = np.array(unmix_by_quasi_newton(rows, LogCosh(), start(4), 1e-12, 100).outcome.trace)
     assert trace[-1] < 1e-12
     assert len(trace) < 30
-    assert np.all(trace[-2:] < 0.1 * trace[-3:-1])  # faster than any fixed rate worth the name
+    assert np.all(trace[-2:] < 0.1 * trace[-3:-1])  # faster than linear convergence
 
 
 def test_deflation_finds_orthogonal_rows_one_by_one():
@@ -70,8 +70,8 @@ def test_deflation_finds_orthogonal_rows_one_by_one():
 
 
 @pytest.mark.parametrize("n", [300, 1000])
-def test_steps_that_circle_are_shortened(n, monkeypatch):
-    """Rows with nothing to find: whole steps circle for ever, shorter ones come to rest, at a fixed point of both."""
+def test_oscillating_steps_are_shortened(n, monkeypatch):
+    """Rows without structure: full steps oscillate forever, shorter ones converge to a fixed point of both."""
     rows = white(np.random.default_rng(0).standard_normal((n, 10)))
     monkeypatch.setattr(ica, "_PATIENCE", 10**9)
     plain = unmix_in_parallel(rows, LogCosh(), start(10), 1e-8, 200)
@@ -84,7 +84,7 @@ def test_steps_that_circle_are_shortened(n, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_quasi_newton_converges_on_hard_rows(seed):
-    """Twenty sources that are all but normal: the plain iteration turns by a right angle at every step."""
+    """Twenty almost Gaussian sources: the plain iteration rotates by a right angle in every step."""
     rows = white(np.random.default_rng(seed).standard_t(20, (600, 20)))
     found = unmix_by_quasi_newton(rows, LogCosh(), start(20), 1e-4, 200)
     assert found.outcome.converged
@@ -103,7 +103,7 @@ def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(m
         with lowland.config(threads=threads):
             answers.append(unmix_in_parallel(white(X), LogCosh(), start(4), 1e-6, 100).W)
     assert all(np.array_equal(answers[0], other) for other in answers[1:])
-    with lowland.config(memory="250kB"):  # no room for the white rows: they are whitened at every pass
+    with lowland.config(memory="250kB"):  # the white rows do not fit in memory: they are whitened in every pass
         held = whitened(lowland.open_rows([X[:2000], X[2000:]]), LocalRun(), None, exact=True).white
         assert held.whiten is not None
         streamed = unmix_in_parallel(held, LogCosh(), start(4), 1e-6, 100).W
@@ -111,7 +111,7 @@ def test_same_bits_on_any_number_of_threads_and_the_same_numbers_from_a_stream(m
 
 
 @pytest.mark.parametrize("how", ["parallel", "deflation", "picard"])
-def test_a_search_begun_in_float32_ends_where_that_in_float64_does(how, monkeypatch):
+def test_float32_and_float64_searches_converge_to_the_same_result(how, monkeypatch):
     import lowland
 
     X = sources(6000)
@@ -132,8 +132,8 @@ def test_a_search_begun_in_float32_ends_where_that_in_float64_does(how, monkeypa
     assert unmixing_matrix(large, algorithm=how, start=start(4), tol=1e-10, max_iter=1).outcome.iterations == 1
 
 
-def test_two_coins_turned_are_turned_back():
-    """The four corners of a square have independent coordinates along its sides alone."""
+def test_a_rotated_square_is_rotated_back():
+    """The four corners of a square have independent coordinates only along its sides."""
     corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     for angle in (0.1, 0.5, 1.2):
         turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])

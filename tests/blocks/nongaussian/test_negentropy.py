@@ -17,7 +17,7 @@ def rng():
 
 
 def test_negentropy_of_known_densities(rng):
-    """Near the truth, H(normal) − H(y), where that is known; and exactly what its formula says."""
+    """Close to the true H(normal) − H(y) where that is known, and equal to the formula."""
     n = 200_000
     Y = np.stack([rng.standard_normal(n), rng.uniform(size=n), rng.laplace(size=n), rng.exponential(size=n)], axis=1)
     J = negentropies(shape_of(Y))
@@ -31,12 +31,12 @@ def test_negentropy_of_known_densities(rng):
     assert J[1] == pytest.approx(24 / (16 * np.sqrt(3) - 27) * (bell - np.sqrt(0.5)) ** 2, rel=0.02)
 
 
-def test_dependence_is_none_for_independent_and_grows_with_what_is_shared(rng):
+def test_dependence_is_zero_for_independent_columns_and_grows_with_common_parts(rng):
     n = 50_000
     Y = rng.laplace(size=(n, 4))
     assert np.all(mutual_information(shape_of(Y)) < 1e-3)
     loud = np.exp(rng.standard_normal(n))[:, None]
-    Y[:, :2] *= loud  # two components that are loud together, though not correlated
+    Y[:, :2] *= loud  # two components with dependent magnitudes, but uncorrelated
     shared = mutual_information(shape_of(Y))
     assert np.all(shared[:2] > 0.05)
     assert np.all(shared[2:] < 1e-3)
@@ -59,13 +59,13 @@ def test_two_valued_sources_and_few_rows(rng):
     assert np.all(mutual_information(shape_of(signs)) < 0.01)
     assert np.all(
         mutual_information(shape_of(signs + 0.001 * signs[:, ::-1])) < 0.01
-    )  # a trace of the other is not heard
+    )  # a small contribution of the other is not detected
     assert np.isnan(mutual_information(shape_of(rng.standard_normal((20, 5))))).all()
 
 
-def test_who_may_be_normal():
+def test_gaussian_components_are_counted():
     n = 1000
     assert count_gaussian(np.array([0.2, 0.1, 0.05]), n) == 0
     assert count_gaussian(np.array([0.2, 0.1, 0.001]), n) == 1
     assert count_gaussian(np.array([0.2, 0.002, 0.001]), n) == 2
-    assert count_gaussian(np.array([0.002, 0.002, 0.001]), 150) == 0  # too few rows to say
+    assert count_gaussian(np.array([0.002, 0.002, 0.001]), 150) == 0  # too few rows to decide

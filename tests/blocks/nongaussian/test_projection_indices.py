@@ -1,4 +1,4 @@
-"""Truths about projection indices: known values, slopes, and what leaves them as they are."""
+"""Projection indices: known values, slopes and invariances."""
 
 import math
 
@@ -45,7 +45,7 @@ def test_slopes_against_finite_differences(name, k):
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.sampled_from([2, 3]), name=st.sampled_from(NAMES))
-def test_turning_and_mirroring_the_axes(seed, k, name):
+def test_indices_are_invariant_to_rotation_and_reflection(seed, k, name):
     P = np.random.default_rng(seed).exponential(size=(k, 50)) - 1
     index = INDICES[name](k)
     value = index.value(P[None])[0]
@@ -62,20 +62,20 @@ def test_sums_over_axes(name):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("holes", "central-mass")])
-def test_zero_for_a_normal(name):
+def test_indices_are_zero_for_normal_data(name):
     noise = np.random.default_rng(0).standard_normal((3, 20_000))
-    scale = of(name, *np.random.default_rng(0).exponential(size=(3, 20_000)) - 1)  # what it is for something else
-    assert abs(of(name, *noise)) < (0.1 if name == "spacing" else 0.03) * scale  # a least gap costs it hundredths
+    scale = of(name, *np.random.default_rng(0).exponential(size=(3, 20_000)) - 1)  # its value for other data
+    assert abs(of(name, *noise)) < (0.1 if name == "spacing" else 0.03) * scale  # reduced by the smallest gap
     if not INDICES[name].by_axes or name == "negentropy":
-        assert abs(of(name, NORMAL)) < 1e-3  # spacing wants random gaps, not even ones
+        assert abs(of(name, NORMAL)) < 1e-3  # the spacing index needs random gaps, not equal ones
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_holes_of_a_normal_and_of_a_shell(k):
+def test_holes_index_of_normal_data_and_of_a_shell(k):
     noise = np.random.default_rng(0).standard_normal((k, 200_000))
     assert of("holes", *noise) == pytest.approx((1 - 2 ** (-k / 2)) / (1 - math.exp(-k / 2)), abs=0.005)
     shell = noise[:, :100] / np.linalg.norm(noise[:, :100], axis=0) * math.sqrt(k)
-    assert of("holes", *shell) == pytest.approx(1, rel=1e-12)  # no white view has a larger one
+    assert of("holes", *shell) == pytest.approx(1, rel=1e-12)  # no white projection has a larger one
     assert of("central-mass", *noise) == pytest.approx(1 - of("holes", *noise), rel=1e-12)
 
 
@@ -158,7 +158,7 @@ def test_pair_sums_against_all_pairs(seed, k, width):
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_friedman_tukey_estimates_the_integral_of_the_squared_density(k):
-    """Of two tight clusters half of all pairs count, and fully; what is taken off is the mean of a normal."""
+    """With two tight clusters, half of all pairs count fully; the mean for normal data is subtracted."""
     index, n = FriedmanTukey(k), 2000
     noise = np.random.default_rng(0).standard_normal((k, n))
     far = 1e-3 * noise

@@ -1,4 +1,4 @@
-"""The search for a projection, and what is removed after it was found."""
+"""The search for a projection, and the removal of its structure."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def mixture(n=300, d=5, seed=0):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_removing_structure_leaves_noise_in_the_view_and_the_rest_alone(k):
+def test_removing_structure_gaussianizes_the_projection_and_keeps_the_rest(k):
     Y = sphered(mixture()).Y
     A = pursue(Y, PursuitSearch(INDICES["negentropy"](k), 200, np.eye(5), 200, 1e-6), np.random.default_rng(0)).A
     after = gaussianized(Y, A, np.random.default_rng(0))
@@ -62,7 +62,7 @@ def test_two_clusters_among_noise_are_found(index):
     np.testing.assert_allclose(found.A @ found.A.T, np.eye(1), atol=1e-12)
 
 
-def test_sphered_rows_are_white_in_any_units():
+def test_sphered_rows_are_white_for_any_units():
     X = mixture() * [1, 10, 1e-6, 1e6, 1]
     white = sphered(X)
     np.testing.assert_allclose(np.cov(white.Y), np.eye(5), atol=1e-9)
@@ -74,7 +74,7 @@ def test_sphered_rows_are_white_in_any_units():
     assert flat.Y.shape == (5, 300)
 
 
-def test_rows_in_the_order_of_their_values_and_directions_of_length_one():
+def test_results_are_sorted_and_directions_normalized():
     X = mixture()
     np.testing.assert_array_equal(sorted_rows(X[::-1].astype(np.float32)), sorted_rows(X.astype(np.float32)))
     unit = unit_rows(np.array([[3e300, 4e300], [0.0, 0.0], [0.0, -2.0]]))

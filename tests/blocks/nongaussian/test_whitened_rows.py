@@ -1,4 +1,4 @@
-"""Whitened rows: identity covariance, whether they are held or whitened at every pass."""
+"""Whitened rows: identity covariance, whether they are stored or whitened in every pass."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, (200, 4)) @ rng.standard_normal((4, 4)) + 7
 
 
-def test_the_rows_are_white_and_lead_back():
+def test_rows_are_whitened_and_reconstructed():
     found = whitened(open_rows(X), LocalRun(), None, exact=True)
     Z = found.white.rows.to_array()
     np.testing.assert_allclose(np.cov(Z.T, bias=True), np.eye(4), atol=1e-10)
@@ -24,7 +24,7 @@ def test_the_rows_are_white_and_lead_back():
     assert (found.k, found.n) == (4, 200)
 
 
-def test_held_or_whitened_at_every_pass_the_expectations_are_the_same():
+def test_stored_and_recomputed_white_rows_agree():
     W = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     held = whitened(open_rows(X), LocalRun(), None, exact=True).white
     with lowland.config(memory="15kB"):
@@ -46,7 +46,7 @@ def test_columns_in_very_different_units_keep_their_digits():
     np.testing.assert_allclose(np.cov(found.white.rows.to_array().T, bias=True), np.eye(4), atol=1e-6)
 
 
-def test_how_many_directions_there_are():
+def test_the_number_of_directions_with_variance():
     flat = np.column_stack([X, X[:, 0] + X[:, 1]])
     found = whitened(open_rows(flat), LocalRun(), None, exact=True)
     assert found.k == 4
@@ -57,7 +57,7 @@ def test_how_many_directions_there_are():
         whitened(open_rows(np.ones((5, 2))), LocalRun(), None, exact=True)
 
 
-def test_rows_taken_as_white_are_standardized_for_their_measures():
+def test_rows_taken_as_white_can_be_standardized():
     found = already_white(open_rows(X), LocalRun())
     B, shift = found.standardized(np.eye(4))
     Y = X @ B.T + shift

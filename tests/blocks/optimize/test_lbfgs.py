@@ -9,7 +9,7 @@ from lowland.run.local import LocalRun
 RUN = LocalRun()
 
 
-def test_quasi_newton_solves_a_bowl_and_never_rises(rng):
+def test_quasi_newton_minimizes_a_convex_function_monotonically(rng):
     A = np.diag(np.geomspace(1, 1000, 30))
 
     def bowl(Z):

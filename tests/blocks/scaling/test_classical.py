@@ -1,4 +1,4 @@
-"""Classical scaling: answers on paper, both ends of the spectrum, Cailliez's constant, Gower's placement."""
+"""Classical scaling: results by hand, both ends of the spectrum, Cailliez's constant, Gower's formula."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_the_operator_is_the_matrix(library, constant, rng):
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_iteration_finds_what_all_eigenpairs_say(library, dtype, few_are_many):
+def test_the_iteration_agrees_with_the_full_decomposition(library, dtype, few_are_many):
     xp = pytest.importorskip(library)
     D = geodesics(300).astype(dtype)
     values, vectors = np.linalg.eigh(centered_squares(D.astype(float)))
@@ -85,7 +85,7 @@ def test_the_iteration_finds_what_all_eigenpairs_say(library, dtype, few_are_man
     np.testing.assert_allclose(to_numpy(whole.Z), Z, atol=1e-7)
 
 
-def test_what_the_iteration_says_of_the_rest_is_a_bound_and_near(few_are_many):
+def test_the_iteration_bounds_the_remaining_eigenvalues(few_are_many):
     D = geodesics(300)
     few, whole = (classical_scaling(D, 2, RUN, whole=whole).eigenvalues for whole in (False, True))
     assert not few.exact
@@ -96,7 +96,7 @@ def test_what_the_iteration_says_of_the_rest_is_a_bound_and_near(few_are_many):
         assert truth <= bound < 1.2 * truth
 
 
-def test_a_device_works_by_products_and_finds_the_same(monkeypatch, few_are_many):
+def test_device_arrays_use_products_and_agree(monkeypatch, few_are_many):
     torch = pytest.importorskip("torch")
     D = geodesics(300)
     expected = classical_scaling(D, 3, RUN)
@@ -110,7 +110,7 @@ def test_a_device_works_by_products_and_finds_the_same(monkeypatch, few_are_many
     assert flat.eigenvalues.significant == 3
 
 
-def test_eigenvalues_on_paper():
+def test_eigenvalues_by_hand():
     found = Eigenvalues(np.array([6.0, 3.0]), np.array([6.0, 3.0, 1.0, 0.0, -2.0]), True, 8.0, 1e-13)
     assert found.goodness == pytest.approx((9 / 12, 9 / 10))
     assert found.lowest == -2
@@ -141,16 +141,16 @@ def random_distances(n, seed):
 
 
 @pytest.mark.parametrize("D", [random_distances(12, 0), random_distances(40, 1), geodesics(60)])
-def test_the_constant_is_that_of_cailliez(D):
+def test_the_additive_constant_follows_cailliez(D):
     found = additive_constant(D, RUN)
     assert found.outcome.converged
     assert found.value == pytest.approx(by_cailliez(D), rel=1e-10)
-    assert np.all(np.diff(found.outcome.trace) >= 0)  # it climbs
+    assert np.all(np.diff(found.outcome.trace) >= 0)  # the bound increases
 
 
 @settings(max_examples=30, deadline=None)
 @given(arrays(float, 15, elements=st.floats(0.5, 50)))
-def test_the_constant_makes_distances_euclidean_and_less_would_not(pairs):
+def test_the_additive_constant_is_the_smallest_that_makes_distances_euclidean(pairs):
     D = np.zeros((6, 6))
     D[np.triu_indices(6, 1)] = pairs
     D = D + D.T
@@ -162,12 +162,12 @@ def test_the_constant_makes_distances_euclidean_and_less_would_not(pairs):
         assert np.linalg.eigvalsh(centered_squares(D + 0.99 * c * off)).min() < 0
 
 
-def test_euclidean_distances_need_no_constant(rng):
+def test_euclidean_distances_need_no_additive_constant(rng):
     X = rng.standard_normal((30, 3))
     assert additive_constant(cdist(X, X), RUN).value == pytest.approx(0, abs=1e-5)
 
 
-def test_the_constant_without_forming_matrices(monkeypatch):
+def test_the_additive_constant_without_forming_matrices(monkeypatch):
     D = geodesics(100)
     expected = additive_constant(D, RUN).value
     monkeypatch.setattr(scaling, "SMALL", 50)
@@ -176,11 +176,11 @@ def test_the_constant_without_forming_matrices(monkeypatch):
     assert found.value == pytest.approx(expected, rel=1e-9)
 
 
-# --- Gower's placement ---
+# --- Gower's out-of-sample formula ---
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch", "array_api_strict"])
-def test_a_new_point_of_the_same_space_lands_where_it_is(library, rng):
+def test_a_new_point_of_the_same_space_is_placed_exactly(library, rng):
     """Distances in a plane are kept: the new points are as far from the old and from each other as they were."""
     xp = pytest.importorskip(library)
     X, new = rng.standard_normal((50, 2)), rng.standard_normal((7, 2))
@@ -192,7 +192,7 @@ def test_a_new_point_of_the_same_space_lands_where_it_is(library, rng):
 
 
 @pytest.mark.parametrize("constant", [0.0, 2.5])
-def test_old_points_are_placed_where_they_were(constant):
+def test_training_points_keep_their_coordinates(constant):
     D = geodesics(80)
     found = classical_scaling(D, 3, RUN, constant=constant)
     place = Placement(found.weights, found.means, constant=constant)
@@ -202,7 +202,7 @@ def test_old_points_are_placed_where_they_were(constant):
     np.testing.assert_array_equal(chosen(wide), place(D))
 
 
-def test_a_triangle_of_sides_3_4_and_5_on_paper():
+def test_a_triangle_of_sides_3_4_and_5_by_hand():
     """B = -½ J(D∘D)J has the trace Σ d² / n = 50 / 3, and the area 6 of the triangle gives the product of the two
     eigenvalues: for three points it is 4 · 6² / 3 = 48.
     """
@@ -215,7 +215,7 @@ def test_a_triangle_of_sides_3_4_and_5_on_paper():
 
 
 def test_distances_that_break_the_triangle_inequality_need_a_constant():
-    """1, 1 and 3 lie on a line once 1 is added to each: 2 + 2 = 4."""
+    """1, 1 and 3 become distances on a line when 1 is added to each: 2 + 2 = 4."""
     D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
     found = additive_constant(D)
     assert found.value == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""Duplicate points become one point of their joint mass."""
+"""Duplicate points become one point with their total mass."""
 
 import numpy as np
 import pytest

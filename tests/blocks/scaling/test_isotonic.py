@@ -1,4 +1,4 @@
-"""Monotone regression: against scikit-learn, by its laws, and with ties."""
+"""Monotone regression: agreement with scikit-learn, invariants, and ties."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_agrees_with_scikit_learn(y, seed):
 
 
 @given(numbers)
-def test_never_falls_keeps_the_mean_and_is_a_projection(y):
+def test_isotonic_regression_is_monotone_keeps_the_mean_and_is_a_projection(y):
     fitted = isotonic(np.array(y))
     assert (np.diff(fitted) >= 0).all()
     assert fitted.mean() == pytest.approx(np.mean(y), abs=1e-9)
@@ -46,19 +46,19 @@ def test_secondary_costs_more_than_primary(rng):
         assert np.ptp(secondary[delta == value]) == 0
 
 
-def test_unknown_ones_stay_out(rng):
+def test_missing_values_are_excluded(rng):
     delta = np.array([3.0, np.nan, 1.0, 2.0])
     fitted = monotone_regression(np.array([1.0, 99.0, 2.0, 3.0]), rank(delta))
     assert np.isnan(fitted[1])
     np.testing.assert_allclose(fitted[[2, 3, 0]], [2, 2, 2])
 
 
-def test_weights_of_two_are_two_of_them():
+def test_integer_weights_count_repetitions():
     y, w = np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 3.0])
     np.testing.assert_allclose(isotonic(y, w)[0], isotonic(np.repeat(y, w.astype(int)))[0])
 
 
-def test_curve_reads_the_regression(rng):
+def test_the_curve_interpolates_the_regression(rng):
     delta, d = rng.random(200), rng.random(200)
     ranking = rank(delta)
     fitted = monotone_regression(d, ranking)
@@ -69,7 +69,7 @@ def test_curve_reads_the_regression(rng):
 
 
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-def test_curve_in_other_libraries(library):
+def test_the_curve_in_other_array_libraries(library):
     xp = pytest.importorskip(library)
     curve = IsotonicCurve(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 2.5]))
     x = np.array([[-1.0, 0.0, 0.5], [1.0, 2.0, 7.0]])

@@ -1,4 +1,4 @@
-"""Stress majorization: a triangle and a line on paper, the Guttman transform, and scikit-learn."""
+"""Stress majorization: a triangle and a line by hand, the Guttman transform, and scikit-learn."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ RUN = LocalRun()
 TRIANGLE = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
 
 
-def test_a_triangle_of_sides_3_4_and_5_is_met_exactly():
+def test_a_triangle_of_sides_3_4_and_5_is_reproduced_exactly():
     found = stress_majorization(TRIANGLE, 2)
     np.testing.assert_allclose(pdist(found.Z), [3, 5, 4], atol=1e-6)
     assert found.stress == pytest.approx(0, abs=1e-10)
     assert (found.squares, found.extent) == (50, pytest.approx(50))
 
 
-def test_three_points_on_a_line_are_met_exactly():
+def test_three_points_on_a_line_are_reproduced_exactly():
     D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
     np.testing.assert_allclose(np.abs(stress_majorization(D, 1).Z[:, 0]), [4 / 3, 1 / 3, 5 / 3], atol=1e-6)
 
@@ -58,7 +58,7 @@ def test_both_solvers_reach_the_same_stress(rng):
         assert found.outcome.trace[-1] == pytest.approx(found.stress)
 
 
-def test_a_distance_not_known_is_found_from_the_others(rng):
+def test_a_missing_distance_is_recovered_from_the_others(rng):
     X = rng.standard_normal((10, 2))
     D = cdist(X, X)
     hidden = D[0, 1]
@@ -66,25 +66,25 @@ def test_a_distance_not_known_is_found_from_the_others(rng):
     found = stress_majorization(D, 2, eps=1e-14, max_iter=2000)
     assert np.linalg.norm(found.Z[0] - found.Z[1]) == pytest.approx(hidden, rel=1e-4)
     weights = np.where(np.isnan(D), 0.0, 1.0)
-    D[0, 1] = D[1, 0] = 99.0  # of no weight, so it counts as not known
+    D[0, 1] = D[1, 0] = 99.0  # zero weight, so it counts as missing
     again = stress_majorization(D, 2, weights=weights, eps=1e-14, max_iter=2000)
     np.testing.assert_allclose(again.Z, found.Z, atol=1e-8)
 
 
-def test_points_that_are_all_one():
+def test_points_that_all_coincide():
     found = stress_majorization(np.zeros((4, 4)), 2)
     assert (found.stress, found.stress1, found.normalized_stress) == (0, 0, None)
     np.testing.assert_array_equal(found.Z, 0)
 
 
-def test_the_best_of_several_starts(rng):
+def test_the_best_of_several_initializations(rng):
     D = cdist(*[rng.standard_normal((12, 6))] * 2)
     found = stress_majorization(D, 1, init="random", n_init=5)
     assert len(found.init_stresses) == 5
     assert found.stress == min(found.init_stresses)
 
 
-def test_parts_without_a_common_distance_are_refused():
+def test_disconnected_distances_are_refused():
     D = np.full((4, 4), np.nan)
     np.fill_diagonal(D, 0)
     D[0, 1] = D[1, 0] = D[2, 3] = D[3, 2] = 1

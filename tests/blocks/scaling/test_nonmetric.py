@@ -9,7 +9,7 @@ from lowland.blocks.scaling.nonmetric import NonmetricStress, nonmetric_scaling
 from lowland.run.local import LocalRun
 
 
-def test_squares_of_distances_along_a_line_have_their_order():
+def test_squared_distances_on_a_line_keep_their_order():
     D = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]])
     found = nonmetric_scaling(D, 1)
     assert found.stress1 == pytest.approx(0, abs=1e-6)
@@ -17,7 +17,7 @@ def test_squares_of_distances_along_a_line_have_their_order():
     assert d[0] < d[2] < d[1]
 
 
-def test_a_rising_function_of_the_dissimilarities_changes_nothing(rng):
+def test_a_monotone_transformation_of_the_dissimilarities_changes_nothing(rng):
     D = cdist(*[rng.standard_normal((12, 4))] * 2)
     one, other = (
         nonmetric_scaling(A, 2, init=rng_start) for rng_start in [rng.standard_normal((12, 2))] for A in (D, D**3)
@@ -26,7 +26,7 @@ def test_a_rising_function_of_the_dissimilarities_changes_nothing(rng):
     assert one.stress == pytest.approx(other.stress)
 
 
-def test_the_gradient_is_that_of_differences(rng):
+def test_the_gradient_agrees_with_finite_differences(rng):
     D, Z = cdist(*[rng.standard_normal((7, 4))] * 2), rng.standard_normal((7, 2))
     W = rng.random((7, 7))
     for weights in (None, W + W.T):
@@ -44,7 +44,7 @@ def test_disparities_have_a_mean_square_of_one_and_keep_the_order(rng):
     assert (np.diff(found.curve.x) > 0).all()
 
 
-def test_tied_dissimilarities_may_be_held_equal(rng):
+def test_tied_dissimilarities_may_be_kept_equal(rng):
     D = np.round(cdist(*[rng.standard_normal((12, 4))] * 2))
     free, held = (nonmetric_scaling(D, 2, ties=ties, max_iter=1000) for ties in ("primary", "secondary"))
-    assert free.stress < held.stress  # fewer demands
+    assert free.stress < held.stress  # fewer constraints

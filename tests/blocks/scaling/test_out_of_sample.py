@@ -30,14 +30,14 @@ def test_new_points_minimize_their_own_stress(rng, weighted):
     np.testing.assert_allclose(together + Z.mean(0), placed, atol=1e-8)
 
 
-def test_exact_distances_are_met_even_if_some_are_missing(rng):
+def test_exact_distances_are_reproduced_even_if_some_are_missing(rng):
     Z, z = rng.standard_normal((30, 3)), rng.standard_normal((5, 3))
     T = cdist(z, Z)
     T[0, 4:] = np.nan  # four distances fix a point in three dimensions
     np.testing.assert_allclose(LeastStressPlacement(Z, None)(T), z, atol=1e-6)
 
 
-def test_sammon_puts_a_duplicate_where_its_point_lies(rng):
+def test_sammon_places_a_duplicate_on_its_point(rng):
     Z = rng.standard_normal((20, 2))
     placed = LeastStressPlacement(Z, None, sammon=True)(cdist(Z[:3], Z))
     np.testing.assert_array_equal(placed, Z[:3])

@@ -1,4 +1,4 @@
-"""Sammon's mapping on paper, and against a plain minimizer."""
+"""Sammon's mapping by hand, and compared with a plain minimizer."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 from lowland.blocks.scaling.sammon import sammon_coordinates
 
 
-def test_a_triangle_of_sides_3_4_and_5_is_met_exactly():
+def test_a_triangle_of_sides_3_4_and_5_is_reproduced_exactly():
     D = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
     found = sammon_coordinates(D, 2)
     np.testing.assert_allclose(pdist(found.Z), [3, 5, 4], atol=1e-4)
@@ -35,7 +35,7 @@ def test_no_configuration_nearby_has_less_stress(rng):
     assert found.stress <= minimize(plain, found.Z.ravel(), tol=1e-12).fun * (1 + 1e-9)
 
 
-def test_duplicates_share_their_coordinates(rng):
+def test_duplicates_have_equal_coordinates(rng):
     X = rng.standard_normal((6, 3))[[0, 1, 2, 3, 4, 5, 0]]
     found = sammon_coordinates(cdist(X, X), 2)
     assert found.n_merged == 1

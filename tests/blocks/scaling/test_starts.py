@@ -1,4 +1,4 @@
-"""Configurations to start from."""
+"""Initial configurations."""
 
 import numpy as np
 import pytest
@@ -18,13 +18,13 @@ from lowland.run.local import LocalRun
 RUN = LocalRun()
 
 
-def test_classical_start_finds_points_again(rng):
+def test_classical_initialization_recovers_points(rng):
     X = rng.standard_normal((30, 3))
     Z = classical_start(cdist(X, X), 3, RUN)
     np.testing.assert_allclose(pdist(Z), pdist(X), atol=1e-10)
 
 
-def test_principal_axes_do_not_care_how_a_configuration_lies(rng):
+def test_principal_axes_remove_rotation_and_shift(rng):
     Z = rng.standard_normal((20, 3)) * [3, 2, 1]
     Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
     turned = in_principal_axes(Z @ Q + 7)
@@ -32,7 +32,7 @@ def test_principal_axes_do_not_care_how_a_configuration_lies(rng):
     np.testing.assert_allclose(turned.T @ turned, np.diag(np.diag(turned.T @ turned)), atol=1e-10)
 
 
-def test_a_missing_distance_is_guessed(rng):
+def test_a_missing_distance_is_estimated(rng):
     X = rng.standard_normal((30, 2))
     D = cdist(X, X)
     D[3, 7] = D[7, 3] = np.nan
@@ -40,12 +40,12 @@ def test_a_missing_distance_is_guessed(rng):
     assert np.corrcoef(pdist(Z), pdist(X))[0, 1] > 0.99
 
 
-def test_random_points_have_the_size_asked_for(rng):
+def test_random_points_have_the_requested_scale(rng):
     Z = random_start(2000, 3, 5.0, rng, np.zeros((1, 1)))
     assert np.sqrt(np.mean(pdist(Z[:500]) ** 2)) == pytest.approx(5, rel=0.05)
 
 
-def test_a_flat_start_is_moved_and_a_point_is_refused(rng):
+def test_a_degenerate_initialization_is_perturbed_and_a_single_point_refused(rng):
     D = cdist(*[rng.standard_normal((6, 3))] * 2)
     line = np.column_stack([np.arange(6.0), np.zeros(6)])
     with pytest.warns(DataWarning, match="spans 1 of 2 dimensions"):
@@ -59,7 +59,7 @@ def test_a_flat_start_is_moved_and_a_point_is_refused(rng):
         given_start(full[:4], D, rng)
 
 
-def test_the_first_start_is_the_one_asked_for_and_the_others_are_random(rng):
+def test_the_first_initialization_is_the_requested_one_and_others_are_random(rng):
     D = cdist(*[rng.standard_normal((6, 3))] * 2)
     first, second, third = starting_configurations(
         D, 2, RUN, init="classical_mds", n_init=3, size=1.0, rng=np.random.default_rng(0)

@@ -70,7 +70,7 @@ def test_slabs_agree_with_loops(library, kind):
         np.testing.assert_allclose(np.asarray(found.H), expected.H, rtol=1e-9)
 
 
-def test_the_short_way_of_devices_has_the_same_gradient():
+def test_the_gradient_by_ratios_agrees():
     torch = pytest.importorskip("torch")
     D, Z, _ = problem()
     targets = Targets.of(torch.asarray(D))
@@ -85,7 +85,7 @@ def test_coincident_points_do_not_lead_to_division_by_zero():
     assert np.isfinite(stress_gradient(Targets.of(D, masses=np.ones(40)), Z, RUN).H).all()
 
 
-def test_a_matrix_and_its_upper_triangle_are_read_alike():
+def test_a_matrix_and_its_upper_triangle_give_the_same_result():
     D, Z, _ = problem()
     matrix, triangle = Targets.of(D), Targets(pdist(Z[:, :1]) * 0 + D[np.triu_indices(40, 1)], n=40)
     a, b = (stress_gradient(targets, Z, RUN) for targets in (matrix, triangle))

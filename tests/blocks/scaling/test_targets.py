@@ -20,7 +20,7 @@ RUN = LocalRun()
 TRIANGLE = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
 
 
-def test_the_upper_triangle_is_that_of_scipy(rng):
+def test_the_upper_triangle_agrees_with_scipy(rng):
     D = cdist(*[rng.standard_normal((7, 2))] * 2)
     np.testing.assert_array_equal(upper_triangle(D), squareform(D, checks=False))
     bases = condensed_bases(7)
@@ -56,14 +56,14 @@ def test_weights_are_checked():
             check_pair_weights(W, TRIANGLE)
 
 
-def test_pairs_of_no_weight_are_missing():
+def test_pairs_of_zero_weight_are_missing():
     W = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     D = without_weightless(TRIANGLE, W)
     assert np.argwhere(np.isnan(D)).tolist() == [[0, 1], [1, 0]]
     assert without_weightless(TRIANGLE, np.ones((3, 3))) is TRIANGLE
 
 
-def test_points_that_no_distance_reaches_are_refused():
+def test_points_without_any_known_distance_are_refused():
     D = np.full((4, 4), np.nan)
     np.fill_diagonal(D, 0)
     D[0, 1] = D[1, 0] = D[2, 3] = D[3, 2] = 1

@@ -1,4 +1,4 @@
-"""What tests of subset selection share: rows with a target, scores of a model, and scores from a function."""
+"""Shared by the tests of subset selection: rows with a target, scores of a model, and scores from a function."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from lowland.blocks.selection.subset_scores import Tally
 
 
 class Table:
-    """Scores that are looked up: any function of the subset."""
+    """Scores given by any function of the subset."""
 
     tie = 0.0
 

@@ -1,4 +1,4 @@
-"""Trees of columns: on paper from a distance matrix, against scikit-learn, and along a graph."""
+"""Trees of columns: by hand from a distance matrix, compared with scikit-learn, and with a connectivity graph."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ PAIRS = np.array([[0.0, 1.0, 4.0, 6.0], [1.0, 0.0, 5.0, 5.0], [4.0, 5.0, 0.0, 2.
 
 
 @pytest.mark.parametrize(("linkage", "last"), [("single", 4.0), ("complete", 6.0), ("average", 5.0)])
-def test_two_pairs_on_paper(linkage, last):
+def test_two_pairs_by_hand(linkage, last):
     tree = cluster_tree(PAIRS, linkage)
     assert tree.children[:2].tolist() == [[0, 1], [2, 3]]
     assert tree.heights.tolist() == [1.0, 2.0, last]
@@ -30,7 +30,7 @@ def test_two_pairs_on_paper(linkage, last):
     assert sorted(cut_tree(tree, 4)) == [0, 1, 2, 3]
 
 
-def test_single_linkage_by_a_spanning_tree_is_the_same_tree():
+def test_single_linkage_by_a_spanning_tree_gives_the_same_tree():
     D = cdist(*[np.random.default_rng(0).standard_normal((12, 3))] * 2)
     one, other = (cluster_tree(D, "single", spanning_tree=spans) for spans in (False, True))
     np.testing.assert_allclose(one.heights, other.heights)
@@ -42,7 +42,7 @@ def test_single_linkage_by_a_spanning_tree_is_the_same_tree():
 
 
 @pytest.mark.parametrize("linkage", ["ward", "average", "complete"])
-def test_groups_are_those_of_scikit_learn(linkage):
+def test_groups_agree_with_scikit_learn(linkage):
     points = np.random.default_rng(1).standard_normal((15, 4))
     theirs = AgglomerativeClustering(4, linkage=linkage).fit(points).labels_
     np.testing.assert_array_equal(cut_tree(cluster_tree(cdist(points, points), linkage), 4), theirs)
@@ -50,15 +50,15 @@ def test_groups_are_those_of_scikit_learn(linkage):
 
 @pytest.mark.parametrize("linkage", ["average", "single"])
 @pytest.mark.parametrize("n_clusters", [None, 2])
-def test_along_a_path_only_neighbors_join(n_clusters, linkage):
-    """0 and 2 are nearest, and not linked."""
+def test_connectivity_of_a_path_merges_only_neighbors(n_clusters, linkage):
+    """0 and 2 are nearest, but have no edge."""
     D = np.array([[0.0, 5.0, 1.0], [5.0, 0.0, 6.0], [1.0, 6.0, 0.0]])
     links = connectivity_graph(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), 3, lambda: D)
     labels = cut_tree(constrained_tree(links, D, linkage, n_clusters), 2)
     assert labels[0] == labels[1] != labels[2]
 
 
-def test_components_of_the_graph_are_linked_with_a_warning():
+def test_components_of_the_graph_are_connected_with_a_warning():
     links = connectivity_graph(np.eye(4, k=1) * [1, 1, 0, 1], 4, lambda: PAIRS)
     with pytest.warns(DataWarning, match="2 connected components"):
         tree = constrained_tree(links, PAIRS, "average", None)

@@ -14,7 +14,7 @@ def distances(X, metric, **options):
     return column_distances(open_rows(X), LocalRun(), metric, **options)
 
 
-def test_on_paper():
+def test_by_hand():
     D, n = distances(np.array([[0.0, 3.0], [0.0, 4.0]]), "euclidean")
     assert D.tolist() == [[0, 5], [5, 0]]
     assert n == 2
@@ -22,7 +22,7 @@ def test_on_paper():
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine", "correlation", "chebyshev"])
-def test_distances_are_those_of_the_columns(metric):
+def test_distances_agree_with_the_definition(metric):
     X = np.random.default_rng(0).standard_normal((40, 6)) + 3
     name = {"manhattan": "cityblock"}.get(metric, metric)
     np.testing.assert_allclose(distances(X, metric)[0], cdist(X.T, X.T, name), atol=1e-12)
@@ -36,13 +36,13 @@ def test_absolute_and_euclidean_forms_of_correlation():
     np.testing.assert_allclose(distances(X, "correlation", as_euclidean=True)[0], np.sqrt(2 - 2 * r), atol=1e-7)
 
 
-def test_columns_nearly_the_same_lose_no_digits():
+def test_nearly_equal_columns_keep_accurate_distances():
     x = np.random.default_rng(0).standard_normal(50)
     X = np.column_stack([x, x + 1e-9]) + 100
     np.testing.assert_allclose(distances(X, "euclidean")[0][0, 1], np.linalg.norm(X[:, 0] - X[:, 1]), rtol=1e-9)
 
 
-def test_what_has_no_distance():
+def test_columns_without_a_distance_are_reported():
     X = np.column_stack([np.zeros(4), np.arange(4.0), np.ones(4)])
     with pytest.raises(DataError, match="zero in every row"):
         distances(X, "cosine")

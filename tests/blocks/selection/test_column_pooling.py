@@ -21,7 +21,7 @@ X = np.array([[1.0, 2.0, 5.0], [0.0, 4.0, -2.0]])
         (np.sum, [[2, 6], [4, -2]]),
     ],
 )
-def test_pools_on_paper(pooling, pooled):
+def test_pooling_by_hand(pooling, pooled):
     assert PoolColumns(LABELS, pooling)(X).tolist() == pooled
 
 
@@ -30,7 +30,7 @@ def test_groups_are_spread_over_their_columns():
     assert named_groups(LABELS, ["a", "b", "c"]) == {0: ["b"], 1: ["a", "c"]}
 
 
-def test_nan_marks_its_row_and_a_wrong_function_is_refused():
+def test_nan_is_limited_to_its_row_and_a_wrong_function_is_refused():
     spoiled = np.where(X == 5, np.nan, X)
     assert np.isnan(PoolColumns(LABELS, "max")(spoiled)).all(axis=1).tolist() == [True, False]
     with pytest.raises(ParameterError, match="one number per row"):

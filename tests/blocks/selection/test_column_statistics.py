@@ -1,4 +1,4 @@
-"""Statistics of one pass: any parts give the same sums, digits are kept, and compiled loops agree with numpy."""
+"""Statistics of one pass: any chunks give the same sums, precision is kept, and compiled loops agree with numpy."""
 
 import itertools
 
@@ -32,14 +32,14 @@ def parts_of(X, y, of, cuts):
 
 @settings(max_examples=20, deadline=None)
 @given(cuts=st.lists(st.integers(0, 300), max_size=5), far=st.sampled_from([0.0, 1e5]), sparse=st.booleans())
-def test_any_parts_give_the_same_scores(table, cuts, far, sparse):
+def test_any_chunks_give_the_same_scores(table, cuts, far, sparse):
     X, y = table
     X = np.where(np.abs(X) > 0.5, X, 0) if sparse else X + far * np.geomspace(1e-3, 1e3, 7)
     given = scipy.sparse.csr_array(X) if sparse else X
     rtol = 1e-6 if far else 1e-9
     cuts = sorted(cuts)
     F = filters.anova_scores(parts_of(given, y, ColumnsByClass(4), cuts))
-    centered = X - X.mean(axis=0)  # theirs would lose the digits that far away
+    centered = X - X.mean(axis=0)  # theirs would lose digits this far from the origin
     np.testing.assert_allclose(F.values, f_classif(centered, y)[0], rtol=rtol)
     numbers = np.sin(np.arange(300.0)) + 40
     r = filters.pearson_scores(parts_of(given, numbers, TargetColumns.of, cuts))
@@ -50,7 +50,7 @@ def test_any_parts_give_the_same_scores(table, cuts, far, sparse):
     np.testing.assert_allclose(counts.pvalues, chi2(np.abs(X), y)[1], rtol=1e-5)
 
 
-def test_classes_far_apart_lose_no_digits():
+def test_scores_of_distant_classes_are_accurate():
     """The squares within are a trillionth of those between: a difference of the two would have four digits."""
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1, 2], 50)
@@ -86,7 +86,7 @@ def test_compiled_loops_agree_with_numpy(monkeypatch, dtype, far):
             np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-9, atol=1e-9)
 
 
-def test_no_rows_add_nothing(table):
+def test_an_empty_chunk_changes_nothing(table):
     X, y = table
     for of, target in ((ColumnsByClass(4), y), (SumsByClass(4), y), (TargetColumns.of, X[:, 0])):
         whole, with_none = of(X, target), of(X, target) + of(X[:0], target[:0])
@@ -94,7 +94,7 @@ def test_no_rows_add_nothing(table):
             np.testing.assert_array_equal(getattr(whole, name), getattr(with_none, name))
 
 
-def test_moments_and_target_come_from_one_reading(table):
+def test_moments_and_target_need_one_pass(table):
     X, y = table
     both = MomentsAndTarget(4)(X[:100], y[:100]) + MomentsAndTarget(4)(X[100:], y[100:])
     assert both.is_finite()

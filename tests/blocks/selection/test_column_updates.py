@@ -1,4 +1,4 @@
-"""The algebra of one more column, on paper and against least squares."""
+"""Updates for one more column, by hand and compared with least squares."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from lowland.blocks.selection.column_updates import is_regular, of_order_one, residual_scatter
 
 
-def test_what_a_column_has_beyond_others_is_its_residual():
+def test_residuals_after_regression_on_other_columns():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 5))
     S, J = np.array([0, 3]), np.array([1, 4])
@@ -16,21 +16,21 @@ def test_what_a_column_has_beyond_others_is_its_residual():
     np.testing.assert_allclose(own[0], squares)
 
 
-def test_on_paper():
+def test_by_hand():
     """x_1 = x_0/2 + u with |u|² = 3/4."""
     B, own = residual_scatter(np.array([[[1.0, 0.5], [0.5, 1.0]]]), np.array([0]), np.array([1]))
     assert B.item() == 0.5
     assert own.item() == 0.75
 
 
-def test_matrices_of_columns_that_repeat_each_other_are_singular():
+def test_matrices_of_duplicate_columns_are_singular():
     same, near, apart = (np.array([[1.0, r], [r, 1.0]]) for r in (1.0, 1 - 1e-9, 0.9))
     assert is_regular(np.stack([same, near, apart])[None]).tolist() == [False, False, True]
     assert not is_regular(np.stack([apart[None], same[None]])).any()  # in one of two folds
     assert not is_regular(np.array([[[[0.0]]]])).any()
 
 
-def test_columns_are_divided_by_powers_of_two():
+def test_columns_are_scaled_by_powers_of_two():
     X = np.array([[1e-300, 3.0], [2e-300, -700.0]])
     Z, size = of_order_one(X)
     np.testing.assert_array_equal(Z * size, X)

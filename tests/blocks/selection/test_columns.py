@@ -32,7 +32,7 @@ def test_a_message_lists_five_columns():
     assert listed(names, np.arange(6)) == "'x0', 'x1', 'x2', 'x3', 'x4', …"
 
 
-def test_rows_and_target_must_be_as_many():
+def test_rows_and_target_must_have_the_same_length():
     rows = open_rows(np.eye(3))
     np.testing.assert_array_equal(rows_in_memory(rows, LocalRun(), 3, "A test"), np.eye(3))
     with pytest.raises(DataError, match="3 rows and y has 4"):

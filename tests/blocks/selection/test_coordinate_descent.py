@@ -13,15 +13,15 @@ def solve(G, q, alpha, sweeps=10_000):
     return beta, made, gap
 
 
-def test_two_columns_on_paper():
+def test_two_columns_by_hand():
     """With both columns in, Gβ = q - α: (0.8 - 0.1, 0.6 - 0.1) = (β₁ + β₂/2, β₁/2 + β₂)."""
     beta, _, gap = solve(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0.8, 0.6]), 0.1)
     np.testing.assert_allclose(beta, [0.6, 0.2], atol=1e-12)
     assert gap <= 1e-14
 
 
-def test_columns_that_are_correlated_need_few_sweeps():
-    """Sweeps alone would take thousands: the equations of the active set are solved outright."""
+def test_correlated_columns_need_few_sweeps():
+    """Sweeps alone would take thousands: the equations of the active set are solved directly."""
     G = np.full((4, 4), 0.9999) + 0.0001 * np.eye(4)
     beta, made, _ = solve(G, G @ [0.3, 0.2, 0.1, 0.1] + 0.01, 0.01)
     np.testing.assert_allclose(beta, [0.3, 0.2, 0.1, 0.1], atol=1e-7)
@@ -29,6 +29,6 @@ def test_columns_that_are_correlated_need_few_sweeps():
 
 
 @pytest.mark.parametrize("times", [1.0, 0.5])
-def test_of_columns_that_are_multiples_the_largest_takes_all(times):
+def test_of_collinear_columns_the_largest_is_selected(times):
     beta, _, _ = solve(np.array([[1.0, times], [times, times**2]]), np.array([0.8, 0.8 * times]), 0.1)
     np.testing.assert_allclose(beta, [0.7, 0.0], atol=1e-12)

@@ -32,7 +32,7 @@ def test_permutations_by_hand():
 
 
 @pytest.mark.parametrize("name", ["spearman", "distance-correlation", "mutual-information"])
-def test_every_measure_sees_the_column_that_is_the_target(name):
+def test_every_measure_ranks_the_target_itself_first(name):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 4))
     measure = measure_for(name, Target.of_numbers(X[:, 2]), np.zeros(4, dtype=bool), 3, 0)

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from lowland.blocks.selection.discoveries import discoveries, ranked
 
 
-def test_ranks_go_to_the_first_of_equal_scores():
+def test_ties_are_ranked_by_the_first_column():
     strength = np.array([1.0, 3.0, np.nan, 3.0 * (1 + 1e-14), np.inf, np.inf, -2.0])
     assert ranked(strength).tolist() == [4, 5, 1, 3, 0, 6, 2]
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0.001, 1))
-def test_discoveries_by_their_definition(p, rate):
+def test_false_discovery_rate_by_its_definition(p, rate):
     p = np.array(p)
     adjusted = scipy.stats.false_discovery_control(p, method="bh")
     clear = np.abs(adjusted - rate) > 1e-9
@@ -26,7 +26,7 @@ def test_discoveries_by_their_definition(p, rate):
     np.testing.assert_array_equal(found[clear], (adjusted <= rate)[clear])
 
 
-def test_discoveries_on_paper():
+def test_false_discovery_rate_by_hand():
     """Of three p-values the k-th smallest may be k/3 of the rate."""
     assert discoveries(np.array([0.06, 0.01, 0.9]), 0.09).tolist() == [True, True, False]
     assert discoveries(np.array([0.07, 0.01, 0.9]), 0.09).tolist() == [False, True, False]

@@ -1,4 +1,4 @@
-"""Discriminants by updates against those that are fitted."""
+"""Updated discriminants compared with fitted ones."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from .cases import by, rows
 
 
 @pytest.mark.parametrize("classes", [2, 4])
-def test_discriminants_by_updates_classify_as_those_that_are_fitted(classes):
+def test_updated_discriminants_classify_like_fitted_ones(classes):
     X, y = rows(120, 7, 3, classes)
     scores = by(LinearDiscriminantAnalysis(), X, y)
     assert type(scores).__name__ == "DiscriminantScores"

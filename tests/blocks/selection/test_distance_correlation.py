@@ -23,7 +23,7 @@ def distance_correlation(x, target):
 
 @settings(max_examples=30, deadline=None)
 @given(n=st.integers(2, 60), ties=st.booleans(), seed=st.integers(0, 1000))
-def test_distance_correlation_is_that_of_its_definition(n, ties, seed):
+def test_distance_correlation_agrees_with_its_definition(n, ties, seed):
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((2, n))
     y = x**2 + y
@@ -41,7 +41,7 @@ def test_distance_correlation_is_that_of_its_definition(n, ties, seed):
         np.testing.assert_allclose(value, by_definition(x, apart), rtol=1e-7, atol=1e-7)
 
 
-def test_distance_correlation_sees_what_a_line_does_not():
+def test_distance_correlation_detects_nonlinear_dependence():
     x = np.linspace(-1, 1, 201)
     value, p = distance_correlation(x, Target(x**2, None))
     assert value == pytest.approx(0.49, abs=0.02)

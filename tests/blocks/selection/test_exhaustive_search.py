@@ -1,4 +1,4 @@
-"""Exhaustive searches against brute force, and the best subset of a correlation matrix on paper."""
+"""Exhaustive searches against brute force, and the best subset of a correlation matrix by hand."""
 
 import itertools
 
@@ -15,14 +15,14 @@ from lowland.errors import ParameterError
 from .cases import Table, by, rows
 
 
-def test_exhaustive_with_a_least_gain_stops_at_the_size_that_gains_too_little():
+def test_exhaustive_search_stops_where_the_gain_is_below_tol():
     scores = Table(4, lambda S: [0, 1.0, 1.5, 1.6, 1.9][len(S)] + 0.001 * min(S))
     assert [len(m.features) for m in exhaustive(scores, 4, least_gain=0.3)] == [1, 2]
 
 
 @pytest.mark.parametrize("classes", [None, 3])
 @pytest.mark.parametrize("seed", range(4))
-def test_branch_and_bound_finds_what_brute_force_finds(classes, seed):
+def test_branch_and_bound_agrees_with_brute_force(classes, seed):
     X, y = rows(50, 9, seed, classes)
     criterion = Wilks.of(X, y, classes, Tally())
     for k in (1, 3, 6, 8, 9):
@@ -32,11 +32,11 @@ def test_branch_and_bound_finds_what_brute_force_finds(classes, seed):
         assert found.score == pytest.approx(max(values.values()), rel=1e-12)
 
 
-def test_branch_and_bound_looks_at_few():
+def test_branch_and_bound_evaluates_few_subsets():
     X, y = rows(300, 20, 1)
     criterion = Wilks.of(X, y, None, Tally())
     assert list(branch_and_bound(criterion, 6))
-    assert criterion.tally.n < 38760 / 10  # of all subsets of 6 of 20
+    assert criterion.tally.n < 38760 / 10  # of all subsets of 6 of 20 columns
     *_, slow = every_subset(Wilks.of(X[:, :12], y, None, Tally()), 3)
     *_, fast = branch_and_bound(Wilks.of(X[:, :12], y, None, Tally()), 3)
     assert slow.features == fast.features
@@ -56,7 +56,7 @@ def test_columns_whose_small_difference_is_the_signal(apart):
     assert by(LinearDiscriminantAnalysis(), X, (z > 0) + 0, scoring="wilks").value((0, 1)) > 0.5
 
 
-def test_an_exhaustive_search_is_refused_at_the_size_that_has_no_end():
+def test_an_exhaustive_search_over_too_many_subsets_is_refused():
     scores = Table(60, lambda S: float(len(S)))
     path = exhaustive(scores, 60, least_gain=0.1)
     assert [len(next(path).features) for _ in range(2)] == [1, 2]
@@ -64,8 +64,8 @@ def test_an_exhaustive_search_is_refused_at_the_size_that_has_no_end():
         list(exhaustive(scores, 5))
 
 
-def test_the_best_pair_of_three_on_paper():
-    """Columns 0 and 1 are nearly one: alone they are best, together they say little more than either."""
+def test_the_best_pair_of_three_by_hand():
+    """Columns 0 and 1 are nearly equal: each alone is best, together they explain little more than either."""
     R = np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]])
     r = np.array([0.7, 0.7, 0.5])
     best = best_subset(R, r, 2)
@@ -73,4 +73,4 @@ def test_the_best_pair_of_three_on_paper():
     assert best.score == pytest.approx(0.49 + 0.25)
     assert best_subset(R, r, 1).score == pytest.approx(0.49)
     assert best_subset(R, r, 3).score == pytest.approx(2 * 0.49 / 1.8 + 0.25)
-    assert best_subset(9 * R, 6 * r, 2, y_squares=4.0).score == pytest.approx(0.74)  # covariances of other units
+    assert best_subset(9 * R, 6 * r, 2, y_squares=4.0).score == pytest.approx(0.74)  # covariances in other units

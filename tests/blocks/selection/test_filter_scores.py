@@ -1,4 +1,4 @@
-"""Filter scores of a plain table: the statistic that suits a target, by hand and against scikit-learn."""
+"""Filter scores of a plain table: the statistic for a target, by hand and compared with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from lowland.blocks.selection.filter_scores import choose_statistic, filter_scor
 from lowland.errors import DataError, ParameterError
 
 
-def test_scores_on_paper():
+def test_scores_by_hand():
     X = np.array([[1.0, 5.0, 1.0], [2.0, 5.0, -1.0], [3.0, 5.0, -1.0], [4.0, 5.0, 1.0]])
     found = filter_scores(X, np.array([1.5, 2.5, 3.5, 4.5]), "pearson")
     np.testing.assert_allclose(found.values, [1, 0, 0], atol=1e-15)
@@ -20,7 +20,7 @@ def test_scores_on_paper():
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, scipy.sparse.csr_array], ids=["dense", "sparse"])
-def test_scores_are_those_of_others(wrap):
+def test_scores_agree_with_other_libraries(wrap):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 4)), np.arange(50) % 3
     np.testing.assert_allclose(filter_scores(wrap(X), y).values, f_classif(X, y)[0])
@@ -31,7 +31,7 @@ def test_scores_are_those_of_others(wrap):
     assert np.argmax(filter_scores(X, z, "mutual-information").values) == 1
 
 
-def test_the_statistic_follows_from_the_target():
+def test_the_statistic_is_chosen_by_the_target():
     classes, numbers = np.arange(60) % 3, np.linspace(0.1, 1, 60)
     assert choose_statistic("auto", classes, "auto", for_numbers="")[0] == "anova"
     assert choose_statistic("auto", classes, "numbers", for_numbers="")[0] == "pearson"

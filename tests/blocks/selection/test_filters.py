@@ -1,4 +1,4 @@
-"""Scores from statistics of one pass, where the answer is known."""
+"""Scores from statistics of one pass, with known results."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from lowland.blocks.statistics.moments import ColumnMoments
 from lowland.errors import DataError
 
 
-def test_constant_columns_have_nothing_to_say():
+def test_constant_columns_have_no_score():
     rng = np.random.default_rng(0)
     X = np.column_stack([np.full(60, 0.1), rng.standard_normal(60), np.full(60, 1e9 / 3), np.zeros(60)])
     y = np.arange(60) % 3
@@ -26,7 +26,7 @@ def test_constant_columns_have_nothing_to_say():
     assert variances.pvalues is None
 
 
-def test_perfect_answers():
+def test_scores_of_perfect_predictors():
     y = np.repeat([0, 1], 10)
     found = filters.anova_scores(ColumnsByClass(2)(np.column_stack([y, y + 0.1]).astype(float), y))
     assert np.isinf(found.values).all()
@@ -44,7 +44,7 @@ def test_negative_counts_are_refused():
         filters.chi2_scores(sums, list("abc"))
 
 
-def test_scores_on_paper():
+def test_scores_by_hand():
     """Means 1 and 3 of two classes of two rows, squares within 2 each: F = (4 / 1) / (4 / 2)."""
     X, y = np.array([[0.0], [2.0], [2.0], [4.0]]), np.array([0, 0, 1, 1])
     assert filters.anova_scores(ColumnsByClass(2)(X, y)).values[0] == pytest.approx(2)

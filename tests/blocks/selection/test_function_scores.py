@@ -1,4 +1,4 @@
-"""Scores by a function of the user's."""
+"""Scores by a user-defined function."""
 
 import numpy as np
 import pytest
@@ -22,10 +22,10 @@ def test_scores_and_p_values():
     with_p = function_scores(lambda X, y: (covariances(X, y), np.array([0.1, np.nan, 0.9])), X, Y, LocalRun())
     assert with_p.pvalues.tolist() == [0.1, 1, 0.9]
     permuted = function_scores(covariances, X, Y, LocalRun(), 600)
-    assert permuted.pvalues[0] == pytest.approx(1 / 6, abs=0.05)  # one order of six does as well
+    assert permuted.pvalues[0] == pytest.approx(1 / 6, abs=0.05)  # one of six permutations scores as high
 
 
-def test_what_is_no_score():
+def test_invalid_scores_are_refused():
     with pytest.raises(ParameterError, match="ZeroDivisionError"):
         function_scores(lambda X, y: 1 / 0, X, Y, LocalRun())
     with pytest.raises(ParameterError, match="each of the 3 columns"):

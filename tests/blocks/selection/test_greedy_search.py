@@ -1,4 +1,4 @@
-"""Greedy searches against the laws they follow."""
+"""Greedy searches: invariants of their moves."""
 
 import itertools
 
@@ -24,7 +24,7 @@ def noise(d, seed):
     return Table(d, values.__getitem__)
 
 
-def test_a_pair_that_only_counts_together_is_found_by_going_back():
+def test_a_pair_that_is_useful_only_together_is_found_by_floating_search():
     """Column 0 is best alone, 1 and 2 are best together: forward keeps 0, floating drops it again."""
     scores = {(): 0, (0,): 5, (1,): 3, (2,): 3, (0, 1): 6, (0, 2): 6, (1, 2): 9, (0, 1, 2): 9.5}
     table = Table(3, lambda S: scores[tuple(sorted(S))])
@@ -38,8 +38,8 @@ def test_a_pair_that_only_counts_together_is_found_by_going_back():
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 6))
-def test_laws_of_the_searches(seed, k):
-    """Each move changes one column and tells the score of what it leaves; a step back beats all of that size before."""
+def test_every_move_changes_one_column_and_reports_its_score(seed, k):
+    """Each move changes one column and records its score; a backward step beats all earlier subsets of that size."""
     scores = noise(6, seed)
     ends = {}
     for name in ("forward", "backward", "floating_forward", "floating_backward"):
@@ -60,7 +60,7 @@ def test_laws_of_the_searches(seed, k):
     assert found.score >= max(ends.values())
 
 
-def test_ties_go_to_the_first_and_nan_is_no_score():
+def test_ties_go_to_the_first_and_nan_is_ignored():
     assert first_best(np.array([np.nan, 1.0, 1.0 + 1e-13, 0.5]), 1e-12) == 1
     assert first_best(np.array([1.0, 1.0 + 1e-13]), 0.0) == 1
     with pytest.raises(DataError, match="fewer folds"):

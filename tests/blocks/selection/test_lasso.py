@@ -32,7 +32,7 @@ def both(X, y):
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 8), (30, 50)])
-def test_the_path_is_scikit_learns_from_moments_and_from_rows(n, d):
+def test_the_path_agrees_with_scikit_learn_from_moments_and_from_rows(n, d):
     X, y = table(n, d)
     for problem in both(X, y):
         alphas = grid_of(20, problem.alpha_max, 1e-2)
@@ -46,7 +46,7 @@ def test_the_path_is_scikit_learns_from_moments_and_from_rows(n, d):
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(3, 40), d=st.integers(1, 30), shared=st.floats(0, 5))
-def test_every_solution_meets_the_conditions_of_an_optimum(seed, n, d, shared):
+def test_every_solution_satisfies_the_optimality_conditions(seed, n, d, shared):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + shared * rng.standard_normal((n, 1))
     y = X[:, 0] + rng.standard_normal(n)
@@ -57,7 +57,7 @@ def test_every_solution_meets_the_conditions_of_an_optimum(seed, n, d, shared):
             assert_optimal(problem, found, 1e-4)
 
 
-def test_of_equal_columns_the_first_takes_all():
+def test_of_equal_columns_the_first_is_selected():
     X, y = table()
     problem = SquaresOfMoments.of(Moments.of(np.column_stack([X, X, y])), np.ones(16))
     alone = SquaresOfMoments.of(Moments.of(np.column_stack([X, y])), np.ones(8))

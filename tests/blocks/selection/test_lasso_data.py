@@ -29,7 +29,7 @@ def sample(X, y, kind):
     return sample_of(open_rows(X), LocalRun(), target, lambda parts: layout, standardize=True), target
 
 
-def test_numbers_need_moments_alone_and_classes_or_wide_tables_need_rows():
+def test_regression_needs_only_moments_and_classification_or_wide_tables_need_rows():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
     assert isinstance(sample(X, y, "numbers")[0], MomentsSample)
@@ -37,7 +37,7 @@ def test_numbers_need_moments_alone_and_classes_or_wide_tables_need_rows():
     assert isinstance(sample(rng.standard_normal((30, 40)), y, "numbers")[0], RowsSample)
 
 
-def test_coefficients_of_least_squares_come_back_in_their_own_units():
+def test_least_squares_coefficients_are_in_original_units():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 3)) * [1.0, 100.0, 0.01] + [5.0, -3.0, 0.0]
     y = X @ [2.0, -0.1, 30.0] + 7
@@ -50,7 +50,7 @@ def test_coefficients_of_least_squares_come_back_in_their_own_units():
     assert data.losses(0, [found])[0] < 0.01
 
 
-def test_constant_columns_and_classes_that_a_fold_lacks():
+def test_constant_columns_and_classes_missing_in_a_fold():
     X = np.column_stack([np.ones(12), np.arange(12.0)])
     data, _ = sample(X, np.sin(np.arange(12.0)), "numbers")
     with pytest.warns(DataWarning, match="Column 'a' is constant and never enters"):

@@ -16,7 +16,7 @@ def table(n=60, d=8, seed=0, shared=0.5):
     return X, X[:, :3] @ [2.0, -1.0, 0.5] + rng.standard_normal(n)
 
 
-def test_uncorrelated_columns_on_paper():
+def test_uncorrelated_columns_by_hand():
     """Where G is the identity every coefficient is its correlation, shrunk by the penalty to zero at most."""
     path = lasso_path(np.eye(3), np.array([0.8, -0.5, 0.1]), [0.6, 0.2, 0.05])
     np.testing.assert_allclose(path.coef[:, 0], [[0.2, 0, 0], [0.6, -0.3, 0], [0.75, -0.45, 0.05]], atol=1e-12)
@@ -49,7 +49,7 @@ def test_columns_enter_one_by_one_between_the_penalties_of_a_coarse_grid():
     assert sorted(fine[5]) == list(range(6))
 
 
-def test_penalties_make_sense():
+def test_the_grid_of_penalties_is_sorted_and_checked():
     np.testing.assert_allclose(grid_of(3, 4.0, 0.25), [4.0, 2.0, 1.0])
     np.testing.assert_allclose(grid_of([1.0, 3.0], 4.0, 0.25), [3.0, 1.0])
     for bad in ([], [0.0], [np.nan], [[1.0]]):
@@ -65,7 +65,7 @@ def test_penalties_given_in_another_unit():
         grid_of("abc", 4.0, 0.25)
 
 
-def test_where_too_few_enter_the_nearest_fill_up():
+def test_if_too_few_columns_enter_the_next_ones_are_added():
     support, missing = fill_support([3], np.array([0.1, 0.5, 0.2, 9.0]), 3)
     assert support.tolist() == [False, True, True, True]
     assert missing == 2

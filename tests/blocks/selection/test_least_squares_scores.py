@@ -1,4 +1,4 @@
-"""Least squares from the moments of folds against models that are fitted."""
+"""Least squares from the moments of folds compared with fitted models."""
 
 import numpy as np
 import pytest
@@ -12,10 +12,10 @@ from .cases import by, rows
 
 @pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(5.0)])
 @pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error", "neg_root_mean_squared_error"])
-def test_least_squares_from_moments_is_least_squares(model, scoring):
+def test_least_squares_from_moments_agrees_with_least_squares(model, scoring):
     X, y = rows()
     X = X * np.geomspace(1e-2, 1e2, 7)
-    cv = ShuffleSplit(3, test_size=0.3, random_state=0)  # parts that overlap
+    cv = ShuffleSplit(3, test_size=0.3, random_state=0)  # overlapping folds
     scores = by(model, X, y, scoring=scoring, cv=cv)
     assert type(scores).__name__ == "LeastSquaresScores"
 
@@ -29,7 +29,7 @@ def test_least_squares_from_moments_is_least_squares(model, scoring):
     np.testing.assert_allclose(scores.many(np.array([[0, 1], [2, 6]])), [truth([0, 1]), truth([2, 6])], rtol=1e-9)
 
 
-def test_r2_of_a_test_part_that_does_not_vary_is_scikit_learns():
+def test_r2_of_a_constant_test_fold_agrees_with_scikit_learn():
     X, y = rows(20, 3)
     y[:5] = 1.0
     folds = [(np.arange(5, 20), np.arange(5)), (np.arange(5), np.arange(5, 20))]
@@ -37,7 +37,7 @@ def test_r2_of_a_test_part_that_does_not_vary_is_scikit_learns():
     np.testing.assert_allclose(by(LinearRegression(), X, y, cv=folds).with_each((), np.arange(3)), truth, rtol=1e-9)
 
 
-def test_where_columns_outnumber_rows_backward_fits_at_once(monkeypatch):
+def test_backward_scores_with_more_columns_than_rows_skip_the_rank_search(monkeypatch):
     X, y = np.random.default_rng(0).standard_normal((12, 20)), np.random.default_rng(1).standard_normal(12)
     scores = by(LinearRegression(), X, y, cv=3)
     monkeypatch.setattr(LeastSquaresScores, "_independent", None)  # the search for columns that add nothing, one by one

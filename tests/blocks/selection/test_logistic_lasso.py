@@ -24,7 +24,7 @@ def classes(C, n=150, d=6, seed=0):
 
 
 @pytest.mark.parametrize("C", [2, 3, 4])
-def test_logistic_coefficients_are_scikit_learns(C):
+def test_logistic_coefficients_agree_with_scikit_learn(C):
     Z, y = classes(C)
     problem = LogLoss.of(Z, y)
     alphas = problem.alpha_max * np.array([1.0, 0.5, 0.2, 0.05])
@@ -43,7 +43,7 @@ def test_logistic_coefficients_are_scikit_learns(C):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), C=st.integers(2, 4), d=st.integers(1, 40))
-def test_every_logistic_solution_meets_the_conditions_of_an_optimum(seed, C, d):
+def test_every_logistic_solution_satisfies_the_optimality_conditions(seed, C, d):
     Z, y = classes(C, 30, d, seed)
     problem = LogLoss.of(Z, y)
     assert not problem.at(problem.alpha_max, problem.start(), 1e-10, 100).support.any()
@@ -52,7 +52,7 @@ def test_every_logistic_solution_meets_the_conditions_of_an_optimum(seed, C, d):
         assert_optimal(problem, found, 1e-3)
 
 
-def test_classes_that_a_line_parts_are_still_solved():
+def test_linearly_separable_classes_are_solved():
     Z = np.linspace(-1, 1, 40)[:, None]
     problem = LogLoss.of(Z, (Z[:, 0] > 0).astype(int))
     *_, last = path_of(problem, grid_of(50, problem.alpha_max, 1e-4), 1e-9, 200).solutions
@@ -60,13 +60,13 @@ def test_classes_that_a_line_parts_are_still_solved():
     assert last.loss < 0.01
 
 
-def test_losses_on_paper():
+def test_losses_by_hand():
     """Logits of zero give each of K classes probability 1/K; a logit of log 3 gives its class 3/4."""
     assert log_loss(np.zeros((2, 3)), np.eye(3)[:2]) == pytest.approx(np.log(3))
     assert log_loss(np.array([[np.log(3.0)]]), np.array([[1.0]])) == pytest.approx(-np.log(0.75))
 
 
-def test_of_equally_good_models_the_one_with_most_zeros():
+def test_of_equally_good_models_the_sparsest_is_chosen():
     coef, b = without_shift(np.array([[1.0], [1.0], [3.0], [0.0]]), np.array([1.0, 2.0, 3.0, 6.0]))
     assert coef[:, 0].tolist() == [0.0, 0.0, 2.0, -1.0]
     assert b.sum() == 0

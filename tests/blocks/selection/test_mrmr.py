@@ -1,4 +1,4 @@
-"""Minimum redundancy, maximum relevance: the greedy criterion as it is written in the books."""
+"""Minimum redundancy, maximum relevance: the greedy criterion of the literature."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from lowland.blocks.statistics.moments import Moments
 
 
 def greedy(relevance, C, k, quotient):
-    """The criterion as it is written in the books."""
+    """The criterion by its definition."""
     chosen = [int(np.argmax(relevance))]
     while len(chosen) < k:
         scores = {}

@@ -16,7 +16,7 @@ def information(x, target, discrete=False, k=3):
 
 
 @pytest.mark.parametrize("k", [1, 3, 7])
-def test_mutual_information_is_that_of_scikit_learn(k):
+def test_mutual_information_agrees_with_scikit_learn(k):
     rng = np.random.default_rng(0)
     y = rng.standard_normal(400)
     x = np.sin(2 * y) + 0.3 * rng.standard_normal(400)
@@ -44,7 +44,7 @@ def test_mutual_information_of_a_normal_pair():
     assert information(x, Target(e, None)) < 0.03
 
 
-def test_equal_numbers_are_set_apart():
+def test_tied_values_are_jittered():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 600)
     x = np.round(rng.standard_normal(600) + y)
@@ -52,7 +52,7 @@ def test_equal_numbers_are_set_apart():
     assert information(x, Target.of_classes(y)) == pytest.approx(np.mean(theirs), abs=4 * np.std(theirs) + 1e-9)
 
 
-def test_which_columns_hold_classes():
+def test_discrete_columns_are_identified():
     assert discrete_columns("auto", 3, sparse=True).tolist() == [True, True, True]
     assert discrete_columns([0, 2], 3, sparse=False).tolist() == [True, False, True]
     assert discrete_columns([False, True, False], 3, sparse=False).tolist() == [False, True, False]

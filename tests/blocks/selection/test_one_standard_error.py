@@ -1,4 +1,4 @@
-"""The one-standard-error rule on losses whose answer is known."""
+"""The one-standard-error rule on losses with a known result."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Rank correlation against scipy, and its p-values against all orders of few rows."""
+"""Rank correlation against scipy, and its p-values compared with all permutations of few rows."""
 
 import itertools
 import math
@@ -10,7 +10,7 @@ import scipy.stats
 from lowland.blocks.selection.rank_correlation import Spearman, ranks
 
 
-def test_ranks_are_those_of_scipy():
+def test_ranks_agree_with_scipy():
     rng = np.random.default_rng(0)
     x, y = np.round(3 * rng.standard_normal((2, 50)))
     np.testing.assert_array_equal(ranks(x), scipy.stats.rankdata(x))
@@ -20,7 +20,7 @@ def test_ranks_are_those_of_scipy():
 
 @pytest.mark.parametrize("n", [2, 3, 5, 7])
 @pytest.mark.parametrize("ties", [False, True])
-def test_of_few_rows_every_order_of_ranks_counts(n, ties):
+def test_p_values_of_few_rows_enumerate_all_permutations(n, ties):
     rng = np.random.default_rng(n)
     x, y = rng.standard_normal((2, n))
     x, y = (np.round(x), np.round(2 * y)) if ties else (x, y)

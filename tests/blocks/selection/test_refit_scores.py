@@ -1,4 +1,4 @@
-"""Scores by fitting against scikit-learn's cross-validation."""
+"""Scores by refitting compared with scikit-learn's cross-validation."""
 
 import math
 
@@ -22,7 +22,7 @@ def refitted(model, scorer, n_jobs=None):
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_scores_are_those_of_cross_validation(n_jobs):
+def test_scores_agree_with_cross_validation(n_jobs):
     scores, X, y = refitted(LinearRegression(), get_scorer("r2"), n_jobs)
 
     def truth(*S):
@@ -41,7 +41,7 @@ class FailsWithoutColumnTwo(LinearRegression):
         return super().fit(X, y)
 
 
-def test_a_model_that_fails_on_some_subsets_passes_them_over():
+def test_subsets_on_which_the_model_fails_are_skipped():
     scores, *_ = refitted(FailsWithoutColumnTwo(), get_scorer("r2"))
     values = scores.many([[0], [0, 1]])
     assert math.isnan(values[0])

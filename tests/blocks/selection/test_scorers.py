@@ -1,4 +1,4 @@
-"""Which route scores the subsets of a model, and the folds they share."""
+"""Which scorer is used for a model, and the common folds."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ X, NUMBERS, CLASSES = RNG.standard_normal((40, 3)), RNG.standard_normal(40), np.
         (DecisionTreeClassifier(), CLASSES, None, "Refitted"),
     ],
 )
-def test_the_route_follows_from_model_and_scoring(model, y, scoring, route):
+def test_the_scorer_is_chosen_by_model_and_scoring(model, y, scoring, route):
     scores, outcome = scores_for(
         model, X, y, scoring=scoring, cv=4, n_jobs=None, closed=True, tally=Tally(), for_numbers=""
     )
@@ -44,7 +44,7 @@ def test_models_by_name():
     assert not has_wilks(DecisionTreeClassifier(), X, CLASSES)
 
 
-def test_folds_are_those_of_scikit_learn():
+def test_folds_agree_with_scikit_learn():
     for ours, theirs in zip(folds_of(4, X, NUMBERS, classifier=False, for_numbers=""), KFold(4).split(X), strict=True):
         np.testing.assert_array_equal(ours[0], theirs[0])
         np.testing.assert_array_equal(ours[1], theirs[1])

@@ -1,4 +1,4 @@
-"""Paths of a selection as steps and as a text."""
+"""Paths of a selection as steps and as text."""
 
 from lowland.blocks.selection.selection_path import Move, numbered, path_table
 

@@ -1,4 +1,4 @@
-"""Stability selection: the bound of Meinshausen and Bühlmann, and columns that halves choose again and again."""
+"""Stability selection: the bound of Meinshausen and Bühlmann, and columns that most halves select."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from lowland.blocks.statistics.fold_moments import Layout
 from lowland.blocks.statistics.targets import Target
 
 
-def test_the_bound_on_paper():
+def test_the_bound_by_hand():
     """q²/((2π - 1) d): 10 of 100 columns at a threshold of 3/4 give 2; to expect one, sqrt(50) = 7 may be chosen."""
     assert error_bound(100, 0.75, 10) == pytest.approx(2)
     assert entrants_allowed(100, 0.75, 2.0) == 10
@@ -17,7 +17,7 @@ def test_the_bound_on_paper():
     assert entrants_allowed(3, 0.75, 0.01) == 1
 
 
-def test_columns_that_matter_are_chosen_by_every_half():
+def test_informative_columns_are_selected_in_every_subsample():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 10))
     target = Target.of_numbers(3 * X[:, 2] - 3 * X[:, 5] + 0.1 * rng.standard_normal(120)).standardized()

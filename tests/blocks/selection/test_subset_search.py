@@ -1,4 +1,4 @@
-"""Searches by name: every direction on plain scores, and both routes to the same path."""
+"""Searches by name: every direction on plain scores, and both kinds of scores with the same path."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from .cases import by
 
 
 def awkward(y=None):
-    """A repeated column, a sum of two, one of zeros, one that is constant in most training parts."""
+    """A repeated column, a sum of two, one of zeros, one that is constant in most training sets."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((40, 5))
     X = np.column_stack([X, X[:, 0], X[:, 1] + X[:, 2], np.zeros(40), np.arange(40) < 10])
@@ -22,7 +22,7 @@ def awkward(y=None):
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 @pytest.mark.parametrize("kind", ["numbers", "few rows", "units", "classes"])
-def test_both_routes_take_the_same_path_through_awkward_columns(direction, kind):
+def test_closed_form_and_refitted_scores_give_the_same_path_on_hard_columns(direction, kind):
     X, y = awkward()
     model = LinearRegression()
     if kind == "few rows":
@@ -47,7 +47,7 @@ def test_every_search_finds_the_best_of_uncorrelated_columns(direction):
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
-def test_the_number_of_scores_is_known_beforehand(direction):
+def test_the_number_of_scores_is_known_in_advance(direction):
     scores = Wilks.of_covariances(np.eye(6), np.linspace(0.1, 0.3, 6))
     moves = list(search(scores, 2, direction))
     assert len(moves) == (2 if direction == "forward" else 4)

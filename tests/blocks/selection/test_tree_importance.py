@@ -1,4 +1,4 @@
-"""Importances of the columns of a tree, and the order in which pruning takes them out."""
+"""Importances of the columns of a tree, and the order in which pruning removes them."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_weak_columns_are_pruned_first():
     assert [move.score for move in moves] == [0.9, 0.0]
 
 
-def test_shuffling_a_column_costs_what_it_explains():
+def test_permuting_a_column_raises_the_loss_by_its_importance():
     Z, y = steps()
     target = Target.of_numbers(y).standardized()
     model, folds = DecisionTreeRegressor(random_state=0), list(KFold(2, shuffle=True, random_state=0).split(Z))
@@ -57,7 +57,7 @@ def test_shuffling_a_column_costs_what_it_explains():
     np.testing.assert_allclose(losses[1], 0, atol=1e-12)
 
 
-def test_a_tree_answers_in_the_units_of_y():
+def test_a_tree_predicts_in_the_units_of_y():
     Z, y = steps()
     target = Target.of_numbers(y).standardized()
     fitted = in_own_units(DecisionTreeRegressor(random_state=0).fit(Z, target.values), target)

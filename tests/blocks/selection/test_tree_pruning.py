@@ -18,7 +18,7 @@ def grown(kind, depth=None):
 
 
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
-def test_splits_go_where_scikit_learn_prunes_them(kind):
+def test_pruning_agrees_with_scikit_learn(kind):
     _, y, tree, Z = grown(kind)
     node_alphas = weakest_links(tree.tree_)
     theirs = tree.cost_complexity_pruning_path(Z, y).ccp_alphas
@@ -37,7 +37,7 @@ def test_splits_go_where_scikit_learn_prunes_them(kind):
         assert losses[i] == pytest.approx(loss, abs=1e-12)
 
 
-def test_a_tree_of_one_node_has_one_pruning():
+def test_a_tree_of_one_node_has_one_pruning_step():
     tree = DecisionTreeRegressor().fit(np.zeros((4, 1)), np.arange(4.0))
     pruning = Pruning.of(weakest_links(tree.tree_))
     assert 0 < pruning.alphas[0] < 1e-12
@@ -45,7 +45,7 @@ def test_a_tree_of_one_node_has_one_pruning():
     assert features_of(tree.tree_).size == 0
 
 
-def test_rules_stand_in_the_units_of_the_columns():
+def test_rules_use_the_units_of_the_columns():
     X = np.array([[10.0], [20.0], [30.0], [40.0]])
     y = np.array([0, 0, 1, 1])
     tree = DecisionTreeClassifier().fit(ranks_of(X), y)
@@ -55,16 +55,16 @@ def test_rules_stand_in_the_units_of_the_columns():
     assert "    1 (2 rows)" in rules_of(tree, ["length"], X, None)
 
 
-def test_borders_have_the_digits_that_tell_values_apart():
+def test_thresholds_have_enough_digits_to_separate_values():
     assert border_of(np.array([3.0, 1.0, 1.0, 2.0]), 0.5) == "1.5"
     assert border_of(np.array([1e8, 1e8 + 1, 1e8 + 2]), 1.0) == "100000001.5"
     assert 0.1 <= float(border_of(np.array([0.1, np.nextafter(0.1, 1)]), 0.5)) < np.nextafter(0.1, 1)
     assert float(border_of(np.array([-1.7e308, 1.7e308]), 0.5)) == 0
 
 
-def test_splits_that_gain_nothing_are_pruned():
+def test_splits_without_improvement_are_pruned():
     X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 5), np.array([0, 1, 1, 0] * 5)
-    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)  # exclusive or: the first gains nothing
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)  # exclusive or: the first split gains nothing
     assert tree.get_n_leaves() == 2
     pruning = Pruning.of(weakest_links(tree.tree_))
     assert pruning.n_leaves.tolist() == [1]

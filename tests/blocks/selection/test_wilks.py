@@ -1,4 +1,4 @@
-"""Wilks' lambda against its definitions, and from covariances as from rows."""
+"""Wilks' lambda compared with its definitions, from covariances and from rows."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from lowland.blocks.selection.wilks import Wilks
 from .cases import rows
 
 
-def test_wilks_is_r2_of_training_and_the_ratio_of_determinants():
+def test_wilks_equals_training_r2_and_the_ratio_of_determinants():
     X, y = rows()
     S = (1, 3, 4)
     criterion = Wilks.of(X, y, None, Tally())
@@ -37,7 +37,7 @@ def test_wilks_of_collinear_columns_counts_them_once():
     assert found.score >= max(criterion.value((0, j)) for j in range(1, 7))
 
 
-def test_covariances_tell_what_rows_tell():
+def test_covariances_give_the_same_scores_as_rows():
     X, y = rows()
     S = np.cov(np.column_stack([X, y]).T)
     ours, truth = Wilks.of_covariances(S[:-1, :-1], S[:-1, -1], S[-1, -1]), Wilks.of(X, y, None, Tally())

@@ -1,4 +1,4 @@
-"""Rules that say how many components to keep, on spectra known by hand."""
+"""Rules for the number of components, on spectra with known results."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_rules_on_a_spectrum_known_by_hand():
     assert Knee().decide(bend).n_components == 2
 
 
-def test_rules_ask_for_more_of_the_spectrum_when_they_cannot_tell():
+def test_rules_request_more_eigenvalues_when_undecided():
     leading = Spectrum(np.array([4.0, 3.0]), 10.0, 4, 100, 4)
     assert Cumulative(0.65).decide(leading).n_components == 2
     assert Cumulative(0.9).decide(leading) is None
@@ -46,7 +46,7 @@ def test_rules_declare_the_spectra_they_accept():
     Knee().check(gram)
 
 
-def test_simulated_noise_spectrum_is_that_of_simulated_rows():
+def test_the_simulated_noise_spectrum_agrees_with_simulated_rows():
     """Bartlett's decomposition against plain simulation."""
     rng, deviations = np.random.default_rng(0), np.array([1.0, 2.0, 0.5, 1.0])
     direct = np.mean([_noise_spectrum(30, deviations, rng) for _ in range(600)], axis=0)
@@ -54,7 +54,7 @@ def test_simulated_noise_spectrum_is_that_of_simulated_rows():
     np.testing.assert_allclose(direct, np.mean(rows, axis=0), rtol=0.05)
 
 
-def test_what_a_number_of_components_may_be():
+def test_allowed_values_of_n_components():
     assert as_rule(3) == Fixed(3)
     assert as_rule(None) == Fixed(None)
     assert as_rule(0.9) == Cumulative(0.9)
@@ -77,6 +77,6 @@ def test_minkas_dimension_of_one_strong_direction():
 def test_noise_of_equal_variances_is_not_kept():
     values = np.sort(np.linalg.eigvalsh(np.cov(np.random.default_rng(0).standard_normal((200, 6)).T)))[::-1]
     spectrum = Spectrum(values, values.sum(), 6, 200, 6, variances=np.ones(6))
-    assert ParallelAnalysis(50, 0.99).decide(spectrum).n_components == 1  # the first is kept all the same
+    assert ParallelAnalysis(50, 0.99).decide(spectrum).n_components == 1  # the first is always kept
     strong = Spectrum(values * [9, 5, 1, 1, 1, 1], 20.0, 6, 200, 6, variances=np.ones(6))
     assert ParallelAnalysis(50).decide(strong).n_components == 2

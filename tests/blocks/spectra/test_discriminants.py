@@ -1,4 +1,4 @@
-"""Fisher's discriminants: S_B a = λ S_W a, by either route, and the scores they make."""
+"""Fisher's discriminants: S_B a = λ S_W a, by either route, and their classification scores."""
 
 import re
 
@@ -36,7 +36,7 @@ def test_two_classes_by_hand():
     np.testing.assert_allclose(found.patterns[:, 0], np.diag([1.0, 4.0]) @ a)
 
 
-def test_the_scatters_alone_the_means_and_scipy_agree():
+def test_scatter_matrices_class_means_and_scipy_agree():
     found = discriminant_axes_of_scatter(S_W, S_B, 2)
     values = scipy.linalg.eigh(S_B, S_W, eigvals_only=True)[::-1]
     np.testing.assert_allclose(found.ratios, values[:2])
@@ -50,7 +50,7 @@ def test_the_scatters_alone_the_means_and_scipy_agree():
         np.testing.assert_allclose(other.ratios[:2], found.ratios)
 
 
-def test_rows_that_are_few_give_the_same_axes():
+def test_few_rows_give_the_same_axes():
     wide, labels = rng.standard_normal((9, 30)), np.arange(9) % 3
     few = MomentsByClass(3)(wide, labels)
     one = within_axes(few.pooled / 9, few.mean, few.rounding, 1e-8)
@@ -60,14 +60,14 @@ def test_rows_that_are_few_give_the_same_axes():
     np.testing.assert_allclose(one.patterns @ one.patterns.T, other.patterns @ other.patterns.T, atol=1e-10)
 
 
-def test_the_largest_score_is_of_the_nearest_mean():
+def test_the_nearest_class_mean_has_the_largest_score():
     A = within_axes(S_W, moments.mean, moments.rounding, 1e-12).A
     center = priors @ moments.mean
     P = np.linalg.inv(S_W)
     expected = X @ P @ moments.mean.T - np.sum(moments.mean @ P * moments.mean, axis=1) / 2 + np.log(priors)
     coef, intercept = class_scores(moments.mean, priors, A)
     np.testing.assert_allclose(X @ coef.T + intercept, expected)
-    coef, intercept = class_scores(moments.mean, priors, A, center)  # less what all classes have in common
+    coef, intercept = class_scores(moments.mean, priors, A, center)  # minus what all classes have in common
     seen = X @ coef.T + intercept
     np.testing.assert_allclose(seen - seen[:, :1], expected - expected[:, :1], atol=1e-9)
 

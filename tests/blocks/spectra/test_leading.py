@@ -1,4 +1,4 @@
-"""Leading eigenpairs: every solver gives the same, with signs that are determined."""
+"""Leading eigenpairs: every solver gives the same result, with fixed signs."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_every_solver_finds_the_same_pairs(solver):
         np.testing.assert_allclose(applied.values, values[:4], rtol=1e-9)
 
 
-def test_signs_by_the_first_of_the_largest_entries():
+def test_signs_are_fixed_by_the_first_of_the_largest_entries():
     V = np.array([[0.1, -0.7, 0.5], [-0.9, 0.7, -0.5]])
     expected = np.array([[-0.1, 0.7, 0.5], [0.9, -0.7, -0.5]])
     np.testing.assert_array_equal(fix_signs(V), expected)
@@ -56,7 +56,7 @@ def test_signs_by_the_first_of_the_largest_entries():
     np.testing.assert_array_equal(fix_signs(torch.asarray(V)).numpy(), expected)
 
 
-def test_negative_values_of_a_definite_matrix_are_rounding():
+def test_negative_eigenvalues_of_a_definite_matrix_are_rounding_errors():
     A = np.diag([1.0, -1e-17, -0.5])
     assert leading_eigenpairs(A, 3, run=LocalRun()).values.tolist() == [1.0, 0.0, 0.0]
     assert leading_eigenpairs(A, 3, run=LocalRun(), definite=False).values.tolist() == [1.0, -1e-17, -0.5]
@@ -65,7 +65,7 @@ def test_negative_values_of_a_definite_matrix_are_rounding():
         leading_eigenpairs(A, 4, run=LocalRun())
 
 
-def test_a_null_space_has_the_basis_that_it_determines():
+def test_the_basis_of_a_null_space_is_unique():
     """Any rotation of the vectors of eigenvalue zero leads to the same answer."""
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.standard_normal((5, 5)))[0]

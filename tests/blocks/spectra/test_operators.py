@@ -1,4 +1,4 @@
-"""Operators: their products are those of the matrix they stand for, which is never formed."""
+"""Operators: their products equal those of the matrix they represent, which is never formed."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_centered_products_dense_sparse_and_in_float32():
     far = (X + 1e5).astype(np.float32)
     exact = (far.astype(np.float64) - far.mean(axis=0, dtype=np.float64)) @ V
     found = centered_product(far, far.mean(axis=0, dtype=np.float64), V.astype(np.float32))
-    np.testing.assert_allclose(found, exact, atol=1e-5)  # the rounding of the mean is made up for
+    np.testing.assert_allclose(found, exact, atol=1e-5)  # the rounding error of the mean is corrected
     np.testing.assert_array_equal(centered_product(X, None, V), X @ V)
 
 

@@ -26,7 +26,7 @@ SOLVERS = ["full", "covariance_eigh", "power", "arpack", "randomized", "auto"]
 
 
 def test_three_by_three_by_hand():
-    """A block of correlated columns and a column of its own: λ = 4 + 1, 3, 4 - 1."""
+    """A block of two correlated columns and an uncorrelated one: λ = 4 + 1, 3, 4 - 1."""
     S = np.array([[4.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 3.5]])
     found = principal_axes_of_covariance(S)
     np.testing.assert_allclose(found.values, [5.0, 3.5, 3.0])
@@ -38,7 +38,7 @@ def test_three_by_three_by_hand():
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("scale", [False, True])
-def test_every_route_has_the_axes_of_the_covariance(solver, scale):
+def test_every_solver_finds_the_axes_of_the_covariance(solver, scale):
     S = np.corrcoef(X.T) if scale else np.cov(X.T)
     expected = principal_axes_of_covariance(S, 3)
     for rows in (open_rows(X), open_rows([X[:9], X[9:]])):
@@ -49,7 +49,7 @@ def test_every_route_has_the_axes_of_the_covariance(solver, scale):
         assert axes.outcome.converged
 
 
-def test_fewer_rows_than_columns_are_solved_on_the_side_of_the_rows():
+def test_wide_tables_are_solved_by_the_gram_matrix_of_the_rows():
     wide = X.T.copy()  # 6 rows of 40 columns
     S = np.cov(wide.T)
     for given in (wide, scipy.sparse.csr_matrix(wide)):
@@ -58,7 +58,7 @@ def test_fewer_rows_than_columns_are_solved_on_the_side_of_the_rows():
         np.testing.assert_allclose(S @ axes.pairs.vectors, axes.pairs.vectors * axes.pairs.values, atol=1e-8)
 
 
-def test_moments_suffice_and_a_rule_decides():
+def test_moments_suffice_and_a_rule_chooses_the_number():
     wanted = AxesRequest(Cumulative(0.9), Outcome("covariance_eigh"))
     axes = axes_of_moments(Moments.of(X), LocalRun(), wanted)
     fractions = np.cumsum(np.linalg.eigvalsh(np.cov(X.T))[::-1]) / np.trace(np.cov(X.T))
@@ -66,7 +66,7 @@ def test_moments_suffice_and_a_rule_decides():
     assert axes.spectrum.whole
 
 
-def test_too_many_and_too_large():
+def test_too_many_components_and_too_large_tables_are_refused():
     with pytest.raises(ParameterError, match=r"must be between 1 and min\(n_samples, n_features\)=6"):
         principal_axes(open_rows(X), LocalRun(), Fixed(7))
     with pytest.raises(ParameterError, match=r"'full'.*sparse.*covariance_eigh"):

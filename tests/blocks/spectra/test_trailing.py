@@ -1,4 +1,4 @@
-"""The bottom of the spectrum: LAPACK's answers, both routes, graphs in parts, and what cannot be solved."""
+"""Smallest eigenvalues: agreement with LAPACK, both solvers, disconnected graphs, and failures."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ def ltsa_matrix(X, k=12, d=2):
 
 
 def laplacian(X, k=10):
-    """The normalised Laplacian of the nearest neighbors."""
+    """The normalized Laplacian of the nearest neighbors."""
     n, near = len(X), neighbors(X, k)
     W = sparse.csr_array((np.ones(n * k), near.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     return normalized(W + W.T)
@@ -115,13 +115,13 @@ def test_every_solver_finds_what_lapack_finds(name, solver, answers):
     assert pairs.converged
     assert pairs.solver == {"auto": "arpack"}.get(solver, solver)
     np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(3), atol=1e-10)
-    told = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
-    np.testing.assert_allclose(pairs.residuals, told, atol=2 * rounding)
+    reported = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
+    np.testing.assert_allclose(pairs.residuals, reported, atol=2 * rounding)
     assert pairs.residuals.max() <= 1e-7 * pairs.values.max() + rounding
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_a_path_is_known_on_paper(solver):
+def test_eigenvalues_of_a_path_graph(solver):
     n = 600
     pairs = smallest(path(n), 5, solver=solver)
     np.testing.assert_allclose(pairs.values, path_eigenvalues(n, 5), rtol=1e-6, atol=1e-14)
@@ -131,7 +131,7 @@ def test_a_path_is_known_on_paper(solver):
 
 @pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
 @pytest.mark.parametrize("parts", [2, 3, 7])
-def test_a_graph_in_parts_has_a_null_vector_for_each(solver, parts, rng):
+def test_a_disconnected_graph_has_one_null_vector_per_component(solver, parts, rng):
     lengths = 150 + 17 * np.arange(parts)
     A = sparse.block_diag([path(n) for n in lengths], format="csr")
     pairs = smallest(A, parts + 1, solver=solver)
@@ -142,7 +142,7 @@ def test_a_graph_in_parts_has_a_null_vector_for_each(solver, parts, rng):
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter", "dense"])
-def test_skipping_one_of_several_null_vectors_leaves_out_the_constant(solver):
+def test_skipping_one_of_several_null_vectors_omits_the_constant(solver):
     A = sparse.block_diag([path(300), path(400)], format="csr")
     pairs = smallest(A, 1, skip=1, solver=solver)
     assert abs(pairs.vectors.sum()) < 1e-9
@@ -151,7 +151,7 @@ def test_skipping_one_of_several_null_vectors_leaves_out_the_constant(solver):
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_fewer_than_the_null_vectors_may_be_asked_for(solver):
+def test_fewer_pairs_than_null_vectors_may_be_requested(solver):
     A = sparse.block_diag([path(100)] * 9, format="csr")
     pairs = smallest(A, 2, solver=solver)
     np.testing.assert_allclose(pairs.values, 0, atol=1e-14)
@@ -160,7 +160,7 @@ def test_fewer_than_the_null_vectors_may_be_asked_for(solver):
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
 def test_equal_eigenvalues_are_all_found(solver):
-    """On a ring every eigenvalue but the first is there twice."""
+    """On a ring every eigenvalue but the first is double."""
     n = 600
     W = sparse.diags_array([np.ones(n - 1), np.ones(n - 1), [1.0], [1.0]], offsets=[1, -1, n - 1, 1 - n])
     pairs = smallest(normalized(W.tocsr()), 4, skip=1, solver=solver, largest=2.0)
@@ -168,7 +168,7 @@ def test_equal_eigenvalues_are_all_found(solver):
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_the_seed_decides_the_bits_and_no_more(solver):
+def test_the_seed_changes_only_rounding_errors(solver):
     A = laplacian(swiss_roll(800))
     first, again, other = (smallest(A, 3, skip=1, seed=s, solver=solver, largest=2.0) for s in (0, 0, 1))
     np.testing.assert_array_equal(first.vectors, again.vectors)
@@ -177,7 +177,7 @@ def test_the_seed_decides_the_bits_and_no_more(solver):
     assert (first.vectors[size.argmax(axis=0), range(3)] > 0).all()
 
 
-def test_the_number_of_threads_does_not_change_a_bit(rng):
+def test_the_number_of_threads_does_not_change_the_result(rng):
     A = laplacian(rng.standard_normal((4000, 6)))
     one, three = (smallest(A, 2, run_with(threads=t), skip=1, solver="filter", largest=2.0) for t in (1, 3))
     np.testing.assert_array_equal(one.vectors, three.vectors)
@@ -201,8 +201,8 @@ def test_scaling_the_matrix_scales_the_values_alone(n, scale, seed, solver):
 
 
 @pytest.mark.parametrize("solver", ["arpack", "filter"])
-def test_the_matrix_is_left_as_it_was(solver):
-    """Its entries may stand in any order, and its indices be of 64 bits, as those of nearest neighbors are."""
+def test_the_matrix_is_not_modified(solver):
+    """Its entries may be in any order, and its indices may have 64 bits, as those of neighbor graphs do."""
     A = path(600)
     A = sparse.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
     for i in range(600):
@@ -216,7 +216,7 @@ def test_the_matrix_is_left_as_it_was(solver):
     np.testing.assert_allclose(pairs.values, path_eigenvalues(600, 2), rtol=1e-6, atol=1e-14)
 
 
-def test_small_and_dense_matrices_go_to_lapack(rng):
+def test_small_and_dense_matrices_use_lapack(rng):
     B = rng.standard_normal((30, 40))
     pairs = smallest(B @ B.T, 3)
     assert pairs.solver == "dense"
@@ -225,13 +225,13 @@ def test_small_and_dense_matrices_go_to_lapack(rng):
     assert smallest(path(40), 40).values.shape == (40,)
 
 
-def test_the_shape_of_the_graph_chooses_the_route(rng):
+def test_the_solver_is_chosen_by_the_shape_of_the_graph(rng):
     surface, cloud = laplacian(swiss_roll(3000)), laplacian(rng.standard_normal((3000, 10)))
     assert smallest(surface, 2, skip=1, largest=2.0).solver == "arpack"
     assert smallest(cloud, 2, skip=1, largest=2.0).solver == "filter"
 
 
-def test_where_the_factor_breaks_down_the_filter_takes_over(monkeypatch):
+def test_if_the_factorization_fails_the_filter_is_used(monkeypatch):
     A = laplacian(swiss_roll(800))
     expected = smallest(A, 2, skip=1)
     monkeypatch.setattr(trailing, "_factor", lambda *_: (0.0, None))
@@ -240,7 +240,7 @@ def test_where_the_factor_breaks_down_the_filter_takes_over(monkeypatch):
     np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-6)
 
 
-def test_where_the_filter_stalls_the_factor_takes_over(monkeypatch):
+def test_if_the_filter_stalls_the_factorization_is_used(monkeypatch):
     A = lle_matrix(swiss_roll(800))
     monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1e-4, False))  # the filter seems cheaper
     found = smallest(A, 2, skip=1)
@@ -249,7 +249,7 @@ def test_where_the_filter_stalls_the_factor_takes_over(monkeypatch):
 
 
 @pytest.mark.parametrize("panel", [100, 1024])
-def test_a_factor_with_all_its_zeros_finds_the_same(monkeypatch, panel):
+def test_a_dense_factor_gives_the_same_result(monkeypatch, panel):
     A = lle_matrix(swiss_roll(800))
     expected = smallest(A, 3, skip=1, solver="arpack")
     monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-4, 1e6, 1.0, True))
@@ -267,14 +267,14 @@ def test_weights_in_a_cloud_without_separators_are_solved_by_a_full_factor(rng):
     np.testing.assert_allclose(found.values, expected, rtol=1e-6)
 
 
-def test_a_matrix_that_is_not_positive_has_no_full_factor(rng):
+def test_an_indefinite_matrix_has_no_full_factor(rng):
     from scipy import sparse
 
     A = sparse.csr_array(np.diag([1.0, -1.0, 2.0]))
     assert trailing._full_factor(A, 0.0, run_with()) is None
 
 
-def test_a_factor_that_breaks_down_is_tried_with_a_larger_shift(monkeypatch):
+def test_a_failed_factorization_is_retried_with_a_larger_shift(monkeypatch):
     import scipy.sparse.linalg
 
     made = []
@@ -292,13 +292,13 @@ def test_a_factor_that_breaks_down_is_tried_with_a_larger_shift(monkeypatch):
     np.testing.assert_allclose(pairs.values, path_eigenvalues(600, 3)[1:], rtol=1e-6)
 
 
-def test_a_bad_residual_is_an_error_with_a_remedy():
+def test_a_large_residual_is_an_error_with_a_remedy():
     A = lle_matrix(swiss_roll(1000))
     with pytest.raises(DataError, match=r"did not converge.*2 iterations.*residual.*more neighbors.*\.$"):
         smallest(A, 2, skip=1, solver="filter", max_iter=2)
 
 
-def test_a_factor_beyond_the_budget_is_refused_or_done_without():
+def test_a_factor_beyond_the_memory_budget_is_refused_or_avoided():
     A = laplacian(swiss_roll(3000))
     small = run_with(memory=10**6)
     with pytest.raises(MemoryBudgetError, match="factorization"):
@@ -308,7 +308,7 @@ def test_a_factor_beyond_the_budget_is_refused_or_done_without():
         smallest(A, 2, small, solver="dense")
 
 
-def test_what_only_a_factor_could_solve_asks_for_its_memory(monkeypatch):
+def test_a_problem_that_needs_a_factorization_reports_the_memory_needed(monkeypatch):
     monkeypatch.setattr(TrailingProblem, "costs", Costs(60.0, 1e10, 1e6, False))
     with pytest.raises(MemoryBudgetError, match="10 GB"):
         smallest(path(900), 2, run_with(memory=10**9))
@@ -321,7 +321,7 @@ def test_it_can_be_stopped(solver):
         smallest(A, 3, run_with(progress=lambda event: False), solver=solver)
 
 
-def test_wrong_input_is_told():
+def test_invalid_input_is_reported():
     with pytest.raises(ParameterError, match=r"11 eigenpairs.*1 to 10"):
         smallest(path(10), 10, skip=1)
     broken = path(600)
@@ -338,7 +338,7 @@ def test_wrong_input_is_told():
 
 
 def level_shape_in_numpy(A):
-    """The oracle: whole levels at a time."""
+    """The reference: one level at a time."""
     reach = (A != 0).toarray() | np.eye(A.shape[0], dtype=bool)
     left, widest, longest = np.ones(A.shape[0], bool), 0, 0
     while left.any():

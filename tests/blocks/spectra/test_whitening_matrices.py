@@ -1,4 +1,4 @@
-"""Whitening matrices: W S W' = I, and what sets the kinds apart."""
+"""Whitening matrices: W S W' = I, and the property of each kind."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ def test_two_by_two_by_hand():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_whitened_has_the_identity_as_covariance(kind):
+def test_whitened_rows_have_the_identity_as_covariance(kind):
     found = whitening_matrix(S, kind)
     assert found.rank == 3
     np.testing.assert_allclose(found.W @ S @ found.W.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(found.inverse @ found.W, np.eye(3), atol=1e-12)
 
 
-def test_what_sets_the_kinds_apart():
+def test_each_whitening_kind_has_its_property():
     np.testing.assert_allclose(whitening_matrix(S, "cholesky").W, np.linalg.inv(np.linalg.cholesky(S)), atol=1e-12)
     zca = whitening_matrix(S, "zca").W
     np.testing.assert_allclose(zca, zca.T, atol=1e-12)
@@ -37,7 +37,7 @@ def test_what_sets_the_kinds_apart():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_directions_without_variance_are_left_out(kind):
+def test_directions_without_variance_are_omitted(kind):
     B = np.array([[1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])  # the third column is the sum of the others
     found = whitening_matrix(B @ B.T, kind)
     assert found.rank == 2

@@ -25,7 +25,7 @@ def test_shrinking_a_two_by_two_matrix():
     np.testing.assert_allclose(shrunk(S, 1.0), 2 * np.eye(2))
 
 
-def test_priors_weigh_the_classes():
+def test_priors_weight_the_classes():
     priors = np.array([0.25, 0.75])
     found = covariances(MomentsByClass(2, apart=True)(X, y), priors)
     own = [np.cov(X[y == c].T, bias=True) for c in range(2)]
@@ -37,14 +37,14 @@ def test_priors_weigh_the_classes():
     np.testing.assert_allclose(by_estimator.total, found.total)
 
 
-def test_pooled_moments_need_no_classes_apart():
+def test_pooled_moments_suffice_without_moments_per_class():
     moments = [MomentsByClass(2, apart)(X, y) for apart in (False, True)]
     pooled, apart = (covariances(m, np.bincount(y) / 60, 0.3) for m in moments)
     np.testing.assert_allclose(pooled.within, apart.within)
     np.testing.assert_allclose(pooled.total, apart.total)
 
 
-def test_ledoit_and_wolfs_intensity_is_scikit_learns():
+def test_ledoit_wolf_intensity_agrees_with_scikit_learn():
     moments = MomentsByClass(2, apart=True)(X, y)
     fourth = fourth_powers(moments)(X, y).value
     parts = fourth_powers(moments)(X[:20], y[:20]) + fourth_powers(moments)(X[20:], y[20:])
@@ -59,7 +59,7 @@ def test_ledoit_and_wolfs_intensity_is_scikit_learns():
         )
 
 
-def test_what_is_no_covariance_estimator():
+def test_invalid_covariance_estimators_are_refused():
     class Nothing(EmpiricalCovariance):
         def fit(self, X, y=None):
             return self

@@ -1,4 +1,4 @@
-"""Moments of labelled rows: those of each class, pooled or apart, and between the classes."""
+"""Moments of labeled rows: within classes, pooled or per class, and between the classes."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_four_rows_by_hand():
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_parts_merge_and_the_scatters_add_up_to_the_total(apart):
+def test_chunks_merge_and_the_scatters_sum_to_the_total(apart):
     of = MomentsByClass(3, apart)
     whole, merged = of(X, y), of(X[:20], y[:20]) + of(X[20:], y[20:])
     np.testing.assert_allclose(merged.pooled, whole.pooled, atol=1e-9)
@@ -32,14 +32,14 @@ def test_parts_merge_and_the_scatters_add_up_to_the_total(apart):
     assert merged.is_finite()
 
 
-def test_float32_keeps_the_scatter_of_classes_that_are_far_apart():
+def test_float32_keeps_the_scatter_of_distant_classes():
     far = X + 1e4 * y[:, None]
     single, double = (MomentsByClass(3)(rows, y) for rows in (far.astype(np.float32), far))
     np.testing.assert_allclose(single.pooled, double.pooled, rtol=1e-2, atol=1)
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_more_classes_may_come(apart):
+def test_classes_may_be_added_later(apart):
     found = MomentsByClass(3, apart)(X, y).with_classes(np.array([0, 2, 3]), 4)
     assert found.n[1] == 0
     np.testing.assert_array_equal(found.mean[1], 0)

@@ -1,4 +1,4 @@
-"""Labels: which classes they name, what is wrong with them, and the class a score speaks for."""
+"""Labels: their classes, invalid labels, and the class of a score."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from lowland.blocks.statistics.labels import (
 from lowland.errors import DataError, DataWarning, ParameterError
 
 
-def test_classes_in_order_and_the_number_of_each_rows():
+def test_classes_are_sorted_and_rows_encoded():
     classes, codes = classes_of(np.array(["b", "a", "b"]))
     assert classes.tolist() == ["a", "b"]
     assert codes.tolist() == [1, 0, 1]
@@ -38,7 +38,7 @@ def test_classes_in_order_and_the_number_of_each_rows():
         (np.array([1j, 2j]), "complex128.*integers or strings"),
     ],
 )
-def test_what_is_no_label(labels, words):
+def test_invalid_labels_are_refused(labels, words):
     with pytest.raises(DataError, match=words):
         classes_of(labels)
 
@@ -49,7 +49,7 @@ def test_missing_labels():
     assert missing_labels(np.array([1, 2])).tolist() == [False, False]
 
 
-def test_classes_may_join_unless_all_were_named():
+def test_new_classes_may_appear_unless_all_were_declared():
     found, codes = merged_classes(np.array([1, 3]), np.array([2, 3]), None)
     assert found.tolist() == [1, 2, 3]
     assert codes.tolist() == [1, 2]
@@ -59,7 +59,7 @@ def test_classes_may_join_unless_all_were_named():
         merged_classes(np.array(["a"]), np.array([1]), None)
 
 
-def test_classes_must_have_rows_enough():
+def test_classes_must_have_enough_rows():
     classes = np.array(["a", "b"])
     with pytest.raises(DataError, match="no row of class 'b'"):
         check_class_counts(classes, np.array([5.0, 0.0]))
@@ -71,7 +71,7 @@ def test_classes_must_have_rows_enough():
         check_class_counts(classes, np.array([1.0, 4.0]))
 
 
-def test_priors_add_up_to_one():
+def test_priors_sum_to_one():
     np.testing.assert_allclose(normalized_priors([0.25, 0.75], 2), [0.25, 0.75])
     with pytest.warns(UserWarning, match="do not sum to 1"):
         np.testing.assert_allclose(normalized_priors([1, 3], 2), [0.25, 0.75])
@@ -80,7 +80,7 @@ def test_priors_add_up_to_one():
             normalized_priors(wrong, 3)
 
 
-def test_the_class_and_the_probabilities_of_scores():
+def test_scores_give_class_and_probabilities():
     scores = np.array([[1.0, 3.0, 2.0], [0.0, 0.0, np.nan]])
     winner = MostProbableClass(lambda S: S)(scores)
     assert winner[0, 0] == 1

@@ -1,4 +1,4 @@
-"""Moments of rows: numpy's own on few rows, and the same from any parts, far from the origin and sparse."""
+"""Moments of rows: agreement with numpy, and equal from any chunks, far from the origin and sparse."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_three_rows_by_hand():
 
 @pytest.mark.parametrize("kind", [Moments, ColumnMoments, Triangle])
 @pytest.mark.parametrize("far", [0.0, 1e8])
-def test_parts_merge_without_loss(kind, far):
+def test_chunks_merge_exactly(kind, far):
     rows = X + far
     whole, merged = kind.of(rows), kind.of(rows[:7]) + kind.of(rows[7:20]) + kind.of(rows[20:])
     assert (merged.n, merged.rows) == (50, 50)
@@ -56,13 +56,13 @@ def test_sparse_rows_have_the_moments_of_dense_ones():
     assert Moments.of(scipy.sparse.csr_matrix(np.ones((30, 2)) * 1e9 + X[:30, :2])).lost_digits
 
 
-def test_rounding_is_no_variance():
+def test_rounding_errors_are_not_variance():
     constant = np.full((9, 1), 0.1) * 3
     for kind in (Moments, ColumnMoments, Triangle):
         assert kind.of(constant).variances[0] == 0
 
 
-def test_one_row_has_no_variance_and_weights_must_not_be_fractions():
+def test_one_row_has_no_variance_and_weights_must_not_sum_to_one():
     with pytest.raises(DataError, match="only one row"):
         _ = Moments.of(X[:1]).variances
     with pytest.raises(DataError, match="multiply them by the number of rows"):

@@ -14,12 +14,12 @@ from lowland.blocks.statistics.rescaling import (
 from lowland.data.open import open_rows
 
 
-def test_powers_of_two_below_a_size():
+def test_largest_power_of_two_below_a_value():
     np.testing.assert_array_equal(power_of_two(np.array([1.0, 1.9, 2.0, 7.0, 0.3])), [1.0, 1.0, 2.0, 4.0, 0.25])
     np.testing.assert_array_equal(power_of_two(np.array([0.0, np.nan, np.inf, -1.0])), 1.0)
 
 
-def test_ordinary_numbers_need_no_unit():
+def test_ordinary_values_need_no_rescaling():
     assert unit_of(np.array([1e-3, 5.0])) == 1.0
     assert unit_of(np.zeros(2)) == 1.0
     unit = unit_of(np.array([1e200, -3e201]))
@@ -30,7 +30,7 @@ def test_ordinary_numbers_need_no_unit():
     assert unit_of(np.array([1e12], dtype=np.float32)) == ordinary_unit(1e12, single=True)
 
 
-def test_the_largest_that_is_finite():
+def test_the_largest_finite_value():
     assert largest_of(np.array([[-5.0, 2.0]])) == 5.0
     assert largest_of(np.array([[np.nan, np.inf, -3.0]])) == 3.0
     assert (Largest.of(np.array([[2.0]])) + Largest.of(np.array([[-4.0]]))).value == 4.0

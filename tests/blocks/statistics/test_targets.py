@@ -1,4 +1,4 @@
-"""The target beside the rows: whether it holds numbers or classes."""
+"""The target: numbers or classes."""
 
 import numpy as np
 import pytest
@@ -7,27 +7,27 @@ from lowland.blocks.statistics.targets import Target, seems_classes
 from lowland.errors import DataError, DataWarning
 
 
-def test_what_a_target_seems_to_hold():
+def test_the_type_of_a_target_is_inferred():
     assert seems_classes(np.array(["a", "b", "b"]))
     assert seems_classes(np.array([True, False]))
     assert seems_classes(np.array([0, 1]))
     assert seems_classes(np.array([0.0, 1.0, 2.0] * 5))
     assert not seems_classes(np.array([0.5, 1.0, 2.0] * 5))
     assert not seems_classes(np.array([0, 1, 2]))  # one row each
-    assert not seems_classes(np.arange(2000) % 101)  # too many kinds
+    assert not seems_classes(np.arange(2000) % 101)  # too many distinct values
     assert Target.of_numbers(np.array(["yes", "no", "no"])).values.tolist() == [1, 0, 0]
     for y in (np.array([1.0, np.nan, 2.0]), np.array([1.0, np.inf, 2.0])):
         with pytest.raises(DataError, match="NaN or infinity"):
             seems_classes(y)
 
 
-def test_many_integers_taken_for_classes_are_warned_of():
+def test_many_integer_classes_give_a_warning():
     y = np.arange(200) % 20
     with pytest.warns(DataWarning, match="20 class labels.*kind 'numbers'"):
         assert Target.of(y, "auto").n_classes == 20
 
 
-def test_standardized_numbers_go_back_to_their_own_unit():
+def test_standardization_is_inverted():
     y = np.array([3.0, 5.0, 10.0])
     target = Target.of(y, "numbers").standardized()
     np.testing.assert_allclose(target.values, (y - 6) / y.std())

@@ -1,4 +1,4 @@
-"""Rows about one point, divided by one number."""
+"""Rows shifted by one point and divided by one number."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 
 
-def test_two_rows_on_paper():
+def test_two_rows_by_hand():
     scaling = UniformScaling(np.array([1.0, 2.0]), 4.0)
     X = np.array([[5.0, 2.0], [1.0, 10.0]])
     assert scaling.apply(X).tolist() == [[1, 0], [0, 2]]
@@ -14,7 +14,7 @@ def test_two_rows_on_paper():
 
 
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-def test_every_library_scales_to_the_same_bits(rng, library):
+def test_every_library_scales_identically(rng, library):
     xp = pytest.importorskip(library)
     X = rng.standard_normal((7, 3)).astype(np.float32)
     for scaling in (UniformScaling(rng.standard_normal(3), 0.7), UniformScaling(rng.standard_normal(3))):

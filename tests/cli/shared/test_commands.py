@@ -8,7 +8,7 @@ from lowland.cli.shared.options import DATA, Option, in_section
 from lowland.cli.verbs.fit import fit
 
 
-def test_the_sections_of_the_help_stand_in_the_order_of_their_first_options():
+def test_sections_of_the_help_follow_the_order_of_their_first_options():
     params = [*in_section("First", [Option(["--a"])]), *in_section(DATA, [Option(["--b"])]), Option(["--c"])]
     command = Command("x", params=params)
     text = command.get_help(click.Context(command))
@@ -25,7 +25,7 @@ def test_the_sections_of_the_help_stand_in_the_order_of_their_first_options():
         ("iris.csv", "method before the file: lowland fit pca iris.csv"),
     ],
 )
-def test_a_name_that_is_not_there(word, words):
+def test_an_unknown_name_is_reported(word, words):
     assert words in fit.missing(click.Context(fit), word)
 
 

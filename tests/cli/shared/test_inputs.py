@@ -1,4 +1,4 @@
-"""Where rows come from: columns that name the rows of a matrix, columns of a model."""
+"""Input: columns of row names, columns of a model."""
 
 import numpy as np
 import pyarrow.csv
@@ -10,7 +10,7 @@ from lowland.data import load_dataset
 from lowland.data.write import write_chunks
 
 
-def test_names_of_points_stand_beside_their_coordinates(lowland, airports):
+def test_names_of_points_are_written_with_their_coordinates(lowland, airports):
     words = ("--metric", "precomputed", "--to", "z.csv", "--model", "m")
     result = lowland("fit", "classical-mds", "distances.csv", *words)
     assert result.exit_code == 0, result.stderr
@@ -45,12 +45,12 @@ def test_points_named_na_keep_their_name(lowland, airports, write_matrix):
     assert pyarrow.parquet.read_table("z.parquet")["point"].to_pylist() == names
 
 
-def test_numpy_files_hold_the_numbers_alone(lowland, airports):
+def test_numpy_files_contain_only_numbers(lowland, airports):
     assert lowland("fit", "mds", "distances.csv", "--metric", "precomputed", "--to", "z.npy").exit_code == 0
     assert np.load("z.npy").shape == (10, 2)
 
 
-def test_names_that_are_dropped_are_gone(lowland, airports):
+def test_dropped_names_are_not_written(lowland, airports):
     words = ("--metric", "precomputed", "--drop", "point", "--to", "z.csv")
     assert lowland("fit", "classical-mds", "distances.csv", *words).exit_code == 0
     assert pyarrow.csv.read_csv("z.csv").num_columns == 2
@@ -65,7 +65,7 @@ def test_names_of_points_of_affinities(lowland, airports, affinity):
 
 
 @pytest.mark.parametrize(
-    ("columns", "words", "said"),
+    ("columns", "words", "message"),
     [
         ("abcde", ("--columns", "a,b,c,d,e"), "Unexpected: 'e'. Omit --columns"),
         ("abcd", ("--columns", "b,a,d,c"), "They are in another order. Omit --columns"),
@@ -75,10 +75,10 @@ def test_names_of_points_of_affinities(lowland, airports, affinity):
         ("abcd", ("--label", "d"), "Missing: 'd'."),
     ],
 )
-def test_columns_that_do_not_match_the_model_come_with_what_helps(lowland, model, rng, columns, words, said):
+def test_mismatched_columns_are_reported_with_a_remedy(lowland, model, rng, columns, words, message):
     write_chunks([rng.standard_normal((5, len(columns)))], "new.csv", list(columns))
     result = lowland("transform", model, "new.csv", "--to", "z.npy", *words)
     assert result.exit_code == 1
-    assert f"The columns of new.csv do not match the columns of the model. {said}" in result.stderr
-    if "Omit" in said:
+    assert f"The columns of new.csv do not match the columns of the model. {message}" in result.stderr
+    if "Omit" in message:
         assert lowland("transform", model, "new.csv", "--to", "z.npy").exit_code == 0

@@ -3,7 +3,7 @@
 import json
 
 
-def test_json_is_one_object_and_nothing_else(lowland, table):
+def test_json_output_is_a_single_object(lowland, table):
     result = lowland("fit", "pca", table, "-k", 2, "--to", "z.csv", "--model", "m", "--json", "--progress")
     facts = json.loads(result.stdout)
     assert facts["data"] == {"file": "table.csv", "rows": 60, "columns": 4, "label": None}

@@ -1,4 +1,4 @@
-"""Messages of the library in the words of the command line."""
+"""Messages of the library, rewritten for the command line."""
 
 import pytest
 
@@ -22,11 +22,11 @@ from lowland.cli.shared.messages import in_flags, one_line
         ("incremental-pca", "Use PCA(svd_solver='randomized').", None),
     ],
 )  # fmt: skip
-def test_parameters_of_python_become_flags(verb, python, here):
+def test_python_parameters_become_flags(verb, python, here):
     assert in_flags(python, cli.named(["fit", verb, "--json", "file.csv"])) == (here or python)
 
 
-def test_what_is_said_on_the_command_line_is_said_in_flags(lowland, table):
+def test_messages_on_the_command_line_name_flags(lowland, table):
     assert "lowland: --n-neighbors 500: the data has 60 rows." in lowland("dimension", table, "--neighbors", 500).stderr
     result = lowland("fit", "isomap", table, "--n-neighbors", 1)
     assert "Raise --n-neighbors" in result.stderr

@@ -1,4 +1,4 @@
-"""Options that verbs share."""
+"""Options shared by the commands."""
 
 import json
 

@@ -21,5 +21,5 @@ def test_the_file_that_is_read_is_never_written(tmp_path, force):
 
 
 @pytest.mark.parametrize("name", entries())
-def test_before_a_fit_nothing_speaks_against_coordinates(name):
+def test_before_a_fit_coordinates_are_not_refused(name):
     assert coordinate_refusal(load_method(name)()) is None

@@ -9,7 +9,7 @@ from lowland.data.write import write_chunks
 ESCAPE = "\x1b"
 
 
-def test_a_name_cannot_steer_the_terminal(lowland, X):
+def test_control_characters_in_names_are_escaped(lowland, X):
     write_chunks([X], "evil.parquet", ["\x1b[2J", "[red]b", ":smile:", "d"])
     result = lowland("fit", "pca", "evil.parquet", "--model", "m.lowland")
     text = lowland("inspect", "m.lowland").stdout

@@ -1,4 +1,4 @@
-"""What a method has to tell besides: on the screen in few digits, in JSON whole."""
+"""Facts about a fitted model: rounded on the screen, complete in JSON."""
 
 import json
 
@@ -27,7 +27,7 @@ def wine() -> str:
     return "wine.csv"
 
 
-def told(lowland, *words):
+def reported(lowland, *words):
     """The facts of a fit as JSON, and the text that a model saved by the same fit shows."""
     result = lowland(*words, "--model", "m", "--force", "--json")
     assert result.exit_code == 0, result.stderr or result.stdout
@@ -40,18 +40,18 @@ def wines(lowland) -> str:
     return "wines.csv"
 
 
-def test_discriminants(lowland, labelled, X):
-    facts, text = told(lowland, "fit", "lda", labelled, "--label", "way")
+def test_summary_of_discriminants(lowland, labeled, X):
+    facts, text = reported(lowland, "fit", "lda", labeled, "--label", "way")
     lda = ll.load("m")
-    assert facts["facts"]["rows of classes"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
+    assert facts["facts"]["rows per class"] == {"down": int((X[:, 0] <= 0).sum()), "up": int((X[:, 0] > 0).sum())}
     assert facts["facts"]["rank within classes"] == 4
     assert facts["facts"]["standard deviation between / within classes"] == lda.singular_values_.tolist()
     assert f"{lda.singular_values_[0]:.4g}" in text
     assert "Fraction of the variance between classes explained" in text
 
 
-def test_factors(lowland, wine):
-    facts, text = told(lowland, "fit", "factor-analysis", wine, "-k", 3)
+def test_summary_of_factors(lowland, wine):
+    facts, text = reported(lowland, "fit", "factor-analysis", wine, "-k", 3)
     fa = ll.load("m")
     assert facts["facts"]["chi-square of fit"] == fa.fit_test_.statistic
     assert facts["facts"]["KMO"] == fa.kmo_.overall
@@ -65,7 +65,7 @@ def test_a_heywood_column_is_named(lowland, rng):
     x = rng.standard_normal((200, 1))
     X = np.hstack([x, x + 0.7 * rng.standard_normal((200, 3))])
     write_chunks([X], "x.csv", ["exact", "b", "c", "d"])
-    facts, text = told(lowland, "fit", "factor-analysis", "x.csv", "-k", 1)
+    facts, text = reported(lowland, "fit", "factor-analysis", "x.csv", "-k", 1)
     names = facts["facts"]["Heywood columns"]
     assert names
     assert names == [["exact", "b", "c", "d"][j] for j in ll.load("m").heywood_]
@@ -84,22 +84,22 @@ def test_a_heywood_column_is_named(lowland, rng):
     ids=lambda words: words[0],
 )
 def test_a_model_that_did_not_converge_says_so(lowland, wine, words):
-    facts, text = told(lowland, "fit", words[0], wine, *words[1:])
+    facts, text = reported(lowland, "fit", words[0], wine, *words[1:])
     assert facts["converged"] is False
     line = next(line for line in text.splitlines() if line.startswith("Converged"))
     assert line.split()[1].rstrip(":") == "no"
 
 
-def test_sources(lowland, wine):
-    facts, text = told(lowland, "fit", "fast-ica", wine, "-k", 3)
+def test_summary_of_independent_components(lowland, wine):
+    facts, text = reported(lowland, "fit", "fast-ica", wine, "-k", 3)
     ica = ll.load("m")
     assert facts["facts"]["negentropy"] == ica.negentropy_.tolist()
     assert f"{ica.n_gaussian_} of 3 components" in text
     assert ", ".join(f"{value:.4g}" for value in ica.negentropy_) in text
 
 
-def test_views(lowland, wine):
-    facts, text = told(
+def test_summary_of_projections(lowland, wine):
+    facts, text = reported(
         lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-projections", 2, "--n-null", 3
     )
     found = ll.load("m")
@@ -110,30 +110,30 @@ def test_views(lowland, wine):
         "rows searched": 178,
     }
     assert "P-value of projections" in text
-    facts, text = told(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-null", 0)
+    facts, text = reported(lowland, "fit", "projection-pursuit", wine, "--index", "kurtosis", "--n-null", 0)
     assert facts["facts"]["largest index in noise"] is None
     assert "noise " not in text.split("Rows searched")[0].split("Index of projections")[1]
 
 
-def test_what_an_autoencoder_keeps(lowland, table, X):
-    facts, text = told(lowland, "fit", "linear-autoencoder", table)
+def test_summary_of_an_autoencoder(lowland, table, X):
+    facts, text = reported(lowland, "fit", "linear-autoencoder", table)
     pca = ll.PCA(2).fit(X)
     np.testing.assert_allclose(facts["facts"]["explained variance ratio"], pca.explained_variance_ratio_.sum())
     assert "Learning rate" in text
 
 
-@pytest.mark.parametrize(("verb", "more", "said"), SELECTIONS)
-def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, said):
-    facts, text = told(lowland, "fit", verb, wines, "--label", "label", *more)
+@pytest.mark.parametrize(("verb", "more", "message"), SELECTIONS)
+def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, message):
+    facts, text = reported(lowland, "fit", verb, wines, "--label", "label", *more)
     facts, model = facts["facts"], ll.load("m")
     assert facts["selected columns"] == list(model.get_feature_names_out())
     assert f" {', '.join(facts['selected columns'])}\n" in text
     assert ("path" in facts) == hasattr(model, "path_")
-    if said is None:
+    if message is None:
         assert facts["scores"] == dict(zip(model.get_feature_names_out(), model.scores_[model.support_], strict=True))
         assert list(facts["scores"].values()) == sorted(facts["scores"].values(), reverse=True)
         return
-    assert said in facts["step score"]
+    assert message in facts["step score"]
     assert facts["step score"] in text
     assert [step["score"] for step in facts["path"]] == [step.score for step in model.path_]
     assert [step["size"] for step in facts["path"]] == [step.size for step in model.path_]
@@ -142,8 +142,8 @@ def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, said):
     assert f"{sign}{facts['path'][0]['column'] or ''} {step.score:.4g}".replace("  ", " ") in text
 
 
-def test_the_rules_of_a_tree_stand_line_by_line(lowland, wines):
-    facts, text = told(lowland, "fit", "select-tree", wines, "--label", "label")
+def test_the_rules_of_a_tree_are_printed_line_by_line(lowland, wines):
+    facts, text = reported(lowland, "fit", "select-tree", wines, "--label", "label")
     rules = ll.load("m").rules_
     assert facts["facts"]["rules"] == rules
     lines = [line.rstrip() for line in text.splitlines()]
@@ -152,16 +152,18 @@ def test_the_rules_of_a_tree_stand_line_by_line(lowland, wines):
     assert [line[indent:] for line in lines[start:]][: len(rules.splitlines())] == rules.splitlines()
 
 
-def test_groups_of_columns_are_whole_in_json(lowland, wine):
-    facts, text = told(lowland, "fit", "agglomerate", wine, "-k", 2, "--metric", "correlation", "--linkage", "average")
+def test_groups_of_columns_are_complete_in_json(lowland, wine):
+    facts, text = reported(
+        lowland, "fit", "agglomerate", wine, "-k", 2, "--metric", "correlation", "--linkage", "average"
+    )
     names, labels = np.array(load_dataset("wine").names), ll.load("m").labels_
     assert facts["facts"]["clusters"] == {str(group): names[labels == group].tolist() for group in (0, 1)}
     for group in (0, 1):
         assert f" {group}: {', '.join(names[labels == group])}\n" in text
 
 
-def test_a_code_book_tells_numbers(lowland, wine):
-    facts, text = told(lowland, "fit", "quantize", wine, "-k", 4)
+def test_summary_of_a_code_book(lowland, wine):
+    facts, text = reported(lowland, "fit", "quantize", wine, "-k", 4)
     book = ll.load("m")
     assert facts["facts"]["distortion per row"] == book.distortion_
     assert facts["facts"]["explained variance ratio"] == book.explained_variance_fraction_
@@ -176,7 +178,7 @@ def test_json_has_no_nan(lowland):
     json.loads(result.stdout, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
 
 
-def test_landmarks_are_told(lowland, table):
+def test_landmarks_are_reported(lowland, table):
     words = ("-k", 2, "--kernel", "rbf", "--n-landmarks", 20, "--model", "m", "--json")
     assert json.loads(lowland("fit", "kernel-pca", table, *words).stdout)["facts"]["landmarks"] == 20
     assert "Landmarks     20" in lowland("inspect", "m").stdout

@@ -1,4 +1,4 @@
-"""Texts of flags become the values that Python would be given."""
+"""Strings of flags become Python values."""
 
 import pytest
 
@@ -32,14 +32,14 @@ K = flag(["int", "float", "rule", "none"], ["mle"], "n_components")
         ("parallel_analysis:50,0.99", rules.ParallelAnalysis(50, 0.99)),
     ],
 )
-def test_how_many_components(text, value):
+def test_numbers_of_components(text, value):
     found = values.value_of(K, text)
     assert found == value
     assert type(found) is type(value)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("downstream", "only in Python"),
         ("cumulative", "cumulative:FRACTION"),
@@ -51,8 +51,8 @@ def test_how_many_components(text, value):
         ("kaizer", "kaiser"),
     ],
 )
-def test_how_many_components_gone_wrong(text, said):
-    with pytest.raises(ParameterError, match=said):
+def test_invalid_numbers_of_components(text, message):
+    with pytest.raises(ParameterError, match=message):
         values.value_of(K, text)
 
 
@@ -88,7 +88,7 @@ def test_a_fraction_is_offered_only_where_it_is_allowed():
         values.value_of(flag(["int", "none"]), "0.9")
 
 
-def test_numbers_with_commas():
+def test_lists_of_numbers():
     assert values.value_of(flag(["numbers", "none"]), "1, 0.5,2") == [1, 0.5, 2]
 
 
@@ -97,5 +97,5 @@ def test_a_wrong_value_names_what_is_allowed():
         values.value_of(flag(["int"], ["auto"]), "much")
 
 
-def test_the_rules_are_those_of_python():
+def test_rules_agree_with_python():
     assert {*values.RULES, *values.PYTHON_ONLY} == {values.dashed(name) for name in rules.RULES}

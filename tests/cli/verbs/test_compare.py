@@ -20,8 +20,8 @@ def cache_folder(folder, monkeypatch):
     return place / "lowland" / "studies"
 
 
-def test_a_table_of_trials_and_the_advice(lowland, labelled):
-    result = lowland("compare", labelled, "--label", "way", *FEW, "--sweep", "isomap.n_neighbors=5,8")
+def test_a_table_of_trials_and_the_advice(lowland, labeled):
+    result = lowland("compare", labeled, "--label", "way", *FEW, "--sweep", "isomap.n_neighbors=5,8")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == "4 trials on labels.csv, 60 rows × 4 columns"
@@ -32,8 +32,8 @@ def test_a_table_of_trials_and_the_advice(lowland, labelled):
         assert words in result.stdout
 
 
-def test_json_is_plain_and_contains_the_call(lowland, labelled):
-    words = ("compare", labelled, "--label", "way", *FEW, "--purpose", "classify", "--json", "-k", 1)
+def test_json_is_plain_and_contains_the_call(lowland, labeled):
+    words = ("compare", labeled, "--label", "way", *FEW, "--purpose", "classify", "--json", "-k", 1)
     facts = json.loads(lowland(*words).stdout)
     assert (
         facts["command"]
@@ -53,10 +53,10 @@ def test_no_cache(lowland, table, cache_folder):
     assert not cache_folder.exists()
 
 
-def test_the_study_is_saved_and_not_overwritten(lowland, labelled):
+def test_the_study_is_saved_and_not_overwritten(lowland, labeled):
     from lowland.study import load_study
 
-    words = ("compare", labelled, "--label", "way", "--methods", "pca", "--save", "study")
+    words = ("compare", labeled, "--label", "way", "--methods", "pca", "--save", "study")
     result = lowland(*words)
     assert result.exit_code == 0, result.stderr
     assert "Written  study" in result.stdout
@@ -84,7 +84,7 @@ def test_the_report_is_written_and_opened_where_asked(lowland, table, monkeypatc
     assert "Open it yourself" in lowland(*words, "--open", "--force").stderr
 
 
-def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
+def test_ctrl_c_writes_finished_trials(lowland, table, monkeypatch):
     from lowland.methods.isomap import Isomap
 
     def interrupted(self, *_, **given):
@@ -101,7 +101,7 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (
             ("--sweep", "isomap.neighbours=5"),
@@ -122,27 +122,27 @@ def test_ctrl_c_writes_what_is_done(lowland, table, monkeypatch):
         (("-k", "9"), "4 columns"),
     ],
 )
-def test_wrong_words_are_said_before_any_work(lowland, table, words, said):
+def test_invalid_arguments_are_reported_before_any_work(lowland, table, words, message):
     before = set(os.listdir())
     result = lowland("compare", table, *words)
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
-    assert said in result.stderr
+    assert message in result.stderr
     assert set(os.listdir()) == before
 
 
-def test_names_are_checked_before_the_rows_are_read(lowland, labelled):
+def test_names_are_checked_before_the_rows_are_read(lowland, labeled):
     for words in (("--methods", "tsne"), ("--sweep", "isomap.perplexity=5")):
-        said = lowland("compare", labelled, *words).stderr  # its labels are text, and no --label says so
-        assert "no method" in said or "no parameter" in said
-    said = lowland("compare", labelled).stderr
-    assert "--label" in said
+        message = lowland("compare", labeled, *words).stderr  # its labels are text, and --label is missing
+        assert "no method" in message or "no parameter" in message
+    message = lowland("compare", labeled).stderr
+    assert "--label" in message
 
 
-def test_rows_labeled_na_have_no_label_for_any_verb(lowland, labelled):
-    text = Path(labelled).read_text()
-    Path(labelled).write_text(text.replace("up", "NA", 3).replace("down", "None", 20))
-    for words in (("compare", labelled, *FEW), ("fit", "lda", labelled), ("fit", "select-tree", labelled)):
+def test_rows_labeled_na_have_no_label_in_any_command(lowland, labeled):
+    text = Path(labeled).read_text()
+    Path(labeled).write_text(text.replace("up", "NA", 3).replace("down", "None", 20))
+    for words in (("compare", labeled, *FEW), ("fit", "lda", labeled), ("fit", "select-tree", labeled)):
         result = lowland(*words, "--label", "way")
         assert result.exit_code == 1
         assert "3 rows without a label" in result.stderr
@@ -155,7 +155,7 @@ def test_methods_may_be_named_more_than_once(lowland, table):
     assert "LinearDiscriminantAnalysis: left out. Class labels are required. Pass one label per row." in result.stdout
 
 
-def test_labels_that_are_no_classes_are_reported(lowland, table):
+def test_labels_that_are_not_classes_are_reported(lowland, table):
     names = Path(table).read_text().splitlines()[0].replace('"', "").split(",")
     result = lowland("compare", table, "--label", names[0], "--methods", "pca,lda")
     assert result.exit_code == 0, result.stderr
@@ -169,12 +169,12 @@ def test_labels_that_are_no_classes_are_reported(lowland, table):
 def test_advice_names_the_flag_of_the_command_line(lowland, folder):
     rng = np.random.default_rng(0)
     np.savetxt("uneven.csv", rng.standard_normal((40, 3)) * [1, 1, 3000], delimiter=",", header="a,b,c", comments="")
-    said = lowland("compare", "uneven.csv", "--methods", "pca").stdout
-    assert "use --scale standard." in said
-    assert "e+0" not in said
+    message = lowland("compare", "uneven.csv", "--methods", "pca").stdout
+    assert "use --scale standard." in message
+    assert "e+0" not in message
 
 
-def test_what_is_written_twice_is_alike():
+def test_repeated_lists_of_choices_agree():
     from typing import get_args
 
     from lowland.study.result import Purpose
@@ -184,8 +184,8 @@ def test_what_is_written_twice_is_alike():
     assert get_args(Scale) == verb.SCALES
 
 
-def test_the_best_for_the_purpose_stands_on_top(lowland, labelled):
-    words = ("compare", labelled, "--label", "way", "--methods", "pca,lda,isomap")
+def test_the_best_trial_for_the_purpose_comes_first(lowland, labeled):
+    words = ("compare", labeled, "--label", "way", "--methods", "pca,lda,isomap")
     for purpose, measure in (("see", "Area under R_NX"), ("classify", "Downstream accuracy")):
         result = lowland(*words, "--purpose", purpose, "--json")
         trials = json.loads(result.stdout)["trials"]

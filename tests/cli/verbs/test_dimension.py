@@ -1,4 +1,4 @@
-"""``lowland dimension``: the estimate as a table and as JSON, the map as a file, and what cannot be."""
+"""``lowland dimension``: the estimate as a table and as JSON, local estimates as a file, and errors."""
 
 import json
 from typing import get_args
@@ -20,7 +20,7 @@ def roll():
     return "roll.csv"
 
 
-def test_the_words_of_the_verb_are_those_of_the_library():
+def test_choices_of_the_command_agree_with_the_library():
     assert (*get_args(estimators.Estimator), "all") == METHODS
     assert MAPPED == estimators.MAPPED
 
@@ -41,14 +41,14 @@ def test_json(lowland, roll):
     assert lowland("dimension", roll, "--drop", "way", "--method", "mle", "--n-neighbors", 10).exit_code == 0
     facts = json.loads(result.stdout)
     found = quality.intrinsic_dimension(load_dataset("swiss_roll", n=400).X, "mle", n_neighbors=10)
-    (told,) = facts["estimates"]
-    assert told["value"] == pytest.approx(found.value, rel=1e-9)
-    assert (facts["rows"], facts["columns"], facts["map"], told["method"]) == (400, 3, None, "mle")
-    assert told["details"] == {"sampled rows": 400, "neighbors": 10}
-    assert told["bias"] == found.bias
+    (reported,) = facts["estimates"]
+    assert reported["value"] == pytest.approx(found.value, rel=1e-9)
+    assert (facts["rows"], facts["columns"], facts["map"], reported["method"]) == (400, 3, None, "mle")
+    assert reported["details"] == {"sampled rows": 400, "neighbors": 10}
+    assert reported["bias"] == found.bias
 
 
-def test_few_rows_and_equal_ones(lowland):
+def test_few_rows_and_duplicate_rows(lowland):
     write_chunks([np.random.default_rng(0).random((15, 2))], "few.csv", ["a", "b"])
     result = lowland("dimension", "few.csv", "--random-state", 1)
     assert result.exit_code == 0
@@ -57,11 +57,11 @@ def test_few_rows_and_equal_ones(lowland):
     assert "All rows are" in lowland("dimension", "same.csv").stderr
 
 
-def test_a_table_of_all_warns_once_of_groups(lowland):
+def test_all_estimators_together_warn_once(lowland):
     write_chunks([load_dataset("iris").X], "iris.csv", list("abcd"))
     result = lowland("dimension", "iris.csv", "--method", "all")
     assert result.exit_code == 0
-    assert len(result.stderr.splitlines()) == 2  # of rows that repeat others, and of groups
+    assert len(result.stderr.splitlines()) == 2  # about duplicate rows, and about a disconnected graph
     assert "Isomap" not in result.stderr
 
 

@@ -1,4 +1,4 @@
-"""``lowland evaluate``: the measures as a table and as JSON, and what cannot be."""
+"""``lowland evaluate``: the measures as a table and as JSON, and errors."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_json_and_a_sample(lowland, files):
     assert "60 sampled rows, compared with all rows" in table
 
 
-def test_rows_without_coordinates_are_told(lowland, files):
+def test_rows_without_coordinates_are_reported(lowland, files):
     Z = np.load("z.npy")
     Z[3] = np.nan
     np.save("holes.npy", Z)
@@ -73,16 +73,16 @@ def test_columns_of_the_coordinates(lowland, files):
     assert "three" in lowland("evaluate", "iris.csv", "wide.csv", "--coordinates", "three", "--label", "kind").stderr
 
 
-def test_a_sample_of_distances_is_told(lowland):
+def test_a_sample_of_distances_is_reported(lowland):
     X = np.random.default_rng(0).standard_normal((1600, 3))
     np.save("x.npy", X)
     np.save("z.npy", X[:, :2])
-    told = lowland("evaluate", "x.npy", "z.npy").stdout
-    assert "Stress and correlations: distances among 1,448 sampled rows. Change the number with --sample." in told
-    assert "compared with all rows" not in told
+    reported = lowland("evaluate", "x.npy", "z.npy").stdout
+    assert "Stress and correlations: distances among 1,448 sampled rows. Change the number with --sample." in reported
+    assert "compared with all rows" not in reported
 
 
-def test_what_cannot_be_told_is_said(lowland, files):
+def test_measures_that_cannot_be_computed_are_explained(lowland, files):
     fit = lowland("fit", "isomap", "iris.csv", "--label", "kind", "--n-neighbors", 50, "--model", "i.lowland")
     assert fit.exit_code == 0, fit.stderr
     result = lowland("evaluate", *files, "--drop", "kind", "--model", "i.lowland")
@@ -114,7 +114,7 @@ def test_tables_that_do_not_belong_together(lowland, files):
     assert "X has 150 rows and Z has 149" in result.stderr
 
 
-def test_a_model_says_which_columns_and_whether_they_are_scaled(lowland):
+def test_a_model_determines_columns_and_scaling(lowland):
     wine = load_dataset("wine")
     names = [f"c{j}" for j in range(13)]
     write_chunks([np.column_stack([[f"row {i}" for i in range(178)], wine.X.astype(object)])], "w.csv", ["id", *names])

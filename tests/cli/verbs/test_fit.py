@@ -38,7 +38,7 @@ def test_columns_are_selected_dropped_and_labeled(lowland, X):
         np.testing.assert_allclose(json.loads(result.stdout)["explained_variance"], wanted)
 
 
-def test_the_summary_says_what_was_done_and_why(lowland, table):
+def test_the_summary_reports_solver_and_reason(lowland, table):
     text = lowland("fit", "pca", table, "-k", 0.9, "--to", "z.csv", "--model", "m.lowland").stdout
     pca = ll.PCA(0.9).fit(table)
     for words in (
@@ -75,13 +75,13 @@ def test_a_method_is_named_by_verb_or_class(lowland, table):
     assert lowland("fit", "TruncatedSVD", table).exit_code == 0
 
 
-def test_a_class_may_be_named_with_dashes(lowland, labelled):
-    assert lowland("fit", "linear-discriminant-analysis", labelled, "--label", "way").exit_code == 0
-    assert lowland("fit", "Fast_ICA", labelled, "--drop", "way").exit_code == 0
+def test_a_class_may_be_named_with_dashes(lowland, labeled):
+    assert lowland("fit", "linear-discriminant-analysis", labeled, "--label", "way").exit_code == 0
+    assert lowland("fit", "Fast_ICA", labeled, "--drop", "way").exit_code == 0
 
 
 def test_many_slabs_pass_through(lowland, rng, monkeypatch):
-    """A file of many slabs gives what one slab gives."""
+    """A file of many slabs gives the result of one slab."""
     from lowland.data import rows
 
     X = rng.standard_normal((1000, 3))
@@ -99,7 +99,7 @@ def test_as_a_process(process, table, X):
     np.testing.assert_allclose(np.load("z.npy"), ll.PCA(2).fit(X).transform(X), atol=1e-12)
 
 
-def test_text_in_a_table_of_rows_is_refused_as_ever(lowland, airports):
+def test_text_in_a_table_of_rows_is_refused(lowland, airports):
     result = lowland("fit", "classical-mds", "distances.csv")
     assert result.exit_code == 1
     assert "'point'" in result.stderr
@@ -128,7 +128,7 @@ def test_a_covariance_has_no_rows(lowland, table):
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-def test_a_sparse_graph_comes_as_scipy_writes_it(lowland, form):
+def test_a_sparse_graph_is_read_from_a_scipy_file(lowland, form):
     X = load_dataset("swiss_roll", n=300).X
     graph = kneighbors_graph(X, 8, mode="distance").asformat(form)
     scipy.sparse.save_npz("graph.npz", graph)
@@ -139,7 +139,7 @@ def test_a_sparse_graph_comes_as_scipy_writes_it(lowland, form):
 
 
 @pytest.mark.parametrize("verb", ["pca", "truncated-svd"])
-def test_sparse_rows_come_as_scipy_writes_them(lowland, verb):
+def test_sparse_rows_are_read_from_a_scipy_file(lowland, verb):
     S = scipy.sparse.random_array((60, 12), density=0.3, rng=np.random.default_rng(0), format="csr")
     scipy.sparse.save_npz("rows.npz", S)
     np.save("rows.npy", S.toarray())

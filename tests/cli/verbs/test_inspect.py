@@ -7,11 +7,11 @@ import numpy as np
 import lowland as ll
 
 
-def test_inspect_tells_of_the_model(lowland, table, model):
+def test_inspect_describes_the_model(lowland, table, model):
     text = lowland("inspect", model).stdout
     pca = ll.load(model)
-    told = ("PCA", "n_components=2", "svd_solver=auto", "a, b, c, d")
-    assert all(words in text for words in (*told, pca.solver_.reason, ll.__version__))
+    reported = ("PCA", "n_components=2", "svd_solver=auto", "a, b, c, d")
+    assert all(words in text for words in (*reported, pca.solver_.reason, ll.__version__))
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "Attribute Value Description" in lines
     assert "components_ 2 × 4 float64 Principal axes, sorted by explained variance." in lines

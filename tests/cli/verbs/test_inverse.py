@@ -19,7 +19,7 @@ def test_decoded_columns_without_names_are_numbered(lowland, X):
     assert csv.read_csv("back.csv").column_names == ["x0", "x1", "x2", "x3"]
 
 
-def test_no_way_back_and_what_to_do(lowland, table):
+def test_a_missing_inverse_transform_is_reported_with_a_remedy(lowland, table):
     assert lowland("fit", "kernel-pca", table, "-k", 2, "--to", "z.csv", "--model", "m").exit_code == 0
     result = lowland("inverse", "m", "z.csv", "--to", "back.csv")
     assert result.exit_code == 1

@@ -1,4 +1,4 @@
-"""Labels and classes: what a model remembers of its label, and the class of each row."""
+"""Labels and classes: the label column stored by a model, and the class of each row."""
 
 import json
 
@@ -14,7 +14,7 @@ from lowland.data.write import write_chunks
 
 @pytest.fixture
 def numbered(X) -> str:
-    """The table with whole numbers as labels."""
+    """The table with integers as labels."""
     labels = (X[:, 0] > 0) + 2 * (X[:, 1] > 0)
     write_chunks([np.column_stack([X.astype(object), labels.astype(object)])], "numbered.parquet", [*"abcd", "kind"])
     return "numbered.parquet"
@@ -25,21 +25,21 @@ def read(path):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_classes_and_probabilities_are_those_of_python(lowland, labelled, classifier, X, ending):
+def test_classes_and_probabilities_agree_with_python(lowland, labeled, classifier, X, ending):
     to = f"classes{ending}"
-    result = lowland("predict", classifier, labelled, "--to", to, "--probabilities")
+    result = lowland("predict", classifier, labeled, "--to", to, "--probabilities")
     assert (result.exit_code, result.stderr) == (0, "")
     lda, found = ll.load(classifier), read(to)
     assert found.column_names == ["class", "probability_down", "probability_up"]
-    expected = lda.predict(ll.open_rows(labelled, drop=["way"]))
+    expected = lda.predict(ll.open_rows(labeled, drop=["way"]))
     assert found["class"].to_pylist() == expected.tolist()
     P = np.column_stack([found[name].to_numpy() for name in found.column_names[1:]])
-    np.testing.assert_allclose(P, lda.predict_proba(ll.open_rows(labelled, drop=["way"])), rtol=1e-12)
+    np.testing.assert_allclose(P, lda.predict_proba(ll.open_rows(labeled, drop=["way"])), rtol=1e-12)
     counts = {name: int((expected == name).sum()) for name in ("down", "up")}
     assert f"down {counts['down']}, up {counts['up']}" in result.stdout
-    told = json.loads(lowland("predict", classifier, labelled, "--to", to, "--force", "--json").stdout)
-    assert told["facts"]["rows per class"] == counts
-    assert told["files"] == [{"file": to, "rows": 60, "columns": 1}]
+    reported = json.loads(lowland("predict", classifier, labeled, "--to", to, "--force", "--json").stdout)
+    assert reported["facts"]["rows per class"] == counts
+    assert reported["files"] == [{"file": to, "rows": 60, "columns": 1}]
 
 
 def test_numbers_stay_numbers(lowland, numbered):
@@ -56,9 +56,9 @@ def test_numbers_stay_numbers(lowland, numbered):
     np.testing.assert_allclose(P[:, 1:].sum(axis=1), 1)
 
 
-def test_many_slabs_give_what_one_gives(lowland, labelled, classifier, monkeypatch):
-    assert lowland("predict", classifier, labelled, "--to", "one.parquet", "--probabilities").exit_code == 0
-    pq.write_table(csv.read_csv(labelled), "parts.parquet", row_group_size=10)
+def test_many_slabs_give_the_result_of_one(lowland, labeled, classifier, monkeypatch):
+    assert lowland("predict", classifier, labeled, "--to", "one.parquet", "--probabilities").exit_code == 0
+    pq.write_table(csv.read_csv(labeled), "parts.parquet", row_group_size=10)
     monkeypatch.setattr(rows_module, "SLAB_BYTES", 10 * 4 * 8)
     result = lowland("predict", classifier, "parts.parquet", "--to", "many.parquet", "--probabilities")
     assert result.exit_code == 0, result.stderr
@@ -66,54 +66,54 @@ def test_many_slabs_give_what_one_gives(lowland, labelled, classifier, monkeypat
     assert read("many.parquet")["class"].equals(read("one.parquet")["class"])
 
 
-def test_a_classifier_without_coordinates(lowland, labelled, X):
+def test_a_classifier_without_coordinates(lowland, labeled, X):
     """The lsqr solver only classifies: fit and inspect say so, predict works, and nothing was written to --to."""
-    words = ("fit", "lda", labelled, "--label", "way", "--solver", "lsqr")
+    words = ("fit", "lda", labeled, "--label", "way", "--solver", "lsqr")
     result = lowland(*words, "--model", "m")
     assert (result.exit_code, result.stderr) == (0, "")
-    told = lowland("inspect", "m")
-    assert told.exit_code == 0
-    for text in (result.stdout, told.stdout):
+    reported = lowland("inspect", "m")
+    assert reported.exit_code == 0
+    for text in (result.stdout, reported.stdout):
         assert "none (a classifier only" in text
     assert json.loads(lowland(*words, "--json").stdout)["components"] is None
-    assert lowland("predict", "m", labelled, "--to", "y.csv").exit_code == 0
-    refused = lowland("transform", "m", labelled, "--to", "z.csv")
+    assert lowland("predict", "m", labeled, "--to", "y.csv").exit_code == 0
+    refused = lowland("transform", "m", labeled, "--to", "z.csv")
     assert refused.exit_code == 1
     assert "only classifies" in refused.stderr
 
 
 @pytest.mark.parametrize("verb", ["lda", "pca"])
-def test_a_model_remembers_its_label(lowland, labelled, table, verb):
-    """The very file it was fitted to is mapped, label and all, and one without the label too."""
-    assert lowland("fit", verb, labelled, "--label", "way", "--model", "m", "--to", "z.npy").exit_code == 0
+def test_a_model_remembers_its_label(lowland, labeled, table, verb):
+    """The training file, with its label column, can be transformed, and so can one without the label."""
+    assert lowland("fit", verb, labeled, "--label", "way", "--model", "m", "--to", "z.npy").exit_code == 0
     for to, words in (
-        ("same.npy", (labelled,)),
+        ("same.npy", (labeled,)),
         ("without.npy", (table,)),
-        ("dropped.npy", (labelled, "--drop", "way")),
-        ("named.npy", (labelled, "--label", "way")),
-        ("columns.npy", (labelled, "--columns", "a,b,c,d")),
+        ("dropped.npy", (labeled, "--drop", "way")),
+        ("named.npy", (labeled, "--label", "way")),
+        ("columns.npy", (labeled, "--columns", "a,b,c,d")),
     ):
         result = lowland("transform", "m", *words, "--to", to)
         assert result.exit_code == 0, result.stderr
         np.testing.assert_allclose(np.load(to), np.load("z.npy"), atol=1e-12)
-    np.testing.assert_allclose(ll.load("m").transform(labelled), np.load("z.npy"), atol=1e-12)
+    np.testing.assert_allclose(ll.load("m").transform(labeled), np.load("z.npy"), atol=1e-12)
     assert "way" in lowland("inspect", "m").stdout
     assert json.loads(lowland("inspect", "m", "--json").stdout)["label"] == "way"
 
 
-def test_what_is_dropped_comes_beside_the_label(lowland, labelled):
-    assert lowland("fit", "lda", labelled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
-    assert lowland("predict", "m", labelled, "--drop", "d", "--to", "y.csv").exit_code == 0
+def test_drop_may_repeat_the_columns_dropped_by_the_model(lowland, labeled):
+    assert lowland("fit", "lda", labeled, "--label", "way", "--drop", "d", "--model", "m").exit_code == 0
+    assert lowland("predict", "m", labeled, "--drop", "d", "--to", "y.csv").exit_code == 0
 
 
-def test_names_given_by_the_user_win(lowland, labelled, classifier):
-    result = lowland("transform", classifier, labelled, "--columns", "a,b,c,d,way", "--to", "z.csv")
+def test_names_given_by_the_user_take_precedence(lowland, labeled, classifier):
+    result = lowland("transform", classifier, labeled, "--columns", "a,b,c,d,way", "--to", "z.csv")
     assert result.exit_code == 1
     assert "'way'" in result.stderr
 
 
 def test_a_model_takes_its_columns_by_name(lowland, X):
-    """The very file, with the number of each row and a note, and the columns in another order."""
+    """The training file with two more columns, and the columns in another order."""
     notes, numbers = np.full((60, 1), "good", dtype=object), np.arange(60.0)[:, None].astype(object)
     write_chunks([np.hstack([numbers, X.astype(object), notes])], "all.csv", ["id", *"abcd", "note"])
     write_chunks([np.hstack([notes, X[:, ::-1].astype(object), numbers])], "turned.csv", ["note", *"dcba", "id"])

@@ -10,13 +10,13 @@ import pytest
 from lowland.data import available, load_dataset
 
 
-def test_they_are_listed(lowland):
+def test_samples_are_listed(lowland):
     text = lowland("sample").stdout
     assert all(name in text and about in text for name, about in available().items())
     assert json.loads(lowland("sample", "--json").stdout)["samples"] == available()
 
 
-def test_one_is_described(lowland):
+def test_a_sample_is_described(lowland):
     text = lowland("sample", "iris").stdout
     assert "150 rows × 4 columns" in text
     assert "setosa, versicolor, virginica" in text
@@ -25,7 +25,7 @@ def test_one_is_described(lowland):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".npy"])
-def test_one_is_written(lowland, ending):
+def test_a_sample_is_written(lowland, ending):
     assert lowland("sample", "wine", "--to", f"wine{ending}").exit_code == 0
     wine = load_dataset("wine")
     if ending == ".npy":
@@ -46,7 +46,7 @@ def test_labels_become_the_last_column(lowland):
     assert np.array_equal(np.load("iris.npy"), np.column_stack([iris.X, iris.y]))
 
 
-def test_a_generated_one_takes_options(lowland):
+def test_a_generated_sample_takes_options(lowland):
     words = ("-o", "n=20", "-o", "noise=0.5", "--option", "hole=true")
     assert lowland("sample", "swiss_roll", *words, "--to", "roll.npy").exit_code == 0
     assert np.array_equal(np.load("roll.npy"), load_dataset("swiss_roll", n=20, noise=0.5, hole=True).X)

@@ -1,4 +1,4 @@
-"""``lowland transform``: the numbers are those of the Python side."""
+"""``lowland transform``: the results agree with Python."""
 
 import numpy as np
 import pyarrow.csv as csv
@@ -34,7 +34,7 @@ def test_fit_transform_inverse_agree_with_python(lowland, table, X, ending):
 
 
 @pytest.mark.parametrize("verb", ["incremental-pca", "whitening", "truncated-svd"])
-def test_other_linear_methods_go_the_same_way(lowland, table, X, verb):
+def test_other_linear_methods_agree_with_python(lowland, table, X, verb):
     assert lowland("fit", verb, table, "-k", 2, "--to", "z.npy", "--model", "m").exit_code == 0
     assert lowland("transform", "m", table, "--to", "again.npy").exit_code == 0
     assert lowland("inspect", "m").exit_code == 0

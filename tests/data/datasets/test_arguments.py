@@ -1,4 +1,4 @@
-"""Arguments of generators: seeds, noise, and what is refused."""
+"""Arguments of generators: seeds, noise, and invalid input."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_noise_moves_the_points_but_not_the_truth(make):
 @pytest.mark.parametrize(
     "options", [{"n": 0}, {"n": 2.5}, {"n": True}, {"noise": -0.1}, {"noise": np.nan}, {"noise": "much"}, {"seed": -1}]
 )
-def test_senseless_arguments_are_refused_with_a_remedy(make, options):
+def test_invalid_arguments_are_refused_with_a_remedy(make, options):
     with pytest.raises(ParameterError, match=rf"{make.__name__}\({next(iter(options))}=.*Choose"):
         make(**options)
 
@@ -69,6 +69,6 @@ def test_senseless_arguments_are_refused_with_a_remedy(make, options):
         (samples.randu, {"seed": 2**31 + 1}, "odd number"),
     ],
 )
-def test_limits_are_said(make, options, words):
+def test_limits_are_stated(make, options, words):
     with pytest.raises(ParameterError, match=words):
         make(**options)

@@ -1,4 +1,4 @@
-"""Every data set by its name: coherent, described, and suggested where its name is wrong."""
+"""Every data set by name: consistent, described, and suggested for similar names."""
 
 import os
 import subprocess
@@ -14,13 +14,13 @@ FOLDER = os.environ.get("LOWLAND_DATA")
 
 
 @pytest.mark.parametrize("name", samples.available())
-def test_every_sample_is_coherent_or_says_what_is_missing(name):
+def test_every_data_set_is_consistent_or_reports_what_is_missing(name):
     try:
         sample = samples.load_dataset(name)
     except MissingFile as problem:
-        sample, said = None, str(problem)
+        sample, message = None, str(problem)
     if sample is None:
-        assert "LOWLAND_DATA" in said
+        assert "LOWLAND_DATA" in message
         assert "LOWLAND_DATA" in samples.available()[name]
         return
     n, d = sample.X.shape

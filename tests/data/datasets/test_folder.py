@@ -97,7 +97,7 @@ def test_real_sets_have_their_shape_and_compact_numbers(name, options, shape, dt
 
 
 @needs_folder
-def test_labels_of_real_sets_count_right():
+def test_real_sets_have_the_expected_class_counts():
     yeast = samples.load_dataset("yeast")
     assert yeast.label_names[0] == "CYT"
     assert np.bincount(yeast.y)[0] == 463

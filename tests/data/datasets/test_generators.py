@@ -1,4 +1,4 @@
-"""Manifolds and clouds have the geometry they claim."""
+"""Manifolds and point clouds have the stated geometry."""
 
 import os
 
@@ -61,7 +61,7 @@ def test_points_on_the_sphere_have_norm_one(n, d, seed):
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-12)
 
 
-def test_the_sphere_is_even():
+def test_points_on_the_sphere_are_uniform():
     X, height = samples.sphere(20000)
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=0.02)
     np.testing.assert_allclose(np.cov(X.T), np.eye(3) / 3, atol=0.01)
@@ -69,7 +69,7 @@ def test_the_sphere_is_even():
     np.testing.assert_allclose(np.histogram(height, bins=10, range=(-1, 1))[0], 2000, atol=200)
 
 
-def test_a_cap_is_even_and_its_truth_keeps_the_way_from_the_pole():
+def test_a_cap_is_uniform_and_its_truth_keeps_distances_from_the_pole():
     cap = samples.sphere(20000, cap=60)
     X, height = cap
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-12)
@@ -103,7 +103,7 @@ def test_the_covariance_of_the_ellipse(axes, angle, noise):
 
 @quick
 @given(seed=seeds, angle=st.floats(-360, 360))
-def test_the_ellipse_is_its_truth_turned(seed, angle):
+def test_the_ellipse_is_its_truth_rotated(seed, angle):
     sample = samples.ellipse(20, seed=seed, angle=angle)
     complex_truth = sample.truth @ [1, 1j]
     np.testing.assert_allclose(sample.X @ [1, 1j], complex_truth * np.exp(1j * np.deg2rad(angle)), atol=1e-9)
@@ -111,13 +111,13 @@ def test_the_ellipse_is_its_truth_turned(seed, angle):
 
 @quick
 @given(n=st.integers(1, 60), d=st.integers(1, 60), decay=st.floats(0.5, 1), seed=seeds, data=st.data())
-def test_without_noise_the_singular_values_are_as_said(n, d, decay, seed, data):
+def test_without_noise_the_singular_values_are_as_requested(n, d, decay, seed, data):
     rank = data.draw(st.integers(1, min(n, d)))
     sample = samples.low_rank(n, 0, seed, d=d, rank=rank, decay=decay)
-    said = np.zeros(min(n, d))
-    said[:rank] = np.sqrt(n * d) * decay ** np.arange(rank)
-    np.testing.assert_allclose(np.linalg.svd(sample.X, compute_uv=False), said, atol=1e-9 * said[0])
-    np.testing.assert_allclose(sample.truth @ sample.truth.T, sample.X @ sample.X.T, atol=1e-9 * said[0] ** 2)
+    message = np.zeros(min(n, d))
+    message[:rank] = np.sqrt(n * d) * decay ** np.arange(rank)
+    np.testing.assert_allclose(np.linalg.svd(sample.X, compute_uv=False), message, atol=1e-9 * message[0])
+    np.testing.assert_allclose(sample.truth @ sample.truth.T, sample.X @ sample.X.T, atol=1e-9 * message[0] ** 2)
 
 
 def test_with_noise_the_singular_values_drop_after_the_rank():

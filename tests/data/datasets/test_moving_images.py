@@ -1,4 +1,4 @@
-"""Moved images: the truth is seen in the pixels."""
+"""Moved images: the ground truth can be measured in the pixels."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def centroids_and_axes(X, shape):
     return np.column_stack([right, down]), np.degrees(np.arctan2(2 * xy, xx - yy)) / 2
 
 
-def test_moved_digits_keep_their_ink(moved):
+def test_moved_digits_keep_their_total_brightness(moved):
     assert moved.X.shape == (60, 10000)
     assert moved.X.dtype == np.float32
     assert moved.X.min() >= 0
@@ -40,7 +40,7 @@ def test_moved_digits_stay_in_the_image_and_the_truth_in_its_range(moved):
     assert (largest > [18, 18, 40]).all()
 
 
-def test_the_truth_of_moved_digits_is_seen_in_the_images(moved):
+def test_the_truth_of_moved_digits_can_be_measured_in_the_images(moved):
     centers, axes = centroids_and_axes(moved.X.astype(float), (100, 100))
     np.testing.assert_allclose(centers, 49.5 + moved.truth[:, :2], atol=0.1)
     upright = samples.moved_digits(1, rotation=0).X.astype(float)
@@ -61,7 +61,7 @@ def test_the_patch_visits_every_position():
     assert {(x, y) for x, y in sample.truth} == {(x, y) for x in range(31) for y in range(31)}
 
 
-def test_the_position_of_the_patch_is_seen_in_the_images():
+def test_the_position_of_the_patch_can_be_measured_in_the_images():
     noisy = samples.moved_patch(noise=0.1)
     clean = samples.moved_patch(noise=0)
     centers, _ = centroids_and_axes(clean.X, clean.image_shape)

@@ -1,4 +1,4 @@
-"""Small classics: the numbers they are known for."""
+"""Small classic data sets: their known numbers."""
 
 import os
 
@@ -26,7 +26,7 @@ def test_the_airports_are_a_distance_matrix():
     assert sample.kind == "distances"
     np.testing.assert_array_equal(D, D.T)
     np.testing.assert_array_equal(np.diag(D), 0)
-    # great circles obey the triangle inequality, up to rounding to whole miles
+    # great circles obey the triangle inequality, up to rounding to integer miles
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 2).all()
     assert D[6, 4] == 2451
 
@@ -45,7 +45,7 @@ def test_wine_is_the_shared_file():
 @pytest.mark.parametrize(
     ("name", "shape", "classes"), [("iris", (150, 4), 3), ("wine", (178, 13), 3), ("digits", (1797, 64), 10)]
 )
-def test_the_small_classics(name, shape, classes):
+def test_small_included_data_sets(name, shape, classes):
     sample = samples.load_dataset(name)
     assert sample.X.shape == shape
     assert sample.X.dtype == np.float64

@@ -36,7 +36,7 @@ def test_csv_in_all_its_forms(X, tmp_path):
         whole(open_rows(tmp_path / "torn.csv.gz"))
 
 
-def test_decimals_after_whole_numbers_in_a_later_block(tmp_path, monkeypatch):
+def test_decimals_after_integers_in_a_later_block(tmp_path, monkeypatch):
     monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 64)
     (tmp_path / "x.csv").write_text("a,b\n" + "1,2\n" * 50 + "3.5,4\n")
     assert whole(open_rows(tmp_path / "x.csv"))[-1, 0] == 3.5
@@ -45,7 +45,7 @@ def test_decimals_after_whole_numbers_in_a_later_block(tmp_path, monkeypatch):
         whole(open_rows(tmp_path / "y.csv"))
 
 
-def test_a_csv_that_ends_too_soon(tmp_path, monkeypatch):
+def test_a_truncated_csv(tmp_path, monkeypatch):
     monkeypatch.setattr("lowland.data.formats.csv_table._BLOCK", 2**14)
     text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in np.random.default_rng(0).standard_normal((20_000, 2)))
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text.encode(), 1)[:-1000])
@@ -63,7 +63,7 @@ def test_a_csv_that_ends_too_soon(tmp_path, monkeypatch):
         (b"a;b, cm;c\n1;2,5;3,5\n1;2,5;3,5\n", r"separated by ';'.*decimal=','"),  # a comma in a name: ragged
         (b"a;b, cm;c\n1;2;3,5\n1;2;3,5\n", r"separated by ';'.*decimal=','"),  # not ragged, but text
         (b"a\tb, cm\tc\n1\t2,5\t3,5\n", r"separated by '\\t'.*\.tsv"),
-        (b'"a;b;c",d\n1,2,3\n', "different lengths.*Row #2"),  # a name, which is no separator
+        (b'"a;b;c",d\n1,2,3\n', "different lengths.*Row #2"),  # a name, not a separator
         ("é,b\n1,2\n".encode("latin-1"), "UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-8"),
     ],
@@ -74,7 +74,7 @@ def test_headers_that_mislead(tmp_path, text, words):
         open_rows(tmp_path / "x.csv")
 
 
-def test_a_separator_in_a_name_is_none(tmp_path):
+def test_a_separator_within_a_name_is_part_of_the_name(tmp_path):
     (tmp_path / "x.csv").write_text("a;b;c,d\n1,2\n3,4\n")
     assert open_rows(tmp_path / "x.csv").names == ("a;b;c", "d")
     (tmp_path / "x.csv").write_text('"a;b"\n1\n3\n')
@@ -90,7 +90,7 @@ def test_commas_in_a_file_of_tabs(tmp_path):
 
 
 @pytest.mark.parametrize("blank", ["", "NA", "N/A", "nan", "NaN", "null"])
-def test_what_is_a_missing_number_is_a_missing_label(tmp_path, blank):
+def test_missing_value_marks_are_missing_labels(tmp_path, blank):
     (tmp_path / "x.csv").write_text(f"a,b,y\n1,2,x\n2,{blank},{blank}\n3,4,None\n4,5,N\n")
     assert np.isnan(open_rows(tmp_path / "x.csv", columns=["b"]).to_array()[1, 0])
     assert list(read_column(tmp_path / "x.csv", "y")) == ["x", None, "None", "N"]

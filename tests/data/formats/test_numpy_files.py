@@ -1,4 +1,4 @@
-"""Numpy's files: archives, memory maps, sparse matrices, and what is damaged or hostile."""
+"""Numpy's files: archives, memory maps, sparse matrices, and damaged or malicious files."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Parquet: folders of parts, types that differ, damage."""
+"""Parquet: folders of files, different types, damage."""
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ def whole(rows):
     return np.concatenate([np.asarray(chunk) for chunk in rows.chunks()])
 
 
-def test_folders_of_parts(X, tmp_path):
+def test_folders_of_parquet_files(X, tmp_path):
     with pytest.raises(MissingFile, match=r"\.parquet"):
         open_rows(tmp_path)
     pa.parquet.write_table(pa.table({"a": X[:, 0]}), tmp_path / "0.parquet")
@@ -38,7 +38,7 @@ def test_damage_in_the_middle_of_a_parquet_file(X, tmp_path):
         whole(open_rows(path))
 
 
-def test_parts_of_different_types(tmp_path):
+def test_parquet_files_of_different_types(tmp_path):
     single, double = pa.array([1, 2], pa.float32()), pa.array([0.1, None], pa.float64())
     pa.parquet.write_table(pa.table({"a": pa.array([1, 2]), "b": single}), tmp_path / "0.parquet")
     pa.parquet.write_table(pa.table({"a": double, "b": single}), tmp_path / "1.parquet")
@@ -58,7 +58,7 @@ def test_folders_within_folders(tmp_path):
         open_rows(tmp_path)
 
 
-def test_an_index_that_pandas_wrote_is_no_feature(tmp_path):
+def test_a_pandas_index_is_not_a_feature(tmp_path):
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1.0, 2, 3], "b": [4.0, 5, 7], "plant": [7, 8, 9]})

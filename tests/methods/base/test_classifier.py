@@ -1,4 +1,4 @@
-"""What a method that classifies answers, against the formulas and scikit-learn."""
+"""Classifiers compared with the formulas and with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from lowland.data import load_dataset
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_scores_and_probabilities_are_scikit_learns(classes):
+def test_scores_and_probabilities_agree_with_scikit_learn(classes):
     iris = load_dataset("iris")
     kept = iris.y < classes
     X, y = iris.X[kept], iris.y[kept]

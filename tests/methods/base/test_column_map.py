@@ -1,4 +1,4 @@
-"""What is true of every method that chooses columns."""
+"""Common properties of the methods that select columns."""
 
 import warnings
 
@@ -19,7 +19,7 @@ def rows(n=120):
 
 
 @pytest.mark.parametrize("kind", SELECTORS)
-def test_the_same_facts_are_kept(kind):
+def test_every_selector_has_the_common_attributes(kind):
     X, y = rows()
     selector = kind(n_features_to_select=2).fit(X, y)
     assert (selector.n_features_to_select_, selector.n_samples_, selector.classes_) == (2, 120, None)
@@ -40,7 +40,7 @@ def test_integers_with_many_distinct_values_warn(kind):
 
 
 @pytest.mark.parametrize("kind", SELECTORS)
-def test_two_columns_of_y_are_refused_without_another_word(kind):
+def test_two_columns_of_y_are_refused_without_a_warning(kind):
     X, y = rows()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

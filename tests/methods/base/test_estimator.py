@@ -1,4 +1,4 @@
-"""What every method shares: ``fit`` and scikit-learn's estimator API, with nothing of the machinery in sight."""
+"""What every method shares: ``fit`` and scikit-learn's estimator API, without internal names in public."""
 
 import inspect
 
@@ -23,7 +23,7 @@ def public(cls):
     return {name for name in own if not name.startswith("_") and not name.endswith("_request")}
 
 
-def test_pca_shows_what_a_user_needs():
+def test_the_public_names_of_pca_are_few():
     assert public(lowland.PCA) == {
         "distortion", "fit", "get_covariance", "get_precision", "inverse_chunks", "inverse_transform", "partial_fit",
         "score", "score_samples", "storage", "transform", "transform_chunks",
@@ -31,7 +31,7 @@ def test_pca_shows_what_a_user_needs():
 
 
 @pytest.mark.parametrize("name", entries())
-def test_whatever_a_method_shows_is_documented(name):
+def test_every_public_attribute_of_a_method_is_documented(name):
     cls = load_method(name)
     for shown in public(cls):
         value = inspect.getattr_static(cls, shown)
@@ -82,7 +82,7 @@ def test_the_signature_holds_the_parameters():
     assert Largest(offset=2.0).get_params() == {"offset": 2.0}
 
 
-def test_other_names_at_transform_are_listed_in_scikit_learns_words():
+def test_feature_name_mismatches_use_the_wording_of_scikit_learn():
     pd = pytest.importorskip("pandas")
     model = lowland.PCA(1).fit(pd.DataFrame(np.eye(3), columns=list("abc")))
     with pytest.raises(DataError, match=r"(?s)unseen at fit time:\n- z\n.*now missing:\n- c\n.*feature_names_in_"):

@@ -1,4 +1,4 @@
-"""What all methods on a graph of neighbors share."""
+"""Common properties of the methods on a neighbor graph."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ MODELS = [
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_what_the_caller_does_to_his_rows_later_changes_nothing(model, dtype):
+def test_later_changes_of_the_rows_do_not_affect_the_model(model, dtype):
     X, Y = sheet().astype(dtype), sheet(5, seed=1).astype(dtype)
     before = model.fit(X).transform(Y)
     X[:] = 7
@@ -38,7 +38,7 @@ def test_what_the_caller_does_to_his_rows_later_changes_nothing(model, dtype):
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, scipy.sparse.csr_array])
-def test_nor_what_he_does_to_his_affinities(wrap):
+def test_later_changes_of_the_affinities_do_not_affect_the_model(wrap):
     X, Y = sheet(), sheet(5, seed=1)
     W = wrap(np.exp(-cdist(X, X, "sqeuclidean")))
     A = np.exp(-cdist(Y, X, "sqeuclidean"))
@@ -63,18 +63,18 @@ def test_values_that_cannot_be_squared_are_refused(model, scale):
         model.fit(sheet()).transform(np.full((1, 3), 1e200))
 
 
-def test_neighbors_must_be_asked_for():
+def test_n_neighbors_or_radius_is_required():
     with pytest.raises(ParameterError, match="set n_neighbors or radius"):
         Isomap(n_neighbors=None).fit(sheet())
 
 
 @pytest.mark.parametrize("model", [Isomap(metric="foo"), DiffusionMap(n_neighbors=5, metric="foo")])
-def test_a_metric_nobody_knows_is_refused(model):
+def test_an_unknown_metric_is_refused(model):
     with pytest.raises(ParameterError, match="There is no metric 'foo'"):
         model.fit(sheet())
 
 
-def test_metrics_that_learn_from_the_rows_find_neighbors():
+def test_metrics_estimated_from_the_rows_find_neighbors():
     X = sheet()
     scaled = Isomap(2).fit(X / X.std(axis=0, ddof=1))
     learned = Isomap(2, metric="seuclidean").fit(X)
@@ -86,7 +86,7 @@ def test_metrics_that_learn_from_the_rows_find_neighbors():
 
 
 @pytest.mark.parametrize("k", [4, 6, 9])
-def test_a_sparse_matrix_of_distances_is_read_as_scikit_learn_reads_it(k):
+def test_a_sparse_matrix_of_distances_is_read_as_in_scikit_learn(k):
     X, Y = sheet(), sheet(6, seed=1)
     stored = KNeighborsTransformer(n_neighbors=9, mode="distance").fit(X)  # with the diagonal
     G, H = stored.transform(X), stored.transform(Y)
@@ -97,13 +97,13 @@ def test_a_sparse_matrix_of_distances_is_read_as_scikit_learn_reads_it(k):
     np.testing.assert_allclose(ours.embedding_, theirs.embedding_ * signs, atol=1e-9)
     np.testing.assert_allclose(ours.transform(H), theirs.transform(H) * signs, atol=1e-9)
     np.testing.assert_allclose(Isomap(n_neighbors=k).fit(X).transform(Y), ours.transform(H), atol=1e-9)
-    without = kneighbors_graph(X, 9, mode="distance")  # scikit-learn would take the nearest for the row itself
+    without = kneighbors_graph(X, 9, mode="distance")  # scikit-learn would treat the nearest as the row itself
     np.testing.assert_allclose(
         Isomap(n_neighbors=k, metric="precomputed").fit(without).dist_matrix_, theirs.dist_matrix_
     )
 
 
-def test_of_a_graph_all_edges_count_and_of_distances_those_asked_for():
+def test_a_graph_uses_all_edges_and_distances_the_nearest():
     X = sheet()
     G = kneighbors_graph(X, 9, mode="distance")
     whole = Isomap(n_neighbors=9).fit(X).dist_matrix_
@@ -146,7 +146,7 @@ def test_distances_of_new_sparse_rows_are_checked(broken, words):
         model.transform(H.tocsr())
 
 
-def test_a_new_row_is_placed_by_points_that_have_a_place():
+def test_a_new_row_is_placed_by_embedded_points():
     X = np.vstack([sheet(60), sheet(10, seed=2) + 50])
     model = Isomap(n_neighbors=5, metric="precomputed", disconnected="largest")
     with pytest.warns(DataWarning, match="Only the largest component"):
@@ -168,7 +168,7 @@ def test_distances_that_cannot_be_squared_are_refused(model):
         clone(model).fit(X, graph=kneighbors_graph(X, 5, mode="distance") * 1e180)
 
 
-def test_the_sweep_knows_its_metrics_too():
+def test_the_sweep_refuses_unknown_metrics():
     with pytest.raises(ParameterError, match="There is no metric 'foo'"):
         Isomap(metric="foo").neighbors_sweep(sheet(), [5, 6])
 
@@ -178,7 +178,7 @@ def test_the_sweep_knows_its_metrics_too():
 
 @pytest.fixture
 def heaps(rng):
-    """Three heaps of 30, 20 and 10 points, mixed."""
+    """Three clusters of 30, 20 and 10 points, mixed."""
     X = rng.random((60, 3)) + np.repeat([0, 10, 30], [30, 20, 10])[:, None]
     return X[rng.permutation(60)]
 
@@ -202,7 +202,7 @@ def test_what_was_done_about_components_is_reported(heaps, policy, words):
     assert model.n_excluded_ == (30 if policy == "largest" else 0)
 
 
-def test_components_are_an_error_if_that_is_asked_for(heaps):
+def test_disconnected_graphs_can_be_made_an_error(heaps):
     with pytest.raises(
         DataError, match=r"3 connected components of 30, 20 and 10 rows\. Raise n_neighbors, or set disconnected="
     ):
@@ -242,7 +242,7 @@ def test_policies_on_components_of_affinities():
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_nothing_of_the_inputs_of_a_fit_is_kept_beside_the_attributes(model):
+def test_inputs_of_a_fit_are_not_stored(model):
     before = set(vars(clone(model)))
     fitted = clone(model).fit(sheet())
     assert {name for name in vars(fitted) if not name.endswith("_")} - before <= {"_solved"}

@@ -1,4 +1,4 @@
-"""Landmarks are chosen alike by every method."""
+"""Every method chooses landmarks in the same way."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ from lowland.errors import DataWarning
 from lowland.methods.base.landmarks import choose_landmarks
 
 
-def test_one_row_of_each_of_m_equal_stretches():
+def test_one_landmark_per_equal_range_of_rows():
     marks = choose_landmarks(100, 10, lambda: np.random.default_rng(0), "Isomap")
     assert marks.reshape(10, 10).sum(axis=1).tolist() == [1] * 10
 
 
-def test_where_all_rows_would_be_landmarks_none_are_and_nothing_is_drawn():
+def test_as_many_landmarks_as_rows_means_no_landmarks():
     def no_numbers():
         raise AssertionError("nothing is to be drawn")
 

@@ -1,4 +1,4 @@
-"""A method that a model has only if it was asked for."""
+"""A method that exists only if it was requested."""
 
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -16,7 +16,7 @@ class Model:
         return x + 1
 
 
-def test_only_where_it_was_asked_for():
+def test_a_learned_inverse_exists_only_if_requested():
     assert Model(True).inverse(1) == 2
     assert not hasattr(Model(False), "inverse")
     assert Model.inverse.__doc__ == "Return one more."

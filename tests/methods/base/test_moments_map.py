@@ -1,4 +1,4 @@
-"""Maps that follow from the moments: parts merge, and the problem is solved when a result is first read."""
+"""Maps computed from moments: chunks merge, and the problem is solved when a result is first read."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from lowland.errors import DataError
 from lowland.methods.base.moments_map import in_library_of
 
 
-def test_parts_give_the_answer_of_one_fit(iris):
+def test_partial_fits_give_the_result_of_one_fit(iris):
     parts = Whitening().partial_fit(iris.X[:40]).partial_fit(iris.X[40:])
     np.testing.assert_allclose(parts.transform(iris.X), Whitening().fit(iris.X).transform(iris.X), atol=1e-9)
 
 
-def test_reading_a_result_solves_and_asking_for_another_name_does_not(iris):
+def test_only_reading_a_result_runs_the_solver(iris):
     model = PCA(2).partial_fit(iris.X)
     assert "components_" not in vars(model)
     assert not hasattr(model, "no_such_name")
@@ -24,7 +24,7 @@ def test_reading_a_result_solves_and_asking_for_another_name_does_not(iris):
     assert "components_" in vars(model)
 
 
-def test_what_cannot_be_solved_yet_leaves_the_model_able_to_go_on(iris):
+def test_a_failed_solve_does_not_prevent_further_partial_fits(iris):
     model = PCA(2).partial_fit(iris.X[:1])
     assert not hasattr(model, "components_")  # one row has no variance
     with pytest.raises(DataError):

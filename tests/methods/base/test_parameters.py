@@ -1,4 +1,4 @@
-"""Parameters said once: types, limits, words and the check."""
+"""Declared parameters: types, limits, messages and checks."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -30,7 +30,7 @@ def test_values_of_a_type(kind, good, bad):
     assert not any(admits(kind, value) for value in bad)
 
 
-def test_types_in_words():
+def test_types_in_messages():
     assert in_words(int | None) == "an integer or None"
     assert in_words(Literal["a", "b"]) == "one of 'a', 'b'"
     assert in_words(float | Literal["auto"] | None) == "a number, 'auto' or None"
@@ -39,7 +39,7 @@ def test_types_in_words():
     assert in_words(np.ndarray | dict[str, float]) == "an array or a dictionary"
 
 
-def test_limits_are_checked_where_the_value_is_a_number():
+def test_limits_are_checked_for_numbers():
     tol = next(p for p in parameters_of(lowland.PCA) if p.name == "tol")
     assert tol.fits(0.0)
     assert not tol.fits(-1e-9)
@@ -61,7 +61,7 @@ def test_the_order_is_that_of_the_signature():
         (lowland.FeatureAgglomeration, "pooling_func"),
     ],
 )
-def test_a_function_that_a_file_does_not_hold_is_asked_for_in_one_way(method, name):
+def test_a_function_missing_from_a_file_is_requested_by_one_message(method, name):
     model = method(**{name: Described("<function f>")})
     words = rf"{method.__name__} was loaded .* description of {name}: <function f>.*set_params\({name}=\.\.\.\)"
     with pytest.raises(ParameterError, match=words):

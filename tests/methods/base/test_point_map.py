@@ -1,4 +1,4 @@
-"""What is true of every method that places points by their distances."""
+"""Common properties of the methods that embed distances."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def rows(n=40, d=3, seed=0):
 @each
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 @pytest.mark.parametrize("library", ["numpy", "torch"])
-def test_a_model_does_not_follow_what_the_caller_does_to_his_rows(name, metric, library):
+def test_later_changes_of_the_rows_do_not_affect_the_model(name, metric, library):
     xp = pytest.importorskip(library)
     X, new = xp.asarray(rows()), xp.asarray(rows(5, seed=1))
     model = SCALINGS[name](metric=metric).fit(X)
@@ -132,7 +132,7 @@ def test_the_unit_of_the_data_does_not_matter(name, dtype, scale, given, library
 
 
 @pytest.mark.parametrize("scale", [1e-180, 1e180])
-def test_the_unit_of_files_and_chunks_does_not_matter_either(scale, tmp_path):
+def test_the_unit_of_files_and_chunks_does_not_matter(scale, tmp_path):
     X = rows()
     np.save(tmp_path / "x.npy", X * scale)
     Z = ClassicalMDS().fit_transform(X)
@@ -147,7 +147,7 @@ def test_the_unit_of_files_and_chunks_does_not_matter_either(scale, tmp_path):
     np.testing.assert_allclose(again / scale, plain.embedding_, atol=1e-9)
 
 
-def test_large_measured_matrices_in_extreme_units_stay_in_double_precision(monkeypatch):
+def test_large_computed_matrices_in_extreme_units_stay_float64(monkeypatch):
     monkeypatch.setattr("lowland.blocks.distances.dissimilarities.SINGLE_ABOVE", 20)
     plain, other = MDS().fit(rows()), MDS().fit(rows() * 2.0**200)
     assert plain.dissimilarity_matrix_.dtype == np.float32
@@ -155,7 +155,7 @@ def test_large_measured_matrices_in_extreme_units_stay_in_double_precision(monke
     np.testing.assert_allclose(other.embedding_ / 2.0**200, plain.embedding_, atol=1e-4)
 
 
-# --- one point, and matrices given as rows ---
+# --- coincident points, and matrices passed as rows ---
 
 
 @each
@@ -170,7 +170,7 @@ def test_points_that_coincide_are_reported_and_lie_at_zero(name, given):
 
 
 @pytest.mark.parametrize("name", ["ClassicalMDS", "MDS", "SammonMapping"])
-def test_distances_given_as_rows_are_remarked_upon(name):
+def test_distances_passed_as_rows_give_a_warning(name):
     with pytest.warns(DataWarning, match=f"{name}: X looks like a distance matrix"):
         SCALINGS[name]().fit(cdist(rows(20), rows(20)))
 
@@ -212,7 +212,7 @@ def test_a_function_that_returns_nan_is_reported(name):
 
 @each
 @pytest.mark.parametrize("metric", ["hamming", "jaccard", "canberra", "chebyshev", lambda a, b: float(a[0] != b[0])])
-def test_new_rows_with_gaps_are_refused_by_every_metric(name, metric):
+def test_new_rows_with_nan_are_refused_by_every_metric(name, metric):
     X = np.round(rows())
     model = SCALINGS[name](1, metric=metric).fit(X)
     new = X[:3].copy()
@@ -234,8 +234,8 @@ def test_a_frame_whose_rows_are_in_another_order_than_its_columns_is_refused(nam
         model.transform(D[names[::-1]])
 
 
-def test_distances_are_kept_whatever_the_metric():
-    """What each metric says of new rows is what it said of the same rows when they were fitted."""
+def test_distances_are_stored_for_every_metric():
+    """Each metric gives the same distances for new rows as for the same rows in the fit."""
     X = np.abs(rows())
     for metric in ("seuclidean", "mahalanobis", "canberra", "braycurtis"):
         model = ClassicalMDS(metric=metric).fit(X)

@@ -1,4 +1,4 @@
-"""Rows mapped one by one, and back: whole, in chunks, and refused where they do not fit."""
+"""Rows are mapped and inverted, whole or in chunks, and refused if they have the wrong shape."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def pca(iris):
     return PCA(2).fit(iris.X)
 
 
-def test_chunks_are_the_whole_in_order(pca, iris):
+def test_chunks_give_the_whole_in_order(pca, iris):
     chunks = [iris.X[:100], iris.X[100:]]
     Z = pca.transform(iris.X)
     found = list(pca.transform_chunks(chunks))
@@ -29,7 +29,7 @@ def test_coordinates_of_another_width_are_refused(pca):
         pca.inverse_transform(np.zeros((5, 3)))
 
 
-def test_slabs_to_decode_are_cut_by_the_width_of_what_comes_out():
+def test_slabs_of_inverse_transform_are_sized_by_the_output_width():
     rng = np.random.default_rng(0)
     pca = PCA(1).fit(rng.standard_normal((20, 3000)))
     rows, _ = pca._rows_to_decode(rng.standard_normal((100_000, 1)))
@@ -37,7 +37,7 @@ def test_slabs_to_decode_are_cut_by_the_width_of_what_comes_out():
     assert rows.slab <= slab_rows(3000, 8)
 
 
-def test_frames_come_back_as_frames_where_asked_for(iris):
+def test_frames_are_returned_if_requested(iris):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(iris.X, columns=list(iris.names), index=np.arange(150) + 7)
     with lowland.config(output="frame"):

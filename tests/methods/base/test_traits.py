@@ -1,4 +1,4 @@
-"""The traits of the methods fit together."""
+"""The traits of the methods are consistent."""
 
 import pytest
 
@@ -23,6 +23,6 @@ def test_verbs_are_unique():
     assert len({entry.verb for entry in entries().values()}) == len(entries())
 
 
-def test_a_class_without_keywords_promises_nothing():
+def test_a_class_without_keywords_has_default_traits():
     assert Traits().verb == ""
     assert not Traits().takes_sparse

@@ -1,4 +1,4 @@
-"""Intrinsic dimension against spaces whose dimension is known, and against the theory written out another way."""
+"""Intrinsic dimension on spaces of known dimension, and compared with another derivation of the theory."""
 
 import contextlib
 import math
@@ -49,7 +49,7 @@ def turned(X, d, rng):
     return X @ np.linalg.qr(rng.standard_normal((d, X.shape[1])))[0].T
 
 
-# --- the promise ------------------------------------------------------------------------------------------------------
+# --- known dimensions -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -92,8 +92,8 @@ SPACES = {
 
 
 @pytest.mark.parametrize("name", SPACES)
-def test_sane_on_other_spaces(name, rng):
-    """Borders, closed surfaces, uneven density, noise: none of them was chosen to be like a ball."""
+def test_estimates_on_other_spaces(name, rng):
+    """Borders, closed surfaces, uneven density, noise: none of them is similar to a ball."""
     d, make = SPACES[name]
     assert quality.intrinsic_dimension(make(1500, rng)).value == pytest.approx(d, rel=0.14)
 
@@ -101,7 +101,7 @@ def test_sane_on_other_spaces(name, rng):
 # --- the theory -------------------------------------------------------------------------------------------------------
 
 
-def test_the_fraction_of_a_ball_is_counted_right(rng):
+def test_the_fraction_of_a_ball_agrees_with_simulation(rng):
     for d in (1, 2, 5, 10):
         Y, rho, r = ball(200_000, d, rng), np.array([0.3, 0.9, 1.0]), np.array([0.4, 0.8, 1.2])
         centers = np.eye(1, d) * rho[:, None]
@@ -110,7 +110,7 @@ def test_the_fraction_of_a_ball_is_counted_right(rng):
 
 
 def test_expected_spacings_equal_simulated_ones():
-    """Theory against numbers that were drawn, within their own standard errors."""
+    """Theory compared with simulation, within standard errors."""
     rng, n, d, k = np.random.default_rng(3), 300, 6, 20
     edges = blocks.shell_edges(k)
     drawn = []
@@ -124,8 +124,8 @@ def test_expected_spacings_equal_simulated_ones():
 
 @given(d=st.floats(0.7, 60), n=st.integers(60, 10**7))
 @settings(max_examples=25, deadline=None)
-def test_a_ball_of_endless_points_has_no_border(d, n):
-    """Spacings are never below 1/d, fall towards it as points are added, and fall with d."""
+def test_spacings_approach_their_limit_as_points_are_added(d, n):
+    """Spacings are never below 1/d, approach it as points are added, and decrease with d."""
     edges = blocks.shell_edges(20)
     here = blocks.ball_spacings(d, n, edges)
     assert np.all(here > 1 / d * (1 - 2e-3))
@@ -133,7 +133,7 @@ def test_a_ball_of_endless_points_has_no_border(d, n):
     assert np.all(blocks.ball_spacings(1.2 * d, n, edges) < here)
 
 
-def test_the_curve_is_read_backwards():
+def test_the_curve_of_spacings_is_inverted():
     edges = blocks.shell_edges(20)
     for d in (0.9, 2.0, 7.3, 40.0):
         means = blocks.ball_spacings(d, 1000, edges)
@@ -159,7 +159,7 @@ def test_the_mean_spacing_is_the_likelihood_of_levina_and_bickel(rng):
     np.testing.assert_allclose(blocks.spacings(D).mean(axis=1), by_hand)
 
 
-def test_a_trend_is_followed_to_zero_where_it_rises_and_to_the_end_where_it_falls():
+def test_a_rising_trend_is_extrapolated_to_scale_zero_and_a_falling_one_is_not():
     radius, V = np.sqrt([0.1, 0.3, 0.6, 1.0]), np.eye(4) * 1e-6
     rising = blocks.over_scales(3 * np.exp(radius**2 / 2), V, radius, np.ones(4))
     falling = blocks.over_scales(3 * np.exp(-(radius**2) / 2), V, radius, np.ones(4))
@@ -173,8 +173,8 @@ def test_a_trend_is_followed_to_zero_where_it_rises_and_to_the_end_where_it_fall
     assert steep.value == 8  # the line would end below
 
 
-def test_errors_of_neighbors_count_their_dependence(rng):
-    """Pairs with one value between them have twice the variance of independent points."""
+def test_standard_errors_account_for_dependent_neighbors(rng):
+    """Pairs of equal values have twice the variance of independent points."""
     n = 4000
     values = np.repeat(rng.standard_normal(n // 2), 2)[:, None]
     partner = (np.arange(n) ^ 1)[:, None]
@@ -184,7 +184,7 @@ def test_errors_of_neighbors_count_their_dependence(rng):
     assert alone[0, 0] == pytest.approx(1 / n, rel=0.1)
 
 
-def test_the_interval_holds_the_truth_about_as_often_as_it_says(rng):
+def test_intervals_have_the_nominal_coverage(rng):
     found = [quality.intrinsic_dimension(ball(400, 3, rng)) for _ in range(40)]
     assert np.mean([each.low <= 3 <= each.high for each in found]) >= 0.8
     narrow = quality.intrinsic_dimension(load_dataset("swiss_roll").X, confidence=0.5)
@@ -206,14 +206,14 @@ def test_each_estimator_on_a_flat_square(method, rng):
 
 
 @pytest.mark.parametrize("method", ["mle", "twonn", "correlation"])
-def test_the_stated_bias_is_there(method, rng):
+def test_the_stated_bias_exists(method, rng):
     value = quality.intrinsic_dimension(ball(2000, 10, rng), method).value
     assert 7.5 < value < 9.5
     assert "low in high dimensions" in quality.intrinsic_dimension(ball(100, 2, rng), method).bias
 
 
-def test_two_nearest_of_exact_ratios():
-    """Where the ratios are the very quantiles of their law, (1 - F)^(-1/d), the slope is d."""
+def test_two_nearest_neighbors_with_exact_ratios():
+    """Where the ratios are the exact quantiles of their distribution, (1 - F)^(-1/d), the slope is d."""
     n, d = 500, 4.0
     ratio = (1 - np.arange(1, n + 1) / (n + 1)) ** (-1 / d)
     assert blocks.two_nearest(np.column_stack([np.ones(n), ratio])) == pytest.approx(d)
@@ -248,11 +248,11 @@ def test_all_gives_the_others_beside_the_default():
     assert str(found).count("\n") == len(found.others)
 
 
-# --- the map ----------------------------------------------------------------------------------------------------------
+# --- local estimates --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", MAPPED)
-def test_the_map_tells_a_line_from_a_sheet(method, rng):
+def test_local_estimates_separate_a_line_from_a_sheet(method, rng):
     sheet = np.column_stack([rng.random((600, 2)), np.zeros(600)])
     line = np.column_stack([np.full((300, 2), 5.0), rng.random(300)])
     found = quality.intrinsic_dimension(np.concatenate([sheet, line]), method, per_point=True)
@@ -262,11 +262,11 @@ def test_the_map_tells_a_line_from_a_sheet(method, rng):
     assert np.median(found.per_point[600:]) == pytest.approx(1, abs=0.15)
 
 
-def test_without_asking_there_is_no_map():
+def test_local_estimates_are_computed_only_if_requested():
     assert quality.intrinsic_dimension(load_dataset("iris").X[:120:2]).per_point is None
 
 
-# --- what rows may be -------------------------------------------------------------------------------------------------
+# --- kinds of input -------------------------------------------------------------------------------------------------
 
 
 @given(scale=st.floats(1e-3, 1e3), shift=st.floats(-100, 100), seed=st.integers(0, 100))
@@ -342,7 +342,7 @@ def test_neighbors_of_a_sample_are_searched_among_all_rows(rng):
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )  # fmt: skip
-def test_what_cannot_be_estimated_is_said(X, options, error, words):
+def test_data_without_an_estimate_is_reported(X, options, error, words):
     with pytest.raises(error, match=words) as caught:
         quality.intrinsic_dimension(X, **options)
     assert str(caught.value).endswith(".")
@@ -355,7 +355,7 @@ def grid(n, d):
 @pytest.mark.parametrize("method", ["auto", "mle", "twonn"])
 @pytest.mark.parametrize("k", [10, 20])
 @pytest.mark.parametrize(("n", "d", "noise"), [(30, 2, 0), (30, 2, 0.001), (25, 2, 0.05), (8, 3, 0), (200, 1, 0.01)])
-def test_estimates_of_a_grid_are_said_to_be_worthless(method, k, n, d, noise, rng):
+def test_estimates_on_a_grid_give_a_warning(method, k, n, d, noise, rng):
     X = grid(n, d) + noise * rng.standard_normal((n**d, d))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -367,8 +367,8 @@ def test_estimates_of_a_grid_are_said_to_be_worthless(method, k, n, d, noise, rn
 
 
 @pytest.mark.parametrize("digits", [0, 1, 2])
-def test_rounded_rows_are_no_grid(digits):
-    """Ties alone do no harm, and raise no warning."""
+def test_rounded_rows_are_not_a_grid(digits):
+    """Ties alone change nothing and give no warning."""
     X = np.unique(load_dataset("swiss_roll").X.round(digits), axis=0)
     assert quality.intrinsic_dimension(X).value == pytest.approx(2, abs=0.1)
 
@@ -415,7 +415,7 @@ def test_the_elbow_is_never_beyond_the_columns(rng):
 
 @pytest.mark.parametrize("n", [21, 25, 40])
 @pytest.mark.parametrize("method", NO_ISOMAP)
-def test_few_rows_give_an_answer(n, method, rng):
+def test_few_rows_give_an_estimate(n, method, rng):
     found = quality.intrinsic_dimension(rng.random((n, 3)), method)
     assert 0 < found.low <= found.value <= found.high < math.inf
 
@@ -425,7 +425,7 @@ def test_it_can_be_stopped(rng):
         quality.intrinsic_dimension(rng.random((5000, 40)), sample=1000)
 
 
-def test_the_record_travels_and_counts_as_a_number():
+def test_the_result_can_be_pickled_and_used_as_a_number():
     found = quality.intrinsic_dimension(load_dataset("iris").X[50:].round(1) + np.linspace(0, 0.01, 100)[:, None])
     again = pickle.loads(pickle.dumps(found))
     assert float(again) == found.value

@@ -1,4 +1,4 @@
-"""Measures of neighborhoods: definitions in plain numpy, scikit-learn, laws, samples, and what cannot be."""
+"""Neighborhood measures: definitions in plain numpy, scikit-learn, invariants, samples, and invalid input."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def exact_powers(X):
 
 
 def rank_twin(X, around=False):
-    """Which neighbor of row i point j is, the row itself 0; ties by index, or by who follows sooner on the row."""
+    """Which neighbor of row i point j is, the row itself 0; ties by index, or by the cyclic order after the row."""
     D, n = exact_powers(X), len(X)
     ranks = np.zeros((n, n), dtype=int)
     for i in range(n):
@@ -39,7 +39,7 @@ def rank_twin(X, around=False):
 
 
 def shuffled_twin(Z):
-    """The same of an embedding, of which the points are shuffled first."""
+    """The same for an embedding, whose points are shuffled first."""
     points = ShuffledPoints.of(PointSet(Z)).points
     ranks = np.empty((len(Z), len(Z)), dtype=int)
     ranks[np.ix_(points, points)] = rank_twin(Z[points], around=True)
@@ -69,11 +69,11 @@ def cloud():
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [2, 17, 40])
 @pytest.mark.parametrize("lattice", [False, True])
-def test_ranks_by_counting_are_those_of_sorting(kind, d, lattice, monkeypatch):
+def test_ranks_by_counting_agree_with_sorting(kind, d, lattice, monkeypatch):
     monkeypatch.setattr(blocks, "_TILE", 64)  # several products, and a last one that is smaller
     rng = np.random.default_rng(d)
     X = (rng.integers(0, 3, (150, d)) if lattice else rng.standard_normal((150, d)) + 5).astype(kind)
-    X[100:110] = X[:10]  # twins
+    X[100:110] = X[:10]  # duplicates
     targets = rng.integers(0, 149, (150, 6))
     targets += targets >= np.arange(150)[:, None]  # not the row itself
     run, rows = LocalRun(), np.array([3, 149, 40, 105])
@@ -90,8 +90,8 @@ def test_ranks_by_counting_are_those_of_sorting(kind, d, lattice, monkeypatch):
 @pytest.mark.parametrize("d", [3, 30])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("lattice", [False, True])
-def test_ranks_and_nearest_from_the_same_products_are_those_of_sorting(d, kind, lattice, monkeypatch):
-    """Columns that are the same in all points, ties and twins included: rows that candidates leave unsure as well."""
+def test_ranks_and_nearest_from_products_agree_with_sorting(d, kind, lattice, monkeypatch):
+    """Columns that are the same in all points, with ties and duplicates, also where candidates cannot decide."""
     monkeypatch.setattr(blocks, "_TILE", 64)
     rng = np.random.default_rng(d)
     X = (rng.integers(0, 2, (150, d)) if lattice else rng.standard_normal((150, d)) - 7).astype(kind)
@@ -108,7 +108,7 @@ def test_ranks_and_nearest_from_the_same_products_are_those_of_sorting(d, kind, 
 
 
 @pytest.mark.parametrize("k", [1, 6, 59])
-def test_a_shuffled_side_breaks_ties_in_an_order_of_its_own(k, rng, monkeypatch):
+def test_a_shuffled_side_breaks_ties_in_its_own_order(k, rng, monkeypatch):
     X = rng.integers(0, 3, (60, 2)).astype(float)
     expected, run, rows = shuffled_twin(X), LocalRun(), np.array([50, 2, 31])
     near = np.argsort(np.where(expected == 0, 1000, expected), axis=1)[:, :k]
@@ -123,8 +123,8 @@ def test_a_shuffled_side_breaks_ties_in_an_order_of_its_own(k, rng, monkeypatch)
         monkeypatch.setattr(blocks, "_PAIRS", 180)  # three rows at a time
 
 
-def test_products_that_tell_nothing_apart_give_way_to_comparing():
-    """One row so far away that the others are equal beside it, in single and in double precision."""
+def test_products_that_cannot_decide_fall_back_to_comparisons():
+    """One row so far away that the others are equal after rounding, in float32 and float64."""
     rng = np.random.default_rng(0)
     for far in (1e6, 1e14):
         X = rng.standard_normal((120, 20))
@@ -186,7 +186,7 @@ def test_definitions(cloud, k):
 
 @pytest.mark.parametrize("d", [3, 40])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_trustworthiness_is_that_of_scikit_learn(d, kind, rng):
+def test_trustworthiness_agrees_with_scikit_learn(d, kind, rng):
     X = rng.standard_normal((400, d)).astype(kind)
     Z = X[:, :2].copy()
     for k in (1, 5, 50):
@@ -198,7 +198,7 @@ def test_trustworthiness_is_that_of_scikit_learn(d, kind, rng):
     assert quality.trustworthiness(D, Z, metric="precomputed").value == quality.trustworthiness(X, Z).value
 
 
-def test_area_and_matrix_say_the_same(cloud):
+def test_area_and_matrix_agree(cloud):
     X, Z = cloud
     n, Q = len(X), quality.co_ranking_matrix(X, Z)
     assert Q.sum() == n * (n - 1)
@@ -214,7 +214,7 @@ def test_area_and_matrix_say_the_same(cloud):
     np.testing.assert_array_equal(quality.co_ranking_matrix(Z, X), Q.T)
 
 
-def test_each_row_makes_the_mean(cloud):
+def test_values_per_row_average_to_the_measure(cloud):
     X, Z = cloud
     for found in (
         quality.trustworthiness(X, Z, per_row=True),
@@ -229,7 +229,7 @@ def test_each_row_makes_the_mean(cloud):
         assert (found.low, found.high, found.sample, found.left_out) == (None, None, None, 0)
 
 
-# --- laws
+# --- invariants
 
 
 clouds = arrays.arrays(
@@ -259,7 +259,7 @@ def test_definitions_hold_with_ties(X, k, seed):
 
 
 def at_chance(X, Z, k):
-    """Trustworthiness and continuity less what random ranks have, LCMC and the area: all 0 by chance."""
+    """Trustworthiness and continuity minus their expectation for random ranks, LCMC and the area: all 0 by chance."""
     n = len(X)
     beyond = (n - 1 - k) * (n - k) / 2 / (n - 1)  # the excess of a random rank
     both = quality.trustworthiness_and_continuity(X, Z, k)
@@ -268,13 +268,13 @@ def at_chance(X, Z, k):
 
 
 @pytest.mark.parametrize("rows_in_order", [False, True])
-def test_unrelated_sides_full_of_ties_are_at_chance(rows_in_order):
-    """Both sides have few values, so that the order of ties decides nearly all: the two must have nothing in common."""
+def test_unrelated_spaces_with_many_ties_are_at_chance_level(rows_in_order):
+    """Both spaces have few values, so that ties decide almost everything: their orders must be independent."""
     found = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X, Z = rng.integers(0, 2, (300, 3)) * 1.0, rng.integers(0, 2, (300, 2)) * 1.0
-        if rows_in_order:  # rows that follow on each other are alike
+        if rows_in_order:  # consecutive rows are similar
             X = X[np.lexsort(X.T)]
         found.append(at_chance(X, Z, 10))
     assert np.abs(np.mean(found, axis=0)).max() < 0.005
@@ -283,8 +283,8 @@ def test_unrelated_sides_full_of_ties_are_at_chance(rows_in_order):
 
 @given(clouds, st.integers(1, 5))
 @settings(max_examples=30, deadline=None)
-def test_a_perfect_embedding_is_perfect_but_for_ties(X, k):
-    """Points are shaken, so that no two distances are equal."""
+def test_a_perfect_embedding_has_the_best_value_except_for_ties(X, k):
+    """Points have noise, so that no two distances are equal."""
     X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
     assert quality.trustworthiness(X, 4 * X, k).value == 1
     assert quality.continuity(X, X / 2, k).value == 1
@@ -294,17 +294,17 @@ def test_a_perfect_embedding_is_perfect_but_for_ties(X, k):
     assert curves.area.value == pytest.approx(1, abs=1e-12)
 
 
-def test_twins_that_are_all_among_the_nearest_cost_nothing():
-    """Groups of four equal rows: the three others are the nearest in whichever order, and the next 4 as well."""
+def test_duplicates_among_the_nearest_neighbors_cost_nothing():
+    """Groups of four equal rows: the three others are the nearest in any order, and so are the next 4."""
     X = np.repeat(np.random.default_rng(0).standard_normal((40, 3)), 4, axis=0)
     for k in (3, 7, 11):
         assert [m.value for m in quality.trustworthiness_and_continuity(X, 2 * X, k)] == [1, 1]
         assert quality.lcmc(X, X, k).value == pytest.approx(1 - k / 159)
-    assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is not told
+    assert quality.trustworthiness(X, X, 2).value < 1  # which two of the three is undetermined
 
 
-def test_equal_sides_score_what_ties_leave_to_be_known():
-    """Cells of c equal rows share k/(c - 1) of k neighbors by chance, and no embedding can be told to do better."""
+def test_identical_spaces_with_ties_score_their_expected_value():
+    """Groups of c equal rows share k/(c - 1) of k neighbors by chance, which no embedding can improve."""
     X = np.repeat(np.random.default_rng(0).standard_normal((12, 3)), 41, axis=0)
     n, k = len(X), 10
     assert quality.lcmc(X, X, k).value + k / (n - 1) == pytest.approx(k / 40, abs=0.01)
@@ -323,7 +323,7 @@ def test_turn_scale_and_shift_do_not_matter(cloud, k, rng):
     assert quality.r_nx_area(X, other).value == pytest.approx(quality.r_nx_area(X, Z).value, abs=1e-12)
 
 
-def test_chance_gives_nothing(rng):
+def test_random_embeddings_score_zero(rng):
     X, Z = rng.standard_normal((2000, 5)), rng.standard_normal((2000, 2))
     assert abs(quality.r_nx_area(X, Z).value) < 0.005
     assert abs(quality.lcmc(X, Z, 20).value) < 0.005
@@ -334,7 +334,7 @@ def test_chance_gives_nothing(rng):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_intervals_of_samples_hold_the_value_of_all_rows(seed):
+def test_intervals_of_samples_contain_the_value_of_all_rows(seed):
     digits = load_dataset("digits")
     Z = lowland.PCA(2).fit_transform(digits.X)
     whole = {
@@ -355,7 +355,7 @@ def test_intervals_of_samples_hold_the_value_of_all_rows(seed):
     assert exact.r_nx_low is None
 
 
-def test_intervals_cover_as_often_as_they_say(cloud):
+def test_intervals_have_the_nominal_coverage(cloud):
     X, Z = cloud
     value = quality.trustworthiness(X, Z, 10).value
     found = [quality.trustworthiness(X, Z, 10, sample=60, random_state=seed) for seed in range(60)]
@@ -374,7 +374,7 @@ def test_a_sample_that_is_not_smaller_is_all_rows(cloud):
     assert f"{found.low:.6g} to" in str(found)
 
 
-def test_many_rows_are_sampled_unless_told(monkeypatch, cloud):
+def test_many_rows_are_sampled_by_default(monkeypatch, cloud):
     X, Z = cloud
     monkeypatch.setattr("lowland.quality.neighborhoods.nearest.COUNTED", 300 * 10)
     monkeypatch.setattr("lowland.quality.inputs.sample_rows.__defaults__", (None, 40))
@@ -382,7 +382,7 @@ def test_many_rows_are_sampled_unless_told(monkeypatch, cloud):
     assert quality.trustworthiness(X, Z, sample=None).sample is None
 
 
-def test_ranks_that_are_too_many_to_keep_are_found_again(cloud, monkeypatch):
+def test_ranks_beyond_the_memory_budget_are_recomputed(cloud, monkeypatch):
     X, Z = cloud
     kept = quality.co_ranking(X, Z)
     monkeypatch.setattr("lowland.quality.original_space.KEPT_BYTES", 0)
@@ -409,7 +409,7 @@ def test_curves_of_many_blocks_are_added_as_they_come(cloud, monkeypatch):
         np.testing.assert_array_equal(quality.co_ranking(X, Z, sample=200).r_nx_low, once.r_nx_low)
 
 
-def test_a_high_side_is_made_once(cloud, monkeypatch):
+def test_the_original_space_is_prepared_once(cloud, monkeypatch):
     X, Z = cloud
     high = OriginalSpace.of(X, sample=100)
     first = quality.co_ranking(high, Z)
@@ -420,10 +420,10 @@ def test_a_high_side_is_made_once(cloud, monkeypatch):
         quality.trustworthiness(high, Z)
 
 
-# --- rows without coordinates, and what cannot be
+# --- rows without coordinates, and invalid input
 
 
-def test_rows_without_coordinates_are_left_out_and_told(cloud):
+def test_rows_without_coordinates_are_excluded_and_reported(cloud):
     X, Z = cloud
     holes = Z.copy()
     holes[[4, 70]] = np.nan
@@ -460,7 +460,7 @@ MEASURES = (
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda f: f.__name__)
-def test_what_cannot_be_is_said(measure, cloud):
+def test_invalid_input_is_reported(measure, cloud):
     X, Z = cloud
     with pytest.raises(DataError, match=r"X has 300 rows and Z has 299\. Pass the coordinates"):
         measure(X, Z[:-1])

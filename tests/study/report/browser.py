@@ -21,7 +21,7 @@ FLAGS = (
 
 
 def chromium() -> str | None:
-    """Where Chromium is: LOWLAND_CHROMIUM, or the first of its names on the path; None where there is none."""
+    """The path of Chromium: LOWLAND_CHROMIUM, or the first of its names on the path; None if there is none."""
     names = (
         os.environ.get("LOWLAND_CHROMIUM"),
         "chromium",
@@ -38,7 +38,7 @@ class Browser:
     def __init__(self, program: str, folder: Path, width: int = 1400, height: int = 1000) -> None:
         ours, theirs = os.pipe(), os.pipe()  # they read from the first and write to the second
 
-        def pipes() -> None:  # the protocol's places: 3 to read from, 4 to write to
+        def pipes() -> None:  # file descriptors of the protocol: 3 to read from, 4 to write to
             source, target = os.dup(ours[0]), os.dup(theirs[1])
             os.dup2(source, 3)
             os.dup2(target, 4)
@@ -62,7 +62,7 @@ class Browser:
         self.size(width, height)
 
     def call(self, method: str, **parameters):
-        """Ask the browser for something and return its answer."""
+        """Send a command to the browser and return its result."""
         self.number += 1
         asked = {"id": self.number, "method": method, "params": parameters}
         if self.session:
@@ -88,18 +88,18 @@ class Browser:
         return json.loads(message)
 
     def _heed(self, event) -> None:
-        name, said = event.get("method"), event.get("params", {})
+        name, params = event.get("method"), event.get("params", {})
         if name == "Runtime.exceptionThrown":
-            details = said["exceptionDetails"]
+            details = params["exceptionDetails"]
             self.problems.append(details.get("exception", {}).get("description") or details["text"])
-        elif name == "Runtime.consoleAPICalled" and said["type"] in ("error", "warning", "assert"):
-            self.problems.append(str([a.get("value") for a in said["args"]]))
-        elif name == "Log.entryAdded" and said["entry"]["level"] in ("error", "warning"):
-            self.problems.append(said["entry"]["text"])
+        elif name == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+            self.problems.append(str([a.get("value") for a in params["args"]]))
+        elif name == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            self.problems.append(params["entry"]["text"])
         elif name == "Network.requestWillBeSent":
-            self.requests.append(said["request"]["url"])
+            self.requests.append(params["request"]["url"])
         elif name == "Page.javascriptDialogOpening":
-            self.dialogs.append(said["message"])
+            self.dialogs.append(params["message"])
             self.number += 1
             answer = {"id": self.number, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
             os.write(self.write, json.dumps({**answer, "sessionId": self.session}).encode() + b"\0")
@@ -125,7 +125,7 @@ class Browser:
             time.sleep(0.02)
 
     def settle(self) -> None:
-        """Wait until what was asked for has been drawn."""
+        """Wait until everything has been drawn."""
         self.run(
             "new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 60))"
         )
@@ -170,7 +170,7 @@ class Browser:
         path.write_bytes(base64.b64decode(data))
 
     def paper(self, path: Path) -> None:
-        """Write the page as it is printed, as a PDF."""
+        """Write the page as it is params, as a PDF."""
         data = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)["data"]
         path.write_bytes(base64.b64decode(data))
 

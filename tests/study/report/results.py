@@ -1,4 +1,4 @@
-"""Artificial studies for the report: small, large, and nasty ones."""
+"""Artificial studies for the report: small, large, and adversarial ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ABOUT = {
 
 
 def blobs(m, classes, rng, k=2):
-    """Clusters that are turned and bent differently for each trial."""
+    """Clusters that are rotated and curved differently for each trial."""
     centers = rng.standard_normal((classes, k)) * 4
     label = np.arange(m) % classes
     return centers[label] + rng.standard_normal((m, k)) * 0.9, label
@@ -87,7 +87,7 @@ WITHOUT = (
 
 
 def study(m=150, n_trials=6, classes=3, seed=0, k=2, without=True, columns=4):
-    """A study as it comes: some clusters, a few trials, some without a result."""
+    """A typical study: some clusters, a few trials, some without a result."""
     rng = np.random.default_rng(seed)
     Z, label = blobs(m, classes, rng, k)
     values = np.round(Z @ rng.standard_normal((k, columns)) + rng.standard_normal((m, columns)), 1).astype(np.float32)
@@ -112,7 +112,7 @@ def study(m=150, n_trials=6, classes=3, seed=0, k=2, without=True, columns=4):
 
 
 def large(m=100_000, panels=20):
-    """As many points and panels as the report promises to bear."""
+    """The largest numbers of points and panels that the report supports."""
     result = study(m, panels, classes=10, without=False)
     return replace(result, table=replace(result.table, source="hundred_thousand.parquet"))
 

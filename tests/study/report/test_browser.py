@@ -62,7 +62,7 @@ def page(browser, tmp_path):
         return browser
 
     yield opened
-    browser.run("0")  # whatever was still on its way
+    browser.run("0")  # wait for pending messages
     assert browser.problems == []
     assert browser.dialogs == []
     assert set(browser.requests) <= {browser.path}
@@ -189,7 +189,7 @@ def test_a_lasso_selects_what_it_encloses(page):
     assert selected(page).startswith("150 rows")
 
 
-def test_colors_by_column_by_trust_and_by_nothing(page):
+def test_colors_by_column_by_trustworthiness_and_without_colors(page):
     page = page(results.study())
     show_panels(page)
     sums = {seen(page, 1)["sum"]}
@@ -235,7 +235,7 @@ def test_the_legend_of_a_scale_names_missing_values_only_where_a_point_has_none(
 
 
 @pytest.mark.parametrize("width", [360, 700])
-def test_why_a_trial_is_left_out_stays_in_view_when_scores_are_scrolled(page, browser, width):
+def test_the_reason_for_an_omitted_trial_stays_visible_when_scores_are_scrolled(page, browser, width):
     browser.size(width, 900)
     page = page(results.study())
     page.run("document.getElementById('scores-table').scrollLeft = 1000")
@@ -276,7 +276,7 @@ def test_a_class_can_be_hidden(page):
     assert seen(page, 2)["sum"] == before["sum"]
 
 
-def test_the_keyboard_alone_will_do(page):
+def test_the_report_can_be_used_by_keyboard(page):
     page = page(results.study())
     show_panels(page)
     page.run("document.querySelector('.panel .marks').focus({ preventScroll: true })")
@@ -314,7 +314,7 @@ def test_the_table_sorts_and_marks_the_best(page):
     assert "timed out" in text
 
 
-def test_what_was_counted_with_labels_the_method_saw_is_marked_and_never_the_best(page):
+def test_scores_of_supervised_methods_on_training_labels_are_marked_and_never_best(page):
     a, b, c = results.study().trials[:3]
     for trial, value in ((a, 0.7), (b, 0.99), (c, 0.8)):
         score = Score(
@@ -337,7 +337,7 @@ def test_what_was_counted_with_labels_the_method_saw_is_marked_and_never_the_bes
     assert page.run("[...document.querySelectorAll('.panel h3')].map((h) => h.textContent)") == [c.name, a.name, b.name]
 
 
-def test_nothing_is_marked_where_no_labels_were_seen(page):
+def test_nothing_is_marked_without_supervised_methods(page):
     page = page(results.study())
     assert "†" not in page.run("document.body.innerText")
 
@@ -350,18 +350,18 @@ def test_one_trial_has_no_superfluous_text(page):
     assert "null" not in text
     assert "undefined" not in text
     assert "1 trial: 1 done" in text
-    assert "★" not in text  # of one there is no best
+    assert "★" not in text  # no best of a single trial
 
 
 def test_the_header_counts_every_outcome(page):
     stopped = replace(results.WITHOUT[0], name="stopped", status="stopped")
     result = results.study()
     page = page(replace(result, trials=(*result.trials, stopped, replace(stopped, name="too")), complete=False))
-    said = page.run("document.getElementById('top').innerText")
-    assert "11 trials: 6 done, 1 failed, 1 timed out, 2 stopped, 1 left out" in said
+    message = page.run("document.getElementById('top').innerText")
+    assert "11 trials: 6 done, 1 failed, 1 timed out, 2 stopped, 1 left out" in message
 
 
-def test_advice_is_headed_by_what_its_text_says(page):
+def test_headings_of_the_advice_match_its_text(page):
     advice = (
         Advice("classify", "PCA", 8, "For classification, use PCA with 8 components.", (), "PCA"),
         Advice("compress", None, 5, "For compression, use KernelPCA with 5 components.", (), "KernelPCA"),
@@ -392,7 +392,7 @@ def test_the_definitions_contain_no_numbers_of_a_trial(page):
     assert "176" not in page.run(titles)
 
 
-def test_many_classes_are_named_when_asked_for(page):
+def test_many_classes_are_listed_on_request(page):
     page = page(results.study(700, 1, classes=70))
     named = "[...document.querySelectorAll('.class-button')].filter((b) => !b.hidden).length"
     assert page.run(named) == 30
@@ -421,7 +421,7 @@ def test_texts_of_charts_and_controls_are_not_cut(page):
       ).map(([b]) => [a.textContent, b.textContent]));
     })"""
     assert page.run(over) == []
-    # the list is as wide as its longest words want it to be
+    # the list is as wide as its longest entry
     cut = """(() => {
       const list = document.querySelector('.order select'), had = list.getBoundingClientRect().width;
       list.style.maxWidth = 'none';
@@ -457,7 +457,7 @@ def test_every_control_is_reached_by_tab_and_seen(page):
     assert not any(covered)
 
 
-def test_a_name_lights_its_line_and_its_panel(page):
+def test_clicking_a_name_highlights_its_line_and_panel(page):
     page = page(results.study())
     assert page.run("document.querySelectorAll('.chart .faint').length") == 0
     page.run("document.querySelectorAll('.trial-button')[1].click()")
@@ -494,7 +494,7 @@ def test_names_that_are_scripts_do_not_run(page, browser, scheme):
     ],
     ids=["gaps", "no trials", "only failures", "no label", "one label", "float label", "60 classes", "many rows"],
 )
-def test_every_study_opens(page, result):
+def test_every_study_opens_in_the_browser(page, result):
     page = page(result)
     text = page.run("document.body.innerText")
     assert result.command in text
@@ -506,7 +506,7 @@ def test_every_study_opens(page, result):
             assert page.run("document.querySelectorAll('.class-button').length") == len(set(result.table.labels))
 
 
-def test_the_network_is_forbidden(page):
+def test_network_access_is_forbidden(page):
     page = page(results.study())
     page.run("fetch('http://127.0.0.1:9/').catch(() => 0)")
     page.run("0")
@@ -516,7 +516,7 @@ def test_the_network_is_forbidden(page):
     page.requests.clear()
 
 
-def test_twenty_panels_are_drawn_when_they_come_into_view(page):
+def test_panels_are_drawn_when_they_become_visible(page):
     page = page(results.study(1000, 20, classes=10, without=False))
     show_panels(page)
     drawn = "[...document.querySelectorAll('.panel')].filter((p) => p.dataset.drawn).length"
@@ -526,7 +526,7 @@ def test_twenty_panels_are_drawn_when_they_come_into_view(page):
     page.until("document.querySelectorAll('.panel')[19].dataset.drawn")
 
 
-def test_on_paper_all_panels_are_drawn_on_white(page, browser, tmp_path):
+def test_all_panels_are_printed_on_white(page, browser, tmp_path):
     browser.media("", "dark")
     page = page(results.study(300, 20, without=False))
     page.run("dispatchEvent(new Event('beforeprint'))")
@@ -537,10 +537,13 @@ def test_on_paper_all_panels_are_drawn_on_white(page, browser, tmp_path):
     assert (tmp_path / "report.pdf").read_bytes().count(b"/Subtype /Image") >= 20
 
 
-def test_long_trials_fill_the_pages_of_paper(page, tmp_path):
-    said = "A long warning about the rows, their neighbors and the graph that connects them. " * 12
+def test_long_trials_are_printed_two_side_by_side(page, tmp_path):
+    message = "A long warning about the rows, their neighbors and the graph that connects them. " * 12
     result, pages = results.study(60, 12, without=False), []
-    for warnings in ((), (said, said)):  # with two, a trial is longer than half a page and shorter than a whole one
+    for warnings in (
+        (),
+        (message, message),
+    ):  # with two, a trial is longer than half a page and shorter than a whole one
         trials = tuple(replace(trial, warnings=warnings) for trial in result.trials)
         page(replace(result, trials=trials)).paper(tmp_path / "report.pdf")
         pages.append((tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n"))

@@ -32,19 +32,19 @@ def numbers(html, place):
     return np.frombuffer(base64.b64decode(text), dtype=f"<{place['kind']}")
 
 
-def test_coordinates_come_back_to_a_step_of_their_range():
+def test_coordinates_are_decoded_within_one_quantization_step():
     result = results.study(200, 4)
     html = report_html(result)
-    for trial, said in zip(result.trials, study_data(html)["trials"], strict=True):
+    for trial, message in zip(result.trials, study_data(html)["trials"], strict=True):
         if trial.Z is None:
-            assert said["Z"] is None
+            assert message["Z"] is None
             continue
-        low, high = np.array(said["Z"]["low"]), np.array(said["Z"]["high"])
-        steps = numbers(html, said["Z"]).reshape(2, -1).T
+        low, high = np.array(message["Z"]["low"]), np.array(message["Z"]["high"])
+        steps = numbers(html, message["Z"]).reshape(2, -1).T
         np.testing.assert_allclose(low + steps / STEPS * (high - low), trial.Z, atol=((high - low) / STEPS).max())
 
 
-def test_rows_left_out_are_marked_in_every_component():
+def test_omitted_rows_are_marked_in_every_component():
     result = results.gaps()
     html = report_html(result)
     Z = study_data(html)["trials"][0]["Z"]
@@ -53,7 +53,7 @@ def test_rows_left_out_are_marked_in_every_component():
     assert Z["n_excluded"] == missing.sum() == 21
 
 
-def test_columns_of_few_values_come_back_exactly_and_others_nearly():
+def test_columns_of_few_values_are_decoded_exactly_and_others_approximately():
     blocks = Blocks()
     few = column(np.array([0.1, np.nan, 1e9, 0.1]), blocks)
     assert few["levels"] == [0.1, 1e9]
@@ -69,7 +69,7 @@ def test_columns_of_few_values_come_back_exactly_and_others_nearly():
 
 
 @given(st.lists(st.floats(width=64), min_size=1, max_size=30))
-def test_rounding_stays_in_its_range_whatever_comes(values):
+def test_quantized_values_stay_in_range(values):
     values = np.array(values)
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
@@ -81,7 +81,7 @@ def test_rounding_stays_in_its_range_whatever_comes(values):
 
 
 @pytest.mark.parametrize(("names", "kind"), [(3, "u1"), (254, "u1"), (255, "u2"), (70_000, "u4")])
-def test_classes_take_the_smallest_numbers_that_leave_one_for_missing(names, kind):
+def test_classes_use_the_smallest_integer_type_with_a_code_for_missing(names, kind):
     names = [str(i) for i in range(names)]
     codes = codes_of([names[-1], None, names[0]], names)
     assert codes.dtype == kind
@@ -89,13 +89,13 @@ def test_classes_take_the_smallest_numbers_that_leave_one_for_missing(names, kin
 
 
 def test_classes_are_in_the_order_of_their_numbers():
-    said = study_data(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
-    assert said["classes"] == ["1", "9", "10"]
-    said = study_data(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
-    assert said["classes"] == ["a", "b 9", "b 10"]
+    message = study_data(report_html(results.with_labels(np.array(["10", "9", "1"] * 30))))["table"]["label"]
+    assert message["classes"] == ["1", "9", "10"]
+    message = study_data(report_html(results.with_labels(np.array(["b 10", "a", "b 9"] * 30))))["table"]["label"]
+    assert message["classes"] == ["a", "b 9", "b 10"]
 
 
-def test_labels_that_are_measured_are_a_scale():
+def test_continuous_labels_are_a_color_scale():
     rng = np.random.default_rng(0)
     assert study_data(report_html(results.with_labels(rng.standard_normal(300))))["table"]["label"]["classes"] is None
     assert study_data(report_html(results.with_labels(np.arange(300))))["table"]["label"]["classes"] is None
@@ -104,12 +104,12 @@ def test_labels_that_are_measured_are_a_scale():
     )
 
 
-def test_many_labels_that_are_whole_numbers_are_a_scale_also_as_texts():
-    said = study_data(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"][
+def test_many_integer_labels_are_a_color_scale_also_as_strings():
+    message = study_data(report_html(results.with_labels(np.array([str(i) for i in np.arange(280) % 70]))))["table"][
         "label"
     ]
-    assert said["classes"] is None
-    assert said["levels"] == list(range(70))
+    assert message["classes"] is None
+    assert message["levels"] == list(range(70))
     names = [f"class {i}" for i in np.arange(280) % 70]
     assert len(study_data(report_html(results.with_labels(np.array(names))))["table"]["label"]["classes"]) == 70
 
@@ -126,9 +126,9 @@ def test_scores_without_a_number_are_null():
 
 
 def test_a_measure_has_one_range_in_all_trials():
-    said, _ = content(results.study(300, 3))
+    message, _ = content(results.study(300, 3))
     each = [trial.per_row["trustworthiness"] for trial in results.study(300, 3).trials[:3]]
-    (measure,) = (m for m in said["measures"] if m["name"] == "trustworthiness")
+    (measure,) = (m for m in message["measures"] if m["name"] == "trustworthiness")
     assert measure["low"] == pytest.approx(min(v.min() for v in each))
     assert measure["high"] == pytest.approx(max(v.max() for v in each))
     assert measure["better"] == "higher"
@@ -145,10 +145,10 @@ def test_many_components_are_kept_while_they_are_small(monkeypatch):
 def test_every_measure_of_a_study_has_a_definition():
     iris = load_dataset("iris")
     study = lowland.compare(iris.X[::3], iris.y[::3], ["pca", "lda"], cache=False)
-    said, _ = content(study)
-    assert set(said["meanings"]) <= set(MEANINGS)
-    assert said["neighbors"] == 10
-    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in said["meanings"].values())  # only 0 and 1
+    message, _ = content(study)
+    assert set(message["meanings"]) <= set(MEANINGS)
+    assert message["neighbors"] == 10
+    assert not any(re.search(r"\d\d|[2-9]", sentence) for sentence in message["meanings"].values())  # only 0 and 1
     assert all(sentence.endswith(".") and sentence.count(". ") == 0 for sentence in MEANINGS.values())  # one sentence
 
 
@@ -162,7 +162,7 @@ def test_the_definition_of_an_unknown_measure_is_the_description_that_trials_sha
 # What would run
 
 
-def test_nothing_of_the_data_can_run_or_end_its_element():
+def test_data_cannot_execute_or_close_its_element():
     html = report_html(results.nasty())
     assert results.SCRIPT not in html
     assert "alert(2)</script>" not in html
@@ -170,20 +170,20 @@ def test_nothing_of_the_data_can_run_or_end_its_element():
     assert "\u2028" not in html
     assert "\u2029" not in html
     assert html.count("<script>") == 1  # our own
-    said = study_data(html)
-    assert said["table"]["source"] == f"{results.SCRIPT}.csv"  # and yet it is all there
-    assert said["table"]["kept"][1]["name"] == "</script><script>alert(2)</script>"
+    message = study_data(html)
+    assert message["table"]["source"] == f"{results.SCRIPT}.csv"  # and the text is complete
+    assert message["table"]["kept"][1]["name"] == "</script><script>alert(2)</script>"
 
 
 @settings(max_examples=200)
 @given(st.text())
-def test_any_text_survives_and_stays_inside(text):
+def test_any_text_is_escaped_and_preserved(text):
     escaped = as_json({text: [text]})
     assert not set(escaped) & set("<>&\u2028\u2029")
     assert json.loads(escaped) == {text: [text]}
 
 
-def test_the_policy_lets_only_our_script_run_and_forbids_the_network():
+def test_the_content_security_policy_allows_only_our_script_and_no_network():
     html = report_html(results.study())
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1]
     assert policy.startswith("default-src 'none';")
@@ -192,7 +192,7 @@ def test_the_policy_lets_only_our_script_run_and_forbids_the_network():
     assert not re.search(r"<(link|img|iframe|object|embed)\b|\bsrc=", html)
 
 
-def test_our_script_writes_text_never_markup():
+def test_the_script_writes_text_and_no_markup():
     for name in SCRIPTS:
         text = _static(f"{name}.js")
         for word in (
@@ -208,7 +208,7 @@ def test_our_script_writes_text_never_markup():
         assert "</script" not in text
 
 
-def test_colors_are_those_of_the_figures():
+def test_colors_agree_with_the_figures():
     assert f"const COLORS = {json.dumps(COLORS)};" in report_html(results.study())
 
 
@@ -228,7 +228,7 @@ def test_a_report_is_replaced(tmp_path):
     assert study_data((tmp_path / "a.html").read_text(encoding="utf-8"))["command"] == "another"
 
 
-def test_where_no_report_can_be_written(tmp_path):
+def test_an_unwritable_report_path_is_reported(tmp_path):
     (tmp_path / "folder.html").mkdir()
     for folder in (tmp_path, tmp_path / "folder.html"):
         with pytest.raises(FileProblem, match=r"is a folder\. .*file, such as .*report\.html"):

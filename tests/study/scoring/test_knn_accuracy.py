@@ -10,14 +10,14 @@ from lowland.study.scoring.knn_accuracy import KnnTest
 
 def test_a_rare_class_does_not_keep_the_others_from_being_evaluated(iris):
     y = iris.y.copy()
-    y[0], y[60:62] = 3, 4  # alone, and two: neither is in every one of five folds
+    y[0], y[60:62] = 3, 4  # one row and two rows: neither class is in all five folds
     study = lowland.compare(iris.X, y, ["pca", "lda"], cache=False)
     for trial in study.trials:
         score = trial.scores["downstream accuracy"]
         assert score.value > 0.9
         assert score.high - score.low < 0.3
         assert "3 rows in classes too small for cross-validation excluded" in score.about
-    few = lowland.compare(iris.X[::12], iris.y[::12], ["pca"], cache=False)  # four or five rows a class
+    few = lowland.compare(iris.X[::12], iris.y[::12], ["pca"], cache=False)  # four or five rows per class
     assert "excluded" not in few["PCA"].scores["downstream accuracy"].about
 
 

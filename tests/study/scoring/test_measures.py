@@ -14,7 +14,7 @@ def study():
     return lowland.compare(iris.X, iris.y, ["pca", "lda"], cache=False)
 
 
-def test_scores_that_count_labels_the_method_was_fitted_to_are_marked(study):
+def test_scores_on_training_labels_are_marked(study):
     scores = study["LinearDiscriminantAnalysis"].scores
     assert {name for name, score in scores.items() if score.labels_seen} == set(OF_LABELS)
     assert all("fitted to these labels" in scores[name].about for name in OF_LABELS)
@@ -22,7 +22,7 @@ def test_scores_that_count_labels_the_method_was_fitted_to_are_marked(study):
     assert not scores["downstream accuracy"].labels_seen  # fitted without the held-out rows
 
 
-def test_the_mark_survives_on_disk(study, tmp_path):
+def test_the_mark_is_saved(study, tmp_path):
     from lowland.study import load_study as load_study
 
     back = load_study(study.save(tmp_path / "study"))
@@ -44,7 +44,7 @@ def test_neighbors_preserved_per_row(study, iris):
     assert study["PCA"].scores["trustworthiness"].value == pytest.approx(np.mean(trust), abs=1e-6)
 
 
-def test_labels_to_which_a_method_was_fitted_are_reported(study):
+def test_labels_used_by_a_method_are_reported(study):
     assert "fitted to these labels" in study["LinearDiscriminantAnalysis"].scores["silhouette"].about
     assert "fitted to these labels" not in study["PCA"].scores["silhouette"].about
     assert "fitted without the held-out rows" in study["LinearDiscriminantAnalysis"].scores["downstream accuracy"].about
@@ -60,7 +60,7 @@ def test_rows_without_coordinates_are_left_out(rng):
     assert trial.scores["trustworthiness"].value > 0.8
 
 
-def test_what_cannot_be_evaluated_says_why(rng, monkeypatch):
+def test_measures_that_cannot_be_computed_are_explained(rng, monkeypatch):
     from lowland.methods.pca import PCA
 
     monkeypatch.setattr(PCA, "transform", lambda self, X: np.zeros((len(X), 2)))

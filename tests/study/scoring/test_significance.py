@@ -20,7 +20,7 @@ def accuracy(n_correct, only=0, n=200):
     return Score(float(rows.mean()), "higher", "About it.", 0.0, 1.0, n, np.packbits(rows).tobytes().hex())
 
 
-def test_rows_that_only_one_classifies_correctly_decide():
+def test_significance_depends_on_rows_that_only_one_trial_classifies_correctly():
     a, b = accuracy(150, 2), accuracy(160)
     assert correct_only_in(a, b) == (2, 10)
     assert differ(a, b)  # exactly 0.039

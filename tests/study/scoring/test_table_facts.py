@@ -39,6 +39,6 @@ def test_the_facts_of_a_table_and_of_its_labels(iris):
     assert (without.accuracy, without.accuracy_by_components, without.n_duplicate_rows) == (None, (), 0)
 
 
-def test_facts_come_back_from_json(iris):
+def test_facts_are_restored_from_json(iris):
     facts = table_facts(iris.X, np.asarray(iris.y), 0)
     assert TableFacts.from_plain(json.loads(json.dumps(facts.to_plain()))) == facts

@@ -1,4 +1,4 @@
-"""The cache: keys change with all that a result depends on, damage is no result, the size is bounded."""
+"""The cache: keys depend on everything that affects a result, damaged entries are ignored, the size is bounded."""
 
 import os
 
@@ -43,7 +43,7 @@ def test_a_fingerprint_does_not_depend_on_the_chunks(X, step):
     assert fingerprint([np.asfortranarray(X)]) == whole
 
 
-def test_a_fingerprint_depends_on_each_value_its_kind_and_the_shape():
+def test_a_fingerprint_depends_on_values_dtype_and_shape():
     X = np.arange(12.0).reshape(4, 3)
     Y = X.copy()
     Y[2, 1] = np.nextafter(Y[2, 1], 9)
@@ -51,7 +51,7 @@ def test_a_fingerprint_depends_on_each_value_its_kind_and_the_shape():
     assert len(found) == 7
 
 
-def test_what_is_kept_comes_back(tmp_path):
+def test_stored_entries_are_restored(tmp_path):
     cache = TrialCache(tmp_path)
     cache.put("a", {"n": 1, "words": "ä"}, {"z": np.eye(2, dtype=np.float32), "row:trust": np.arange(3.0)})
     facts, held = cache.get("a")
@@ -77,7 +77,7 @@ def test_what_is_kept_comes_back(tmp_path):
         lambda place: (place / ARRAYS_FILE).unlink(),
     ],
 )
-def test_what_is_damaged_is_not_there_and_can_be_written_again(tmp_path, damage):
+def test_damaged_entries_are_ignored_and_can_be_rewritten(tmp_path, damage):
     cache = TrialCache(tmp_path)
     cache.put("a", {"n": 1}, {"z": np.eye(20)})
     damage(tmp_path / "a")
@@ -86,7 +86,7 @@ def test_what_is_damaged_is_not_there_and_can_be_written_again(tmp_path, damage)
     assert cache.get("a") is not None
 
 
-def test_what_was_not_read_for_longest_goes_first(tmp_path):
+def test_least_recently_used_entries_are_deleted_first(tmp_path):
     cache = TrialCache(tmp_path, max_bytes=25_000)
     for place, name in enumerate("ab"):
         cache.put(name, {}, {"z": np.zeros(1000)})  # 8 kB
@@ -97,14 +97,14 @@ def test_what_was_not_read_for_longest_goes_first(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a", "c", "d"]
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path):
+def test_an_unwritable_folder_disables_the_cache(tmp_path):
     (tmp_path / "file").write_text("")
     cache = TrialCache(tmp_path / "file" / "folder")
     cache.put("a", {}, {})
     assert cache.get("a") is None
 
 
-def test_the_folder_is_that_of_the_user(monkeypatch, tmp_path):
+def test_the_cache_folder_belongs_to_the_user(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "lowland" / "studies"
     monkeypatch.delenv("XDG_CACHE_HOME")

@@ -8,7 +8,7 @@ import pytest
 from lowland.study.trials.resources import Clock, PeakMemory
 
 
-def test_compiling_is_no_part_of_the_time():
+def test_compilation_does_not_count_as_fitting_time():
     from lowland import kernels
 
     clock = Clock()

@@ -22,7 +22,7 @@ def shared(rng):
     return SharedInputs(X, graph=nearest_neighbors(X, 10, LocalRun()))
 
 
-def test_the_life_of_a_worker(shared):
+def test_a_worker_fits_trials_and_ends(shared):
     ticks = []
     with Worker(shared) as worker:
         isomap = Planned("Isomap", "Isomap", {"n_neighbors": 10}, shared_neighbors=10)
@@ -58,7 +58,7 @@ def test_the_life_of_a_worker(shared):
     assert not place.exists()
 
 
-def test_leaving_early_leaves_nothing(shared):
+def test_an_interrupted_worker_leaves_nothing(shared):
     def interrupt(seconds):
         raise KeyboardInterrupt
 

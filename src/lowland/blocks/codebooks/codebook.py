@@ -31,7 +31,7 @@ _TIE = 1e-9  # relative difference below which squared distances count as equal
 _COINCIDENT = 1e-30  # squared distance, scaled, of two points that coincide
 
 
-def scaling_amid(points: np.ndarray) -> UniformScaling:
+def centering_scaling(points: np.ndarray) -> UniformScaling:
     """Return the scaling that centers points at their mean and brings the largest coordinate to about one."""
     shift = points.mean(axis=0)
     return UniformScaling(shift, float(power_of_two(np.abs(points - shift).max())))
@@ -66,7 +66,7 @@ class Codebook:
     def of(cls, prototypes: Array) -> Self:
         """Build from prototypes in the space of the rows."""
         host = np.asarray(to_numpy(prototypes), dtype=np.float64)
-        scaling = scaling_amid(host)
+        scaling = centering_scaling(host)
         return cls(scaling, scaling.apply(host))
 
     @property

@@ -2,7 +2,7 @@
 
 One pass sums the rows nearest to each code vector and computes the distortion of the code vectors it started with, so
 the last pass evaluates the result. Nearest code vectors are found by float32 products, and by float64 distances where
-rounding error leaves a doubt. Ties go to the lowest index, so rounding error never decides.
+rounding error leaves it uncertain. Ties go to the lowest index, so rounding error never decides.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _moved(rows: Rows, run: Run, book: NearestCodebook, sums: CodeSums, weights:
     return np.where(some[:, None], total / np.where(some, counts, 1.0)[:, None], book.W)
 
 
-# --- what a pass sums -------------------------------------------------------------------------------------------------
+# --- sums of a pass ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

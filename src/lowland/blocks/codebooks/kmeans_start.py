@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowland.arrays.namespace import to_numpy
-from lowland.blocks.statistics.sampling import Picked, evenly_spread
+from lowland.blocks.statistics.sampling import SelectedRows, evenly_spread
 from lowland.blocks.statistics.uniform_scaling import UniformScaling
 from lowland.data.rows import Rows
 from lowland.run.run import Run
@@ -38,7 +38,7 @@ class RowSample:
             positions = np.arange(n) if keep is None else np.flatnonzero(keep)
             keep = np.zeros(n, dtype=bool)
             keep[positions[evenly_spread(count, most, rng)]] = True
-        Y = scaling.apply(to_numpy(run.fold(rows, Picked.of, keep, name="sampling rows").rows))
+        Y = scaling.apply(to_numpy(run.fold(rows, SelectedRows.of, keep, name="sampling rows").rows))
         w = np.ones(len(Y)) if weights is None else weights[keep]
         order = np.argsort(Y @ np.random.default_rng(0).standard_normal(rows.d), kind="stable")
         return cls(Y[order], w[order])

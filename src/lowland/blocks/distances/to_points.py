@@ -12,7 +12,7 @@ from lowland.arrays.namespace import Array, device_of, is_torch, like, on_accele
 from lowland.arrays.precision import as_double, eps_of
 from lowland.blocks.distances.metrics import METRICS, Metric, function_name
 from lowland.blocks.distances.metrics import (
-    squared_euclidean as squared_euclidean,  # for those who need no other metric
+    squared_euclidean as squared_euclidean,  # for callers that need no other metric
 )
 from lowland.blocks.statistics.rescaling import largest_of, unit_of
 from lowland.data.rows import ArrayRows, DaskRows, Rows, SlicedRows, slab_rows

@@ -128,26 +128,26 @@ def concerns(correlations: Correlations, k: int, held: Sequence[int], rounding: 
 
     ``held`` are the positions of uniquenesses at their lower bound, ``rounding`` the precision of the rows.
     """
-    d, said = len(correlations.R), []
+    d, messages = len(correlations.R), []
     if not correlations.varying.all():
-        said.append(
+        messages.append(
             f"{listed(np.flatnonzero(~correlations.varying), names)} constant. Remove constant columns, which no "
             "factor explains."
         )
     collinear = correlations.collinear(rounding) if correlations.n > d else np.empty(0, dtype=int)
     if collinear.size:
-        said.append(
+        messages.append(
             f"{listed(collinear, names)} perfectly collinear: the likelihood is unbounded, and uniquenesses reach "
             "their lower bound. Remove one of these columns."
         )
     if (many := too_many_factors(d, k)) is not None:
-        said.append(many)
+        messages.append(many)
     if held and not collinear.size:
-        said.append(
+        messages.append(
             f"{listed(held, names)} at the lower bound of the uniqueness (Heywood case). Keep fewer factors, or remove "
             "the column."
         )
-    return said
+    return messages
 
 
 def named(j: Any, names: Any) -> str:

@@ -95,7 +95,7 @@ class Correlations:
     def collinear(self, rounding: float = _SINGULAR) -> np.ndarray:
         """The positions of columns that are linear combinations of others, (m,)."""
         bar = max(rounding, _SINGULAR)
-        if self.inverse is not None and float(np.trace(self.inverse)) < 1 / bar:  # then no eigenvalue is below the bar
+        if self.inverse is not None and float(np.trace(self.inverse)) < 1 / bar:  # then all eigenvalues are larger
             return np.empty(0, dtype=int)
         values, vectors = self.pairs
         null = vectors[:, values < bar]

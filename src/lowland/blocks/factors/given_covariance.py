@@ -1,4 +1,4 @@
-"""A covariance or correlation matrix in place of rows: whether it is one, and the moments that have it."""
+"""A covariance or correlation matrix in place of rows: its checks and its moments."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Factor analysis of a correlation matrix: R ≈ LL' + Ψ with Ψ diagonal, by maximum likelihood.
 
-Maximum likelihood does not care for units, so everything here is of standardized columns: L (d, k) are the loadings,
-the diagonal ψ of Ψ holds the uniquenesses. What is minimized is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
-twice the mean log-likelihood, less d log 2π.
+Maximum likelihood does not depend on units, so everything here is for standardized columns: L (d, k) are the loadings,
+the diagonal ψ of Ψ holds the uniquenesses. The objective is the deviance log|Σ| + tr Σ^-1 R, Σ = LL' + Ψ: minus
+twice the mean log-likelihood, minus d log 2π.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def most_factors(d: int) -> int:
 
 
 def free_parameters(d: int, k: int) -> int:
-    """Return the number of means, uniquenesses and loadings, less the rotations that change nothing."""
+    """Return the number of means, uniquenesses and loadings, minus the rotations that change nothing."""
     return 2 * d + d * k - k * (k - 1) // 2
 
 

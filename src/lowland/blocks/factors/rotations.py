@@ -27,7 +27,7 @@ ROTATIONS: tuple[str, ...] = get_args(Kind)
 
 _FLAT = 1e-12  # size of the projected gradient, relative to that of the criterion, at which the search ends
 _FLATTEST = 1e-6  # the same where rounding error prevents further descent
-_ROUNDING = 1e-14  # fraction of the criterion below which a fall is rounding
+_ROUNDING = 1e-14  # fraction of the criterion below which a decrease is rounding error
 _HALVINGS, _STEADILY = 30, 0.98
 _NUDGE, _BETTER = 0.05, 1e-9  # radians by which a result is perturbed, and the relative improvement required then
 _TOGETHER = 1e-4  # least singular value of T: below it the factors are collinear and the loadings diverge
@@ -249,7 +249,7 @@ def _descend(
         length *= 2
         for _ in range(_HALVINGS):
             candidate = retracted(T - length * direction)
-            with suppress(np.linalg.LinAlgError):  # raised where factors fall together
+            with suppress(np.linalg.LinAlgError):  # raised where factors collapse
                 reached, promised = value_at(candidate), 0.5 * size**2 * length
                 further = tangent(candidate, reached[2])
                 if promised > _ROUNDING * abs(value):

@@ -55,7 +55,7 @@ def ridge_coefficients(kernel: KernelWith, X: Array, alpha: float, run: Run) -> 
             with warnings.catch_warnings():  # alpha regularizes an ill-conditioned system
                 warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
                 return scipy.linalg.solve(K, Y, assume_a="pos" if kernel.is_definite else "sym", check_finite=False)
-        except Exception as error:  # every array library has a LinAlgError of its own
+        except Exception as error:  # every array library has its own LinAlgError
             raise DataError(
                 f"The kernel ridge regression of pre-images is singular with the penalty {alpha:g}. Raise it."
             ) from error

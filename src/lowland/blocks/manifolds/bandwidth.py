@@ -14,7 +14,7 @@ from lowland.errors import DataError
 _ROWS = 500  # rows whose distances to all others the kernel-sum rule uses
 _OCTAVES, _PER_OCTAVE = 30, 8  # bandwidths tried: octaves above and below the median squared distance, steps per octave
 _BINS = 64  # bins of squared distances per octave
-_STRAIGHT = 0.8  # fraction of the fastest growth of the kernel sum that counts as linear growth
+_LINEAR_GROWTH = 0.8  # fraction of the fastest growth of the kernel sum that counts as linear growth
 _MOST = 1e150  # longer distances overflow when squared and summed
 
 
@@ -68,7 +68,7 @@ def _binned(squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _crossing(steps: np.ndarray, rises: np.ndarray) -> float:
     """The step at which the rises first fall to 80% of the first one, which is the highest."""
-    bar = _STRAIGHT * rises[0]
+    bar = _LINEAR_GROWTH * rises[0]
     below = np.flatnonzero(rises < bar)
     if not below.size:
         return float(steps[-1])

@@ -27,12 +27,12 @@ _LINKS, _BUILDING, _WALKING = 32, 100, 128
 _SAMPLE = 300  # rows on which the recall is measured
 _LOW = 0.9  # recall below which there is a warning
 _ROWS = 2048  # rows added or searched between two progress updates
-_PAIRS_WORTH_IT = 2.6e13  # n² (d + 110): five minutes of exact search on one core
+_COST_LIMIT = 2.6e13  # n² (d + 110): five minutes of exact search on one core
 
 
-def is_worth_it(n: int, d: int) -> bool:
+def is_faster_approximately(n: int, d: int) -> bool:
     """Whether exact search would take minutes, and faiss is installed."""
-    return float(n) * n * (d + 110) > _PAIRS_WORTH_IT and find_spec("faiss") is not None
+    return float(n) * n * (d + 110) > _COST_LIMIT and find_spec("faiss") is not None
 
 
 def approximate_search(X: Array, space: MetricSpace | None) -> Approximate:

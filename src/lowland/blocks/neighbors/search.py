@@ -12,7 +12,7 @@ from lowland.blocks.distances.metrics import Metric, check_metric
 from lowland.blocks.distances.to_points import check_distances
 from lowland.blocks.neighbors.brute_force import BruteForce
 from lowland.blocks.neighbors.graph import NeighborGraph
-from lowland.blocks.neighbors.hnsw import Approximate, approximate_search, is_worth_it
+from lowland.blocks.neighbors.hnsw import Approximate, approximate_search, is_faster_approximately
 from lowland.blocks.neighbors.kd_tree import KDTree
 from lowland.blocks.neighbors.matrix_products import Products
 from lowland.blocks.neighbors.metric_space import MetricSpace
@@ -78,7 +78,7 @@ def nearest_neighbors(
     X = check_distances(X) if metric == "precomputed" else X
     run.require(40 * n * k, f"A graph of {k} neighbors for each of {n:,} rows", "Choose fewer neighbors")
     searcher = choose_searcher(X, metric, params or {}, search, k)
-    if search == "auto" and isinstance(searcher, Products) and is_worth_it(*X.shape):
+    if search == "auto" and isinstance(searcher, Products) and is_faster_approximately(*X.shape):
         searcher = Approximate(X, searcher.space)
     indices, distances = all_found(*searcher.nearest(k, run), n)
     _refuse_if_equal(X, distances, metric, params or {})

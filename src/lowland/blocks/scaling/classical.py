@@ -333,8 +333,8 @@ class Placement:
         if self.constant:
             c, same = self.constant / self.unit, D == 0
             r = xp.sum(xp.astype(same, D.dtype), axis=1)[:, None]
-            amidst = c * c * (r - 1) / xp.where(r > 0, r, xp.ones_like(r))
-            S = xp.where(same, xp.broadcast_to(amidst, D.shape), (D + c) ** 2)
+            at_duplicates = c * c * (r - 1) / xp.where(r > 0, r, xp.ones_like(r))
+            S = xp.where(same, xp.broadcast_to(at_duplicates, D.shape), (D + c) ** 2)
         W, means = like(self.weights, D), like(self.means, D)
         Z = (means[None, :] - S) @ W
         return xp.astype(Z if self.unit == 1 else Z * self.unit, X.dtype, copy=False)

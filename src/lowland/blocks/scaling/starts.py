@@ -126,8 +126,8 @@ class _FilledRows(SlicedRows):
 
     def prepare(self, piece: Array) -> Array:
         xp = xp_of(piece)
-        guess = (_mean_known(piece) + like(self.means, piece, xp.float64)[None, :]) / 2
-        return xp.where(xp.isnan(piece), xp.astype(guess, piece.dtype), piece)
+        estimate = (_mean_known(piece) + like(self.means, piece, xp.float64)[None, :]) / 2
+        return xp.where(xp.isnan(piece), xp.astype(estimate, piece.dtype), piece)
 
 
 def _mean_known(D: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from lowland.blocks.statistics.rescaling import power_of_two
 
-LEAST_OWN = 1e-7  # fraction of a column's variance not explained by the others, below which the model is refitted
+MIN_UNEXPLAINED = 1e-7  # fraction of a column's variance not explained by the others, below which the model is refitted
 MOST_NUMBERS = 2**22  # in memory at a time
 
 
@@ -32,7 +32,7 @@ def residual_scatter(A: np.ndarray, S: np.ndarray, J: np.ndarray) -> tuple[np.nd
     return B, A[:, J, J] - np.sum(A_SJ * B, axis=1)
 
 
-def is_regular(A: np.ndarray, least: float = LEAST_OWN) -> Any:
+def is_regular(A: np.ndarray, least: float = MIN_UNEXPLAINED) -> Any:
     """Whether every column of the matrices, (F, B, k, k), has enough residual variance in all folds, (B,)."""
     size = np.diagonal(A, axis1=-2, axis2=-1)  # (F, B, k)
     fine = (size > 0).all(axis=(0, 2))

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.selection.column_updates import LEAST_OWN, MOST_NUMBERS, is_regular, of_order_one, residual_scatter
+from lowland.blocks.selection.column_updates import (
+    MIN_UNEXPLAINED,
+    MOST_NUMBERS,
+    is_regular,
+    of_order_one,
+    residual_scatter,
+)
 from lowland.blocks.selection.subset_scores import Refit, Tally
 from lowland.blocks.statistics.fold_moments import Folds
 
@@ -57,7 +63,7 @@ class DiscriminantScores:
         scale[scale == 0] = 1.0
         Z = X / scale
         found = tuple(FoldOfClasses.of(Z, y, train, test, classes) for train, test in folds)
-        return cls(found, max(LEAST_OWN, 1e3 * tol**2), refit, tally)
+        return cls(found, max(MIN_UNEXPLAINED, 1e3 * tol**2), refit, tally)
 
     @property
     def d(self) -> int:
@@ -77,7 +83,7 @@ class DiscriminantScores:
             thin = own <= self.least * fold.W[J, J]
             refit |= thin & (fold.W[J, J] > 0)
             accuracies[:, f] = _accuracy(fold, kept, U, M, np.where(thin, 0.0, 1 / np.where(thin, 1.0, own)))
-        return self._amended(accuracies, refit, [(*S, j) for j in J])
+        return self._with_refits(accuracies, refit, [(*S, j) for j in J])
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
@@ -90,7 +96,7 @@ class DiscriminantScores:
         for f, fold in enumerate(self.folds):
             K = np.linalg.inv(fold.W[kept[:, None], kept])
             accuracies[:, f] = _accuracy(fold, kept, fold.X[:, kept] @ K, fold.means[:, kept] @ K, -1 / np.diagonal(K))
-        return self._amended(accuracies, np.zeros(len(S), dtype=bool), ())
+        return self._with_refits(accuracies, np.zeros(len(S), dtype=bool), ())
 
     def many(self, subsets: np.ndarray) -> np.ndarray:
         """Return the scores of subsets of one size, (B, k)."""
@@ -102,7 +108,7 @@ class DiscriminantScores:
             for f, fold in enumerate(self.folds if kept is not None else ()):
                 U, M = np.zeros((len(fold.X), 1)), np.zeros((len(fold.means), 1))  # no update
                 accuracies[i, f] = _accuracy(fold, kept, U, M, np.zeros(1))[0]
-        return self._amended(accuracies, refit, subsets)
+        return self._with_refits(accuracies, refit, subsets)
 
     def _independent(self, S: Any) -> np.ndarray | None:
         """The columns of S without constant ones; None where the score needs a refit."""
@@ -114,7 +120,7 @@ class DiscriminantScores:
         W = np.stack([fold.W[S[:, None], S] for fold in self.folds])
         return S if is_regular(W[:, None], self.least)[0] else None
 
-    def _amended(self, accuracies: np.ndarray, refit: np.ndarray, subsets: Any) -> np.ndarray:
+    def _with_refits(self, accuracies: np.ndarray, refit: np.ndarray, subsets: Any) -> np.ndarray:
         means = accuracies.mean(axis=1)
         if refit.any():
             means[refit] = self.refit.many([sorted(subsets[i]) for i in np.flatnonzero(refit)])

@@ -12,14 +12,14 @@ from lowland.blocks.selection.columns import listed, rows_in_memory
 from lowland.blocks.selection.filters import check_squares
 from lowland.blocks.selection.lasso import LassoProblem, Solution, SquaresOfMoments, SquaresOfRows, inverse_scale
 from lowland.blocks.selection.logistic_lasso import LogLoss, log_loss
-from lowland.blocks.statistics.fold_moments import MOST_PARTS, Layout, MomentsByPart, PartMoments
+from lowland.blocks.statistics.fold_moments import MOST_GROUPS, GroupMoments, Layout, MomentsByGroup
 from lowland.blocks.statistics.labels import shown
 from lowland.blocks.statistics.targets import Target
 from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, warn
 from lowland.run.run import Run
 
-_PARTS = 16  # parts into which rows are divided to sample halves, where only moments are stored
+_GROUPS = 16  # groups into which rows are divided to sample halves, where only moments are stored
 
 
 class LassoData:
@@ -46,22 +46,22 @@ class LassoData:
 class MomentsSample(LassoData):
     """A target of numbers and the moments of each part of the rows."""
 
-    moments: PartMoments
+    moments: GroupMoments
     layout: Layout
     mean: np.ndarray
     scale: np.ndarray
 
     @classmethod
-    def of(cls, moments: PartMoments, layout: Layout, *, standardize: bool) -> MomentsSample:
+    def of(cls, moments: GroupMoments, layout: Layout, *, standardize: bool) -> MomentsSample:
         """Compute the scales from all rows, so that a column has the same penalty in every split."""
-        total = moments.of(np.arange(layout.parts))
+        total = moments.of(np.arange(layout.groups))
         check_squares(total.n, total.mean[:-1], np.diagonal(total.scatter)[:-1], total.rounding)
         deviations = np.sqrt(total.variances[:-1] * ((total.n - 1) / total.n))
         return cls(moments, layout, total.mean[:-1], deviations if standardize else np.sign(deviations))
 
     def whole(self) -> LassoProblem:
         """Return the problem of all rows."""
-        return SquaresOfMoments.of(self.moments.of(np.arange(self.layout.parts)), self.scale)
+        return SquaresOfMoments.of(self.moments.of(np.arange(self.layout.groups)), self.scale)
 
     def part(self, split: int, side: int) -> LassoProblem | None:
         """Return the problem of one set of a split."""
@@ -142,19 +142,19 @@ def sample_of(
 ) -> LassoData:
     """Return the moments of the parts where these are sufficient and smaller, otherwise the rows.
 
-    ``layout_of`` divides the rows into parts; its argument is the largest useful number of parts.
+    ``layout_of`` divides the rows into groups; its argument is the largest useful number of groups.
     """
     n, d = len(target.values), rows.d
     in_memory = target.classes is not None or d > n
-    layout = layout_of(n if in_memory else _PARTS)
-    if not in_memory and layout.parts <= MOST_PARTS:
-        run.require(16 * layout.parts * (d + 1) ** 2, "The moments of the folds", "Use fewer folds")
-        by_part = MomentsByPart(layout.parts)
-        moments = run.fold(rows, by_part, target.values, layout.part, name="summing moments")
+    layout = layout_of(n if in_memory else _GROUPS)
+    if not in_memory and layout.groups <= MOST_GROUPS:
+        run.require(16 * layout.groups * (d + 1) ** 2, "The moments of the folds", "Use fewer folds")
+        by_group = MomentsByGroup(layout.groups)
+        moments = run.fold(rows, by_group, target.values, layout.group, name="summing moments")
         return MomentsSample.of(moments, layout, standardize=standardize)
     why = (
         "All rows must be in memory, because y holds classes, there are more columns than rows, or the folds divide "
-        f"the rows into more than {MOST_PARTS} parts; this"
+        f"the rows into more than {MOST_GROUPS} groups; this"
     )
     run.require(3 * 8 * n * d, why, "Use fewer rows, columns or folds, or a numeric y, which needs only moments")
     return RowsSample.of(rows_in_memory(rows, run, n, "The L1 penalty"), target, layout, standardize=standardize)

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lowland.blocks.selection.column_updates import LEAST_OWN, MOST_NUMBERS, is_regular, of_order_one, residual_scatter
+from lowland.blocks.selection.column_updates import (
+    MIN_UNEXPLAINED,
+    MOST_NUMBERS,
+    is_regular,
+    of_order_one,
+    residual_scatter,
+)
 from lowland.blocks.selection.subset_scores import TIE, Refit, Tally
 from lowland.blocks.statistics.fold_moments import Folds
 
@@ -91,7 +97,7 @@ class LeastSquaresScores:
         left = self.t[:, kept] - _dot(T_S, w)  # products of the residuals with the columns of S
         e = self.t[:, J] - _dot(T_J.mT, w) - _dot(B.mT, left)  # and with u_j
         uu = self.T[:, J, J] + np.sum(B * (T_S @ B - 2 * T_J), axis=1)
-        thin = own <= LEAST_OWN * self.A[:, J, J]
+        thin = own <= MIN_UNEXPLAINED * self.A[:, J, J]
         own = np.where(thin, np.inf, own)
         g = (self.b[:, J] - _dot(self.A[:, kept[:, None], J].mT, w)) / own
         values = self._scores(squares[:, None] - 2 * g * e + g * g * uu)
@@ -99,7 +105,7 @@ class LeastSquaresScores:
         inverse = inverse + (np.sum((B / self.scale[kept, None]) ** 2, axis=1) + self.scale[J] ** -2.0) / own
         subsets = np.column_stack([np.tile(kept, (len(J), 1)), J])
         refit: Any = (thin & ~self._is_nothing(uu, J)) | self._is_cut(inverse, subsets)
-        return self._amended(values, refit.any(axis=0), [(*S, j) for j in J])
+        return self._with_refits(values, refit.any(axis=0), [(*S, j) for j in J])
 
     def without_each(self, S: tuple[int, ...]) -> np.ndarray:
         """Return the scores of S without each of its columns."""
@@ -116,7 +122,7 @@ class LeastSquaresScores:
         values = self._scores(squares[:, None] + 2 * h * e + h * h * uu)
         own = np.diagonal(K, axis1=1, axis2=2)
         inverse = self._sizes(K, kept)[:, None] - np.sum((K / self.scale[kept, None]) ** 2, axis=1) / own
-        return self._amended(values, self._is_cut(inverse, np.array(others, dtype=int)).any(axis=0), others)
+        return self._with_refits(values, self._is_cut(inverse, np.array(others, dtype=int)).any(axis=0), others)
 
     def many(self, subsets: np.ndarray) -> np.ndarray:
         """Return the scores of subsets of one size, (B, k)."""
@@ -141,7 +147,7 @@ class LeastSquaresScores:
                 values[:, i] = self._scores(self._fit(kept)[1][:, None])[:, 0]
                 inverse = self._sizes(self._inverse(kept), kept)[:, None]
                 fine[i] = not self._is_cut(inverse, kept[None]).any()
-        return self._amended(values, ~fine | cut, subsets)
+        return self._with_refits(values, ~fine | cut, subsets)
 
     def _inverse(self, S: np.ndarray) -> np.ndarray:
         return np.linalg.inv(self.A[:, S[:, None], S])
@@ -179,7 +185,7 @@ class LeastSquaresScores:
             B, own = residual_scatter(self.A, kept, J)
             T_J = self.T[:, kept[:, None], J]
             uu = self.T[:, J, J] + np.sum(B * (self.T[:, kept[:, None], kept] @ B - 2 * T_J), axis=1)
-            thin = own <= LEAST_OWN * self.A[:, J, J]
+            thin = own <= MIN_UNEXPLAINED * self.A[:, J, J]
             if not thin.any():
                 kept = np.append(kept, j)
             elif not (thin & self._is_nothing(uu, J)).all():
@@ -196,7 +202,7 @@ class LeastSquaresScores:
         flat = np.where(squares > 0, 0.0, 1.0)  # scikit-learn's R² where y is constant
         return np.where(total == 0, flat, 1 - squares / np.where(total == 0, 1.0, total))
 
-    def _amended(self, values: np.ndarray, refit: np.ndarray, subsets: Any) -> np.ndarray:
+    def _with_refits(self, values: np.ndarray, refit: np.ndarray, subsets: Any) -> np.ndarray:
         """The means over the folds; marked subsets are refitted."""
         means = _mean(values)
         if refit.any():

@@ -76,7 +76,7 @@ def mean_score(
         except Exception as error:
             return (
                 f"{type(estimator).__name__} could not be fitted to {len(train)} rows and {columns.shape[1]} of the "
-                f"columns: {_said(error)} Fit it alone to find the cause, or choose another estimator or fewer folds."
+                f"columns: {_cause(error)} Fit it alone to find the cause, or choose another estimator or fewer folds."
             )
         scores.append(score_of(fitted, scorer, columns[test], None if y is None else y[test]))
     return float(np.mean(scores))
@@ -89,7 +89,7 @@ def score_of(fitted: Any, scorer: Any, X: Any, y: np.ndarray | None) -> float:
         value = scorer(fitted, X, *(() if y is None else (y,)))
     except Exception as error:
         raise ParameterError(
-            f"The scorer failed for a fitted {name} and {X.shape[0]} rows: {_said(error)} Choose a scoring that fits "
+            f"The scorer failed for a fitted {name} and {X.shape[0]} rows: {_cause(error)} Choose a scoring that fits "
             "the estimator and y, such as 'r2' for numbers or 'accuracy' for classes."
         ) from error
     if not isinstance(value, numbers.Real):
@@ -100,6 +100,6 @@ def score_of(fitted: Any, scorer: Any, X: Any, y: np.ndarray | None) -> float:
     return float(value)
 
 
-def _said(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     text = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
     return f"{type(error).__name__}: {text}." if text else f"{type(error).__name__}."

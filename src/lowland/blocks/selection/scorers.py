@@ -103,7 +103,7 @@ def scores_for(
     folds = folds_of(cv, X, y, classifier=is_classifier(model), for_numbers=for_numbers)
     tie, unit = 0.0, 1.0
     if least_squares and _is_named(scoring, SQUARES) and y is not None:  # both routes select the same columns
-        tie, (y, unit) = TIE, _in_its_deviation(y, SQUARES[scoring])
+        tie, (y, unit) = TIE, _standardized_target(y, SQUARES[scoring])
     refit = Refitted(model, scorer, X, y, folds, n_jobs, tally, tie, unit)
     if closed and y is not None and not is_sparse(X):
         plain = tie > 0 and _is_plain_least_squares(model)
@@ -146,7 +146,7 @@ def scorer_of(model: Any, scoring: Any) -> Any:
         ) from error
 
 
-def _in_its_deviation(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
+def _standardized_target(y: np.ndarray, metric: str) -> tuple[np.ndarray, float]:
     """y divided by a power of two near its standard deviation, and the resulting divisor of the metric."""
     step = float(power_of_two(Target.of_numbers(y).standardized().scale))
     power = {"r2": 0, "neg_root_mean_squared_error": 1, "neg_mean_squared_error": 2}[metric]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lowland.blocks.selection.column_updates import LEAST_OWN, is_regular, of_order_one, residual_scatter
+from lowland.blocks.selection.column_updates import MIN_UNEXPLAINED, is_regular, of_order_one, residual_scatter
 from lowland.blocks.selection.subset_scores import TIE, Tally
 
 _FLAT = 1e-13  # fraction of the largest singular value below which a direction has no variance
@@ -68,7 +68,7 @@ class Wilks:
         if not all(is_regular(part)[0] for part in parts):
             return self.many(np.array([sorted((*S, j)) for j in J]))
         left, total = (residual_scatter(part[None], kept, J)[1][0] for part in (self.W, self.T))
-        thin = total <= LEAST_OWN * self.T[J, J]
+        thin = total <= MIN_UNEXPLAINED * self.T[J, J]
         self.tally(len(J))
         fraction = np.maximum(left, 0.0) / np.where(thin, 1.0, total)
         values = 1 - self.ratio(S) * np.minimum(fraction, 1.0)

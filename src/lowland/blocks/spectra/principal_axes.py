@@ -44,7 +44,7 @@ _SMALL = 500  # rows and columns up to which the cost of a full decomposition is
 _WIDE = 2000  # smaller dimension above which an iteration may pay off for few components
 _FAR = 1e3  # ratio of squared mean to scatter above which the eigenproblem of their sum loses too many digits
 _FAINT = 1e-4  # eigenvalues below this fraction of the first are too inaccurate from float32 products
-_SURELY = 1e-8  # a remainder below this fraction of the total has lost too many digits by cancellation
+_CANCELLATION = 1e-8  # a remainder below this fraction of the total has lost too many digits by cancellation
 
 
 @dataclass(frozen=True)
@@ -376,7 +376,7 @@ def _decided(
         k = min(most, 2 * k)
     k = choice.n_components
     discarded = known.total - float(known.values[:k].sum())
-    if discarded < _SURELY * known.total and not known.whole and all_values is not None:
+    if discarded < _CANCELLATION * known.total and not known.whole and all_values is not None:
         known = spectrum(all_values(), most)
     discarded = float(known.values[k:].sum()) if known.whole else max(discarded, 0.0)
     outcome = _outcome_of(wanted.solver, pairs)

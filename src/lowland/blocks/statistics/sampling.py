@@ -14,7 +14,7 @@ from lowland.run.run import Run, all_finite
 
 
 @dataclass(frozen=True)
-class Picked:
+class SelectedRows:
     """Sampled rows of the chunks, in order."""
 
     parts: tuple[Array, ...]

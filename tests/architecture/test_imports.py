@@ -1,4 +1,4 @@
-"""The plan of the house: what is imported where, and what an import costs."""
+"""Imports: which module imports which dependency, and what an import costs."""
 
 import ast
 import subprocess
@@ -12,7 +12,7 @@ import lowland
 SOURCE = Path(lowland.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
-# Each heavy dependency has one door.
+# Each heavy dependency is imported in one place.
 DOORS = {
     "numba": ("kernels/",),
     "array_api_compat": ("arrays/",),
@@ -43,15 +43,15 @@ def imports(path):
 
 
 @pytest.mark.parametrize("package", DOORS)
-def test_heavy_dependencies_have_one_door(package):
+def test_heavy_dependencies_are_imported_in_one_place(package):
     for path in FILES:
         if any(name.partition(".")[0] == package for name in imports(path)):
             place = path.relative_to(SOURCE).as_posix()
             assert place.startswith(DOORS[package]) if DOORS[package] else False, f"{place} imports {package}"
 
 
-def test_warnings_have_one_door():
-    """Only ``errors.warn`` finds the user's own line."""
+def test_warnings_are_issued_in_one_place():
+    """Only ``errors.warn`` finds the line of the user's code."""
     for path in FILES:
         if path.relative_to(SOURCE).as_posix() not in ("errors.py", "cli/main.py"):
             assert "warnings.warn(" not in path.read_text(encoding="utf-8"), path
@@ -99,7 +99,7 @@ def test_pca_loads_no_more_than_it_needs():
     assert loaded_after(code, "numba", "torch", "dask", "matplotlib", "plotly", "polars", "faiss") == "[]"
 
 
-def test_every_public_name_is_there_and_documented():
+def test_every_public_name_exists_and_is_documented():
     reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
     for name in dir(lowland):
         value = getattr(lowland, name)
@@ -109,7 +109,7 @@ def test_every_public_name_is_there_and_documented():
 
 
 def test_kernels_are_correct_and_cached():
-    """The sparse Gram kernel against its numpy twin, and compiled the one way."""
+    """The sparse Gram kernel agrees with numpy, and is compiled like all kernels."""
     import numpy as np
     import scipy.sparse
 

@@ -1,4 +1,4 @@
-"""One mechanism for one thing: where threads start, what blocks may know, which names stand for what."""
+"""One mechanism for one thing: where threads start, what blocks may know, which names are used."""
 
 import ast
 import importlib
@@ -41,7 +41,7 @@ def strings(tree):
             yield node.lineno, node.value
 
 
-def test_threads_are_started_by_the_run_alone():
+def test_only_the_run_starts_threads():
     executors = re.compile(r"\b(ThreadPoolExecutor|ProcessPoolExecutor|threading\.Thread)\b")
     outside = [place(p) for p in FILES if executors.search(p.read_text(encoding="utf-8"))]
     # threads that sample the memory of a trial, and that read what its process writes: none of them works
@@ -80,7 +80,7 @@ def test_no_command_imports_another():
 
 
 def test_blocks_name_no_method_and_no_parameter_of_one():
-    """A block raises the fact; the method, which has the parameters, adds the remedy."""
+    """A block states the fact in its error; the method, which has the parameters, adds the remedy."""
     parameters = re.compile(
         "|".join([rf"\b{name}\b" for name in PARAMETERS if "_" in name] + [rf"\b{name}=" for name in PARAMETERS])
     )
@@ -99,7 +99,7 @@ def test_blocks_name_no_method_and_no_parameter_of_one():
 @pytest.mark.parametrize(
     "package", ["lowland", *(f"lowland.{path.name}" for path in SOURCE.iterdir() if path.is_dir())]
 )
-def test_no_name_shadows_its_module(package):
+def test_no_function_shadows_its_module(package):
     """``lowland.study.comparison`` is the module and ``compare`` the function: an import never depends on the order."""
     if package.endswith("__pycache__"):
         return
