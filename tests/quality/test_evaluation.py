@@ -46,7 +46,7 @@ def test_evaluate_gives_what_each_measure_gives(iris):
 
 def test_what_cannot_be_told_is_said_and_the_rest_given(iris):
     Z = lowland.PCA(2).fit_transform(iris.X)
-    with pytest.warns(lowland.errors.DataWarning, match=r"reconstruction error is not measured.*Isomap.*inverse"):
+    with pytest.warns(lowland.errors.DataWarning, match=r"reconstruction error was not computed.*Isomap.*inverse"):
         assert len(quality.evaluate(iris.X, Z, model=lowland.Isomap(2, n_neighbors=50).fit(iris.X))) == 11
     with pytest.warns(lowland.errors.DataWarning, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
         quality.evaluate(iris.X, Z, model=lowland.KernelPCA(2).fit(iris.X))

@@ -125,7 +125,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     )
     min_uniqueness: float = param(
         1e-6,
-        "Lower bound of the uniquenesses; 0.005 is customary in psychology.",
+        "Lower bound of the uniquenesses; 0.005 is common in psychology.",
         above=0,
         at_most=0.5,
     )
@@ -346,7 +346,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     def _facts(self) -> dict[str, Any]:
         test, names = self.fit_test_, getattr(self, "feature_names_in_", range(self.n_features_in_))
         return {
-            "shares of": "the variance of the standardized columns",
+            "fractions of": "the variance of the standardized columns",
             "chi-square of fit": test and test.statistic,
             "degrees of freedom": test and test.dof,
             "p-value of fit": test and test.p_value,

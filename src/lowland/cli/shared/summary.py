@@ -28,7 +28,7 @@ def model_facts(est: Any) -> dict[str, Any]:
         "iterations": found.get("n_iter_"),
         "converged": found.get("converged_", getattr(solver, "converged", None)),
         "stopped_because": found.get("stopped_because_"),
-        "explained_variance_ratio_of": own.pop("shares of", "the variance"),
+        "explained_variance_ratio_of": own.pop("fractions of", "the variance"),
         "facts": own,
         "explained_variance": found.get("explained_variance_"),
         "explained_variance_ratio": found.get("explained_variance_ratio_"),

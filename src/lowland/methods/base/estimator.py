@@ -215,7 +215,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return frame_like(X, Z, list(self.get_feature_names_out()))
 
     def _facts(self) -> dict[str, Any]:
-        """Further results for the summary, by name; 'shares of': what explained_variance_ratio_ is a fraction of."""
+        """Further results for the summary, by name; 'fractions of': what explained_variance_ratio_ is a fraction of."""
         return {}
 
     def _encoding_width(self) -> int:
