@@ -54,7 +54,7 @@ class Stopped(LowlandError, RuntimeError):
 
 
 class DataWarning(UserWarning):
-    """The data was used, but the result needs care."""
+    """The data was used, but the result may be unreliable."""
 
 
 def warn(text: str, category: type[Warning] = DataWarning) -> None:

@@ -94,6 +94,10 @@ def test_help_names_flags_instead_of_python_parameters(lowland, verb):
         r"lowland\.\w+\(|\bNone\b|\bTrue\b|\bFalse\b|\w\(\)|\ba function\b|[a-z]_(?!\w)|\bX (holds|is)\b", text
     )
     assert found is None, found
+    described = re.sub(r"'[^']*'|\S+[|]\S+", "", text)  # quoted values and lists of values
+    names = [flag.name for entry in entries().values() for flag in entry.flags if "_" in flag.name]
+    found = re.search(rf"\b({'|'.join(names)})\b|\bX and y\b|\bof y\b|\bsplitter\b|\bor an estimator\b", described)
+    assert found is None, found
 
 
 def test_parameters_that_take_only_objects_have_no_flag(lowland):

@@ -39,7 +39,7 @@ def test_a_signal_leaves_no_file(folder, rng, sent, code):
     assert set(os.listdir(folder)) == before
     assert "Traceback" not in err
     if sent == signal.SIGINT:
-        assert err == "lowland: Interrupted. No unfinished file is left behind.\n"
+        assert err == "lowland: Interrupted. No incomplete file was written.\n"
 
 
 def _has_begun(folder) -> bool:
@@ -56,7 +56,7 @@ def test_ctrl_c_while_fitting(lowland, table, folder, monkeypatch):
     before = set(os.listdir(folder))
     result = lowland("fit", "pca", table, "--to", "z.csv", "--model", "m")
     assert result.exit_code == 130
-    assert result.stderr == "lowland: Interrupted. No unfinished file is left behind.\n"
+    assert result.stderr == "lowland: Interrupted. No incomplete file was written.\n"
     assert set(os.listdir(folder)) == before
 
 

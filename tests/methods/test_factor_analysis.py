@@ -439,7 +439,7 @@ def test_as_many_factors_as_columns_fit_exactly():
     [
         (lambda S: S[:3], "3 x 4"),
         (lambda S: S + np.triu(np.ones((4, 4)), 1), r"not symmetric: .*column 0 with column \d is"),
-        (lambda S: S - 2 * np.eye(4) * S[0, 0], "without variance"),
+        (lambda S: S - 2 * np.eye(4) * S[0, 0], "variance is not positive"),
         (lambda S: np.where(np.eye(4) > 0, S, 5 * S.max()), "not positive semidefinite.*eigenvalue -"),
         (lambda S: np.where(np.eye(4) > 0, np.nan, S), "NaN"),
         (lambda S: S[[0, 1, 2, 2]][:, [0, 1, 2, 2]], "Columns 2, 3 are perfectly collinear"),

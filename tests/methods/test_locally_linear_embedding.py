@@ -236,7 +236,7 @@ def test_facts(roll):
         ({"n_components": 4, "n_neighbors": 8}, "output dimension must be less than or equal"),
         (
             {"n_neighbors": 5, "method": "hessian"},
-            r"at least 6 \(more than n_components \* \(n_components \+ 3\) / 2\)",
+            r"n_neighbors must be at least 6 \(more than k \(k \+ 3\) / 2 for k components\)",
         ),
         ({"n_neighbors": 1, "method": "modified"}, "at least 2"),
         ({"n_neighbors": 2, "method": "ltsa"}, "at least 3"),

@@ -46,7 +46,7 @@ def test_evaluate_agrees_with_the_single_measures(iris):
 
 def test_measures_that_cannot_be_computed_are_explained_and_the_others_returned(iris):
     Z = lowland.PCA(2).fit_transform(iris.X)
-    with pytest.warns(lowland.errors.DataWarning, match=r"reconstruction error is not measured.*Isomap.*inverse"):
+    with pytest.warns(lowland.errors.DataWarning, match=r"reconstruction error was not computed.*Isomap.*inverse"):
         assert len(quality.evaluate(iris.X, Z, model=lowland.Isomap(2, n_neighbors=50).fit(iris.X))) == 11
     with pytest.warns(lowland.errors.DataWarning, match=r"Fit KernelPCA\(fit_inverse_transform=True\)"):
         quality.evaluate(iris.X, Z, model=lowland.KernelPCA(2).fit(iris.X))

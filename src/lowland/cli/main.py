@@ -59,7 +59,7 @@ class Lowland(CommandGroup):
         sys.exit(exit_code_of(call, as_json="--json" in flags, debug="--debug" in flags, translate=translate))
 
     def named(self, words: Sequence[str]) -> click.Command:
-        """Return the command that the words name."""
+        """Return the command named by the arguments."""
         command: click.Command = self
         for word in words:
             if isinstance(command, click.Group) and not word.startswith("-"):
@@ -83,7 +83,7 @@ def exit_code_of(call: Callable[[], None], *, as_json: bool, debug: bool, transl
         nothing.show()
         return MISUSED
     except (KeyboardInterrupt, click.Abort) as error:
-        return report_error(error, "Interrupted. No unfinished file is left behind.", INTERRUPTED, as_json, debug)
+        return report_error(error, "Interrupted. No incomplete file was written.", INTERRUPTED, as_json, debug)
     except BrokenPipeError as error:
         _close_pipe()
         return report_error(error, "The program that reads the output closed the pipe early.", FAILED, False, debug)

@@ -29,7 +29,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:
-        raise FileProblem(f"{str(target)!r} cannot be written: {error.strerror}.") from error
+        raise FileProblem(
+            f"{str(target)!r} cannot be written: {error.strerror}. Check permissions and free disk space."
+        ) from error
     os.close(handle)
     temporary = Path(name)
     try:
@@ -39,7 +41,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         if isinstance(error, LowlandError):  # an error of reading, which has its own message
             raise
-        raise FileProblem(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
+        raise FileProblem(
+            f"{str(target)!r} cannot be written: {error.strerror or error}. Check permissions and free disk space."
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -314,7 +314,7 @@ def _joined(B, width, v):
 
 @vector_kernel
 def _add_duplicates(X, members, M):
-    """Add a penalty on differences between duplicate members, which derivatives do not see: I - 11'/g for g of them."""
+    """Add a penalty on differences between duplicate members, which derivatives ignore: I - 11'/g for g of them."""
     m = members.size
     seen = np.zeros(m, dtype=np.bool_)
     for a in range(m):

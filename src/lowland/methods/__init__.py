@@ -1,1 +1,1 @@
-"""The methods: one file each, all of one manner. ``registry`` knows them without importing them."""
+"""The methods, one file each. ``registry`` lists them without importing them."""

@@ -138,7 +138,7 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
     tol: float = param(1e-4, "Relative decrease of the loss that counts as an improvement.", at_least=0, at_most=1)
     noise: float = param(
         0.0,
-        "Denoising: standard deviation of the Gaussian noise in units of scale_, or fraction of values masked.",
+        "Denoising: standard deviation of the noise relative to the scale of the data, or fraction of values masked.",
         at_least=0,
     )
     noise_kind: Literal["gaussian", "masking"] = param("gaussian", "Denoising: how the input rows are corrupted.")
@@ -158,7 +158,7 @@ class Autoencoder(RowMap, verb="autoencoder", streams=True, order_free=False):
     scale_: float = attribute("Number by which the centered rows are divided.")
     output_scale_: float = attribute("Number by which the output of the decoder is multiplied.")
     output_offset_: Array = attribute("Values added to the scaled output of the decoder.", "(n_features_in_,)")
-    loss_: float = attribute("Mean squared reconstruction error per row of the rows trained with.")
+    loss_: float = attribute("Mean squared reconstruction error per training row, without the validation rows.")
     validation_loss_: float | None = attribute(
         "Mean squared reconstruction error per row of the validation rows; None if no rows were held out."
     )
@@ -373,6 +373,6 @@ def layer_widths(asked: Any, d: int, name: str) -> tuple[int, ...]:
     ):
         raise ParameterError(
             f"Autoencoder({name}={asked!r}): give the widths of the hidden layers as integers of at least 1, such as "
-            "(512, 256), () for no hidden layer, or None for the default."
+            "(512, 256), an empty list for no hidden layer, or None for the default."
         )
     return tuple(int(part) for part in parts)

@@ -111,7 +111,7 @@ class ClassicalMDS(
     )
     n_landmarks: int | None = param(
         None,
-        "Number of landmark rows to scale; all other rows are placed among them. None: all rows, exact.",
+        "Number of landmark rows; the others are embedded by their distances to them. None: all rows, exact.",
         at_least=2,
     )
     random_state: RandomState = param(None, "Seed of the choice of landmarks.", at_least=0)
@@ -323,5 +323,5 @@ class ClassicalMDS(
     def _placed(self, place: Callable[[Array], Array], rows: Rows, run: Run) -> Array:
         """Return the coordinates of all rows, in memory also where the rows are not."""
         width = self.n_components if isinstance(place, Affine) else self._kept_points()
-        Z = run.gather(place, in_slabs(rows, width), self.n_components, name="placing rows")
+        Z = run.gather(place, in_slabs(rows, width), self.n_components, name="embedding new rows")
         return to_numpy(Z) if is_dask(Z) else Z

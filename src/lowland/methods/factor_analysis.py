@@ -125,7 +125,7 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     )
     min_uniqueness: float = param(
         1e-6,
-        "Lower bound of the uniquenesses; 0.005 is customary in psychology.",
+        "Lower bound of the uniquenesses; 0.005 is common in psychology.",
         above=0,
         at_most=0.5,
     )

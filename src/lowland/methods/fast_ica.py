@@ -85,7 +85,7 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
         "Variance of the sources: 1, or 1/n ('arbitrary-variance', as in scikit-learn); False: X is already white.",
     )
     fun: Literal["logcosh", "exp", "cube"] | Callable[..., Any] = param(
-        "logcosh", "Contrast, or a function that returns its derivative g(x) and the mean of g'(x)."
+        "logcosh", "Contrast function, or a function that returns its derivative g(x) and the mean of g'(x)."
     )
     fun_args: dict[str, Any] | None = param(None, "Arguments of the contrast: alpha of 'logcosh', between 1 and 2.")
     max_iter: int = param(200, "Maximum number of iterations.", at_least=1)

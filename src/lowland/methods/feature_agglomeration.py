@@ -105,12 +105,14 @@ class FeatureAgglomeration(RowMap, verb="agglomerate", streams=True, width_param
         "ward", "Distance between clusters: increase of variance, or the largest, mean or smallest distance."
     )
     pooling_func: Literal["mean", "median", "max", "min"] | Callable[..., Any] = param(
-        "mean", "Value of a cluster: a name, or a function of its columns and axis=1."
+        "mean", "Statistic that pools the columns of a cluster, or a function of them and axis=1."
     )
     distance_threshold: float | None = param(
         None, "Cut the tree at this height instead of at n_clusters, which must be None.", at_least=0
     )
-    compute_distances: bool = param(False, "For compatibility with scikit-learn; distances are always computed.")
+    compute_distances: bool = param(
+        False, "Accepted for compatibility with scikit-learn; distances are always computed."
+    )
 
     labels_: np.ndarray = attribute("Cluster of each column.", "(n_features_in_,)")
     n_clusters_: int = attribute("Number of clusters.")

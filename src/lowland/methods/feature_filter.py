@@ -90,14 +90,14 @@ class FeatureFilter(
 
     statistic: StatisticName | Callable[..., Any] = param(
         "auto",
-        "Score of a column: a name, or a function of X and y. auto: anova for classes, pearson for numbers.",
+        "Statistic that scores a column, or a function of X and y. auto: anova for classes, pearson for numbers.",
         positional=True,
         wanted="'auto', 'variance', 'pearson', 'spearman', 'distance-correlation', 'mutual-information', 'anova', "
         "'chi2', 'mrmr', or a function of X and y",
     )
     n_features_to_select: int | float | Literal["auto"] = param(
         "auto",
-        "Number of columns to select, or a fraction of them. auto: half, or by threshold or false_discovery_rate.",
+        "Number or fraction of columns to select. auto: half, unless threshold or false_discovery_rate is set.",
         wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
     threshold: float | None = param(

@@ -79,7 +79,7 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
     n_components: int = param(2, "Number of dimensions of the embedding.", at_least=1, positional=True)
     n_neighbors: int | None = param(5, "Number of neighbors of each row; None if radius is set.", at_least=1)
     radius: float | None = param(
-        None, "Connect all rows within this distance, instead of n_neighbors nearest ones.", above=0
+        None, "Connect all rows within this distance instead of the n_neighbors nearest.", above=0
     )
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
         "auto",
@@ -97,7 +97,9 @@ class Isomap(GraphMap, verb="isomap", tolerance=1e-7, study=StudyHints(n_neighbo
     neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
         "auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss)."
     )
-    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    n_jobs: int | None = param(
+        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
+    )
     metric: str | Callable[..., float] = param(
         "minkowski",
         "Distance metric, a function of two rows, or 'precomputed': X is a distance matrix or a sparse neighbor graph.",

@@ -107,7 +107,7 @@ class KernelPCA(
     alpha: float = param(1.0, "Ridge penalty of the regression that learns the inverse transform.", at_least=0)
     fit_inverse_transform: bool = param(False, "Learn the inverse transform, from coordinates to rows.")
     eigen_solver: Literal["auto", "dense", "arpack", "randomized"] = param(
-        "auto", "Eigenvalue solver; 'auto' chooses the cheapest and gives the reason in solver_."
+        "auto", "Eigenvalue solver; 'auto' chooses the cheapest and reports the reason."
     )
     tol: float = param(0.0, "Tolerance of an iterative solver (residual); 0: the solver's default.", at_least=0)
     max_iter: int | None = param(
@@ -338,14 +338,14 @@ class KernelPCA(
         """Return approximate rows (pre-images) of coordinates, (n, d); only with ``fit_inverse_transform``."""
         self._check_fitted()
         rows, run = self._rows_to_decode(X)
-        return run.gather(self._decoding(), rows, self.n_features_in_, name="decoding rows")
+        return run.gather(self._decoding(), rows, self.n_features_in_, name="reconstructing rows")
 
     @LearnedInverse
     def inverse_chunks(self, X: Any) -> Iterator[Array]:
         """Yield approximate rows (pre-images) of coordinates in chunks, in order."""
         self._check_fitted()
         rows, run = self._rows_to_decode(X)
-        return run.map_rows(self._decoding(), rows, name="decoding rows")
+        return run.map_rows(self._decoding(), rows, name="reconstructing rows")
 
     def _check_fitted(self) -> None:
         check_is_fitted(self)

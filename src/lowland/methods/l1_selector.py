@@ -90,7 +90,7 @@ class L1Selector(
     """
 
     n_features_to_select: int | None = param(
-        None, "Number of columns to select: the first to enter, or the most stable. None: rule decides.", at_least=1,
+        None, "Number of columns to select: the first to enter, or the most stable. None: chosen by rule.", at_least=1,
         positional=True,
     )  # fmt: skip
     rule: Literal["one-standard-error", "min", "stability"] = param(

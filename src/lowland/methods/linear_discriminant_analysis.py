@@ -105,14 +105,17 @@ class LinearDiscriminantAnalysis(
     )
     priors: Sequence[float] | np.ndarray | None = param(
         None,
-        "Prior probability of each class, in the order of classes_; None means the class frequencies.",
+        "Prior probability of each class, in the sorted order of the classes; None means the class frequencies.",
         positional=True,
         wanted="one number per class, or None",
     )
     n_components: int | None = param(
-        None, "Number of discriminants, at most n_classes - 1; None for all.", at_least=1, positional=True
+        None,
+        "Number of discriminants, at most the number of classes minus 1; None for all.",
+        at_least=1,
+        positional=True,
     )
-    store_covariance: bool = param(False, "Also compute covariance_ with solver='svd'.")
+    store_covariance: bool = param(False, "Also compute the within-class covariance with the solver 'svd'.")
     tol: float = param(
         1e-4,
         "Within-class standard deviation, of standardized columns, below which a direction counts as constant (svd).",

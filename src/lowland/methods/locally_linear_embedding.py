@@ -89,7 +89,8 @@ class LocallyLinearEmbedding(
         1e-3, "Regularization of the weights, as a fraction of the trace of each local Gram matrix.", at_least=0
     )
     eigen_solver: Literal["auto", "arpack", "dense"] = param(
-        "auto", "Eigenvalue solver: 'arpack' (shift-invert), 'dense' (LAPACK, all eigenvalues) or 'auto', the cheaper."
+        "auto",
+        "Eigenvalue solver: 'arpack' (shift-invert), 'dense' (LAPACK, all eigenvalues) or 'auto' (the cheaper one).",
     )
     tol: float = param(1e-6, "Tolerance of the iterative eigenvalue solver; 0 means the smallest possible.", at_least=0)
     max_iter: int = param(100, "Maximum number of iterations of the eigenvalue solver.", at_least=1)
@@ -98,13 +99,15 @@ class LocallyLinearEmbedding(
         "'standard' LLE, 'hessian' eigenmaps, 'modified' LLE with several weight vectors per row, or 'ltsa' (local "
         "tangent space alignment).",
     )
-    hessian_tol: float = param(1e-4, "Accepted as in scikit-learn; has no effect.", at_least=0)
-    modified_tol: float = param(1e-12, "Accepted as in scikit-learn; has no effect.", at_least=0)
+    hessian_tol: float = param(1e-4, "Accepted for compatibility with scikit-learn; has no effect.", at_least=0)
+    modified_tol: float = param(1e-12, "Accepted for compatibility with scikit-learn; has no effect.", at_least=0)
     neighbors_algorithm: Literal["auto", "brute", "kd_tree", "ball_tree", "approximate"] = param(
         "auto", "Nearest-neighbor search: 'auto' chooses; all are exact except 'approximate' (HNSW of faiss)."
     )
     random_state: RandomState = param(None, "Seed for the initial vector of the eigenvalue solver.", at_least=0)
-    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    n_jobs: int | None = param(
+        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
+    )
 
     reconstruction_error_: float = attribute("The minimum tr Z'MZ: the sum of eigenvalues_.")
     eigenvalues_: Array = attribute(
@@ -256,4 +259,4 @@ def _is_shrunken(X: np.ndarray, Z: np.ndarray, whole: float) -> bool:
 
 _POINT = 0.01  # extent of a component, relative to that of the embedding, below which it has collapsed
 _ALONE, _FEW = 0.95, 20  # an entry of a unit vector that marks a single point; not checked for so few rows
-_BOUNDS = {"hessian": " (more than n_components * (n_components + 3) / 2)"}
+_BOUNDS = {"hessian": " (more than k (k + 3) / 2 for k components)"}

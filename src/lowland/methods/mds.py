@@ -101,13 +101,13 @@ class MDS(
     init: Literal["classical_mds", "random"] = param("classical_mds", "First initial configuration.")
     max_iter: int = param(300, "Maximum number of iterations per initialization.", at_least=1)
     verbose: int | bool = param(
-        0, "Accepted for compatibility with scikit-learn; use lowland.config or --progress instead."
+        0, "Accepted for compatibility with scikit-learn; set lowland.config(progress=True) instead."
     )
     eps: float = param(
         1e-6, "Tolerance: decrease of the stress per iteration, as a fraction of the squared distances.", at_least=0
     )
     n_jobs: int | None = param(
-        None, "Accepted for compatibility with scikit-learn; use lowland.config or --threads instead."
+        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
     )
     random_state: RandomState = param(None, "Seed of the random initializations.", at_least=0)
     metric: str | Callable[..., float] = param(

@@ -87,11 +87,11 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
         positional=True,
         wanted="an integer of at least 1, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
-    copy: bool = param(True, "Ignored; accepted for compatibility with scikit-learn. The input is never modified.")
+    copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
     whiten: bool = param(False, "Scale each coordinate to unit variance.")
     svd_solver: Literal["auto", "full", "covariance_eigh", "power", "arpack", "randomized"] = param(
         "auto",
-        "Solver for the eigenpairs. 'auto' picks the cheapest within the memory budget; solver_ gives the reason.",
+        "Solver for the eigenpairs. 'auto' chooses the cheapest within the memory budget and reports the reason.",
     )
     tol: float = param(
         0.0, "Relative residual at which an iterative solver stops. 0 means the solver's default.", at_least=0
@@ -101,7 +101,7 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
     )
     n_oversamples: int = param(10, "Additional random vectors of the randomized solver.", at_least=1)
     power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = param(
-        "auto", "Ignored; accepted for compatibility with scikit-learn. QR is always used."
+        "auto", "Accepted for compatibility with scikit-learn; QR is always used."
     )
     random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
     scale: bool = param(False, "Standardize the columns first, which gives the components of the correlation matrix.")

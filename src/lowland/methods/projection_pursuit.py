@@ -105,7 +105,9 @@ class ProjectionPursuit(
         at_least=1,
     )
     n_null: int = param(
-        19, "Noise tables searched for the p-value, which is at least 1/(1 + n_null); 0: no p-value.", at_least=0
+        19,
+        "Number of simulated Gaussian tables m for the p-value, which is at least 1/(1 + m); 0: no p-value.",
+        at_least=0,
     )
     max_iter: int = param(500, "Maximum number of refinement steps.", at_least=1)
     tol: float = param(1e-4, "Step, in radians, at which a refinement has converged.", above=0)

@@ -92,7 +92,7 @@ class SelfOrganizingMap(
 
     grid: Sequence[float] | np.ndarray | str | None = param(
         None,
-        "Rows and columns of the grid, such as (20, 30) or '20x30'; None: about 5 √n units.",
+        "Rows and columns of the grid, such as '20x30'; None: about 5 √n units.",
         positional=True,
         wanted="two integers of at least 1, such as (20, 30), a string such as '20x30', or None",
     )

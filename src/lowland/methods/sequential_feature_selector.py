@@ -101,13 +101,13 @@ class SequentialFeatureSelector(
 
     estimator: Literal["linear", "discriminant", "logistic", "tree", "neighbors"] | Estimator | None = param(
         None,
-        "Model that scores a subset: a name or an estimator. None: discriminant for classes, linear for numbers.",
+        "Name of the model that scores a subset, or an estimator. None: discriminant for classes, linear for numbers.",
         positional=True,
         wanted="None, 'linear', 'discriminant', 'logistic', 'tree', 'neighbors', or an estimator",
     )
     n_features_to_select: int | float | Literal["auto"] = param(
         "auto",
-        "Number of columns to select, or a fraction of them. auto: as many as gain tol each; half without tol.",
+        "Number of columns to select, or a fraction of them. auto: until the gain is below tol; half if tol is None.",
         wanted="an integer of at least 1, a fraction above 0 and at most 1, or 'auto'",
     )
     tol: float | None = param(
@@ -118,7 +118,7 @@ class SequentialFeatureSelector(
     )
     scoring: str | Callable[..., Any] | None = param(
         None,
-        "Name of a scorer, or a function of estimator, X and y. None: the estimator's own. wilks: 1 - Wilks' lambda.",
+        "Name of a scorer, or a function of the model with X and y. None: the model's own. wilks: 1 - Wilks' lambda.",
         wanted="the name of a scorer, a function, or None",
     )
     cv: int | Splitter | Iterable[Any] | None = param(

@@ -96,7 +96,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         None, "Seed for the eigenvalue solver and the recall of an approximate search.", at_least=0
     )
     eigen_solver: Literal["arpack", "lobpcg", "amg"] | None = param(
-        None, "Eigenvalue solver for a sparse Laplacian; None chooses the cheapest, see solver_."
+        None, "Eigenvalue solver for a sparse Laplacian; None chooses the cheapest and reports the reason."
     )
     eigen_tol: float | Literal["auto"] = param(
         "auto", "Tolerance of the iterative eigenvalue solver; 'auto' and 0 use the solver's default.", at_least=0
@@ -106,7 +106,9 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         "Number of neighbors of each row, including itself as in scikit-learn; None means n / 10, at least 2.",
         at_least=1,
     )
-    n_jobs: int | None = param(None, "Accepted as in scikit-learn; lowland.config(threads=...) sets the threads.")
+    n_jobs: int | None = param(
+        None, "Accepted for compatibility with scikit-learn; set lowland.config(threads=...) instead."
+    )
     laplacian: Literal["normalized", "unnormalized"] = param(
         "normalized", "'normalized' solves Ly = λDy as scikit-learn does, 'unnormalized' solves Ly = λy."
     )
@@ -244,7 +246,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         return ("precomputed" if self.affinity == "precomputed_nearest_neighbors" else "euclidean"), {}
 
     def _policy(self, X: Array) -> Policy:
-        """A given graph has no other distances to connect its components by: they are left as they are."""
+        """A given graph has no other distances to connect its components, so they stay disconnected."""
         return "ignore" if is_sparse(X) and self.disconnected == "connect" else self.disconnected
 
     def _takes(self, rows: Rows) -> bool:

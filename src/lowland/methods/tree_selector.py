@@ -96,7 +96,7 @@ class TreeSelector(
     max_depth: int | None = param(None, "Largest depth of the tree. None: unlimited.", at_least=1)
     min_samples_leaf: int = param(1, "Smallest number of rows in a leaf.", at_least=1)
     scoring: str | Callable[..., Any] | None = param(
-        None, "Scorer of the importances: a name, or a function of estimator, X and y. None: accuracy or R².",
+        None, "Name of the scorer, or a function of the estimator with X and y. None: accuracy or R².",
         wanted="the name of a scorer, a function, or None",
     )  # fmt: skip
     cv: int | Splitter | Iterable[Any] | None = param(

@@ -63,7 +63,7 @@ class TruncatedSVD(LinearMap, verb="truncated-svd", streams=True, takes_sparse=T
     )
     n_oversamples: int = param(10, "Additional random vectors of 'randomized'.", at_least=1)
     power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = param(
-        "auto", "Ignored; accepted for compatibility with scikit-learn. QR is always used."
+        "auto", "Accepted for compatibility with scikit-learn; QR is always used."
     )
     random_state: RandomState = param(None, "Seed for the random initialization of the iterative solvers.", at_least=0)
     tol: float = param(

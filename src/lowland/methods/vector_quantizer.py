@@ -89,7 +89,7 @@ class VectorQuantizer(
     )
     init: Literal["k-means++", "random"] | np.ndarray | list = param(
         "k-means++",
-        "Initialization: rows far apart (k-means++), random rows, or an array of code vectors.",
+        "Initialization: rows far apart (k-means++) or random rows, or an array of code vectors.",
         wanted="'k-means++', 'random', or an array of initial code vectors of shape (n_clusters, columns)",
     )
     n_init: int = param(1, "Number of initializations; the result with the lowest distortion is kept.", at_least=1)
@@ -194,7 +194,7 @@ class VectorQuantizer(
         outcome = found.outcome
         self.trace_, self.n_iter_, self.converged_ = outcome.trace, outcome.iterations, outcome.converged
         self.stopped_because_ = (
-            f"the code vectors moved by less than tol={self.tol:g} allows"
+            f"the code vectors moved by less than the tolerance tol={self.tol:g}"
             if outcome.converged
             else outcome.stopped_because
         )

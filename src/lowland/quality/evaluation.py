@@ -76,7 +76,7 @@ def evaluate(
     )
     measures = list(found.measures)
     if model is not None and not has_inverse_transform(model):
-        warn(f"The reconstruction error is not measured. {no_inverse_transform(model)}")
+        warn(f"The reconstruction error was not computed. {no_inverse_transform(model)}")
     elif model is not None:
         source = X.source if isinstance(X, OriginalSpace) else X
         measures += reconstruction_measures(model, source)

@@ -95,7 +95,7 @@ class SampledPairs:
             run.each(name, self._blocks, work)
 
     def sums(self, A: Table, B: Table, *of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """For each row, sums of functions of two tables over its pairs, (f, m); a row and itself are no pair."""
+        """For each row, sums of functions of two tables over its pairs, (f, m); a row and itself are not a pair."""
         out = np.empty((len(of), self.m))
 
         def work(block: slice) -> None:

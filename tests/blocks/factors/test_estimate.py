@@ -21,7 +21,7 @@ class End:
     [
         ("the gradient is zero", 3, "the gradient is zero", True),
         ("", 5, "the limit of 5 iterations was reached", False),
-        ("", 1, "no step increased the likelihood, short of its maximum", False),
+        ("", 1, "no step increased the likelihood, but the gradient is not zero", False),
     ],
 )
 def test_stopping_reasons(reason, steps, words, converged):

@@ -30,7 +30,7 @@ def test_moments_reproduce_the_given_covariance():
     [
         (np.ones((2, 3)), "must be square"),
         (np.array([[1.0, 0.5], [0.4, 1.0]]), "not symmetric: .*'a' with 'b' is 0.5"),
-        (np.diag([1.0, 0.0]), "'b' is without variance"),
+        (np.diag([1.0, 0.0]), "'b' is constant: the variance is not positive"),
         (np.array([[1.0, 2.0], [2.0, 1.0]]), "not positive semidefinite"),
         (np.ones((2, 2)), "perfectly collinear"),
     ],

@@ -13,9 +13,13 @@ from lowland.cli.shared.messages import in_flags, one_line
         ("isomap", "Use Isomap(radius=0.1, n_neighbors=None) to", "Use --radius 0.1 --n-neighbors none to"),
         ("isomap", "Raise n_neighbors, disconnected='connect'.", "Raise --n-neighbors, --disconnected connect."),
         ("isomap", "say disconnected='largest' or 'ignore'.", "say --disconnected largest or ignore."),
-        ("isomap", "Raise tol or max_iter.", "Raise tol or --max-iter."),
+        ("isomap", "Raise tol or max_iter.", "Raise --tol or --max-iter."),
         ("isomap", "There is no file 'n_neighbors.csv', nor column 'max_iter'.", None),
-        ("isomap", "the tol of n_iter_ and n_components(3), of PCA(n_components=2)", None),
+        ("isomap", "the reg of n_iter_ and n_components(3), of PCA(n_components=2)", None),
+        ("isomap", "Choose at most 3, or None, not 'None'.", "Choose at most 3, or none, not 'None'."),
+        ("som", "SelfOrganizingMap(grid=[3, 4]): give two", "--grid 3,4: give two"),
+        ("quantize", "the data has n_samples=150 rows.", "the data has 150 rows."),
+        ("autoencoder", "widths such as (512, 256), or None", "widths such as 512,256, or none"),
         ("kernel-pca", "or remove_zero_eig=True to", "or --remove-zero-eig to"),
         ("pca", "fell below tol=1e-05.", "fell below --tol 1e-05."),
         ("lda", "LinearDiscriminantAnalysis(n_components=9): at most 2.", "-k 9: at most 2."),
@@ -37,4 +41,6 @@ def test_messages_on_the_command_line_name_flags(lowland, table):
 def test_messages_become_one_line():
     text = "Names should match.\nUnseen:\n- a\n- b\nMissing:\n- c\nSelect them."
     assert one_line(text) == "Names should match. Unseen: a, b. Missing: c. Select them."
+    text = "Drop them (--drop on the command line, X.drop(columns=...) in Python), or name the labels (--label, y)."
+    assert one_line(text) == "Drop them (--drop), or name the labels (--label)."
     assert one_line('or raise it with lowland.config(memory="3GB").') == "or raise it with --memory 3GB."

@@ -137,7 +137,7 @@ def test_kept_columns_and_the_path_to_them(lowland, wines, verb, more, message):
     assert facts["step score"] in text
     assert [step["score"] for step in facts["path"]] == [step.score for step in model.path_]
     assert [step["size"] for step in facts["path"]] == [step.size for step in model.path_]
-    step, sign = model.path_[0], {"add": "+ ", "remove": "− ", "find": "found directly "}[model.path_[0].action]
+    step, sign = model.path_[0], {"add": "+ ", "remove": "− ", "find": "best subset "}[model.path_[0].action]
     assert facts["path"][0]["column"] == (None if step.feature is None else step.name)
     assert f"{sign}{facts['path'][0]['column'] or ''} {step.score:.4g}".replace("  ", " ") in text
 

@@ -235,7 +235,7 @@ def test_policies_on_components_of_affinities():
         kept("error")
     with pytest.warns(DataWarning, match="Only the largest component is embedded; the other row is NaN"):
         assert kept("largest") == [True, True, True, False]
-    with pytest.warns(DataWarning, match=r"no distances to connect them by.*Do this\."):
+    with pytest.warns(DataWarning, match=r"[Ww]ithout distances.*stay disconnected.*Do this\."):
         assert kept("connect") == [True] * 4
     with pytest.warns(DataWarning, match="The components stay disconnected"):
         assert kept("ignore") == [True] * 4

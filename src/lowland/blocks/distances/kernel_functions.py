@@ -213,7 +213,7 @@ def rows_of(X: Any) -> Rows:
 
 
 def slabs_of(X: Any, width: int) -> Rows:
-    """Rows in slabs low enough for results of ``width`` columns; sparse rows themselves need little memory."""
+    """Rows in slabs small enough for results of ``width`` columns; sparse rows themselves need little memory."""
     if is_sparse(X):
         return SlicedRows(rows_of(X), slab_rows(width, X.dtype.itemsize))
     return in_slabs(ArrayRows(X), width)
@@ -343,7 +343,7 @@ def check_kernel_matrix(K: Array, source: str = "The kernel matrix") -> None:
     if K.shape[0] != K.shape[1]:
         raise DataError(
             f"{source} has shape {tuple(K.shape)}. It must be square, with one row and one column per point. To "
-            "compute it from rows, choose another kernel than 'precomputed'. Pass the kernel values of new points to "
+            "compute it from rows, choose a kernel other than 'precomputed'. Pass the kernel values of new points to "
             "transform."
         )
     n, xp = K.shape[0], xp_of(K)

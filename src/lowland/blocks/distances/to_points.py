@@ -94,7 +94,7 @@ def distance_matrix(
     slabs = in_slabs(ArrayRows(X), n)
     if not on_accelerator(X):  # intermediate results need several such slabs
         slabs = SlicedRows(slabs, max(1, min(slabs.slab, _PORTION // n)))
-    for part in run.map_rows(DistancesTo.of(X, metric, params), slabs, name="measuring distances"):
+    for part in run.map_rows(DistancesTo.of(X, metric, params), slabs, name="computing distances"):
         D[start : start + part.shape[0], :] = xp.astype(part, D.dtype, copy=False)
         start += part.shape[0]
     return D if callable(metric) else _with_zero_diagonal(D)
@@ -109,7 +109,7 @@ def _with_zero_diagonal(D: Array) -> Array:
 
 
 def in_slabs(rows: Rows, width: int) -> Rows:
-    """The same rows in slabs low enough for results of ``width`` columns."""
+    """The same rows in slabs small enough for results of ``width`` columns."""
     if isinstance(rows, ArrayRows):  # views, on the device of the array
         most = slab_rows(max(width, rows.d), rows.dtype.itemsize, accelerator=on_accelerator(rows.X))
         return replace(rows, most_rows=most) if most < rows.slab else rows
@@ -129,7 +129,7 @@ def check_distances(D: Array, *, missing: bool = False, source: str = "The dista
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise DataError(
             f"{source} has shape {tuple(D.shape)}. It must be square, with one row and one column per point. To "
-            "compute distances from rows, choose another metric than 'precomputed'."
+            "compute distances from rows, choose a metric other than 'precomputed'."
         )
     if _plainly_distances(D):
         return D

@@ -46,6 +46,6 @@ def estimate_at(
     why = reason
     if not reason:
         limit = len(trace) >= max_iter
-        why = iteration_limit(len(trace)) if limit else "no step increased the likelihood, short of its maximum"
+        why = iteration_limit(len(trace)) if limit else "no step increased the likelihood, but the gradient is not zero"
     outcome = Outcome(solver, "", len(trace), bool(reason), tuple(trace), why)
     return FactorEstimate(end.loadings(k), np.exp(end.x), outcome)

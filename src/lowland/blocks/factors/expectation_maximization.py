@@ -41,6 +41,6 @@ def by_em(root: Root, k: int, psi: np.ndarray, lower: float, tol: float, max_ite
 
 
 def canonical(L: np.ndarray, psi: np.ndarray) -> np.ndarray:
-    """Rotate loadings so that L'Ψ^-1 L is diagonal and decreasing: the rotation that both routes return."""
+    """Rotate loadings so that L'Ψ^-1 L is diagonal with decreasing entries, as both solvers return them."""
     _, _, Vt = np.linalg.svd(L / np.sqrt(psi)[:, None], full_matrices=False)
     return fix_signs(L @ Vt.T)

@@ -57,8 +57,8 @@ def checked_covariance(S: Any, names: Any) -> np.ndarray:
     S = np.asarray(S, dtype=np.float64)
     if S.shape[0] != S.shape[1]:
         raise DataError(
-            f"A covariance matrix must be square; S is {S.shape[0]} x {S.shape[1]}. "
-            "Pass a square matrix, or call fit with the rows."
+            f"The covariance matrix is {S.shape[0]} x {S.shape[1]}, but it must be square. "
+            "Pass a square matrix, or fit to rows instead."
         )
     apart = np.abs(S - S.T)
     if apart.max() > _ALIKE * np.abs(S).max():
@@ -70,7 +70,7 @@ def checked_covariance(S: Any, names: Any) -> np.ndarray:
     S = (S + S.T) / 2
     flat = np.flatnonzero(np.diagonal(S) <= 0)
     if flat.size:
-        raise DataError(f"{listed(flat, names)} without variance in the covariance matrix. Remove constant columns.")
+        raise DataError(f"{listed(flat, names)} constant: the variance is not positive. Remove constant columns.")
     scale = np.sqrt(np.diagonal(S))
     correlations = Correlations(S / np.outer(scale, scale), np.diagonal(S), 0.0)
     least = float(correlations.pairs[0][0])

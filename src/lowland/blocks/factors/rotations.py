@@ -81,7 +81,7 @@ def rotate(
     if kind not in ROTATIONS:
         raise ParameterError(f"There is no rotation {kind!r}. Choose one of {', '.join(ROTATIONS)}.")
     if starts < 1:
-        raise ParameterError(f"The number of starts is {starts}. It must be an integer of at least 1.")
+        raise ParameterError(f"The number of initializations is {starts}. It must be an integer of at least 1.")
     if A.shape[1] == 1:
         return _ordered(replace(unrotated(A), kind=kind))
     lengths = np.sqrt(np.sum(A**2, axis=1))[:, None]  # (d, 1)

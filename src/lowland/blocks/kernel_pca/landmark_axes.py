@@ -93,7 +93,7 @@ def _linear_features(points: Array, dtype: Any) -> tuple[FeatureCoordinates, Arr
 def _nystrom_features(
     kernel: KernelWith, run: Run, wanted: FeatureSpaceRequest, dtype: Any
 ) -> tuple[FeatureCoordinates, Array, list[str]]:
-    """The features (k(x) - means)U/√s with J K_mm J = U diag(s) U'; U√s, which maps back to kernel values; concerns."""
+    """The features (k(x) - means)U/√s with J K_mm J = U diag(s) U'; U√s, which maps back to kernel values; warnings."""
     points = kernel.points
     assert points is not None
     wide = points.astype(np.float64) if is_sparse(points) else as_double(points)

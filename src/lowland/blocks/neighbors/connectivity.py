@@ -34,7 +34,7 @@ class ShortestBridges:
     def _searcher(self) -> Searcher:
         if is_sparse(self.X):
             raise DataError(
-                "The neighbor graph is disconnected, and there are no other distances to connect its components by: "
+                "The neighbor graph is disconnected, and no distances are available to connect its components: "
                 "X is itself a graph."
             )
         return choose_searcher(self.X, self.metric, self.params, "auto", 1)

@@ -90,7 +90,7 @@ class Approximate:
         def measure(block: slice) -> None:
             pair_distances.measure_candidates(P[block], P, 2.0, found[block], powers[block])
 
-        run.each("measuring candidates", slices(n, _ROWS), measure)
+        run.each("computing candidate distances", slices(n, _ROWS), measure)
         short = np.flatnonzero(np.isinf(powers[:, k - 1]))
         indices, lengths = found[:, :k].copy(), self.space.lengths(powers[:, :k])
         if len(short):

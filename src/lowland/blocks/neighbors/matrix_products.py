@@ -152,7 +152,7 @@ class Products:
         def measure(block: slice) -> None:
             pair_distances.measure_candidates(Q[block], self._points, 2.0, indices[block], powers[block])
 
-        run.each("measuring candidates", slices(len(Q), _ROWS), measure)
+        run.each("computing candidate distances", slices(len(Q), _ROWS), measure)
         _, size, differ = self._frame
         kth = powers[:, k - 1] / size / size
         return indices[:, :k], powers[:, :k], farthest - rounding(a2, kth, len(differ), values.dtype.type) > kth

@@ -46,7 +46,7 @@ def rounded_scaling(columns: ColumnMoments) -> UniformScaling:
 
 @dataclass(frozen=True)
 class _ScaledAs:
-    """A scaling in the precision of the training; an object, so that it can travel to a worker."""
+    """A scaling in the precision of the training; an object, so that it can be sent to a worker."""
 
     scaling: UniformScaling
     dtype: str

@@ -228,7 +228,7 @@ class NetworkLoss:
 
 @dataclass(frozen=True)
 class FeedForward:
-    """x -> scale · layers((x - shift) / unit) + offset; an object, so that it can travel to a worker."""
+    """x -> scale · layers((x - shift) / unit) + offset; an object, so that it can be sent to a worker."""
 
     layers: tuple[Layer, ...]
     activations: tuple[Activation, ...]

@@ -365,4 +365,6 @@ def noise_indices(n: int, d: int, search: PursuitSearch, count: int, rng: np.ran
         return pursue(sphered(rng.standard_normal((n, d))).Y, search, rng).index
 
     with blas_on_one_thread():  # the same result with any number of threads
-        return np.array(run.each("searching noise", rng.integers(2**63, size=count).tolist(), simulate), dtype=float)
+        return np.array(
+            run.each("searching simulated noise", rng.integers(2**63, size=count).tolist(), simulate), dtype=float
+        )

@@ -86,7 +86,7 @@ def descend(theta: Array, loss: Objective, step_size: StepSize, run: Run) -> Des
     trace, ahead = [loss(theta)], theta
     slack = _ROUNDING * trace[0]
     with np.errstate(over="ignore", invalid="ignore"):
-        for _ in run.iterate("descending", step_size.max_iter):
+        for _ in run.iterate("gradient descent", step_size.max_iter):
             g = loss.gradient(ahead)
             new = ahead - step * g
             value = loss(new)
@@ -124,7 +124,7 @@ def descend_by_batches(
     trace = [loss(theta)]
     slack = _ROUNDING * trace[0]
     with np.errstate(over="ignore", invalid="ignore"):
-        for _ in run.iterate("descending by epochs", step_size.max_iter):
+        for _ in run.iterate("stochastic gradient descent", step_size.max_iter):
             anchor, g_all = theta, loss.gradient(theta)
             if step_size.converged(float(xp.linalg.vector_norm(g_all)), theta, loss):
                 return Descent(theta, step, Outcome.of_trace("variance-reduced gradient", trace, _FLAT))

@@ -1,4 +1,4 @@
-"""Duplicate points, at distance zero of each other: they are merged to one point with their total weight."""
+"""Duplicate points, at distance zero from each other: they are merged into one point with their total weight."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _squared_distances(own: Array, Y: Array) -> Array:
 
 
 def _half_within(residual: Array) -> Array:
-    """The sum of squares, float64, of which pairs within the leading square are met twice."""
+    """The sum of squares, float64, in which pairs within the leading square are counted twice."""
     xp = xp_of(residual)
     m = residual.shape[0]
     within, all_of_them = (

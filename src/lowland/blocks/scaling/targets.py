@@ -164,8 +164,7 @@ def check_pair_weights(weights: Any, beside: Array) -> Array:
 
 
 def without_weightless(D: Array, W: Array) -> Array:
-    """Return the dissimilarities with NaN for pairs of weight zero: they count as missing also in the "
-    "initialization."""
+    """Return the dissimilarities with NaN for pairs of weight zero: the initialization ignores them too."""
     xp = xp_of(W)
     weightless = (W == 0) & ~like(np.eye(W.shape[0], dtype=bool), W, xp.bool)  # the diagonal is ignored
     return xp.where(weightless, xp.full_like(D, float("nan")), D) if bool(xp.any(weightless)) else D

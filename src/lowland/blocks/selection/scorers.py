@@ -171,7 +171,7 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_num
             folds = list(check_cv(cv, y, classifier=classifier).split(X, y))
     except Exception as error:
         raise DataError(
-            f"The splitter {cv!r} cannot split the {X.shape[0]} rows: "
+            f"cv={cv!r} cannot split the {X.shape[0]} rows: "
             f"{str(error).splitlines()[0].rstrip('.')}. Choose fewer folds, or pass more rows. If y holds numbers "
             f"rather than classes, set {for_numbers}."
         ) from error
@@ -183,7 +183,7 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_num
         )
     if not folds:
         raise ParameterError(
-            f"The splitter {cv!r} returns no folds. Pass a number of folds, a splitter, or pairs of row index arrays."
+            f"cv={cv!r} has no folds. Pass a number of folds, a splitter, or pairs of row index arrays."
         )
     rows = np.arange(X.shape[0])
     try:
@@ -221,7 +221,7 @@ def _target(model: Any, y: np.ndarray | None) -> tuple[np.ndarray | None, np.nda
 
 
 def _is(model: Any, *names: str) -> bool:
-    """Whether a model is exactly one of these classes, scikit-learn's or ours; a subclass may behave differently."""
+    """Whether a model is exactly one of these classes, of scikit-learn or Lowland; a subclass may differ."""
     return type(model).__name__ in names and type(model).__module__.partition(".")[0] in ("sklearn", "lowland")
 
 

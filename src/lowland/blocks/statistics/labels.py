@@ -76,7 +76,7 @@ def merged_classes(known: np.ndarray | None, labels: np.ndarray, named: Any) -> 
         if other is not None and _is_text(other) != _is_text(met):
             kinds = ["strings" if _is_text(labels) else "numbers" for labels in (met, other)]
             raise DataError(
-                f"The labels of these rows are {kinds[0]}, those before or in classes are {kinds[1]}. Use one type."
+                f"The labels of these rows are {kinds[0]}, but earlier labels or classes are {kinds[1]}. Use one type."
             )
     found = new if known is None else np.union1d(known, new)
     strangers = np.setdiff1d(met, found)

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from lowland.methods.registry import Entry, Flag
 
 _IN_PYTHON = (  # phrases of parameter descriptions in Python, and on the command line
-    (r",? or a function[^,.;]*|, a function (?:of two rows(?=,)|that[^,.;]*)", ""),
+    (r", a splitter, or pairs of (?:training and test rows|row index arrays)", ""),
+    (r",? or an? (?:function|estimator|array)\b[^,.;]*|, a function(?:(?: of two rows)?(?=,)| that[^,.;]*)", ""),
     (r"a rule such as \w+\(\)", "a rule"),
     (r"lowland\.config\((\w+)=[^)]*\)", r"--\1"),
     (r"\bNone\b", "none"),
     (r"\bX (holds|contains|is)\b", r"FILE \1"),
+    (r"\bof y\b", "of the labels"),
     (r"([a-z])_(?!\w)", r"\1"),  # the name of a fitted attribute
+    (r"\b[a-z]+(?:_[a-z]+)+\b(?!['(])", lambda found: flag_names(found[0])[-1]),  # the name of another parameter
 )
 _SHORT = {"n_components": "--components", "n_features_to_select": "--features", "n_clusters": "--clusters"}
 TAKEN = ("memory",)  # on the command line, --memory is the memory budget

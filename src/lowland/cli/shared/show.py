@@ -12,7 +12,7 @@ import click
 
 SHOWN_VALUES = 12
 SHOWN_FRACTIONS = 10
-_SIGNS = {"add": "+", "remove": "−", "find": "found directly"}
+_SIGNS = {"add": "+", "remove": "−", "find": "best subset"}
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -233,7 +233,7 @@ compare = Command(
         _option("-k --components k", 2, click.IntRange(min=1), "Number of dimensions of the embeddings. [default: 2]",
                 metavar="N"),
         _option("--purpose", "see", click.Choice(PURPOSES),
-                "Visualization, compression or classification; its advice comes first. [default: see]"),
+                "Visualization (see), compression or classification. The advice for it comes first. [default: see]"),
         _option("--sweep", None, str, "Values to try for a parameter; may be repeated.", multiple=True,
                 metavar="METHOD.PARAMETER=A,B,…"),
         _option("--scale", "none", click.Choice(SCALES),

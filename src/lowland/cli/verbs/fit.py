@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
-from lowland.cli.shared.flags import parameter_options
+from lowland.cli.shared.flags import command_line_text, parameter_options
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
@@ -133,7 +133,8 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
             continue
         given[name] = parameters[name]
         if not limits[name].fits(given[name]):
-            raise click.BadParameter(f"{given[name]!r}. It must be {limits[name].wanted}.", ctx, option)
+            wanted = command_line_text(limits[name].wanted)
+            raise click.BadParameter(f"{given[name]!r}. It must be {wanted}.", ctx, option)
     return cls(**given)
 
 

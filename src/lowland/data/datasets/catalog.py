@@ -26,7 +26,7 @@ def load_dataset(name: str, **options: Any) -> Dataset:
     for option in options:
         if option not in accepted:
             choices = f"Choose one of: {', '.join(accepted)}." if accepted else "This data set has no options."
-            raise ParameterError(f"load_dataset({name!r}) has no option {option!r}. {choices}")
+            raise ParameterError(f"The data set {name!r} has no option {option!r}. {choices}")
     return make(**options)
 
 

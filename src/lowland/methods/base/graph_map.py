@@ -79,7 +79,7 @@ class GraphMap(PointMap):
     n_iter_: int = attribute("Number of iterations of the eigenvalue solver.")
 
     def fit(self, X: Any, y: Any = None, graph: Any = None) -> Self:
-        """Fit to the rows of X. ``graph``: a neighbor graph of your own, a sparse (n, n) matrix of edge lengths."""
+        """Fit to the rows of X. ``graph``: your own neighbor graph, a sparse (n, n) matrix of edge lengths."""
         return self._fit(X, y, graph=graph)
 
     def fit_transform(self, X: Any, y: Any = None, graph: Any = None) -> Any:
@@ -159,7 +159,7 @@ class GraphMap(PointMap):
                 warn(f"{fact}. Only the largest component is embedded; the {left} NaN.", DataWarning)
             else:
                 connecting = self.disconnected == "connect"
-                why = "Affinities give no distances to connect them by, so they" if connecting else "The components"
+                why = "Without distances they cannot be connected, so they" if connecting else "The components"
                 warn(
                     f"{fact}. {why} stay disconnected, and the first coordinates only indicate the component. "
                     f"{remedy}.",

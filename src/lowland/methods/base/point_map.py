@@ -79,9 +79,9 @@ class PointMap(Reducer):
         """
         rows, run = self._rows_to_map(X)
         rows = in_slabs(rows, self._kept_points())
-        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="placing rows"), X)
+        return self._present(run.gather(self._encoding(), rows, self._encoding_width(), name="embedding new rows"), X)
 
     def transform_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the coordinates chunk by chunk, in order: for results larger than memory."""
         rows, run = self._rows_to_map(X)
-        return run.map_rows(self._encoding(), in_slabs(rows, self._kept_points()), name="placing rows")
+        return run.map_rows(self._encoding(), in_slabs(rows, self._kept_points()), name="embedding new rows")

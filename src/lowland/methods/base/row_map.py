@@ -39,12 +39,12 @@ class RowMap(Reducer):
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows reconstructed from coordinates, (n, d). The argument is named X, as in scikit-learn."""
         rows, run = self._rows_to_decode(X)
-        return run.gather(self._decoding(), rows, self.n_features_in_, name="decoding rows")
+        return run.gather(self._decoding(), rows, self.n_features_in_, name="reconstructing rows")
 
     def inverse_chunks(self, X: Any) -> Iterator[Array]:
         """Yield the reconstructed rows in chunks, in order: for results larger than memory."""
         rows, run = self._rows_to_decode(X)
-        return run.map_rows(self._decoding(), rows, name="decoding rows")
+        return run.map_rows(self._decoding(), rows, name="reconstructing rows")
 
     def _rows_to_decode(self, Z: Any) -> tuple[Rows, Run]:
         check_is_fitted(self)

@@ -123,7 +123,7 @@ class Work:
         kind = "rows" if self.n == len(self.place) else "distinct rows"
         if self.n < 3:
             raise DataError(
-                f"The data has {self.n} {kind}: too few to estimate a dimension. Pass at least 3, better hundreds."
+                f"The data has {self.n} {kind}: too few to estimate a dimension. Pass at least 3, preferably hundreds."
             )
         if self.n <= self.k:
             raise ParameterError(
@@ -331,7 +331,7 @@ def _isomap(work: Work) -> IntrinsicDimension:
     found = work.found(
         "isomap", float(elbow(whole)), 0.0,
         f"Elbow of the residual variances of {len(rows)} rows, at {whole.residual_variances_[elbow(whole) - 1]:.2g}.",
-        interval=f"range of the elbows with another tenth of the rows left out each time: {parts}",
+        interval=f"range of the elbows when a different tenth of the rows is left out each time: {parts}",
         details={"rows": len(rows), "neighbors": k, "residual variances": np.asarray(whole.residual_variances_)},
     )  # fmt: skip
     low, high = min(*parts, found.value), max(*parts, found.value)
