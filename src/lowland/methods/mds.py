@@ -211,7 +211,8 @@ class MDS(
         self.init_stresses_ = tuple(stress * unit * unit for stress in found.init_stresses)
         if not self.converged_:
             warn(
-                f"MDS did not converge: it stopped after {self.n_iter_} iterations (stress {self.trace_[-1]:.3g}, last "
+                f"MDS did not converge: it stopped after {self.n_iter_} iteration{'s' * (self.n_iter_ != 1)} "
+                f"(stress {self.trace_[-1]:.3g}, last "
                 f"decrease {self.trace_[-2] - self.trace_[-1]:.1e}). Raise max_iter or eps.",
                 ConvergenceWarning,
             )

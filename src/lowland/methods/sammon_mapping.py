@@ -120,7 +120,8 @@ class SammonMapping(
         self.dissimilarity_matrix_, self.X_fit_ = data.matrix, data.X
         if not self.converged_:
             warn(
-                f"SammonMapping did not converge: it stopped after {self.n_iter_} iterations (stress "
+                f"SammonMapping did not converge: it stopped after {self.n_iter_} iteration{'s' * (self.n_iter_ != 1)} "
+                f"(stress "
                 f"{self.stress_:.3g}). Raise max_iter or tol.",
                 ConvergenceWarning,
             )

@@ -68,7 +68,7 @@ class SelfOrganizingMap(
 
     Notes
     -----
-    Cost: 2 n u d operations and one pass over the rows per epoch, about 30 epochs. Memory: u d; the table is never held
+    Cost: 2 n u d operations and one pass over the rows per epoch, about 25 epochs. Memory: u d; the table is never held
     in memory, except by online training. Standardize the columns if their units of measurement differ.
 
     Prefer ``PCA`` for a linear projection whose axes have a meaning, and ``MDS`` to see distances between single rows.

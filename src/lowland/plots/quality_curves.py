@@ -79,7 +79,7 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
         bar.outline.set_visible(False)
     far = float(x.max())
     ax.plot([0, far], [0, far / diagram.scale], color=MARK, linewidth=1.4, label="least-squares scale")
-    ax.legend(frameon=False, labelcolor=INK, loc="upper left")
+    ax.legend(frameon=False, labelcolor=INK, loc="best")
     ax.set_xlabel("distance in the data")
     ax.set_ylabel("distance in the embedding")
     ax.set_xlim(left=0)

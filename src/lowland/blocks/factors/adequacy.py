@@ -145,7 +145,7 @@ def concerns(correlations: Correlations, k: int, held: Sequence[int], rounding: 
     if held and not collinear.size:
         messages.append(
             f"{listed(held, names)} at the lower bound of the uniqueness (Heywood case). Keep fewer factors, or remove "
-            "the column."
+            f"the column{'s' * (len(held) > 1)}."
         )
     return messages
 
