@@ -121,8 +121,7 @@ class SammonMapping(
         if not self.converged_:
             warn(
                 f"SammonMapping did not converge: it stopped after {self.n_iter_} iteration{'s' * (self.n_iter_ != 1)} "
-                f"(stress "
-                f"{self.stress_:.3g}). Raise max_iter or tol.",
+                f"(stress {self.stress_:.3g}). Raise max_iter or tol.",
                 ConvergenceWarning,
             )
 

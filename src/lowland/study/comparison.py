@@ -39,7 +39,7 @@ def compare(
     worker: Literal["auto"] | bool = "auto",
     command: str | None = None,
 ) -> StudyResult:
-    """Compare dimensionality reduction methods on one table: time, memory, quality measures, and advice on which to use.
+    """Compare dimensionality reduction methods on one table: time, memory, quality measures, and which to use.
 
     A method that fails, exceeds the time limit or does not apply is a trial with that status and the reason. Ctrl-C
     stops the study and returns the completed trials with ``complete=False``. Completed trials are cached on disk and
