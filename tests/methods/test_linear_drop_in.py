@@ -9,7 +9,7 @@ import sklearn.decomposition
 import sklearn.discriminant_analysis
 
 import lowland
-from lowland import LinearDiscriminantAnalysis
+from lowland import PCA, FactorAnalysis, FastICA, LinearDiscriminantAnalysis
 from lowland.data import load_dataset
 
 SHARED = ("PCA", "IncrementalPCA", "TruncatedSVD", "KernelPCA", "FastICA", "FactorAnalysis")
@@ -144,3 +144,125 @@ def test_lda_refuses_what_its_solvers_cannot_do_as_scikit_learn_does():
             make("svd", 0.5).fit(X, y)
         with pytest.raises(NotImplementedError, match="lsqr"):
             make("lsqr").fit(X, y).transform(X)
+
+
+# --- components and factors ---
+
+
+@pytest.mark.parametrize("svd_solver", ["auto", "full", "covariance_eigh"])
+@pytest.mark.parametrize("shape", [(60, 5), (10, 40)])
+def test_pca_without_components_is_the_isotropic_model(svd_solver, shape):
+    X = np.random.default_rng(0).standard_normal(shape)
+    ours, theirs = (make(0, svd_solver=svd_solver).fit(X) for make in (PCA, sklearn.decomposition.PCA))
+    assert ours.n_components_ == theirs.n_components_ == 0
+    assert ours.transform(X).shape == theirs.transform(X).shape == (len(X), 0)
+    if svd_solver == "covariance_eigh":  # theirs averages over more eigenvalues than there are, for fewer rows
+        theirs.noise_variance_ = sklearn.decomposition.PCA(0, svd_solver="full").fit(X).noise_variance_
+    for name in ("noise_variance_", "components_", "explained_variance_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name))
+    np.testing.assert_allclose(ours.get_covariance(), theirs.get_covariance(), atol=1e-12)
+    np.testing.assert_allclose(ours.get_precision(), theirs.get_precision(), atol=1e-12)
+    assert ours.score(X) == pytest.approx(theirs.score(X))
+
+
+def test_factor_analysis_without_factors_is_independent_noise():
+    X = load_dataset("wine").X
+    ours = FactorAnalysis(0, rotation="varimax").fit(X)
+    theirs = sklearn.decomposition.FactorAnalysis(0, svd_method="lapack").fit(X)
+    assert ours.transform(X).shape == theirs.transform(X).shape == (len(X), 0)
+    np.testing.assert_allclose(ours.noise_variance_, theirs.noise_variance_, rtol=1e-9)
+    np.testing.assert_allclose(ours.get_precision(), theirs.get_precision(), rtol=1e-9)
+    assert ours.score(X) == pytest.approx(theirs.score(X))
+    assert ours.loglike_[-1] == pytest.approx(len(X) * ours.score(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("PCA", {"svd_solver": "arpack"}), ("PCA", {"svd_solver": "randomized"}), ("IncrementalPCA", {}),
+        ("TruncatedSVD", {}), ("KernelPCA", {}), ("FastICA", {}),
+    ],
+)  # fmt: skip
+def test_no_components_are_refused_where_scikit_learn_refuses_them(name, options):
+    X = load_dataset("iris").X
+    for place in (lowland, sklearn.decomposition):
+        with pytest.raises(ValueError, match=r"n_components|number of components"):
+            getattr(place, name)(0, **options).fit(X)
+
+
+def test_a_fraction_of_the_variance_that_is_met_exactly():
+    equal = np.concatenate([np.eye(2), -np.eye(2)])  # two components of one half each
+    assert PCA(0.5).fit(equal).n_components_ == sklearn.decomposition.PCA(0.5).fit(equal).n_components_ == 2
+    for name in ("iris", "wine"):
+        X = load_dataset(name).X
+        for solver in ("auto", "full", "covariance_eigh"):
+            cumulative = np.cumsum(PCA(svd_solver=solver).fit(X).explained_variance_ratio_)
+            for m, fraction in enumerate(cumulative[:-1]):
+                if fraction < 1 - 1e-12:
+                    assert PCA(fraction, svd_solver=solver).fit(X).n_components_ == m + 2
+
+
+@pytest.mark.parametrize(("name", "m"), [("PCA", 2), ("IncrementalPCA", 2), ("TruncatedSVD", 2), ("FactorAnalysis", 1)])
+def test_fewer_components_that_a_user_keeps(name, m):
+    X = load_dataset("wine").X
+    X = X / X.std(axis=0)
+    options = {"FactorAnalysis": {"tol": 1e-10, "svd_method": "lapack", "max_iter": 5000}}.get(name, {})
+    options |= {"TruncatedSVD": {"algorithm": "arpack"}, "IncrementalPCA": {"batch_size": len(X)}}.get(name, {})
+    ours, theirs = (getattr(place, name)(2 * m, **options).fit(X) for place in (lowland, sklearn.decomposition))
+    for model in (ours, theirs):
+        model.components_ = model.components_[:m]
+    near = {"atol": 1e-4} if name == "FactorAnalysis" else {"atol": 1e-9}
+    Z = ours.transform(X)
+    np.testing.assert_allclose(np.abs(Z), np.abs(theirs.transform(X)), **near)
+    back = ours.inverse_transform(Z)
+    if name != "FactorAnalysis":  # it has no inverse_transform in scikit-learn
+        np.testing.assert_allclose(back, theirs.inverse_transform(theirs.transform(X)), atol=1e-9)
+        np.testing.assert_allclose(ours.transform(back), Z, atol=1e-9)
+    assert back.shape == X.shape
+    assert len(ours.get_feature_names_out()) == len(theirs.get_feature_names_out()) == m
+
+
+def test_factor_scores_follow_the_loadings_that_a_user_rotates():
+    X = load_dataset("wine").X
+    fa = FactorAnalysis(2).fit(X)
+    Z = fa.transform(X)
+    turn = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    fa.components_ = turn @ fa.components_
+    np.testing.assert_allclose(fa.transform(X), Z @ turn.T, atol=1e-9)
+
+
+def test_more_sources_than_columns_or_rows():
+    X = np.random.default_rng(0).uniform(-1, 1, (500, 4))
+    with pytest.warns(UserWarning, match=r"n_components is too large: it will be set to 4.*4 columns"):
+        ica = FastICA(10, random_state=0).fit(X)
+    assert ica.transform(X).shape == (500, 4)
+    expected = FastICA(4, random_state=0).fit(X)
+    np.testing.assert_allclose(ica.components_, expected.components_)
+    collinear = np.column_stack([X, X[:, 0] + X[:, 1]])
+    with pytest.warns(UserWarning, match=r"n_components=5.*set to 4.*rank 4"):
+        assert FastICA(5, random_state=0).fit_transform(collinear).shape == (500, 4)
+    few = np.random.default_rng(1).uniform(-1, 1, (5, 9))
+    with pytest.warns(UserWarning, match=r"n_components=8.*set to 4.*5 rows"):
+        assert FastICA(8, random_state=0).fit_transform(few).shape == (5, 4)
+
+
+@pytest.mark.filterwarnings("ignore:.*Heywood:lowland.errors.DataWarning")
+@pytest.mark.parametrize("min_uniqueness", [1e-12, 1e-6, 0.005])
+def test_the_precision_of_factors_is_the_inverse_of_their_covariance_in_a_heywood_case(min_uniqueness):
+    """One factor would need the communality 0.8 · 0.7 / 0.4 = 1.4 of the first column."""
+    R, units = np.array([[1, 0.8, 0.7], [0.8, 1, 0.4], [0.7, 0.4, 1]]), np.array([1.0, 30.0, 0.01])
+    fa = FactorAnalysis(1, min_uniqueness=min_uniqueness).fit_covariance(R * np.outer(units, units), 100)
+    assert fa.uniquenesses_[0] <= max(1e-6, 1.01 * min_uniqueness)  # at the bound, or near it
+    S, P = fa.get_covariance() / np.outer(units, units), fa.get_precision() * np.outer(units, units)
+    np.testing.assert_allclose(S @ P, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(P @ S, np.eye(3), atol=1e-12)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*Heywood:lowland.errors.DataWarning", "ignore:.*identified:lowland.errors.DataWarning"
+)
+@pytest.mark.parametrize("k", [0, 1, 4, 13])
+def test_the_precision_of_factors_is_the_inverse_of_their_covariance(k):
+    X = load_dataset("wine").X
+    fa = FactorAnalysis(k).fit(X / X.std(axis=0))
+    np.testing.assert_allclose(fa.get_covariance() @ fa.get_precision(), np.eye(13), atol=1e-12)
