@@ -315,23 +315,27 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
         weights = self._model().score_weights(self.scores)  # of components_ as they are: a user may have set them
         return Affine(self._own(weights.T), self.mean_)
 
+    def _encoding_width(self) -> int:
+        return int(self.components_.shape[0])
+
     def _decoding(self) -> Affine:
         return Affine(self.components_, None, self.mean_)
 
     # --- the probability model ---
 
     def _model(self) -> FactorModel:
-        check_is_fitted(self)
         k = self.components_.shape[0]
         parts = (self.components_.T, self.noise_variance_, self.factor_correlation_[:k, :k])
         return FactorModel(*(to_numpy(as_double(part)) for part in parts))
 
     def get_covariance(self) -> Array:
         """Return the covariance of the model, WΦW' + Ψ."""
+        check_is_fitted(self)
         return like(self._model().covariance, self.mean_)
 
     def get_precision(self) -> Array:
         """Return the inverse of the model's covariance; only a k x k matrix is inverted."""
+        check_is_fitted(self)
         return like(self._model().precision, self.mean_)
 
     def score_samples(self, X: Any) -> Array:
