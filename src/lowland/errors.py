@@ -26,6 +26,10 @@ class ParameterError(LowlandError, ValueError):
     """A parameter has an invalid value."""
 
 
+class UnsupportedError(ParameterError, NotImplementedError):
+    """No algorithm exists for this combination of parameters."""
+
+
 class FileProblem(LowlandError, OSError):
     """A file cannot be read or written."""
 

@@ -483,39 +483,102 @@ def test_models_with_either_inverse_are_saved(tmp_path):
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
-def test_more_components_than_positive_eigenvalues():
+def test_components_beyond_the_positive_eigenvalues_are_zero():
     X = table(50, 2)
-    quadratic = {"kernel": "poly", "degree": 2, "coef0": 1.0}
-    with pytest.raises(ParameterError, match=r"5 positive eigenvalues. Choose at most 5"):
-        KernelPCA(6, **quadratic).fit(X)  # x, y, x², xy, y²
+    quadratic = {"kernel": "poly", "degree": 2, "coef0": 1.0}  # five features: x, y, x², xy, y²
+    for options, k in (({}, 5), ({"n_landmarks": 20}, 5)):
+        with pytest.warns(DataWarning, match=r"n_components=7.*5 positive eigenvalues.*Choose at most 5"):
+            model = KernelPCA(7, **quadratic, **options).fit(X)
+        exact = KernelPCA(5, **quadratic, **options).fit(X)
+        np.testing.assert_allclose(model.transform(X)[:, :k], exact.transform(X), atol=1e-9)
+        assert (model.transform(X)[:, k:] == 0).all()
+        assert (model.eigenvalues_[k:] == 0).all()
+    with pytest.warns(DataWarning, match=r"49 positive eigenvalues"):
+        assert KernelPCA(80, kernel="rbf").fit_transform(X).shape == (50, 50)
     assert KernelPCA(6, remove_zero_eig=True, **quadratic).fit_transform(X).shape == (50, 5)
     assert KernelPCA(**quadratic).fit_transform(X).shape == (50, 5)
-    with pytest.raises(ParameterError, match="Choose at most 49"):
-        KernelPCA(50, kernel="rbf").fit(X)
-    with pytest.raises(ParameterError, match="Choose at most 5"):
-        KernelPCA(6, n_landmarks=20, **quadratic).fit(X)
+
+
+def test_more_linear_components_than_columns_as_in_scikit_learn():
+    X = table(50, 2)
+    with pytest.warns(DataWarning, match="2 positive eigenvalues"):
+        ours = KernelPCA(4, fit_inverse_transform=True).fit(X)
+    theirs = Theirs(4, fit_inverse_transform=True).fit(X)
+    np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), atol=1e-9)
+    np.testing.assert_allclose(
+        ours.inverse_transform(ours.transform(X)), theirs.inverse_transform(theirs.transform(X)), atol=1e-9
+    )
 
 
 def test_identical_rows():
+    X = np.full((20, 3), 1.7)
     for kernel in ("linear", "rbf", "poly", "cosine"):
-        with pytest.raises(DataError, match="identical in the feature space"):
-            KernelPCA(1, kernel=kernel).fit(np.full((20, 3), 1.7))
+        with pytest.warns(DataWarning, match="identical in the feature space"):
+            assert (KernelPCA(1, kernel=kernel).fit_transform(X) == np.zeros((20, 1))).all()
+        with pytest.warns(DataWarning, match="identical in the feature space"):
+            model = KernelPCA(2, kernel=kernel, remove_zero_eig=True).fit(X)
+        assert model.transform(X).shape == (20, 0)
 
 
 @pytest.mark.parametrize("n", [60, 1500])
 def test_an_indefinite_kernel_matrix(n):
     X = table(n, 2)
     squared = np.sum((X[:, None] - X[None]) ** 2, axis=2)
-    with pytest.raises(DataError, match=r"indefinite.*times the largest"):
-        KernelPCA(2, kernel="precomputed").fit(np.exp(-0.1 * squared) - 0.5 * np.exp(-0.5 * squared))
-    with pytest.raises(DataError, match=r"indefinite.*none is positive"):
-        KernelPCA(2, kernel="precomputed").fit(squared)  # distances, not a kernel
+    K = np.exp(-0.1 * squared) - 0.5 * np.exp(-0.5 * squared)
+    with pytest.warns(DataWarning, match=r"indefinite.*times the largest"):
+        Z = KernelPCA(2, kernel="precomputed").fit_transform(K)
+    np.testing.assert_allclose(
+        np.abs(Z), np.abs(Theirs(2, kernel="precomputed", eigen_solver="dense").fit_transform(K)), atol=1e-6
+    )
+    with pytest.warns(DataWarning, match=r"indefinite.*none is positive"), pytest.warns(DataWarning, match="identical"):
+        Z = KernelPCA(2, kernel="precomputed").fit_transform(squared)  # distances, not a kernel
+    assert (Z == 0).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelPCA(2, kernel="precomputed").fit(-squared)  # centered, it is twice the inner products
 
 
-def test_an_indefinite_sigmoid_kernel_is_reported():
+def test_a_negative_eigenvalue_that_is_kept_is_an_error():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((12, 12)))[0]
+    K = Q @ np.diag([5.0, 4.0, 3.0, *[0.0] * 7, -1.0, -2.0]) @ Q.T
+    for k in (12, None):
+        for make in (KernelPCA, Theirs):
+            with pytest.raises(ValueError, match="significant negative eigenvalues"):
+                make(k, kernel="precomputed").fit(K)
+    with pytest.warns(DataWarning, match="indefinite"):
+        kept = KernelPCA(12, kernel="precomputed", remove_zero_eig=True).fit(K)
+    assert (kept.eigenvalues_ > 0).all()
+
+
+@pytest.mark.parametrize("n", [60, 1500])
+def test_an_asymmetry_of_rounding_errors_is_none(n):
+    X = table(n, 3)
+    K = np.exp(-0.2 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    noisy = K + 1e-9 * np.random.default_rng(0).uniform(-1, 1, K.shape)
+    Z = KernelPCA(2, kernel="precomputed").fit_transform(noisy)
+    np.testing.assert_allclose(Z, KernelPCA(2, kernel="precomputed").fit_transform(K), atol=1e-6)
+
+
+def test_a_grid_of_kernels_and_components_has_no_missing_score():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+
+    iris = load_dataset("iris")
+    grid = {
+        "kernelpca__kernel": ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian"],
+        "kernelpca__n_components": [1, 2, 3, 4, 6, 10],
+        "kernelpca__gamma": [0.001, 0.1, 1.0],
+    }
+    search = GridSearchCV(make_pipeline(KernelPCA(), LogisticRegression(max_iter=5000)), grid, cv=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(iris.X, iris.y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_an_indefinite_sigmoid_kernel_is_told():
     X = table(60)
     with pytest.warns(DataWarning, match="indefinite"):
         Z = KernelPCA(2, kernel="sigmoid", gamma=0.5).fit_transform(X)

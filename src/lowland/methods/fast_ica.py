@@ -154,13 +154,14 @@ class FastICA(LinearMap, verb="fast-ica", streams=True, tolerance=1e-6):
                 )
             run.require(4 * 8 * rows.d**2, f"The {rows.d} x {rows.d} covariance", "Reduce the columns first with PCA")
             return already_white(rows, run)
-        if k is not None and k > rows.d:
-            raise ParameterError(
-                f"FastICA(n_components={k}): at most {rows.d} sources can be separated from {rows.d} columns. "
-                f"Choose at most {rows.d}."
+        found = whitened(rows, run, None if k is None else min(k, rows.d), exact=self.whiten_solver == "svd")
+        if k is not None and found.k < k:
+            why = found.choice.reason if found.k < min(k, rows.d) else f"the data has {rows.d} columns"
+            warn(
+                f"FastICA(n_components={k}): n_components is too large: it will be set to {found.k}, since {why}.",
+                UserWarning,
             )
-        found = whitened(rows, run, k, exact=self.whiten_solver == "svd")
-        if k is None and found.k < rows.d:
+        elif k is None and found.k < rows.d:
             warn(
                 f"FastICA searches for {found.k} sources in {rows.d} columns, since {found.choice.reason}. Set "
                 f"n_components={found.k} if this is intended.",

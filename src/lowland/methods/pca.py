@@ -83,9 +83,9 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
         None,
         "Number of components: an integer, a fraction of the variance to explain, 'mle', a rule such as Kaiser(), or "
         "None for all.",
-        above=0,
+        at_least=0,
         positional=True,
-        wanted="an integer of at least 1, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
+        wanted="an integer of at least 0, a fraction between 0 and 1, 'mle', None, or a rule such as Kaiser()",
     )
     copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")
     whiten: bool = param(False, "Scale each coordinate to unit variance.")

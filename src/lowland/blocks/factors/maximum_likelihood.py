@@ -21,6 +21,7 @@ from lowland.blocks.factors.estimate import FactorEstimate
 from lowland.blocks.factors.expectation_maximization import by_em
 from lowland.blocks.factors.uniqueness_search import by_uniquenesses
 from lowland.blocks.factors.wide_tables import Root, by_leading_pairs
+from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice
 from lowland.run.local import LocalRun, blas_on_one_thread
 from lowland.run.run import Run
@@ -108,6 +109,8 @@ def factor_loadings(
     root = R if isinstance(R, Root) else Root(np.asarray(R, dtype=np.float64))
     run = LocalRun() if run is None else run
     d, rng = len(root.R), rng if rng is not None else np.random.default_rng(0)
+    if k == 0:  # Σ = Ψ = I
+        return FactorEstimate(np.zeros((d, 0)), np.ones(d), Outcome("none", "", 1, True, (float(d),)), (float(d),))
     if first is None:
         first = first_uniquenesses(root.R, k, lower) if root.Z is None else root.first(k, lower)
     found = []

@@ -314,6 +314,8 @@ def with_null_space(pairs: Eigenpairs, k: int, null_below: float) -> Eigenpairs:
     Any basis of the null space is valid. This one depends only on the space, so every solver, engine and chunking
     returns the same: the coordinate axes projected onto it, longest first.
     """
+    if k == 0:
+        return pairs
     values = to_numpy(pairs.values)[:k]
     rank = int(np.sum(values > null_below * values[0])) if values[0] > 0 else 0
     if rank >= k:

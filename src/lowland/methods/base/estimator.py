@@ -24,7 +24,13 @@ from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
-PRIVATE_STATE = ("_solved", "_unread", "_moments", "_dtype")  # set by a fit beside the public attributes
+PRIVATE_STATE = (
+    "_solved",
+    "_unread",
+    "_moments",
+    "_dtype",
+    "_fitted_scores",
+)  # set by a fit beside the public attributes
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
