@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
-from lowland.cli.shared.flags import parameter_options
+from lowland.cli.shared.flags import DEFAULT_SEED, parameter_options
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
@@ -134,6 +134,8 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
         given[name] = parameters[name]
         if not limits[name].fits(given[name]):
             raise click.BadParameter(f"{given[name]!r}. It must be {limits[name].wanted}.", ctx, option)
+    if "random_state" in limits:
+        given.setdefault("random_state", DEFAULT_SEED)
     return cls(**given)
 
 

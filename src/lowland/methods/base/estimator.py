@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lowland.arrays.namespace import Array
-from lowland.arrays.random import generator
+from lowland.arrays.random import drawn_seed, generator
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.data.open import as_vector, float_vector, is_frame, open_labelled, open_rows
 from lowland.data.rows import Rows
@@ -24,7 +24,7 @@ from lowland.methods.base.traits import Traits
 from lowland.run.run import Run, run_for
 from lowland.run.settings import settings
 
-PRIVATE_STATE = ("_solved", "_unread", "_moments", "_dtype")  # set by a fit beside the public attributes
+PRIVATE_STATE = ("_solved", "_unread", "_moments", "_dtype", "_drawn_seed")  # set by a fit beside the public attributes
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -184,7 +184,23 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return rows, run_for(rows)
 
     def _generator(self) -> np.random.Generator:
-        """The random number generator; without a seed it is seeded with 0, so that results are reproducible."""
+        """The random number generator of a fit.
+
+        ``random_state=None``: its seed is drawn once per fit from numpy's global generator.
+        """
+        seed: RandomState = self.random_state  # type: ignore[attr-defined]
+        if seed is None:
+            own = vars(self)
+            if "_drawn_seed" not in own:
+                own["_drawn_seed"] = drawn_seed()
+            seed = own["_drawn_seed"]
+        return generator(seed)
+
+    def _start_generator(self) -> np.random.Generator:
+        """The random number generator where the draw changes the result only within the tolerance of a solver.
+
+        ``random_state=None``: its seed is 0, so that results are reproducible.
+        """
         seed = getattr(self, "random_state", None)
         return generator(0 if seed is None else seed)
 
