@@ -30,7 +30,7 @@ from lowland.blocks.statistics.class_covariances import (
 from lowland.blocks.statistics.class_moments import ClassMoments, MomentsByClass, class_means
 from lowland.blocks.statistics.labels import check_class_counts, classes_of, merged_classes, normalized_priors
 from lowland.data.rows import Rows
-from lowland.errors import DataError, DataWarning, ParameterError, warn
+from lowland.errors import DataError, DataWarning, ParameterError, UnsupportedCombination, warn
 from lowland.methods.base.classifier import LinearClassifier
 from lowland.methods.base.estimator import attribute, param
 from lowland.methods.base.linear_map import Affine
@@ -302,7 +302,7 @@ class LinearDiscriminantAnalysis(
 
     def _check_choices(self) -> None:
         if self.solver == "svd" and (self.shrinkage is not None or self.covariance_estimator is not None):
-            raise ParameterError(
+            raise UnsupportedCombination(
                 "LinearDiscriminantAnalysis(solver='svd') does not support shrinkage or a covariance_estimator. "
                 "Choose solver='eigen' or 'lsqr'."
             )
@@ -329,7 +329,7 @@ class LinearDiscriminantAnalysis(
 
     def _encoding(self) -> Affine:
         if self.solver == "lsqr":
-            raise ParameterError(
+            raise UnsupportedCombination(
                 "LinearDiscriminantAnalysis(solver='lsqr') only classifies. For transform, choose solver='svd' or "
                 "'eigen'."
             )
