@@ -194,7 +194,7 @@ class SequentialFeatureSelector(
     ) -> None:  # fmt: skip
         """Score subsets, search, keep the path."""
         found = found or SearchState()
-        self._allow_nan = self._tags_of_model().input_tags.allow_nan
+        self._allow_nan = self._takes_nan
         X = self._table(rows, run)
         model, k = model_of(self.estimator, y, for_numbers=_FOR_NUMBERS), self._count(rows.d)
         self._check_wilks(model, X, y)
@@ -290,6 +290,12 @@ class SequentialFeatureSelector(
             return self.estimator != "discriminant"
         return self._tags_of_model().input_tags.sparse
 
+    @property
+    def _takes_nan(self) -> bool:
+        """Whether the estimator accepts NaN; of a pipeline, whose tag does not say so, whether its first step does."""
+        steps = [step for _, step in getattr(self.estimator, "steps", ()) if hasattr(step, "__sklearn_tags__")]
+        return (get_tags(steps[0]) if steps else self._tags_of_model()).input_tags.allow_nan
+
     def _table(self, rows: Rows, run: Run) -> Any:
         """All rows on the host, where models are fitted; sparse rows in column format."""
         X: Any = integer_table(rows)
@@ -331,7 +337,7 @@ class SequentialFeatureSelector(
         tags = super().__sklearn_tags__()
         tags.array_api_support = False  # models are fitted on the host, and support_ stays there
         tags.input_tags.sparse = self._takes_sparse
-        tags.input_tags.allow_nan = self._tags_of_model().input_tags.allow_nan
+        tags.input_tags.allow_nan = self._takes_nan
         return tags
 
     def _tags_of_model(self) -> Tags:

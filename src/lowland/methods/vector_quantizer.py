@@ -79,7 +79,7 @@ class VectorQuantizer(
     --------
     >>> from lowland import VectorQuantizer
     >>> from lowland.data import load_dataset
-    >>> quantizer = VectorQuantizer(3, output="index").fit(load_dataset("iris").X)
+    >>> quantizer = VectorQuantizer(3, output="index", random_state=0).fit(load_dataset("iris").X)
     >>> quantizer.transform(load_dataset("iris").X).shape, round(quantizer.inertia_, 2)
     ((150, 1), 78.86)
     """

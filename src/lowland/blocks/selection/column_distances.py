@@ -27,7 +27,7 @@ from lowland.run.run import Run
 EUCLIDEAN = ("euclidean", "l2")
 _MANHATTAN = ("manhattan", "l1", "cityblock")
 _CORRELATIONS = ("correlation", "absolute-correlation")
-METRIC_NAMES = (*METRICS, "absolute-correlation", "nan_euclidean", "precomputed")
+METRIC_NAMES = (*METRICS, "absolute-correlation", "precomputed")
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _SAME = (4 * _ROUNDING) ** 2  # squared distance of two directions that differ by rounding only
 _LOST = 1e-9  # relative error of a squared distance above which it is recomputed from differences
@@ -107,7 +107,7 @@ def column_distances(rows: Rows, run: Run, metric: Any, *, as_euclidean: bool = 
     """
     d = rows.d
     run.require(32 * d * d, f"The distance matrix of all pairs of {d} columns", "Use fewer columns")
-    if metric in (*EUCLIDEAN, "nan_euclidean"):  # the same, since NaN is refused here and in scikit-learn
+    if metric in EUCLIDEAN:
         return euclidean_distances(rows, run)
     if metric in (*_CORRELATIONS, "cosine"):
         D, n = _cosine_distances(rows, run, metric)
