@@ -477,13 +477,13 @@ def test_metadata_that_nobody_requests_is_refused():
 
 @pytest.mark.parametrize(
     "model",
-    [HistGradientBoostingRegressor(max_iter=5), make_pipeline(SimpleImputer(), LinearRegression())],
+    [HistGradientBoostingRegressor(max_iter=20), make_pipeline(SimpleImputer(), LinearRegression())],
     ids=["trees", "pipeline"],
 )
 def test_missing_values_reach_an_estimator_that_accepts_them(model, tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 4))
-    y = 3 * X[:, 2] + X[:, 1]
+    X = rng.standard_normal((200, 4))
+    y = 3 * X[:, 2] + 2 * X[:, 1]
     X[rng.random(X.shape) < 0.2] = np.nan
     selector = SequentialFeatureSelector(model, n_features_to_select=2, cv=3).fit(X, y)
     assert selector.get_support(indices=True).tolist() == [1, 2]
