@@ -11,6 +11,7 @@ _PLACES = {
     "Stopped": "errors",
     "compare": "study.comparison",
     "config": "run.settings",
+    "fastica": "functions",
     "load": "methods.model_files",
     "open_rows": "data.open",
     "save": "methods.model_files",

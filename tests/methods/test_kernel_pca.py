@@ -142,7 +142,7 @@ def test_same_bits_on_any_number_of_threads(landmarks, monkeypatch):
     X, results = table(1300), []
     for threads in (1, 2, 3):
         with lowland.config(threads=threads):
-            results.append(KernelPCA(2, kernel="rbf", n_landmarks=landmarks).fit(X).transform(X))
+            results.append(KernelPCA(2, kernel="rbf", n_landmarks=landmarks, random_state=0).fit(X).transform(X))
     assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
@@ -250,7 +250,9 @@ def holes(n=150, d=12):
 def test_sparse_and_dense_rows_agree(kernel, landmarks, tmp_path):
     X = holes()
     S = scipy.sparse.csr_array(X)
-    dense, sparse = (KernelPCA(3, kernel=kernel, gamma=0.02, n_landmarks=landmarks).fit(A) for A in (X, S))
+    dense, sparse = (
+        KernelPCA(3, kernel=kernel, gamma=0.02, n_landmarks=landmarks, random_state=0).fit(A) for A in (X, S)
+    )
     Z = dense.transform(X)
     signs = np.sign(np.sum(Z * sparse.transform(S), axis=0))
     lowland.save(sparse, tmp_path / "m")
@@ -279,7 +281,9 @@ def test_sparse_rows_in_chunks_and_slabs(monkeypatch):
     monkeypatch.setattr("lowland.data.rows.SLAB_BYTES", 20_000)
     chunks = KernelPCA(3, kernel="rbf", gamma="median").fit([S[:40], S[40:]])
     np.testing.assert_allclose(chunks.transform(S), whole.transform(S), atol=1e-10)
-    few = [KernelPCA(3, kernel="rbf", n_landmarks=30).fit(A).transform(S) for A in (S, [S[:40], S[40:]])]
+    few = [
+        KernelPCA(3, kernel="rbf", n_landmarks=30, random_state=0).fit(A).transform(S) for A in (S, [S[:40], S[40:]])
+    ]
     np.testing.assert_allclose(few[1], few[0], atol=1e-10)
 
 
@@ -288,7 +292,7 @@ def test_sparse_blocks_of_dask(landmarks):
     da = pytest.importorskip("dask.array")
     X = holes()
     lazy = da.from_array(X, chunks=(50, 12)).map_blocks(scipy.sparse.csr_array, meta=scipy.sparse.csr_array((0, 0)))
-    ours, there = (KernelPCA(2, kernel="rbf", n_landmarks=landmarks).fit(A) for A in (X, lazy))
+    ours, there = (KernelPCA(2, kernel="rbf", n_landmarks=landmarks, random_state=0).fit(A) for A in (X, lazy))
     np.testing.assert_allclose(np.abs(there.transform(lazy).compute()), np.abs(ours.transform(X)), atol=1e-9)
 
 
@@ -319,7 +323,7 @@ def test_as_many_landmarks_as_rows_is_exact():
     X = table()
     exact = KernelPCA(3, kernel="rbf").fit(X)
     with pytest.warns(DataWarning, match="n_landmarks.*all rows are used"):
-        all_rows = KernelPCA(3, kernel="rbf", n_landmarks=500).fit(X)
+        all_rows = KernelPCA(3, kernel="rbf", n_landmarks=500, random_state=0).fit(X)
     np.testing.assert_array_equal(all_rows.transform(X), exact.transform(X))
 
 
@@ -327,7 +331,7 @@ def test_as_many_landmarks_as_rows_is_exact():
 def test_landmarks_are_exact_where_they_span_the_features(name):
     """Features of few dimensions: 30 rows span them, and Nystrom's kernel is the kernel."""
     X, new = table(), table(20, seed=1)
-    exact, few = (KernelPCA(3, n_landmarks=m, **options(name)).fit(X) for m in (None, 30))
+    exact, few = (KernelPCA(3, n_landmarks=m, **options(name), random_state=0).fit(X) for m in (None, 30))
     np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-7)
     Z = exact.transform(new)
     signs = np.sign(np.sum(Z * few.transform(new), axis=0))
@@ -339,7 +343,7 @@ def test_landmarks_are_exact_where_they_span_the_features(name):
 def test_linear_landmarks_far_from_the_origin_are_pca(far, dtype):
     """Mean over standard deviation is 10⁴ to 10⁶: uncentered products would lose the digits in which rows differ."""
     X = (table(500) + far).astype(dtype)
-    pca, few = PCA(3).fit(X), KernelPCA(3, n_landmarks=30).fit(X)
+    pca, few = PCA(3).fit(X), KernelPCA(3, n_landmarks=30, random_state=0).fit(X)
     rounding = 1e-9 if dtype == np.float64 else 1e-4
     np.testing.assert_allclose(few.eigenvalues_, pca.explained_variance_ * 499, rtol=rounding)
     Z = pca.transform(X)
@@ -350,7 +354,7 @@ def test_linear_landmarks_far_from_the_origin_are_pca(far, dtype):
 @pytest.mark.parametrize("name", ["poly", "cosine"])
 def test_landmarks_far_from_the_origin_lose_no_more_than_all_rows_do(name):
     X = table(300) + 1e5
-    exact, few = (KernelPCA(3, n_landmarks=m, **options(name)).fit(X) for m in (None, 100))
+    exact, few = (KernelPCA(3, n_landmarks=m, **options(name), random_state=0).fit(X) for m in (None, 100))
     np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
 
 
@@ -366,7 +370,7 @@ def test_more_landmarks_approximate_better():
     exact = KernelPCA(5, kernel="rbf", gamma="median").fit(X)
     errors = []
     for m in (25, 100, 350):
-        few = KernelPCA(5, kernel="rbf", gamma=exact.gamma_, n_landmarks=m).fit(X)
+        few = KernelPCA(5, kernel="rbf", gamma=exact.gamma_, n_landmarks=m, random_state=0).fit(X)
         assert few.landmarks_.shape == (m, 64)
         assert np.all(few.eigenvalues_ <= exact.eigenvalues_ * (1 + 1e-10))  # Nystrom's kernel lies below the kernel
         errors.append(np.abs(few.eigenvalues_ / exact.eigenvalues_ - 1).max())
@@ -421,7 +425,13 @@ def test_the_fixed_point_inverts_the_map(landmarks):
     """With all components kept, the features of a row determine it."""
     X = table(150, 3)
     kpca = KernelPCA(
-        40, kernel="rbf", gamma=0.05, n_landmarks=landmarks, fit_inverse_transform=True, preimage="fixed-point"
+        40,
+        kernel="rbf",
+        gamma=0.05,
+        n_landmarks=landmarks,
+        fit_inverse_transform=True,
+        preimage="fixed-point",
+        random_state=0,
     ).fit(X)
     new = table(20, 3, seed=5) * 0.5 + 1
     back = kpca.inverse_transform(kpca.transform(new))
@@ -465,7 +475,9 @@ def test_without_fit_inverse_transform_there_is_no_inverse():
 def test_models_with_either_inverse_are_saved(tmp_path):
     X = table()
     for way in ("ridge", "fixed-point"):
-        kpca = KernelPCA(3, kernel="rbf", fit_inverse_transform=True, preimage=way, n_landmarks=50).fit(X)
+        kpca = KernelPCA(3, kernel="rbf", fit_inverse_transform=True, preimage=way, n_landmarks=50, random_state=0).fit(
+            X
+        )
         lowland.save(kpca, tmp_path / "m.lowland")
         loaded = lowland.load(tmp_path / "m.lowland")
         Z = kpca.transform(X)
@@ -600,10 +612,10 @@ def test_invalid_kernel_matrices_are_refused():
 @pytest.mark.parametrize("landmarks", [None, 30])
 def test_infinite_values_are_detected_behind_the_kernel(kernel, landmarks):
     X = table()
-    good = KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
+    good = KernelPCA(2, kernel=kernel, n_landmarks=landmarks, random_state=0).fit(X)
     X[7, 2] = -np.inf  # exp(-∞) is zero
     with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
-        KernelPCA(2, kernel=kernel, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel=kernel, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match=r"infinity \(1 value\) in column 2"):
         good.transform(X)
 
@@ -614,7 +626,7 @@ def test_a_kernel_matrix_close_to_the_identity_warns(gamma, landmarks):
     """Nearly equal eigenvalues: LAPACK's driver for some of them may return none."""
     X = table(200)
     with pytest.warns(DataWarning, match=r"nearly the identity.*Lower gamma"):
-        kpca = KernelPCA(2, kernel="rbf", gamma=gamma, n_landmarks=landmarks).fit(X)
+        kpca = KernelPCA(2, kernel="rbf", gamma=gamma, n_landmarks=landmarks, random_state=0).fit(X)
     np.testing.assert_allclose(kpca.eigenvalues_, 1.0, rtol=0.01)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -625,29 +637,29 @@ def test_a_kernel_matrix_close_to_the_identity_warns(gamma, landmarks):
 @pytest.mark.parametrize("scale", [1e25, 1e18, 1e-22, 1e-25])
 def test_squares_that_overflow_float32(scale, landmarks):
     X = table() * scale
-    fine = KernelPCA(2, n_landmarks=landmarks).fit(X)
+    fine = KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X)
     Z = fine.transform(X) / scale
-    plain = KernelPCA(2, n_landmarks=landmarks).fit(X / scale).transform(X / scale)
+    plain = KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X / scale).transform(X / scale)
     np.testing.assert_allclose(Z, plain, atol=1e-9)
     with pytest.raises(DataError, match=r"float32.*float64"):
-        KernelPCA(2, n_landmarks=landmarks).fit(X.astype(np.float32))
+        KernelPCA(2, n_landmarks=landmarks, random_state=0).fit(X.astype(np.float32))
 
 
 @pytest.mark.parametrize("landmarks", [None, 30])
 def test_undefined_kernel_values_are_explained(landmarks):
     X = table() - 2
     with pytest.raises(DataError, match=r"the degree 2.5 .* is negative.*integer degree"):
-        KernelPCA(2, kernel="poly", degree=2.5, gamma=1.0, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel="poly", degree=2.5, gamma=1.0, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="returned NaN for a pair"):
-        KernelPCA(2, kernel=lambda a, b: np.nan, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel=lambda a, b: np.nan, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="returned None for two rows"):
-        KernelPCA(2, kernel=lambda a, b: None, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel=lambda a, b: None, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="'poly' overflow"):
-        KernelPCA(2, kernel="poly", n_landmarks=landmarks).fit(X * 1e110)
-    small = KernelPCA(2, kernel="poly", degree=2.5, gamma=1e-3, n_landmarks=landmarks).fit(X)
+        KernelPCA(2, kernel="poly", n_landmarks=landmarks, random_state=0).fit(X * 1e110)
+    small = KernelPCA(2, kernel="poly", degree=2.5, gamma=1e-3, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="is negative"):
         small.transform(X * 1000)
-    good = KernelPCA(2, kernel=product, n_landmarks=landmarks).fit(X)
+    good = KernelPCA(2, kernel=product, n_landmarks=landmarks, random_state=0).fit(X)
     with pytest.raises(DataError, match="returned NaN for a pair"):
         good.set_params(kernel=lambda a, b: np.nan).transform(X)
 
@@ -682,7 +694,7 @@ def test_the_memory_budget_is_checked_before_allocation():
     with lowland.config(memory="1MB"), pytest.raises(MemoryError, match="landmarks"):
         KernelPCA(2, kernel="rbf").fit(X)
     with lowland.config(memory="10MB"), pytest.raises(MemoryError, match="Lower n_landmarks"):
-        KernelPCA(2, kernel="rbf", n_landmarks=2000).fit(X)
+        KernelPCA(2, kernel="rbf", n_landmarks=2000, random_state=0).fit(X)
     with lowland.config(memory="200MB"), pytest.raises(MemoryError, match=r"ridge.*landmarks"):
         KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(X)
 

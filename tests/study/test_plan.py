@@ -74,11 +74,11 @@ def test_sweeps_name_their_trials_and_join_the_methods_asked_for():
         "PCA",
         *(f"Isomap n_neighbors={k} p={p}" for k in (5, 7) for p in (1.0, 2.0)),
     ]
-    assert trials[1].parameters == {"n_neighbors": 5, "n_components": 2, "p": 1.0}
+    assert trials[1].parameters == {"n_neighbors": 5, "n_components": 2, "random_state": 0, "p": 1.0}
 
 
-def test_the_seed_is_passed_unless_it_is_the_default():
-    assert "random_state" not in by_method(plan(SMALL))["FastICA"].parameters
+def test_the_seed_of_the_study_is_that_of_its_methods():
+    assert by_method(plan(SMALL))["FastICA"].parameters["random_state"] == 0
     assert by_method(plan(StudySize(150, 4, 2, seed=7)))["FastICA"].parameters["random_state"] == 7
 
 

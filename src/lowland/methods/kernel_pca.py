@@ -283,7 +283,9 @@ class KernelPCA(
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
         k = None if self.n_components is None else int(self.n_components)
         solver, fewer = self.eigen_solver, self.remove_zero_eig
-        return FeatureSpaceRequest(k, solver, fewer, self.tol, self.max_iter, steps, self._generator())
+        draws = steps is not None or solver == "randomized"  # the others iterate until the draw is forgotten
+        rng = self._generator() if draws else self._start_generator()
+        return FeatureSpaceRequest(k, solver, fewer, self.tol, self.max_iter, steps, rng)
 
     # --- maps ---
 

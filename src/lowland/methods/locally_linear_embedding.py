@@ -135,12 +135,14 @@ class LocallyLinearEmbedding(
         k, n = self.n_components, graph.n
         how: dict[str, Any] = {"solver": self.eigen_solver, "tol": self.tol or None, "max_iter": self.max_iter}
         if self.method == "standard":
-            return lle_coordinates(weight_matrix(X, graph, run, reg=self.reg), k, run, rng=self._generator(), **how)
+            return lle_coordinates(
+                weight_matrix(X, graph, run, reg=self.reg), k, run, rng=self._start_generator(), **how
+            )
         if self.method == "modified":
             M = modified_alignment(X, graph, k, run, reg=self.reg).sum(n, run)  # (n, n)
         else:
             M = tangent_alignment(X, graph, k, run, kind=self.method).sum(n, run)
-        return coordinates_of_errors(M, k, run, rng=self._generator(), **how)
+        return coordinates_of_errors(M, k, run, rng=self._start_generator(), **how)
 
     def _require(self, n: int, run: Run) -> None:
         """Raise an error if the neighborhoods and the matrix exceed the memory budget."""

@@ -178,6 +178,7 @@ class MDS(
         if data.X is not None:
             warn_if_distances(data.X, "MDS")
         scale = stress_majorization if self.metric_mds else functools.partial(nonmetric_scaling, ties=self.ties)
+        draws = init is not None or self.init == "random" or self.n_init > 1  # a given start may be perturbed
         found = scale(
             data.D,
             self.n_components,
@@ -188,7 +189,7 @@ class MDS(
             max_iter=self.max_iter,
             solver=self.solver,
             accelerate=self.accelerate,
-            rng=self._generator(),
+            rng=self._generator() if draws else None,
             run=data.run,
         )
         self._keep(found, data)

@@ -126,7 +126,9 @@ class PCA(PrincipalMap, verb="pca", streams=True, takes_sparse=True):
 
     def _options(self) -> SolverOptions:
         steps = None if self.iterated_power == "auto" else int(self.iterated_power)
-        return SolverOptions(self._generator(), self.tol, steps, self.n_oversamples)
+        draws = steps is not None or self.svd_solver == "randomized"  # the others iterate until the draw is forgotten
+        rng = self._generator() if draws else self._start_generator()
+        return SolverOptions(rng, self.tol, steps, self.n_oversamples)
 
     def _rule(self, rows: Rows, run: Run, y: Any, weights: np.ndarray | None) -> Rule:
         """Return the rule behind n_components. A Downstream rule is evaluated here, by cross-validation."""

@@ -144,7 +144,7 @@ class SpectralEmbedding(GraphMap, verb="spectral-embedding", study=StudyHints(n_
         self.affinity_matrix_ = W  # (m, m), of the embedded rows
         found = laplacian_eigenmaps(
             W, self.n_components, run, normalized=self.laplacian == "normalized", drop_first=self.drop_first,
-            labels=label, rng=self._generator(), solver=_SOLVERS[self.eigen_solver],
+            labels=label, rng=self._start_generator(), solver=_SOLVERS[self.eigen_solver],
             tol=None if self.eigen_tol == "auto" else float(self.eigen_tol) or None,
         )  # fmt: skip
         self._warn_of_weak_coordinates(found.n_weak)

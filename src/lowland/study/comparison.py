@@ -59,7 +59,7 @@ def compare(
         only if the standard deviations differ by more than a factor of 10.
     time_limit : time limit for the fit of one trial, in seconds; None: no limit.
     cache : whether to read trials from the user's cache folder and to store them there.
-    seed : seed of the random number generator.
+    seed : seed of the random number generators, those of the methods included; 0 gives the same result every time.
     worker : whether trials run in a separate process, which can be killed at the time limit; "auto": only if the table
         has more than 2,000 rows or 200,000 values.
     command : the command shown in the report; None: this call.

@@ -111,8 +111,8 @@ def _trials_of(e: Entry, size: StudySize, values: dict[str, list[Any]], named: b
         parameters["n_neighbors"] = _n_neighbors(traits.study.n_neighbors, size.n) + traits.study.counts_itself
     settings, notes, fitted_rows = _for_many_rows(traits, size.n)
     parameters |= settings
-    if size.seed and "random_state" in defaults:
-        parameters["random_state"] = size.seed  # 0 is the methods' own default
+    if "random_state" in defaults:
+        parameters["random_state"] = size.seed  # a study gives the same result every time
     for most in width.values():
         if most != size.k:
             notes = (

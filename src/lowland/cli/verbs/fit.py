@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from lowland.cli.shared import options
 from lowland.cli.shared.commands import Command, CommandGroup
-from lowland.cli.shared.flags import command_line_text, parameter_options
+from lowland.cli.shared.flags import DEFAULT_SEED, command_line_text, parameter_options
 from lowland.errors import ParameterError
 from lowland.methods.registry import Entry, entries, match_method
 
@@ -135,6 +135,8 @@ def _estimator(entry: Entry, parameters: dict[str, Any]) -> Any:
         if not limits[name].fits(given[name]):
             wanted = command_line_text(limits[name].wanted)
             raise click.BadParameter(f"{given[name]!r}. It must be {wanted}.", ctx, option)
+    if "random_state" in limits:
+        given.setdefault("random_state", DEFAULT_SEED)
     return cls(**given)
 
 

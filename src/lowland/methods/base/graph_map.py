@@ -218,7 +218,9 @@ class GraphMap(PointMap):
             raise ParameterError(
                 f"{type(self).__name__}(n_neighbors={k}): the data has {n} rows. Choose at most {n - 1}."
             )
-        return nearest_neighbors(X, k, run, metric=metric, params=params, search=self._search(), rng=self._generator())
+        return nearest_neighbors(
+            X, k, run, metric=metric, params=params, search=self._search(), rng=self._start_generator()
+        )
 
     def _stored(self, graph: NeighborGraph, radius: float | None) -> NeighborGraph:
         """Of the distances stored in a sparse X: those within the radius, the shortest of each row, or all."""
