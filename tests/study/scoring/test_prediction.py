@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.study.scoring import knn_accuracy
-from lowland.study.scoring.knn_accuracy import KnnTest
+from lowland.study.scoring import prediction
+from lowland.study.scoring.prediction import PredictionTest
 
 
 def test_a_rare_class_does_not_keep_the_others_from_being_evaluated(iris):
@@ -23,10 +23,10 @@ def test_a_rare_class_does_not_keep_the_others_from_being_evaluated(iris):
 
 def test_accuracy_of_few_rows_has_a_wide_interval(rng):
     from lowland.quality.measure import wilson_interval
-    from lowland.study.scoring.knn_accuracy import KnnTest
+    from lowland.study.scoring.prediction import PredictionTest
 
     y = np.repeat([0, 1], 10)
-    found = KnnTest.of(y, 0).accuracy(10.0 * y[:, None] + rng.standard_normal((20, 2)))
+    found = PredictionTest.of(y, 0).accuracy(10.0 * y[:, None] + rng.standard_normal((20, 2)))
     assert found.value == found.high == 1
     assert found.low == pytest.approx(wilson_interval(1.0, 20)[0])
 
@@ -44,17 +44,17 @@ def test_a_few_rows_of_a_rare_class_do_not_keep_lda_from_being_evaluated(rng):
 
 
 def test_every_trial_is_tested_on_the_same_rows_a_sample_of_many(monkeypatch, rng):
-    monkeypatch.setattr(knn_accuracy, "MAX_ROWS", 40)
+    monkeypatch.setattr(prediction, "MAX_ROWS", 40)
     y = np.repeat([0, 1, 2], [100, 50, 10])
-    test = KnnTest.of(y, seed=3)
+    test = PredictionTest.of(y, seed=3)
     assert len(test.rows) == 40
     assert np.abs(np.bincount(test.y) - [25, 12.5, 2.5]).max() < 1  # each class in its proportion
-    np.testing.assert_array_equal(test.rows, KnnTest.of(y, seed=3).rows)
+    np.testing.assert_array_equal(test.rows, PredictionTest.of(y, seed=3).rows)
     assert test.majority_class_fraction == np.bincount(test.y).max() / 40
     assert test.accuracy(rng.standard_normal((160, 2))).n_tested == 40
 
 
 def test_classes_of_one_row_cannot_be_tested():
-    test = KnnTest.of(np.arange(12), 0)
+    test = PredictionTest.of(np.arange(12), 0)
     assert test.majority_class_fraction == 0
     assert test.accuracy(np.zeros((12, 2))) is None
