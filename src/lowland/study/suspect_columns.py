@@ -12,7 +12,7 @@ import numpy as np
 MOST = 0.9  # fraction of the total variance above which one column dominates
 MIN_ROWS = 20
 MANY = 20  # distinct integers of a column of codes
-WORDS_OF_IDS = {"id", "ids", "uid", "uuid", "guid", "index", "idx", "row", "key", "nr", "number", "no"}
+WORDS_OF_IDS = {"id", "ids", "uid", "uuid", "guid", "index", "idx", "key"}
 WORDS_OF_CODES = {
     "code", "zip", "zipcode", "postal", "postcode", "plz", "fips", "sku", "phone", "telephone", "isbn", "account",
 }  # fmt: skip
@@ -49,10 +49,10 @@ def suspect_columns(X: np.ndarray, names: Sequence[str], *, scaled: bool, named:
         return []
     found = []
     for j in np.flatnonzero((X[:MIN_ROWS] % 1 == 0).all(axis=0)):  # most columns are excluded by a few rows
-        column = np.asarray(X[:, j], dtype=np.float64)
+        column, name = np.asarray(X[:, j], dtype=np.float64), str(names[int(j)])
         if not np.isfinite(column).all() or (column % 1).any():
             continue
-        suspect = _of_integers(str(names[j]), column, _words(str(names[j])) if named else set())
+        suspect = _of_integers(name, column, _words(name) if named else set())
         if suspect is not None:
             found.append(suspect)
     if not scaled:
@@ -69,7 +69,7 @@ def _of_integers(name: str, column: np.ndarray, words: set[str]) -> SuspectColum
         return None
     distinct = len(np.unique(column))
     consecutive = column.max() - column.min() + 1 == n
-    if distinct == n and (consecutive or words & (WORDS_OF_IDS | WORDS_OF_CODES)):
+    if distinct == n and (consecutive or words & WORDS_OF_IDS):
         how = "consecutive integers, each once" if consecutive else f"{n:,} distinct integers, each once"
         return SuspectColumn(name, "identifier", how)
     if distinct >= MANY and words & WORDS_OF_CODES and column.min() >= 0:

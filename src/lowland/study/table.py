@@ -87,8 +87,8 @@ def open_table(X: Any, y: Any, scale: Scale, k: int, drop: Sequence[str] = ()) -
     names = rows.names if d == rows.d and rows.names else tuple(f"column {j}" for j in range(d))
     label_name = None if labels.shown is None else str(label_name or getattr(y, "name", None) or "label")
     return StudyTable(
-        X_seen, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name, key_of({"parts": marks}), table,
-        scaled, rows.names is not None, notes,
+        X_seen, labels, tuple(map(str, names)), str(rows.source).strip("'"), label_name, key_of({"parts": marks}),
+        table, scaled, rows.names is not None, notes,
     )  # fmt: skip
 
 

@@ -194,3 +194,35 @@ def test_the_best_for_the_purpose_stands_on_top(lowland, labelled):
         head, first = lowland(*words, "--purpose", purpose).stdout.splitlines()[2:4]
         assert re.split(r"\s{2,}", head)[3] == measure
         assert f"{best:.3f}" in first
+
+
+def test_given_coordinates_and_a_limit_for_the_study(lowland):
+    import numpy as np
+
+    from lowland.data.write import write_chunks
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    write_chunks([X], "t.csv", list("abc"))
+    write_chunks([X[:, :2]], "umap.csv", ["x", "y"])
+    words = ("compare", "t.csv", "--methods", "pca", "--no-cache", "--total-limit", 300)
+    result = lowland(*words, "--embedding", "umap.csv", "--embedding", "again=umap.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "umap, again: These coordinates were given, not fitted." in result.stdout
+    same = lowland(*words, "--embedding", "umap.csv", "--embedding", "umap.csv")
+    assert same.exit_code != 0
+    assert "NAME=" in same.stderr
+
+
+def test_suspect_columns_are_named_with_flags(lowland):
+    import numpy as np
+
+    from lowland.data.write import write_chunks
+
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((40, 2)), rng.integers(10_000, 99_999, 40)])
+    write_chunks([X], "t.csv", ["a", "b", "zip code"])
+    out = lowland("compare", "t.csv", "--methods", "pca", "--no-cache").stdout
+    assert "'zip code' looks like a code" in out
+    assert "--drop 'zip code'" in out
+    assert "--scale standard" in out

@@ -19,21 +19,24 @@ RIDGE = 1.0
 _INTERCEPT_RIDGE = 1e-8  # the intercepts of all classes may be shifted together
 
 
-def fewer_columns(Z: np.ndarray) -> np.ndarray:
-    """Rotate rows with more columns than rows to as many columns as rows: a ridge penalty does not change by it."""
-    n, d = Z.shape
-    if d <= n:
-        return Z
-    U, s, _ = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
-    return U * s
+def _designs(Z: np.ndarray, folds: list[Fold]) -> list[np.ndarray]:
+    """The rows of each fold, standardized by its training rows, (n, p).
+
+    More columns than rows are standardized once, and rotated to as many columns as rows: a rotation changes neither the
+    penalty nor the predictions.
+    """
+    if Z.shape[1] <= len(Z):
+        return [_scaled(Z, train) for train, _ in folds]
+    U, s, _ = np.linalg.svd(_scaled(Z, np.arange(len(Z))), full_matrices=False)
+    return [U * s] * len(folds)
 
 
 def held_out_probabilities(Z: np.ndarray, y: np.ndarray, n_classes: int, folds: list[Fold]) -> np.ndarray:
     """Return the class probabilities of the held-out rows of every fold, (n, C), by logistic regression on Z."""
-    Z = fewer_columns(_scaled(Z, np.arange(len(Z)))) if Z.shape[1] > len(Z) else Z
-    if (Z.shape[1] + 1) * n_classes <= NEWTON_UP_TO:
-        return _by_newton(Z, y, n_classes, folds)
-    return _by_scikit_learn(Z, y, n_classes, folds)
+    designs = _designs(Z, folds)
+    if (designs[0].shape[1] + 1) * n_classes <= NEWTON_UP_TO:
+        return _by_newton(designs, y, n_classes, folds)
+    return _by_scikit_learn(designs, y, n_classes, folds)
 
 
 def _scaled(Z: np.ndarray, train: np.ndarray) -> np.ndarray:
@@ -42,13 +45,13 @@ def _scaled(Z: np.ndarray, train: np.ndarray) -> np.ndarray:
     return (Z - mean) / np.where(spread > 0, spread, 1.0)
 
 
-def _by_newton(Z: np.ndarray, y: np.ndarray, C: int, folds: list[Fold]) -> np.ndarray:
+def _by_newton(designs: list[np.ndarray], y: np.ndarray, C: int, folds: list[Fold]) -> np.ndarray:
     """Newton's method for all folds at once: arrays of shape (folds, rows, columns)."""
-    n, F = len(Z), len(folds)
+    n, F = len(y), len(folds)
     seen = np.zeros((F, n, 1))
     for f, (train, _) in enumerate(folds):
         seen[f, train] = 1.0
-    A = np.stack([np.column_stack([_scaled(Z, train), np.ones(n)]) for train, _ in folds])  # (F, n, p)
+    A = np.stack([np.column_stack([design, np.ones(n)]) for design in designs])  # (F, n, p)
     Y, p = np.eye(C)[y], A.shape[2]
     weight = np.full((p, C), RIDGE)
     weight[-1] = _INTERCEPT_RIDGE
@@ -96,14 +99,13 @@ def _hessian(A: np.ndarray, P: np.ndarray, seen: np.ndarray, weight: np.ndarray)
     return H
 
 
-def _by_scikit_learn(Z: np.ndarray, y: np.ndarray, C: int, folds: list[Fold]) -> np.ndarray:
+def _by_scikit_learn(designs: list[np.ndarray], y: np.ndarray, C: int, folds: list[Fold]) -> np.ndarray:
     from sklearn.linear_model import LogisticRegression
 
-    found = np.zeros((len(Z), C))
+    found = np.zeros((len(y), C))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the accuracy hardly changes in the last iterations
-        for train, test in folds:
-            A = _scaled(Z, train)
+        for A, (train, test) in zip(designs, folds, strict=True):
             model = LogisticRegression(max_iter=MAX_ITER, tol=1e-3).fit(A[train], y[train])
             found[np.ix_(test, model.classes_)] = model.predict_proba(A[test])
     return found
@@ -111,9 +113,9 @@ def _by_scikit_learn(Z: np.ndarray, y: np.ndarray, C: int, folds: list[Fold]) ->
 
 def held_out_predictions(Z: np.ndarray, y: np.ndarray, folds: list[Fold]) -> np.ndarray:
     """Return the predictions for the held-out rows of every fold, (n,), by ridge regression on Z."""
-    Z, found = fewer_columns(Z), np.empty(len(Z))
-    for train, test in folds:
-        A, mean = _scaled(Z, train), y[train].mean()
+    found = np.empty(len(Z))
+    for A, (train, test) in zip(_designs(Z, folds), folds, strict=True):
+        mean = y[train].mean()
         G = A[train].T @ A[train]
         G[np.diag_indices_from(G)] += RIDGE
         found[test] = mean + A[test] @ np.linalg.solve(G, A[train].T @ (y[train] - mean))

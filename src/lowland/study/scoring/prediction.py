@@ -79,7 +79,7 @@ class PredictionTest:
         if not len(self.fold):
             return {}
         C = np.asarray(Z[self.rows], dtype=np.float64)
-        present: np.ndarray = np.isfinite(C).all(axis=1)
+        present = np.asarray(np.isfinite(C).all(axis=1))
         top = float(np.abs(C[present]).max(initial=0.0))
         C = C / top if top > 0 else C  # nearest neighbors stay the same, and squares cannot overflow
         folds = self._folds(present)
