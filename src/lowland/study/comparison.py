@@ -114,6 +114,7 @@ def compare(
     suspects = suspect_columns(data.original, data.names, scaled=data.scaled, named=data.named)
     advice = advise(
         done, facts, size, scaled=data.scaled, suspects=suspects, notes=data.notes, n_unlabeled=labels.n_missing,
+        named=data.named,
         complete=complete,
     )  # fmt: skip
     seconds = time.perf_counter() - begun

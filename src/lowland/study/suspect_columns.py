@@ -39,7 +39,7 @@ class SuspectColumn:
             "identifier": f"looks like an identifier: {self.detail}",
             "code": f"looks like a code, whose order and differences mean nothing: {self.detail}",
         }[self.kind]
-        return f"The column {name} {what}. It is treated as a feature. If it is not one, exclude it: {drop}."
+        return f"The column {name} {what}. It is treated as a feature. If it is not one, use {drop}."
 
 
 def suspect_columns(X: np.ndarray, names: Sequence[str], *, scaled: bool, named: bool = True) -> list[SuspectColumn]:

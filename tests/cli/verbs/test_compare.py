@@ -39,7 +39,7 @@ def test_json_is_plain_and_contains_the_call(lowland, labelled):
         facts["command"]
         == "lowland compare labels.csv --label way --methods pca,isomap,lda --purpose classify --json -k 1"
     )
-    assert [t["status"] for t in facts["trials"]] == ["done"] * 3
+    assert [t["status"] for t in facts["trials"]] == ["done"] * 4  # discriminants with and without shrinkage
     assert facts["advice"][0]["purpose"] == "classify"
     assert facts["label"] == "way"
     assert facts["k"] == facts["trials"][0]["components"] == 1
@@ -142,10 +142,13 @@ def test_names_are_checked_before_the_rows_are_read(lowland, labelled):
 def test_rows_labeled_na_have_no_label_for_any_verb(lowland, labelled):
     text = Path(labelled).read_text()
     Path(labelled).write_text(text.replace("up", "NA", 3).replace("down", "None", 20))
-    for words in (("compare", labelled, *FEW), ("fit", "lda", labelled), ("fit", "select-tree", labelled)):
+    for words in (("fit", "lda", labelled), ("fit", "select-tree", labelled)):
         result = lowland(*words, "--label", "way")
         assert result.exit_code == 1
         assert "3 rows without a label" in result.stderr
+    result = lowland("compare", labelled, *FEW, "--label", "way")  # drawn gray, and not counted
+    assert result.exit_code == 0, result.stderr
+    assert "3 rows have no label" in result.stdout
 
 
 def test_methods_may_be_named_more_than_once(lowland, table):
@@ -161,16 +164,20 @@ def test_labels_that_are_no_classes_are_reported(lowland, table):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("1 trial on table.csv")
     assert "Class labels are required, but the labels are non-integer numbers." in result.stdout
-    refused = lowland("compare", table, "--label", names[0], "--purpose", "classify")
+    numbers = lowland("compare", table, "--label", names[0], "--purpose", "classify", "--methods", "pca")
+    assert numbers.exit_code == 0, numbers.stderr
+    assert "R²" in numbers.stdout
+    Path("names.csv").write_text("a,b,who\n" + "".join(f"{i},{i * i},row {i}\n" for i in range(30)))
+    refused = lowland("compare", "names.csv", "--label", "who", "--purpose", "classify")
     assert refused.exit_code == 1
-    assert "the labels are non-integer numbers" in refused.stderr
+    assert "identify rows rather than classes" in refused.stderr
 
 
 def test_advice_names_the_flag_of_the_command_line(lowland, folder):
     rng = np.random.default_rng(0)
     np.savetxt("uneven.csv", rng.standard_normal((40, 3)) * [1, 1, 3000], delimiter=",", header="a,b,c", comments="")
     said = lowland("compare", "uneven.csv", "--methods", "pca").stdout
-    assert "use --scale standard." in said
+    assert "use --scale standard;" in said
     assert "e+0" not in said
 
 

@@ -18,13 +18,14 @@ __all__ = ["advise"]
 
 def advise(
     trials: Sequence[Trial], facts: TableFacts | None, size: StudySize, *, scaled: bool,
-    suspects: Sequence[SuspectColumn] = (), notes: Sequence[str] = (), n_unlabeled: int = 0, complete: bool = True,
+    suspects: Sequence[SuspectColumn] = (), notes: Sequence[str] = (), n_unlabeled: int = 0, named: bool = True,
+    complete: bool = True,
 ) -> tuple[Advice, ...]:  # fmt: skip
     """Return the advice for every purpose that the data allow, starting with the purpose of the study.
 
     ``scaled``: whether the columns were standardized; ``suspects``: columns that look like identifiers or dominate;
-    ``notes``: what was done to the table; ``n_unlabeled``: rows without a label; ``complete``: False where the study
-    was stopped early.
+    ``notes``: what was done to the table; ``n_unlabeled``: rows without a label; ``named``: whether columns can be
+    dropped by name; ``complete``: False where the study was stopped early.
     """
     labeled = size.n_classes is not None or size.predicts_numbers
     others = [p for p in get_args(Purpose) if p != size.purpose and (p != "classify" or labeled)]
@@ -32,7 +33,7 @@ def advise(
     if facts is None:
         return tuple(Advice(p, None, None, table_remarks.NOTHING_MEASURED, ()) for p in purposes)
     done = [trial for trial in trials if trial.status == "done"]
-    remarks = table_remarks.remarks(facts, size, scaled, suspects, notes, n_unlabeled)
+    remarks = table_remarks.remarks(facts, size, scaled, suspects, notes, n_unlabeled, named)
     found = [_advice(purpose, done, facts, size) for purpose in purposes]
     before = "" if complete else f"{table_remarks.STOPPED} "
     caveat = table_remarks.out_of_time(trials)

@@ -82,7 +82,7 @@ def _with_more_components(
     best, top = choice.best, prediction_score(choice.best)
     few = (
         f"Best with {dimensions(best.n_components)}: {number(top)} ({best.name}, {model_of(best)}), which loses "
-        f"{whole.value - top.value:.2f}."
+        f"{_loss(whole, top)}."
     )
     with_model = _model_of_columns(facts, size)
     if choice.components is None:
@@ -138,12 +138,17 @@ def _all_columns(facts: TableFacts, size: StudySize, score: Score) -> str:
         return ""
     how = ", significantly lower" if worse(whole, score) else ""
     if whole.value > score.value and not reads_alike(whole, score):
-        how = f": {whole.value - score.value:.2f} is lost, not significantly"
+        how = f": {_loss(whole, score)} is lost, not significantly"
     if facts.linear_accuracy is None:
         return f"All {size.d} columns: {number(whole)}{how}. "
     return (
         f"All {size.d} columns: {number(whole)} with {_model_of_columns(facts, size)}{_other_model(facts, size)}{how}. "
     )
+
+
+def _loss(whole: Score, score: Score) -> str:
+    lost = whole.value - score.value
+    return f"{lost:.2f}" if lost >= 0.005 else "less than 0.01"
 
 
 def _companions(trial: Trial) -> str:

@@ -13,6 +13,8 @@ from lowland.study.table import MAX_RATIO
 STOPPED = "The study was stopped early, so this advice is based on the completed trials only."
 NOTHING_MEASURED = "The study was stopped before anything was evaluated, so there is no advice."
 
+LEAVE_OUT = "X without this column"
+
 
 def out_of_time(trials: Sequence[Trial]) -> str:
     """A caveat if trials exceeded a time limit; empty otherwise."""
@@ -25,10 +27,10 @@ def out_of_time(trials: Sequence[Trial]) -> str:
 
 def remarks(
     facts: TableFacts, size: StudySize, scaled: bool, suspects: Sequence[SuspectColumn], notes: Sequence[str] = (),
-    n_unlabeled: int = 0,
+    n_unlabeled: int = 0, named: bool = True,
 ) -> tuple[str, ...]:  # fmt: skip
-    """Return what holds for every purpose."""
-    found = [each.sentence(f"drop=[{each.name!r}]", "scale='standard'") for each in suspects]
+    """Return what holds for every purpose; ``named``: whether columns can be dropped by name."""
+    found = [each.sentence(f"drop=[{each.name!r}]" if named else LEAVE_OUT, "scale='standard'") for each in suspects]
     found += notes
     ratio = facts.standard_deviation_ratio
     if scaled:

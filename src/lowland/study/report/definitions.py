@@ -83,7 +83,7 @@ MEANINGS = {
     ),
     "AUC": (
         "The probability that a held-out row of a class gets a higher share of neighbors of that class than a row of "
-        "another class, mean over classes: 0.5 is chance, 1 is perfect."
+        "another class, mean over classes: one half is chance, 1 is perfect."
     ),
     "linear accuracy": (
         "The fraction of held-out rows that logistic regression on the standardized coordinates, or the method's own "
@@ -95,7 +95,7 @@ MEANINGS = {
     ),
     "linear AUC": (
         "The probability that logistic regression on the coordinates, or the method's own classifier, gives a held-out "
-        "row of a class a higher probability of that class than a row of another class, mean over classes: 0.5 is "
+        "row of a class a higher probability of that class than a row of another class, mean over classes: one half is "
         "chance."
     ),
     "downstream R²": (

@@ -14,7 +14,7 @@ Fold = tuple[np.ndarray, np.ndarray]  # indices of the training rows and of the 
 
 MAX_ITER = 50
 TOLERANCE = 1e-4  # largest change of a coefficient at which Newton's method ends
-NEWTON_UP_TO = 64  # coefficients, classes included
+NEWTON_UP_TO = 128  # coefficients, classes included
 RIDGE = 1.0
 _INTERCEPT_RIDGE = 1e-8  # the intercepts of all classes may be shifted together
 
@@ -106,7 +106,7 @@ def _by_scikit_learn(designs: list[np.ndarray], y: np.ndarray, C: int, folds: li
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the accuracy hardly changes in the last iterations
         for A, (train, test) in zip(designs, folds, strict=True):
-            model = LogisticRegression(max_iter=MAX_ITER, tol=1e-3).fit(A[train], y[train])
+            model = LogisticRegression(max_iter=2 * MAX_ITER).fit(A[train], y[train])
             found[np.ix_(test, model.classes_)] = model.predict_proba(A[test])
     return found
 
