@@ -50,7 +50,9 @@ def test_a_study_names_them_with_the_remedy(rng):
 
     frame = pd.DataFrame(rng.standard_normal((100, 3)), columns=list("abc"))
     frame = frame.assign(zip=rng.integers(10_000, 99_999, 100))
-    evidence = lowland.compare(frame, None, ["pca"], cache=False).advice[0].evidence
+    advice = lowland.compare(frame, None, ["pca"], cache=False).advice[0]
+    evidence = advice.evidence
+    assert "Caveat: 'zip' alone holds more than 99.9% of the variance." in advice.text
     assert any("'zip' looks like a code" in s and "drop=['zip']" in s for s in evidence)
     assert any("'zip' holds more than 99.9% of the total variance" in s and "scale='standard'" in s for s in evidence)
     scaled = lowland.compare(frame, None, ["pca"], scale="standard", cache=False).advice[0].evidence

@@ -38,7 +38,11 @@ def advise(
     before = "" if complete else f"{table_remarks.STOPPED} "
     caveat = table_remarks.out_of_time(trials)
     after = f" {caveat}" if caveat else ""
-    return tuple(replace(a, text=before + a.text + after, evidence=(*remarks, *a.evidence)) for a in found)
+    units = table_remarks.one_column_dominates(suspects)
+    return tuple(
+        replace(a, text=before + a.text + units * (a.purpose != "classify") + after, evidence=(*remarks, *a.evidence))
+        for a in found
+    )
 
 
 def _advice(purpose: Purpose, done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:

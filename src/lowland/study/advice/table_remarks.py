@@ -25,6 +25,12 @@ def out_of_time(trials: Sequence[Trial]) -> str:
     return f"Caveat: {listed} did not end within the time limit and {'is' if len(names) == 1 else 'are'} not compared."
 
 
+def one_column_dominates(suspects: Sequence[SuspectColumn]) -> str:
+    """A caveat for advice that rests on distances or variances; empty if no column dominates."""
+    found = [f" Caveat: {each.name!r} alone holds {each.detail} of the variance." for each in suspects]
+    return "".join(text for each, text in zip(suspects, found, strict=True) if each.kind == "dominant")
+
+
 def remarks(
     facts: TableFacts, size: StudySize, scaled: bool, suspects: Sequence[SuspectColumn], notes: Sequence[str] = (),
     n_unlabeled: int = 0, named: bool = True,
