@@ -82,8 +82,8 @@ MEANINGS = {
         "classifies correctly: a large class counts no more than a small one."
     ),
     "AUC": (
-        "The probability that a held-out row of a class gets a higher fraction of neighbors of that class than a row of "
-        "another class, mean over classes: one half is chance, 1 is perfect."
+        "The probability that a held-out row of a class gets a higher fraction of neighbors of that class than a row "
+        "of another class, mean over classes: one half is chance, 1 is perfect."
     ),
     "linear accuracy": (
         "The fraction of held-out rows that logistic regression on the standardized coordinates, or the method's own "
