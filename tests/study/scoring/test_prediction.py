@@ -146,3 +146,19 @@ def test_advice_to_classify_says_what_is_lost_against_all_columns(rng):
     with_labels = lowland.compare(X, y, ["pca", "lda"], purpose="classify", cache=False).advice[0]
     assert with_labels.method == "LinearDiscriminantAnalysis"
     assert "its own classifier" in with_labels.text
+
+
+def test_two_dimensions_that_beat_the_neighbors_of_all_columns_are_not_the_best_there_is():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1200, 60))
+    X[:, :2] *= 1.6
+    margin = X[:, 2:22] @ rng.standard_normal(20) * 0.25 + 0.8 * X[:, :2].sum(axis=1)
+    y = (margin + 0.9 * rng.standard_normal(1200) > 0).astype(int)
+    study = lowland.compare(X, y, ["pca"], purpose="classify", cache=False)
+    whole = PredictionTest.of(y, 0).scores(X)
+    two = study["pca"].scores["linear accuracy"].value
+    assert whole["downstream accuracy"].value < two < whole["linear accuracy"].value - 0.05
+    advice = study.advice[0]
+    assert advice.trial is None or advice.n_components > 2
+    assert f"{whole['linear accuracy'].value:.2f}" in advice.text
+    assert f"loses {whole['linear accuracy'].value - two:.2f}" in advice.text
