@@ -50,7 +50,10 @@ class LinearDiscriminantAnalysis(
     reads_y=True,
     needs_y=True,
     tolerance=1e-9,
-    study=StudyHints(max_components=lambda d, n_classes: min(d, n_classes - 1)),
+    study=StudyHints(
+        max_components=lambda d, n_classes: min(d, n_classes - 1),
+        to_classify={"solver": "eigen", "shrinkage": "auto"},
+    ),
 ):
     """Linear discriminant analysis: projection that maximizes between-class over within-class variance; classifier.
 
@@ -105,8 +108,8 @@ class LinearDiscriminantAnalysis(
     )
     priors: Sequence[float] | np.ndarray | None = param(
         None,
-        "Prior probability of each class, in the sorted order of the classes; None means the class frequencies. A class "
-        "with prior 0 is never predicted.",
+        "Prior probability of each class, in the sorted order of the classes; None means the class frequencies. A "
+        "class with prior 0 is never predicted.",
         positional=True,
         wanted="one number per class, or None",
     )
