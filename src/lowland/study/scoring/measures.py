@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
@@ -15,7 +16,7 @@ from lowland.methods.base.traits import traits_of
 from lowland.methods.registry import load_method
 from lowland.quality import Measure, OriginalSpace
 from lowland.quality.evaluation import DetailedEvaluation, evaluate_in_detail
-from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.local import LocalRun
 from lowland.run.settings import config
 from lowland.study.result import Curve, Score, Trial
 from lowland.study.scoring.knn_accuracy import NAME as ACCURACY
