@@ -90,7 +90,8 @@ class FactorAnalysis(MomentsMap, verb="factor-analysis", streams=True, takes_spa
     )
     tol: float = param(
         1e-2,
-        "Increase of the log-likelihood below which 'em' stops; 'uniqueness' always converges to the maximum.",
+        "Increase of the log-likelihood below which the fit stops. With fewer than 400 columns, 'uniqueness' always "
+        "converges to the maximum.",
         at_least=0,
     )
     copy: bool = param(True, "Accepted for compatibility with scikit-learn; the input is never modified.")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import result_dtype
 from lowland.blocks.nongaussian.contrasts import Contrast, as_contrast
@@ -21,7 +22,6 @@ from lowland.data.rows import Rows
 from lowland.errors import DataError, DataWarning, ParameterError, warn
 from lowland.methods.base.estimator import RandomState, attribute, param
 from lowland.methods.base.linear_map import Affine, LinearMap
-from lowland.run.local import blas_on_one_thread
 from lowland.run.run import Run
 
 

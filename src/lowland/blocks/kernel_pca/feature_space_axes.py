@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.arrays.namespace import Array, like, to_numpy, xp_of
 from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.distances.kernel_functions import KernelMatrix, KernelWith, check_kernel_matrix, rows_of
@@ -27,7 +28,7 @@ from lowland.blocks.spectra.leading import ROUNDING, Eigenpairs, Solver, all_eig
 from lowland.blocks.spectra.operators import Divided, DoubleCentered, centered_product
 from lowland.blocks.spectra.principal_axes import principal_axes
 from lowland.errors import DataError
-from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.local import LocalRun
 from lowland.run.memory import show_bytes
 from lowland.run.run import Run, all_finite
 

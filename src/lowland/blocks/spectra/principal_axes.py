@@ -19,6 +19,7 @@ from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.blocks.spectra.leading import (
     ROUNDING,
+    ALL_PAIRS_UP_TO,
     Eigenpairs,
     Solver,
     all_eigenvalues,
@@ -371,7 +372,9 @@ def _decided(
         k = most if rule.count is None else max(rule.count, 1)  # no solver computes none
     if not isinstance(rule, Fixed):
         rule.check(spectrum(variances[:0], 0))
-        if all_values is not None:
+        if all_values is not None and most <= ALL_PAIRS_UP_TO:
+            k = most  # the values need most of the work of the vectors
+        elif all_values is not None:
             everything = spectrum(all_values(), most)
             choice = rule.decide(everything)
             assert choice is not None

@@ -8,12 +8,13 @@ from typing import Self
 
 import numpy as np
 
+from lowland.arrays.blas_threads import blas_on_one_thread
 from lowland.blocks.neighbors.graph import NeighborGraph
 from lowland.blocks.neighbors.search import nearest_neighbors
 from lowland.errors import Stopped
 from lowland.quality import Measure, OriginalSpace
 from lowland.quality.evaluation import DetailedEvaluation, evaluate_in_detail
-from lowland.run.local import LocalRun, blas_on_one_thread
+from lowland.run.local import LocalRun
 from lowland.run.settings import config
 from lowland.study.given_coordinates import traits_named
 from lowland.study.result import Curve, Score, Trial
