@@ -18,8 +18,8 @@ from lowland.arrays.precision import as_double, rounding_of
 from lowland.blocks.optimize.outcome import Outcome
 from lowland.blocks.spectra.component_rules import ComponentChoice, Fixed, Rule, Spectrum
 from lowland.blocks.spectra.leading import (
-    ROUNDING,
     ALL_PAIRS_UP_TO,
+    ROUNDING,
     Eigenpairs,
     Solver,
     all_eigenvalues,
