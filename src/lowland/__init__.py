@@ -12,8 +12,12 @@ _PLACES = {
     "compare": "study.comparison",
     "config": "run.settings",
     "load": "methods.model_files",
+    "locally_linear_embedding": "functions",
     "open_rows": "data.open",
     "save": "methods.model_files",
+    "smacof": "functions",
+    "spectral_embedding": "functions",
+    "trustworthiness": "functions",
 }
 _MODULES = ("algorithms", "data", "errors", "plots", "quality", "rules", "study")
 

@@ -25,6 +25,7 @@ from lowland.methods.base.point_map import PointMap
 from lowland.methods.base.traits import ALL_PAIRS, StudyHints
 from lowland.run.run import Run
 
+
 class MDS(
     PointMap,
     verb="mds",
@@ -143,6 +144,7 @@ class MDS(
         weights: np.ndarray | None,
         init: Any = None,
         pair_weights: Any = None,
+        turned: bool = True,
     ) -> None:
         """Compute the dissimilarities, then minimize the stress from each initialization."""
         self._warn_of_former_names()
@@ -167,6 +169,7 @@ class MDS(
             max_iter=self.max_iter,
             solver=self.solver,
             accelerate=self.accelerate,
+            turned=turned,
             rng=self._generator(),
             run=data.run,
         )

@@ -36,8 +36,8 @@ def param(
 ) -> Any:
     """Declare a parameter: its default, its description and its limits. The annotation gives its type.
 
-    ``wanted`` describes the allowed values in words, if type and limits are not enough. ``former`` values are deprecated
-    in scikit-learn: they are accepted, but not advertised.
+    ``wanted`` describes the allowed values in words, if type and limits are not enough. ``former`` values are
+    deprecated in scikit-learn: they are accepted, but not advertised.
     """
     limits = {"at least": at_least, "above": above, "at most": at_most}
     limits = {words: limit for words, limit in limits.items() if limit is not None}
