@@ -70,7 +70,7 @@ def smacof(
 def _zeros_missing(dissimilarities: Any) -> np.ndarray:
     """The matrix with NaN for the zeros off its diagonal."""
     D = np.asarray(dissimilarities, dtype=np.float64)
-    return np.where((D == 0) & ~np.eye(*D.shape, dtype=bool), np.nan, D)
+    return np.where((D == 0) & (np.eye(*D.shape) == 0), np.nan, D)
 
 
 def spectral_embedding(

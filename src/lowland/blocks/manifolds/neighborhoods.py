@@ -62,7 +62,7 @@ def pieces_of(X: Any, start: np.ndarray, first: int, last: int) -> Iterator[tupl
 
 
 def joint_table(own: Any, points: Any, to: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sparse rows and the points at ``to`` as one dense table of the columns in use, and where the points are."""
+    """Return sparse rows and the points at ``to`` as one dense table of the columns in use, and the points' places."""
     used, places = np.unique(to, return_inverse=True)
     rows = scipy.sparse.vstack([scipy.sparse.csr_array(own), scipy.sparse.csr_array(points)[used]], format="csr")
     columns, place = np.unique(rows.indices, return_inverse=True)
