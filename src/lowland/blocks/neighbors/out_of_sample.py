@@ -41,7 +41,7 @@ class NearestAmong:
         if self.k > n:
             raise ParameterError(f"{self.k} nearest points: there are only {n} points. Choose at most {n}.")
         with _building:
-            searcher = self._searcher
+            searcher = self._for_sparse_rows if is_sparse(X) and not is_sparse(self.points) else self._searcher
         space = MetricSpace.of(self.metric, self.params)
         if space is not None:
             space.check(X)
@@ -56,6 +56,12 @@ class NearestAmong:
             )
             indices[finite], distances[finite] = all_found(*searcher.nearest_to(rows, self.k), n)
         return indices, distances
+
+    @cached_property
+    def _for_sparse_rows(self) -> Searcher:
+        """The search for sparse new rows among dense points."""
+        points = scipy.sparse.csr_array(to_numpy(self.points))
+        return choose_searcher(points, self.metric, self.params, self.search, self.k)
 
     @cached_property
     def _searcher(self) -> Searcher:
