@@ -13,8 +13,12 @@ _PLACES = {
     "config": "run.settings",
     "fastica": "functions",
     "load": "methods.model_files",
+    "locally_linear_embedding": "functions",
     "open_rows": "data.open",
     "save": "methods.model_files",
+    "smacof": "functions",
+    "spectral_embedding": "functions",
+    "trustworthiness": "functions",
 }
 _MODULES = ("algorithms", "data", "errors", "plots", "quality", "rules", "study")
 

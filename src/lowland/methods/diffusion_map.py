@@ -154,7 +154,7 @@ class DiffusionMap(GraphMap, verb="diffusion-map", tolerance=1e-9, study=StudyHi
     def _pair_kernel(self, X: Array, run: Run, rows: Rows) -> tuple[Array, np.ndarray]:
         """The kernel values of all pairs, and their connected components, which are reported."""
         n, given = X.shape[0], self.metric == "precomputed"
-        size = ArrayRows(X).dtype.itemsize
+        size = X.dtype.itemsize if is_sparse(X) else ArrayRows(X).dtype.itemsize
         run.require(2.5 * size * n * n, f"The {n} x {n} kernel values of all pairs", "Set n_neighbors")
         self._choose_bandwidth(sampled_distances(X, *self._measure()))
         D = check_distances(X) if given else distance_matrix(X, run, *self._measure())

@@ -64,9 +64,10 @@ def command_line_text(doc: str) -> str:
 def is_settable(flag: Flag) -> bool:
     """Whether a parameter can be set on the command line.
 
-    A parameter that takes only Python objects has no flag, nor has one whose flag means something else here.
+    A parameter that takes only Python objects has no flag, nor has one whose flag means something else here, or one
+    that is deprecated.
     """
-    return flag.name not in TAKEN and (flag.kinds != ["none"] or bool(flag.choices))
+    return flag.name not in TAKEN and flag.default != "deprecated" and (flag.kinds != ["none"] or bool(flag.choices))
 
 
 def flag_names(parameter: str) -> list[str]:
