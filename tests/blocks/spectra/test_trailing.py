@@ -177,6 +177,22 @@ def test_the_seed_changes_only_rounding_errors(solver):
     assert (first.vectors[size.argmax(axis=0), range(3)] > 0).all()
 
 
+def test_weakly_connected_clusters_widen_the_filtered_block(rng, monkeypatch):
+    """Forty clusters joined by single edges: forty eigenvalues near zero, of which a narrow block holds only a few."""
+    W = sparse.block_diag([sparse.csr_array(np.ones((30, 30)) - np.eye(30)) for _ in range(40)], format="lil")
+    for i in range(39):
+        W[30 * i, 30 * i + 31] = W[30 * i + 31, 30 * i] = 1.0
+    L = normalized(sparse.csr_array(W))
+    degrees, filtered = [], trailing._filtered
+    monkeypatch.setattr(
+        trailing, "_filtered", lambda A, X, degree, *rest: degrees.append(degree) or filtered(A, X, degree, *rest)
+    )
+    found = smallest(L, 2, skip=1, largest=2.0, solver="filter")
+    assert found.converged
+    np.testing.assert_allclose(found.values, scipy.linalg.eigvalsh(L.toarray())[1:3], rtol=1e-6)
+    assert max(degrees) <= 100
+
+
 def test_the_number_of_threads_does_not_change_the_result(rng):
     A = laplacian(rng.standard_normal((4000, 6)))
     one, three = (smallest(A, 2, run_with(threads=t), skip=1, solver="filter", largest=2.0) for t in (1, 3))
@@ -243,6 +259,7 @@ def test_if_the_factorization_fails_the_filter_is_used(monkeypatch):
 def test_if_the_filter_stalls_the_factorization_is_used(monkeypatch):
     A = lle_matrix(swiss_roll(800))
     monkeypatch.setattr(TrailingProblem, "costs", Costs(1e-3, 1e6, 1e-4, False))  # the filter seems cheaper
+    monkeypatch.setattr(trailing, "_WIDEST", 0)
     found = smallest(A, 2, skip=1)
     assert found.solver == "arpack"
     assert found.converged

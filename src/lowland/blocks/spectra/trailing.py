@@ -36,6 +36,7 @@ _BAD = 1e-4  # above this residual the embedding would be wrong
 _INNER_TOL = 1e-7  # residuals of the inverse; the last solve reduces those of A well below
 _GUARDS = 8  # additional columns of a filtered block: convergence depends on the first eigenvalue outside
 _SHARP = 4.0  # degree of the filter over √(λ_max/a); each pass amplifies the requested end by about cosh(2 · sharp)
+_LONG, _WIDEST = 100, 128  # degree above which a block is widened, and its most columns
 _STEPS = 60  # blocks of solves, or filters, at most
 _MOST_PRODUCTS = 100_000  # with the block, where there is no other solver to fall back to
 _NS_PER_PRODUCT = 0.5  # nanoseconds for each stored entry and column
@@ -402,6 +403,9 @@ def _by_filter(
     Between a, the largest Ritz value of the block, and the bound on the spectrum the polynomial stays below one; below
     a it grows like cosh(2 · degree · √((a - λ)/λ_max)) (Zhou, Saad, Tiago and Chelikowsky 2006). A block finds
     multiple eigenvalues, which a single vector may miss.
+
+    A graph of c weakly connected clusters has c eigenvalues near zero. A block that holds only some of them needs long
+    polynomials, so it is doubled until its largest Ritz value lies beyond them.
     """
     A, m = problem.A, problem.m
     X = np.ascontiguousarray(orthonormal(rng.standard_normal((A.shape[0], problem.width))))
@@ -413,6 +417,9 @@ def _by_filter(
         for _ in run.iterate("Chebyshev filter", problem.max_iter or _STEPS):
             a = min(max(float(values[-1]), 1e-12 * top), top / 2)
             degree = int(np.ceil(_SHARP * np.sqrt(top / a)))
+            if degree > _LONG and 2 * X.shape[1] <= min(_WIDEST, A.shape[0] // 4):
+                values, X, residuals = _ritz(A, orthonormal(np.hstack([X, rng.standard_normal(X.shape)])))
+                continue
             if products + degree > most_products:
                 break
             products += degree
