@@ -22,7 +22,7 @@ DOORS = {
     "torch": ("arrays/",),
     "narwhals": ("data/",),
     "safetensors": ("methods/model_files.py",),
-    "threadpoolctl": ("run/local.py",),
+    "threadpoolctl": ("arrays/blas_threads.py",),
     "matplotlib": ("plots/",),
     "plotly": ("plots/",),
     "faiss": ("blocks/neighbors/hnsw.py",),

@@ -147,6 +147,7 @@ OF_SEVERAL = {
     "cli/test_mistakes.py",
     "methods/test_hard_cases.py",
     "methods/test_linear_drop_in.py",
+    "methods/test_sparse_neighbors.py",
     "quality/neighborhoods/test_definitions.py",
     "quality/test_scale_invariance.py",
     "study/report/test_browser.py",

@@ -75,7 +75,7 @@ def test_slabs_do_not_exceed_the_slab_size(X, pca, monkeypatch):
         lambda self, X: (heights.append(len(X)), of_rows(self, X))[1],
     )
     quality.reconstruction_error(pca, X)
-    assert max(heights) == 100
+    assert 50 < max(heights) <= 100
     assert sum(heights) == len(X)
 
 

@@ -32,7 +32,7 @@ def slab_rows(d: int, itemsize: int, *, accelerator: bool = False) -> int:
 
 
 def equal_slab_rows(n: int, d: int, itemsize: int) -> int:
-    """Return the number of rows per slab of n rows in memory, such that 2, 4, 8 or 16 threads have the same work.
+    """Return the number of rows per slab of n rows, such that 2, 4, 8 or 16 threads have the same work.
 
     A slab of fewer than 2 d rows would cost less than merging its d x d statistic.
     """
@@ -81,8 +81,10 @@ class Rows:
 
     @property
     def slab(self) -> int:
-        """Rows in a slab."""
-        return slab_rows(self.d, self.dtype.itemsize)
+        """Rows in a slab: a function of the shape and the dtype, so that results do not depend on the source."""
+        if self.n is None:
+            return slab_rows(self.d, self.dtype.itemsize)
+        return equal_slab_rows(self.n, self.d, self.dtype.itemsize)
 
     @property
     def slab_bytes(self) -> int:
@@ -180,9 +182,9 @@ class ArrayRows(Rows):
         """Rows in a slab."""
         if self.most_rows:
             return self.most_rows
-        if isinstance(self.X, np.ndarray):
-            return equal_slab_rows(self.n, self.d, self.dtype.itemsize)
-        return slab_rows(self.d, self.dtype.itemsize, accelerator=on_accelerator(self.X))
+        if not isinstance(self.X, np.ndarray) and on_accelerator(self.X):
+            return slab_rows(self.d, self.dtype.itemsize, accelerator=True)
+        return super().slab
 
     def pieces(self) -> Iterator[Array]:
         """Yield views of the array."""

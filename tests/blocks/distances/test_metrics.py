@@ -11,7 +11,7 @@ SCIPY = {"l2": "euclidean", "manhattan": "cityblock", "l1": "cityblock"}
 LIKE_SCIPY = [
     name
     for name, metric in METRICS.items()
-    if metric.learn is None and name not in ("haversine", "cosine", "correlation")
+    if metric.learn is None and name not in ("haversine", "cosine", "correlation", "nan_euclidean")
 ]
 
 

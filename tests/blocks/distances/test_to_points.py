@@ -167,6 +167,6 @@ def test_undefined_metric_values_are_refused():
 
 
 def test_every_metric_of_scikit_learn_is_supported_or_listed_as_unsupported():
-    """Not supported: nan_euclidean, since all methods refuse NaN, and two names that scipy has removed."""
+    """Not supported: two names that scipy has removed."""
     theirs = set(PAIRWISE_DISTANCE_FUNCTIONS) | set(_VALID_METRICS)
-    assert theirs - set(metrics.METRICS) == {"precomputed", "nan_euclidean", "wminkowski", "matching"}
+    assert theirs - set(metrics.METRICS) == {"precomputed", "wminkowski", "matching"}

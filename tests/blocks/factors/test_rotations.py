@@ -98,7 +98,7 @@ def test_one_factor_and_wrong_input():
         rotate(B, "geomin", delta=0)
     with pytest.raises(ParameterError, match="power"):
         rotate(B, "promax", power=1)
-    with pytest.raises(ParameterError, match="starts"):
+    with pytest.raises(ParameterError, match="initializations"):
         rotate(B, "varimax", starts=0)
     with pytest.raises(DataError, match="finite"):
         rotate(np.full((3, 2), np.nan), "varimax")

@@ -115,7 +115,7 @@ def test_a_connected_graph_gives_no_warning(rng):
 
 def test_a_given_graph_without_rows_cannot_be_connected():
     G = scipy.sparse.csr_array(([1.0, 1.0], ([0, 2], [1, 3])), shape=(4, 4))
-    with pytest.raises(DataError, match=r"disconnected.*no other distances"):
+    with pytest.raises(DataError, match=r"disconnected.*no distances"):
         connected(given_graph(G), "connect", ShortestBridges(G, "precomputed"))
     assert connected(given_graph(G), "largest", ShortestBridges(G, "precomputed")).kept.tolist() == [
         True,

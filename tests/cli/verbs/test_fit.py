@@ -88,7 +88,7 @@ def test_many_slabs_pass_through(lowland, rng, monkeypatch):
     np.save("x.npy", X)
     monkeypatch.setattr(rows, "SLAB_BYTES", 100 * 3 * 8)
     assert lowland("fit", "pca", "x.npy", "-k", 2, "--to", "z.parquet", "--model", "m").exit_code == 0
-    assert pq.ParquetFile("z.parquet").num_row_groups == 10
+    assert pq.ParquetFile("z.parquet").num_row_groups == 16
     np.testing.assert_allclose(numbers("z.parquet"), ll.PCA(2).fit(X).transform(X), atol=1e-10)
 
 

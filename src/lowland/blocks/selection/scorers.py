@@ -175,7 +175,7 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_num
             folds = list(check_cv(cv, y, classifier=classifier).split(X, y, **metadata))
     except Exception as error:
         raise DataError(
-            f"cv={cv!r} cannot split the {X.shape[0]} rows: "
+            f"Cross-validation ({cv!r}) cannot split the {X.shape[0]} rows: "
             f"{str(error).splitlines()[0].rstrip('.')}. Choose fewer folds, or pass more rows. If y holds numbers "
             f"rather than classes, set {for_numbers}."
         ) from error
@@ -187,7 +187,7 @@ def folds_of(cv: Any, X: Any, y: np.ndarray | None, *, classifier: bool, for_num
         )
     if not folds:
         raise ParameterError(
-            f"cv={cv!r} has no folds. Pass a number of folds, a splitter, or pairs of row index arrays."
+            f"Cross-validation ({cv!r}) has no folds. Pass a number of folds, a splitter, or pairs of row index arrays."
         )
     rows = np.arange(X.shape[0])
     try:
