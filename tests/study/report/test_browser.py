@@ -646,3 +646,22 @@ def test_long_legends_do_not_push_the_charts_away_and_panels_fit_the_window(page
     names = page.run("[...document.querySelectorAll('.class-button')].map((b) => b.textContent)")
     assert len(set(names)) == 20  # shortened, but still different
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_shepard_diagrams_are_fitted_to_most_pairs(page):
+    result = results.study(without=False)
+    for i, trial in enumerate(result.trials):
+        cloud = trial.curves["Shepard"]
+        x, y = cloud.x.copy(), cloud.y.copy()
+        if i == 0:
+            x[:10], y[:10] = 1e4, 1e4
+        trial.curves["Shepard"] = replace(cloud, x=x, y=y)
+    page = page(result)
+    page.run("document.getElementById('distances').scrollIntoView()")
+    page.settle()
+    said = "(note) => (note.hidden ? '' : note.textContent)"
+    notes = page.run(f"[...document.querySelectorAll('#distances figure .note')].map({said})")
+    assert notes[0].startswith("10 pairs")
+    assert not any(notes[1:])
+    canvas = "document.querySelector('.cloud').getContext('2d').getImageData(50, 0, 350, 350)"  # without the origin
+    assert page.run(f"{canvas}.data.filter((value, i) => i % 4 === 3 && value).length") > 2000
