@@ -1,9 +1,10 @@
-"""Values as JSON, for saved studies, reports, model files and the command line."""
+"""Values as JSON, for saved studies, reports, model files and the command line, and as HTML, for notebooks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 
@@ -34,3 +35,27 @@ def to_plain(
     if hasattr(value, "tolist"):  # numpy arrays and numbers
         return to_plain(value.tolist(), non_finite=non_finite, unknown=unknown)
     return unknown(value)
+
+
+def html_table(rows: list[tuple[Any, ...]], head: tuple[Any, ...] = (), caption: str = "") -> str:
+    """Return rows of values as a small HTML table for notebooks; all text is escaped, and nothing is loaded.
+
+    Examples
+    --------
+    >>> html_table([("a < b", 0.25)])
+    '<table><tbody><tr><th style="text-align:left">a &lt; b</th><td>0.25</td></tr></tbody></table>'
+    """
+    title = f'<caption style="text-align:left">{_escaped(caption)}</caption>' if caption else ""
+    first = f"<thead><tr>{''.join(f'<th>{_escaped(name)}</th>' for name in head)}</tr></thead>" if head else ""
+    lines = (f'<tr><th style="text-align:left">{_escaped(name)}</th>{_cells(rest)}</tr>' for name, *rest in rows)
+    return f"<table>{title}{first}<tbody>{''.join(lines)}</tbody></table>"
+
+
+def _cells(values: list[Any]) -> str:
+    return "".join(f"<td>{_escaped(value)}</td>" for value in values)
+
+
+def _escaped(value: Any) -> str:
+    if value is None:
+        return "–"
+    return escape(f"{value:.4g}" if isinstance(value, float) else str(value))

@@ -84,8 +84,8 @@ def test_a_biplot_says_that_short_arrows_are_left_out(drawn):
 def test_invalid_arguments_are_refused():
     pca = lowland.PCA(2).fit(load_dataset("iris").X)
     Z = pca.transform(load_dataset("iris").X)
-    for wrong in (lambda: plots.biplot(pca, pca.components_), lambda: plots.biplot(Z, pca)):
-        with pytest.raises(DataError, match=r"plots.biplot\(model.transform\(X\), model.components_\)"):
+    for wrong in (lambda: plots.biplot(pca), lambda: plots.biplot(Z, pca)):
+        with pytest.raises(DataError, match=r"plots.biplot\(model, X\)"):
             wrong()
     with pytest.raises(DataError, match=r"swapped.*coordinates first"):
         plots.biplot(pca.components_, Z)
@@ -104,3 +104,48 @@ def test_invalid_arguments_are_refused():
         plots.loadings(np.eye(3), most=0)
     with pytest.raises(DataError, match=r"two components.*n_components=2"):
         plots.biplot(np.eye(3), np.ones((1, 3)))
+
+
+def test_loadings_are_drawn_from_either_orientation(drawn):
+    wine = load_dataset("wine")
+    factors = lowland.FactorAnalysis(2).fit(wine.X)
+    assert factors.loadings_.shape == (13, 2)
+    for given in (factors.loadings_, factors.loadings_.T, factors):
+        ax = drawn(plots.loadings(given, wine.names))
+        assert [label.get_text() for label in ax.get_xticklabels()][:2] == list(wine.names[:2])
+        np.testing.assert_allclose([bar.get_height() for bar in ax.patches], factors.loadings_.T.ravel())
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(factors.loadings_, index=wine.names, columns=["first", "second"])
+    for table in (frame, frame.T):
+        ax = drawn(plots.loadings(table))
+        assert [label.get_text() for label in ax.get_xticklabels()][:2] == list(wine.names[:2])
+    ax = drawn(plots.loadings(np.ones((5, 2)), ["a", "b"]))  # more components than columns: the names decide
+    assert len(ax.patches) == 3 * 2
+
+
+def test_of_many_columns_the_largest_loadings_are_named(drawn):
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((2, 100))
+    table[0, 70] = 9
+    figure = plots.loadings(table, [f"a rather long and detailed name of a column {i}" for i in range(100)])
+    ax = drawn(figure)
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert 20 <= len(labels) <= 40
+    assert any(label.endswith(" 70") for label in labels)
+    assert min(np.diff(ax.get_xticks())) >= 2  # space for each name
+    assert max(map(len, labels)) <= 28
+    assert "of 100 named" in ax.get_xlabel()
+    assert figure.get_figwidth() <= 14
+
+
+def test_names_without_space_are_left_out_of_a_biplot(drawn):
+    rng = np.random.default_rng(0)
+    names = [f"a rather long and detailed name of a column {i}" for i in range(30)]
+    ax = drawn(plots.biplot(rng.standard_normal((20, 2)), rng.standard_normal((2, 30)), names))
+    named = [text for text in ax.texts if hasattr(text, "xy") and text.get_text()]
+    assert 15 <= len(named) < 30
+    assert f"30 arrows, {len(named)} named" in [text.get_text() for text in ax.texts]
+    boxes = [Text.get_window_extent(text) for text in named]
+    common = [Bbox.intersection(*pair) for pair in itertools.combinations(boxes, 2)]
+    hidden = sum(box.width * box.height for box in common if box is not None)
+    assert hidden < 0.03 * sum(box.width * box.height for box in boxes)

@@ -73,3 +73,14 @@ def test_dendrogram_refuses_invalid_trees():
 def test_dendrogram_accepts_strings_as_groups(drawn):
     ax = drawn(plots.dendrogram([[0, 1], [2, 3]], [1.0, 2.0], ["b", "b", "a"]))
     assert [to_hex(color) for color in ax.collections[0].get_colors()] == [COLORS[1], WEAK]
+
+
+def test_a_linkage_matrix_of_scipy_is_drawn(drawn):
+    from scipy.cluster.hierarchy import linkage
+
+    X = np.random.default_rng(0).standard_normal((9, 3))
+    merges = linkage(X, "average")
+    ax = drawn(plots.dendrogram(merges))
+    tops = sorted(path.vertices[:, 1].max() for path in ax.collections[0].get_paths())
+    np.testing.assert_allclose(tops, merges[:, 2])
+    assert ax.get_ylabel() == "merge distance"

@@ -77,3 +77,16 @@ def test_invalid_images_are_refused(digits):
     for rows in (np.ones((0, 64)), np.full((2, 64), np.nan)):
         with pytest.raises(DataError, match="nothing to draw"):
             plots.images(rows, (8, 8))
+
+
+def test_images_of_three_dimensions_tell_their_shape(drawn):
+    pixels = np.arange(24.0).reshape(2, 3, 4)
+    ax = drawn(plots.images(pixels))
+    assert np.nanmax(ax.images[0].get_array()) == 23
+    assert len(ax.patches) == 2
+    assert len(drawn(plots.images(pixels[0].ravel(), (3, 4))).patches) == 1  # a single row
+    figure = plots.thumbnails(np.eye(4, 2), np.arange(48.0).reshape(4, 3, 4), count=2)
+    assert drawn(figure).images[0].get_array().shape == (3, 4)
+    for draw in (plots.images, lambda X: plots.thumbnails(X[:, :2], X)):
+        with pytest.raises(ParameterError, match=r"image_shape=None.*height and width"):
+            draw(np.ones((5, 4)))

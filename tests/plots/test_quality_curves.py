@@ -65,9 +65,3 @@ def test_rows_and_coordinates_are_refused_by_shepard():
         DataTypeError, match=r"too many positional arguments. Write plots.shepard\(quality.shepard\(X, Z"
     ):
         plots.shepard(X, X[:, :2])
-    with pytest.raises(
-        DataTypeError, match=r"missing a required argument: 'image_shape'. Write plots.images\(X, image"
-    ):
-        plots.images(X)
-    with pytest.raises(DataTypeError, match=r"'image_shape'. Write plots.thumbnails\(model.transform\(X\), X, image"):
-        plots.thumbnails(X[:, :2], X)

@@ -79,7 +79,7 @@ def test_invalid_embeddings_are_refused():
         plots.embedding(np.ones((5, 2)), np.ones(4))
 
     for Z, words in [
-        (lowland.PCA(2), r"plots.embedding\(model.transform\(X\)\)"),
+        (lowland.PCA(2), r"not fitted.*plots.embedding\(model, X\)"),
         ([["a", "b"]], "contains strings"),
         (np.full((3, 2), np.nan), "nothing to draw"),
         (np.ones((0, 2)), "nothing to draw"),

@@ -36,6 +36,17 @@ def test_coefficient_paths_draw_the_columns_that_enter(drawn):
     sizes = drawn(plots.coefficient_paths(alphas, np.stack([coefs, coefs], axis=1)))
     np.testing.assert_allclose(sizes.lines[0].get_ydata(), [0, 0, 3 * np.sqrt(2)])
     with pytest.raises(DataError, match="one row of coefficients"):
-        plots.coefficient_paths(alphas, coefs[:2])
+        plots.coefficient_paths(alphas, coefs[:2, :2])
     with pytest.raises(DataError, match="1 names for 3 columns"):
         plots.coefficient_paths(alphas, coefs, names=["a"])
+
+
+def test_coefficients_of_lasso_path_and_penalty_of_the_model(drawn):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    wine = load_dataset("wine")
+    alphas, coefs, _ = linear_model.lasso_path(wine.X, wine.y.astype(float), alphas=np.geomspace(100, 0.1, 20))
+    ax = drawn(plots.coefficient_paths(alphas, coefs))
+    assert len(ax.lines) == int((np.abs(coefs) > 0).any(axis=1).sum())
+    selector = lowland.L1Selector(3).fit(wine.X, wine.y)
+    ax = drawn(plots.coefficient_paths(selector))
+    assert selector.alpha_ in [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--"]

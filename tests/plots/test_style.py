@@ -1,5 +1,6 @@
 """Common properties of the figures: no global changes, names drawn verbatim, errors with the correct call."""
 
+import inspect
 import re
 import sys
 
@@ -15,7 +16,7 @@ from lowland import plots, quality
 from lowland.blocks.selection.subset_search import Step
 from lowland.data import load_dataset
 from lowland.errors import DataError, DataTypeError, MissingExtra
-from lowland.plots.style import WITH_COMPONENTS
+from lowland.plots.models import WITH_COMPONENTS
 
 SOME = np.random.default_rng(0).standard_normal((12, 4))
 
@@ -50,19 +51,19 @@ def test_every_figure_is_called_here():
 def test_draws_into_the_axes_given(name):
     figure = Figure()
     left, right = figure.subplots(1, 2)
-    assert CALLS[name](right) is figure
+    assert CALLS[name](right) is right  # returned, a figure of pyplot would be shown twice by a notebook
     assert not left.has_data()
     assert right.has_data()
     inner = Figure()
     part = inner.subfigures(1, 2)[0]
-    assert CALLS[name](part.add_subplot()) is inner
+    assert CALLS[name](part.add_subplot()).figure.figure is inner
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_changes_nothing_global(name):
     before = dict(matplotlib.rcParams)
     figure = CALLS[name](None)
-    assert type(figure) is Figure
+    assert isinstance(figure, Figure)
     assert dict(matplotlib.rcParams) == before
     if "matplotlib.pyplot" in sys.modules:
         assert not sys.modules["matplotlib.pyplot"].get_fignums()
@@ -71,6 +72,7 @@ def test_changes_nothing_global(name):
 @pytest.mark.parametrize("name", CALLS)
 def test_a_missing_matplotlib_is_reported_with_a_remedy(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.delitem(sys.modules, "lowland.plots.notebook_figure", raising=False)
     with pytest.raises(MissingExtra, match=r"lowland\[plot\]"):
         CALLS[name](None)
 
@@ -132,56 +134,83 @@ def fitted():
 
 
 @pytest.mark.parametrize(
-    ("name", "owner", "message"),
+    ("name", "owner", "arrays"),
     [
-        ("u_matrix", "SelfOrganizingMap", "plots.u_matrix(model.u_matrix_, model.topology)"),
-        ("hit_map", "SelfOrganizingMap", "plots.hit_map(model.hits_, model.topology)"),
-        (
-            "component_planes",
-            "SelfOrganizingMap",
-            "plots.component_planes(model.prototypes_, model.grid_, model.topology)",
-        ),
-        (
-            "dendrogram",
-            "FeatureAgglomeration",
-            "plots.dendrogram(model.children_, model.distances_, model.labels_)",
-        ),
-        ("selection_path", "L1Selector", "plots.selection_path(model.path_)"),
-        ("coefficient_paths", "L1Selector", "plots.coefficient_paths(model.alphas_, model.coef_path_)"),
-        ("scree", "PCA", "plots.scree(model.explained_variance_, model.total_variance_)"),
-        ("scree", "TruncatedSVD", "plots.scree(model.explained_variance_)"),
-        (
-            "distortion_curve",
-            "PCA",
-            "plots.distortion_curve([model.distortion(M) for M in range(model.n_components_ + 1)])",
-        ),
-        ("decay", "DiffusionMap", "plots.decay(model.eigenvalues_, [1, model.diffusion_time_])"),
-        ("residual_variances", "Isomap", "plots.residual_variances(model.residual_variances_)"),
-        ("loadings", "PCA", "plots.loadings(model.components_)"),
-        ("biplot", "PCA", "plots.biplot(model.transform(X), model.components_)"),
-        ("components_as_images", "PCA", "plots.components_as_images(model.components_, image_shape)"),
-        ("thumbnails", "Isomap", "plots.thumbnails(model.transform(X), X, image_shape)"),
-        ("embedding", "Isomap", "plots.embedding(model.transform(X))"),
-        ("images", "PCA", "plots.images(X, image_shape)"),
+        ("u_matrix", "SelfOrganizingMap", lambda m, X: (m.u_matrix_, m.topology)),
+        ("hit_map", "SelfOrganizingMap", lambda m, X: (m.hits_, m.topology)),
+        ("component_planes", "SelfOrganizingMap", lambda m, X: (m.prototypes_, m.grid_, m.topology)),
+        ("dendrogram", "FeatureAgglomeration", lambda m, X: (m.children_, m.distances_, m.labels_)),
+        ("selection_path", "L1Selector", lambda m, X: (m.path_,)),
+        ("coefficient_paths", "L1Selector", lambda m, X: (m.alphas_, m.coef_path_)),
+        ("scree", "PCA", lambda m, X: (m.explained_variance_, m.total_variance_)),
+        ("scree", "TruncatedSVD", lambda m, X: (m.explained_variance_ratio_, 1.0)),
+        ("distortion_curve", "PCA", lambda m, X: ([m.distortion(M) for M in range(3)],)),
+        ("decay", "DiffusionMap", lambda m, X: (m.eigenvalues_,)),
+        ("residual_variances", "Isomap", lambda m, X: (m.residual_variances_,)),
+        ("loadings", "PCA", lambda m, X: (m.components_,)),
+        ("biplot", "PCA", lambda m, X: (m.transform(X), m.components_)),
+        ("components_as_images", "PCA", lambda m, X: (m.components_, (2, 2))),
+        ("thumbnails", "Isomap", lambda m, X: (m.transform(X), X, (2, 2))),
+        ("embedding", "Isomap", lambda m, X: (m.transform(X),)),
     ],
 )
-def test_figures_of_numbers_accept_models(fitted, name, owner, message, drawn):
+def test_a_fitted_model_is_drawn_as_its_arrays_are(fitted, name, owner, arrays):
     model, X = fitted[owner], load_dataset("iris").X[50:]
-    with pytest.raises(DataError, match=f"{owner} is a model, not an array") as caught:
-        getattr(plots, name)(model)
-    assert str(caught.value).endswith(f"write {message}.")
-    assert isinstance(eval(message, {"plots": plots, "model": model, "X": X, "image_shape": (2, 2)}), Figure)
+    more = {"biplot": (X,), "embedding": (X,), "thumbnails": (X, (2, 2)), "components_as_images": ((2, 2),)}
+    drawn = getattr(plots, name)(model, *more.get(name, ()))
+    expected = getattr(plots, name)(*arrays(model, X))
+    for ours, theirs in zip(drawn.axes, expected.axes, strict=True):
+        np.testing.assert_allclose(ours.dataLim.get_points(), theirs.dataLim.get_points())
+        assert len(ours.get_children()) >= len(theirs.get_children())  # a model may also tell its penalty
+    first = next(iter(inspect.signature(getattr(plots, name)).parameters))
+    if not more.get(name):
+        assert isinstance(getattr(plots, name)(**{first: model}), Figure)
+
+
+def test_models_of_scikit_learn_pipelines_and_data_frames_are_drawn(drawn):
+    pandas = pytest.importorskip("pandas")
+    decomposition = pytest.importorskip("sklearn.decomposition")
+    manifold = pytest.importorskip("sklearn.manifold")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    wine = load_dataset("wine")
+    frame = pandas.DataFrame(wine.X, columns=wine.names)
+    pipe = make_pipeline(StandardScaler(), decomposition.PCA(3)).fit(frame)
+    ax = drawn(plots.biplot(pipe, frame, labels=wine.y))
+    assert {text.get_text() for text in ax.texts if text.get_text()} >= {"alcohol", "hue", "proline"}
+    assert len(ax.get_legend().get_texts()) == 3
+    ax = drawn(plots.scree(pipe))
+    np.testing.assert_allclose([bar.get_height() for bar in ax.patches], 100 * pipe[-1].explained_variance_ratio_)
+    ax = drawn(plots.loadings(pipe))
+    assert [label.get_text() for label in ax.get_xticklabels()][:2] == list(wine.names[:2])
+    theirs = decomposition.PCA(4).fit(wine.X)
+    ax = drawn(plots.distortion_curve(theirs))
+    ours = lowland.PCA(4).fit(wine.X)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [ours.distortion(M) for M in range(5)], rtol=1e-6)
+    mds = manifold.SpectralEmbedding(2, n_neighbors=40).fit(wine.X)
+    for ax in (plots.embedding(mds, wine.y).axes[0], plots.embedding(mds, frame, frame[["hue"]]).axes[0]):
+        np.testing.assert_array_equal(ax.dataLim.get_points()[0], mds.embedding_.min(axis=0))
+    with pytest.raises(DataError, match="labels="):
+        plots.biplot(pipe, frame, wine.y)
+    with pytest.raises(DataTypeError, match="too many positional"):
+        plots.scree(pipe, 2, 3, 4)
 
 
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("scree", "Isomap", "Isomap is a model without explained_variance_, an attribute of IncrementalPCA, PCA and"),
-        ("loadings", "Isomap", "Isomap is a model without components_, an attribute of FactorAnalysis, FastICA"),
-        ("residual_variances", "PCA", "PCA is a model without residual_variances_, an attribute of Isomap. Fit"),
-        ("u_matrix", "PCA", "PCA is a model without u_matrix_, an attribute of SelfOrganizingMap. Fit"),
-        ("decay", "Isomap", "Isomap is a model without diffusion_time_, an attribute of DiffusionMap. Fit"),
-        ("distortion_curve", "VectorQuantizer", "VectorQuantizer is a model without n_components_, an attribute of"),
+        ("scree", "Isomap", "Isomap is a model without explained_variance_, an attribute of FactorAnalysis, Incr"),
+        ("loadings", "Isomap", "Isomap is a model without components_, an attribute of ClassicalMDS, FactorAnalysis"),
+        ("embedding", "VectorQuantizer", "VectorQuantizer is a model without embedding_. Fit one"),
+        ("residual_variances", "PCA", "PCA is a model without residual_variances_, an attribute of Isomap. Fit one"),
+        ("u_matrix", "PCA", "PCA is a model without u_matrix_, an attribute of SelfOrganizingMap. Fit one"),
+        ("decay", "Isomap", "Isomap is a model without diffusion_time_, an attribute of DiffusionMap. Fit one"),
+        (
+            "distortion_curve",
+            "VectorQuantizer",
+            "VectorQuantizer is a model without n_components_, an attribute of",
+        ),
     ],
 )
 def test_a_model_without_the_attribute_is_refused_with_the_methods_that_have_it(fitted, name, given, message):

@@ -80,3 +80,13 @@ def test_intervals_stay_in_the_range_of_the_measure():
         assert np.all(curves.r_nx_low <= curves.r_nx + 1e-12)
         assert np.all(curves.r_nx_high >= curves.r_nx - 1e-12)
         assert curves.r_nx_high.max() <= 1 + 1e-12
+
+
+def test_a_notebook_shows_a_measure_as_a_table_of_escaped_text():
+    shown = quality.Measure(
+        "<b>trust</b>", 0.98765, None, "higher", "Neighbors & more.", 0.98, 0.99, sample=2000
+    )._repr_html_()
+    for text in ("&lt;b&gt;trust&lt;/b&gt;", "0.9877", "0.98 to 0.99", "2,000", "Neighbors &amp; more.", "higher"):
+        assert text in shown
+    assert "<b>" not in shown
+    assert "sampled" not in quality.Measure("stress", 0.1, None, "lower", "About.")._repr_html_()

@@ -1,4 +1,6 @@
-"""Figures of embeddings and models: each function returns a matplotlib Figure, or draws into ``ax``."""
+"""Figures of embeddings and models: each function returns a matplotlib Figure, or draws into ``ax`` and returns it.
+
+Functions take arrays, data frames, or a fitted model of Lowland or scikit-learn."""
 
 from lowland.plots.biplots import biplot, loadings
 from lowland.plots.dendrograms import dendrogram

@@ -9,16 +9,16 @@ import numpy as np
 
 from lowland.errors import DataError
 from lowland.plots.label_placement import places_of_names
+from lowland.plots.legends import legend_above, shortened
+from lowland.plots.models import WITH_COMPONENTS, attribute, called_as, column_names, coordinates
 from lowland.plots.scatter import embedding, plane_of
 from lowland.plots.style import (
     COLORS,
     INK,
     MARK,
     WEAK,
-    WITH_COMPONENTS,
     as_integer,
     axes_for,
-    called_as,
     figure_of,
     names_of,
     numbers,
@@ -28,11 +28,19 @@ from lowland.plots.style import (
 )
 
 _MOST_ARROWS = 30  # more names are not legible
+_MOST_COVERED, _LEAST_NAMED = 0.2, 15  # of the panel, by names of arrows; arrows named even if they cover more
 _MOST_NAMED = 40
+_LONGEST = 28  # characters of a name
 _BEHIND = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}  # background of names
 
 
-@called_as("loadings(model.components_)", of=WITH_COMPONENTS)
+def _loadings_of(model: Any) -> dict[str, Any]:
+    loaded = attribute(model, "loadings_", default=None)  # (d, k), those of a factor analysis
+    table = attribute(model, "components_") if loaded is None else loaded.T
+    return {"components": table, **column_names(model, table.shape[1])}
+
+
+@called_as("loadings(model)", of=WITH_COMPONENTS, read=_loadings_of)
 def loadings(
     components: Any, names: Sequence[str] | None = None, *, most: int = 3, title: str | None = None, ax: Any = None
 ) -> Any:
@@ -40,10 +48,12 @@ def loadings(
 
     Parameters
     ----------
-    components : array-like of shape (k, d)
-        Components, such as ``components_``.
+    components : array-like of shape (k, d) or (d, k), or fitted model
+        Components, such as ``components_``, or loadings, such as ``FactorAnalysis.loadings_``; or a model that has
+        them. The longer side is that of the columns, unless ``names`` fit the other side.
     names : sequence of str or None, default None
-        Names of the d columns. None: their numbers.
+        Names of the d columns. None: those of the data frame or of the model, or their numbers. Of more than 40
+        columns, those with the largest loadings are named.
     most : int, default 3
         Maximum number of components to draw.
     title : str or None, default None
@@ -53,39 +63,66 @@ def loadings(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import PCA, plots
     >>> from lowland.data import load_dataset
     >>> wine = load_dataset("wine")
-    >>> figure = plots.loadings(PCA(2, scale=True).fit(wine.X).components_, wine.names)
+    >>> figure = plots.loadings(PCA(2, scale=True).fit(wine.X), wine.names)
     """
-    table = _table(components)[: as_integer(most, "most")]
+    if names is not None:
+        names = list(names)
+    table, frame_names = _loadings_table(components, None if names is None else len(names))
+    names = frame_names if names is None else names
+    table = table[: as_integer(most, "most")]
     k, d = table.shape
-    words = [plain(word) for word in names_of(names, d, "columns of the components", first=1)]
-    ax = axes_for(ax, (max(5.5, 0.22 * min(d, 100) + 2), 3.8))
+    words = [plain(word) for word in shortened(names_of(names, d, "columns of the components", first=1), _LONGEST)]
+    below = 0.05 * max(0, max(map(len, words)) - 12) if names is not None else 0.0  # space for long names
+    ax = axes_for(ax, (min(12.0, max(5.5, 0.22 * d + 2)), 3.8 + below))
     numbered, width = np.arange(1, d + 1), 0.8 / k
+    bars = []
     for i, component in enumerate(table):
         places = numbered + (i - (k - 1) / 2) * width
-        ax.bar(places, component, width=width, color=COLORS[i % len(COLORS)], label=f"component {i + 1}")
+        bars.append(ax.bar(places, component, width=width, color=COLORS[i % len(COLORS)]))
     ax.axhline(0, color=INK, linewidth=0.8)
-    if d <= _MOST_NAMED:
-        ax.set_xticks(numbered, words, rotation=45, ha="right", rotation_mode="anchor", fontsize="small")
+    if d <= _MOST_NAMED or names is not None:
+        named = _apart_by_size(np.abs(table).max(axis=0), _MOST_NAMED)
+        labels = [words[j] for j in named]
+        ax.set_xticks(numbered[named], labels, rotation=45, ha="right", rotation_mode="anchor", fontsize="small")
+        if len(named) < d:
+            ax.set_xlabel(f"column: {len(named)} of {d} named, those with the largest loadings")
     else:
         ax.set_xlabel("column")
     ax.set_xlim(0.3, d + 0.7)
     ax.set_ylabel("loading")
-    if k > 1:
-        ax.legend(frameon=False, labelcolor=INK, fontsize="small", ncols=k, loc="lower left", bbox_to_anchor=(0, 1))
-    title_above(ax, title, pad=24 if k > 1 else None)  # above the legend
+    high = legend_above(ax, bars, [f"component {i + 1}" for i in range(k)]) if k > 1 else 0.0
+    title_above(ax, title, pad=high + 8 if k > 1 else None)  # above the legend
     quiet(ax)
     return figure_of(ax)
 
 
-@called_as("biplot(model.transform(X), model.components_)", of=WITH_COMPONENTS)
+def _apart_by_size(sizes: np.ndarray, most: int) -> np.ndarray:
+    """The columns to name: all of them if they are few, else the largest, with space for a name between them."""
+    if len(sizes) <= most:
+        return np.arange(len(sizes))
+    chosen: list[int] = []
+    free, gap = np.ones(len(sizes), dtype=bool), int(np.ceil(len(sizes) / (1.5 * most)))
+    for j in np.argsort(-sizes, kind="stable"):
+        if free[j] and len(chosen) < most:
+            chosen.append(int(j))
+            free[max(0, j - gap + 1) : j + gap] = False
+    return np.array(sorted(chosen))
+
+
+def _rows_and_axes_of(model: Any, X: Any) -> dict[str, Any]:
+    table = attribute(model, "components_")
+    return {"Z": coordinates(model, X), "components": table, **column_names(model, table.shape[1], X)}
+
+
+@called_as("biplot(model, X)", of=WITH_COMPONENTS, rows=True, read=_rows_and_axes_of)
 def biplot(
     Z: Any,
     components: Any,
@@ -101,16 +138,17 @@ def biplot(
 
     Rows lie in the direction of the columns in which they are large. All arrows have one common scale, chosen to fill
     the figure: their lengths are comparable with each other, not with the axes. With many columns, the 30 longest
-    arrows are drawn, and a note in the figure says so.
+    arrows are drawn, and names without space are left out; a note in the figure says so.
 
     Parameters
     ----------
-    Z : array-like of shape (n, 2 or more)
-        Coordinates; the first two columns are drawn. Rows with NaN are left out.
+    Z : array-like of shape (n, 2 or more), or fitted model
+        Coordinates; the first two columns are drawn. Rows with NaN are left out. Or a model with ``components_``,
+        followed by the rows X in place of ``components``: ``plots.biplot(pca, X)``.
     components : array-like of shape (2 or more, d)
         Components, such as ``components_``.
     names : sequence of str or None, default None
-        Names of the d columns. None: their numbers.
+        Names of the d columns. None: those of the data frame or of the model, or their numbers.
     labels : array-like of shape (n,) or None, default None
         One value per row, as for ``plots.embedding``.
     label_names : sequence of str or None, default None
@@ -124,8 +162,8 @@ def biplot(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     References
     ----------
@@ -137,7 +175,7 @@ def biplot(
     >>> from lowland.data import load_dataset
     >>> wine = load_dataset("wine")
     >>> pca = PCA(2, scale=True).fit(wine.X)
-    >>> figure = plots.biplot(pca.transform(wine.X), pca.components_, wine.names, wine.y)
+    >>> figure = plots.biplot(pca, wine.X, wine.names, wine.y)
     """
     table, points = _table(components), plane_of(Z)
     k, d = table.shape
@@ -148,7 +186,9 @@ def biplot(
             f"Z has {d} rows and components has {k}, so they seem to be swapped. Pass the coordinates first: "
             "plots.biplot(model.transform(X), model.components_)."
         )
-    words = names_of(names, d, "columns of the components", first=1)
+    if names is not None and len(names) == len(points) != d and labels is None:
+        raise DataError(f"names has one entry per row, not one for each of the {d} columns. Pass it as labels=.")
+    words = shortened(names_of(names, d, "columns of the components", first=1), _LONGEST)
     ax = axes_for(ax, (6.2, 5.2))
     embedding(Z, labels, label_names=label_names, axis_names=axis_names, title=title, ax=ax)
     lengths = np.hypot(*table[:2])
@@ -158,15 +198,19 @@ def biplot(
     ax.autoscale_view()
     ax.axhline(0, color=WEAK, linewidth=0.7, zorder=0)
     ax.axvline(0, color=WEAK, linewidth=0.7, zorder=0)
-    if len(drawn) < (lengths > 0).sum():
-        note = f"{len(drawn)} longest of {d} arrows"
+    named = _draw_arrows(ax, arrows, [plain(words[j]) for j in drawn])
+    few = f"{len(drawn)} longest of {d} arrows" if len(drawn) < (lengths > 0).sum() else f"{len(drawn)} arrows"
+    note = few if named == len(drawn) else f"{few}, {named} named"
+    if len(drawn) < (lengths > 0).sum() or named < len(drawn):
         ax.text(0.99, 0.01, note, ha="right", fontsize="x-small", color=INK, bbox=_BEHIND, transform=ax.transAxes)
-    _draw_arrows(ax, arrows, [plain(words[j]) for j in drawn])
     return figure_of(ax)
 
 
-def _draw_arrows(ax: Any, tips: np.ndarray, words: list[str]) -> None:
-    """Draw arrows from the origin and their names; a thin line connects a name that is placed away from its tip."""
+def _draw_arrows(ax: Any, tips: np.ndarray, words: list[str]) -> int:
+    """Draw arrows from the origin and their names; a thin line connects a name that is placed away from its tip.
+
+    Return how many are named: those of the longest arrows that together cover at most a fifth of the panel, and 15.
+    """
     style = {"arrowstyle": "-|>", "color": MARK, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
     leader = {"arrowstyle": "-", "color": INK, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
     look = {"ha": "center", "va": "center", "fontsize": "small", "color": INK, "bbox": _BEHIND}
@@ -175,17 +219,35 @@ def _draw_arrows(ax: Any, tips: np.ndarray, words: list[str]) -> None:
         ax.annotate("", tuple(tip), (0.0, 0.0), arrowprops=style)
         named.append(ax.annotate(word, tuple(tip), (0, 0), textcoords="offset points", arrowprops=leader, **look))
     if not named:
-        return
+        return 0
     figure = figure_of(ax)
     figure.draw_without_rendering()  # needed to know the sizes of panel and names
     sizes = np.array([name.get_window_extent().size for name in named])
     sizes[:, 0] += 0.4 * sizes[:, 1]  # some space between names
-    start, ends, frame = ax.transData.transform((0.0, 0.0)), ax.transData.transform(tips), ax.get_window_extent()
+    frame = ax.get_window_extent()
+    covered = np.cumsum(sizes.prod(axis=1)) / (frame.width * frame.height)
+    count = max(int((covered <= _MOST_COVERED).sum()), min(_LEAST_NAMED, len(named)))
+    for name in named[count:]:
+        name.remove()
+    named, sizes, tips = named[:count], sizes[:count], tips[:count]
+    start, ends = ax.transData.transform((0.0, 0.0)), ax.transData.transform(tips)
     away = places_of_names(start, ends, sizes, frame.get_points()) - ends
     for name, offset, size in zip(named, away, sizes, strict=True):
         name.set_position(offset * 72 / figure.dpi)
         off = np.maximum(np.abs(offset) - size / 2, 0)  # distance between tip and box
         name.arrow_patch.set_visible(bool(np.hypot(*off) > size[1]))
+    return count
+
+
+def _loadings_table(components: Any, named: int | None) -> tuple[np.ndarray, list[str] | None]:
+    """Components, (k, d), from either orientation, and the names of the columns of a data frame."""
+    table = _table(components)
+    k, d = table.shape
+    rows, columns = getattr(components, "index", None), getattr(components, "columns", None)
+    upright = k > d if named is None or named not in (k, d) else named == k != d  # (d, k)
+    if rows is None or columns is None or callable(rows):
+        return (table.T if upright else table), None
+    return (table.T, [str(one) for one in rows]) if upright else (table, [str(one) for one in columns])
 
 
 def _table(components: Any) -> np.ndarray:

@@ -9,12 +9,13 @@ import numpy as np
 
 from lowland.blocks.statistics.labels import classes_of, missing_labels
 from lowland.errors import DataError, MissingExtra
+from lowland.plots.legends import shortened
+from lowland.plots.models import attribute, called_as, column_names
 from lowland.plots.style import (
     COLORS,
     INK,
     WEAK,
     axes_for,
-    called_as,
     figure_of,
     names_of,
     numbers,
@@ -27,7 +28,13 @@ from lowland.plots.style import (
 _MOST_NAMED = 80  # more names of leaves are not legible
 
 
-@called_as("dendrogram(model.children_, model.distances_, model.labels_)", of="FeatureAgglomeration")
+def _tree_of(model: Any) -> dict[str, Any]:
+    children = attribute(model, "children_")
+    found = {"children": children, "distances": attribute(model, "distances_", default=None)}
+    return {**found, "labels": attribute(model, "labels_", default=None), **column_names(model, len(children) + 1)}
+
+
+@called_as("dendrogram(model)", of="FeatureAgglomeration", read=_tree_of)
 def dendrogram(
     children: Any,
     distances: Any = None,
@@ -41,8 +48,9 @@ def dendrogram(
 
     Parameters
     ----------
-    children : array-like of shape (d - 1, 2)
-        Merges, such as ``children_``: row i merges two nodes into node d + i; nodes below d are leaves.
+    children : array-like of shape (d - 1, 2) or (d - 1, 4), or fitted model
+        Merges, such as ``children_``: row i merges two nodes into node d + i; nodes below d are leaves. Or the result
+        of scipy's ``linkage``, or a model with ``children_``, such as FeatureAgglomeration.
     distances : array-like of shape (d - 1,) or None, default None
         Distance of each merge, such as ``distances_``. None: merges are drawn in equal steps.
     labels : array-like of shape (d,) or None, default None
@@ -57,8 +65,8 @@ def dendrogram(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -66,11 +74,14 @@ def dendrogram(
     >>> from lowland.data import load_dataset
     >>> wine = load_dataset("wine")
     >>> groups = FeatureAgglomeration(4, metric="correlation", linkage="average").fit(wine.X)
-    >>> figure = plots.dendrogram(groups.children_, groups.distances_, groups.labels_, names=wine.names)
+    >>> figure = plots.dendrogram(groups, names=wine.names)
     """
+    table = on_host(children)
+    if table.ndim == 2 and table.shape[1] == 4 and distances is None:  # scipy: two nodes, distance, size
+        children, distances = table[:, :2], table[:, 2]
     tree, heights, groups = _checked(children, distances, labels)
     d = len(tree) + 1
-    words = names_of(names, d, "leaves")
+    words = shortened(names_of(names, d, "leaves"))
     order = _leaves_in_order(tree)
     ax = axes_for(ax, (min(14.0, max(5.5, 0.24 * d + 1.5)), 4.2))
     _draw_bars(ax, tree, heights, groups, order)

@@ -9,27 +9,29 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
+from lowland.plots.legends import shortened
+from lowland.plots.models import WITH_COMPONENTS, attribute, called_as, refuse_model
 from lowland.plots.style import (
     DIVERGING,
     INK,
     WEAK,
-    WITH_COMPONENTS,
     as_integer,
     axes_for,
-    called_as,
     figure_of,
     height_and_width,
+    image_rows,
     numbers,
     on_host,
     plain,
-    refuse_model,
 )
+
+_LONGEST = 14  # characters of a title above an image
 
 
 @called_as("images(X, image_shape)")
 def images(
     rows: Any,
-    image_shape: tuple[int, int],
+    image_shape: tuple[int, int] | None = None,
     *,
     columns: int | None = None,
     titles: Sequence[str] | None = None,
@@ -41,10 +43,11 @@ def images(
 
     Parameters
     ----------
-    rows : array-like of shape (n, height * width)
+    rows : array-like of shape (n, height * width), (height * width,) or (n, height, width)
         Pixels, line by line.
-    image_shape : tuple (height, width)
-        Shape of the images in pixels, such as ``Sample.image_shape``.
+    image_shape : tuple (height, width) or None, default None
+        Shape of the images in pixels, such as ``Sample.image_shape``. None: that of ``rows``, if it has three
+        dimensions.
     columns : int or None, default None
         Number of images per line. None: about twice as many as lines.
     titles : sequence of str or None, default None
@@ -58,8 +61,8 @@ def images(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -68,7 +71,8 @@ def images(
     >>> digits = load_dataset("digits")
     >>> figure = plots.images(digits.X[:20], digits.image_shape)
     """
-    table = numbers(rows, "rows", finite=False)
+    pixels, image_shape = image_rows(rows, image_shape)
+    table = numbers(np.atleast_2d(pixels), "rows", finite=False)
     height, width = height_and_width(image_shape)
     if table.ndim != 2 or table.shape[1] != height * width:
         raise DataError(
@@ -84,7 +88,8 @@ def images(
     if columns is None:
         columns = min(len(table), math.ceil(math.sqrt(2 * len(table))))
     columns = as_integer(columns, "columns")
-    words = [plain(one) for one in titles] if titles is not None else [""] * len(table)
+    words = [""] * len(table) if titles is None else [_short_lines(one) for one in titles] if ax is None else titles
+    words = [plain(one) for one in words]
     gap, beside = max(1, round(0.06 * height)), max(1, round(0.06 * width))  # space between the images in pixels
     titled = [
         any(words[start : start + columns]) for start in range(0, len(table), columns)
@@ -108,7 +113,15 @@ def images(
     return figure_of(ax)
 
 
-@called_as("components_as_images(model.components_, image_shape)", of=WITH_COMPONENTS)
+def _short_lines(title: Any) -> str:
+    return "\n".join(shortened([line], _LONGEST)[0] for line in str(title).split("\n"))
+
+
+@called_as(
+    "components_as_images(model, image_shape)",
+    of=WITH_COMPONENTS,
+    read=lambda model: {"components": attribute(model, "components_")},
+)
 def components_as_images(
     components: Any,
     image_shape: tuple[int, int],
@@ -121,8 +134,8 @@ def components_as_images(
 
     Parameters
     ----------
-    components : array-like of shape (k, height * width)
-        Components, such as ``components_``.
+    components : array-like of shape (k, height * width), or fitted model
+        Components, such as ``components_``; or a model that has them.
     image_shape : tuple (height, width)
         Shape of the images in pixels, such as ``Sample.image_shape``.
     columns : int or None, default None
@@ -134,15 +147,15 @@ def components_as_images(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import PCA, plots
     >>> from lowland.data import load_dataset
     >>> digits = load_dataset("digits")
-    >>> figure = plots.components_as_images(PCA(10).fit(digits.X).components_, digits.image_shape)
+    >>> figure = plots.components_as_images(PCA(10).fit(digits.X), digits.image_shape)
     """
     table = numbers(components, "components")
     largest = np.abs(table).max(axis=1, keepdims=True) if table.ndim == 2 and table.size else 1.0
@@ -186,8 +199,8 @@ def reconstructions(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------

@@ -1,6 +1,8 @@
-"""Placement of the names of arrows: next to their tips, without overlap."""
+"""Placement of names without overlap: next to the tips of arrows, or near the centers of classes."""
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 
@@ -38,6 +40,29 @@ def places_of_names(start: np.ndarray, tips: np.ndarray, sizes: np.ndarray, fram
         best = cost.argmin()
         middles[j], low, high = found[best], np.vstack([low, a[best]]), np.vstack([high, b[best]])
     return middles
+
+
+def moved_apart(centers: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> np.ndarray:
+    """Return the centers of boxes, (m, 2), moved apart until none overlap, or 200 times, and kept in the frame.
+
+    centers : (m, 2); sizes : (m, 2) width and height; frame : (2, 2) lower left and upper right corner.
+    """
+    moved = centers.astype(float)
+    inner = frame[0] + sizes / 2, np.maximum(frame[1] - sizes / 2, frame[0] + sizes / 2)
+    for _ in range(200):
+        crowded = False
+        for i, j in combinations(range(len(moved)), 2):
+            between = moved[i] - moved[j]
+            overlap = (sizes[i] + sizes[j]) / 2 - np.abs(between)
+            if (overlap > 0.5).all():
+                axis, crowded = int(overlap.argmin()), True  # the shorter way out
+                step = (overlap[axis] + 1) / 2 * (1 if between[axis] >= 0 else -1)
+                moved[i, axis] += step
+                moved[j, axis] -= step
+        moved = np.clip(moved, *inner)
+        if not crowded:
+            break
+    return moved
 
 
 def _within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError
+from lowland.plots.legends import legend_of, shortened
+from lowland.plots.models import attribute, called_as
 from lowland.plots.style import (
     COLORS,
     INK,
@@ -17,9 +19,7 @@ from lowland.plots.style import (
     WEAK,
     as_integer,
     axes_for,
-    called_as,
     figure_of,
-    legend_of,
     numbers,
     on_host,
     quiet,
@@ -50,8 +50,8 @@ def shepard(diagram: Any, *, title: str | None = None, ax: Any = None) -> Any:
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     References
     ----------
@@ -96,8 +96,9 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    curves : CoRanking or dict of str to CoRanking
-        Result of ``quality.co_ranking``, or several by name. Bands show the confidence intervals of samples.
+    curves : CoRanking, or dict or list of them
+        Result of ``quality.co_ranking``, or several, by name or numbered from 1. Bands show the confidence intervals of
+        samples.
     title : str or None, default None
         Title of the figure.
     ax : matplotlib Axes or None, default None
@@ -105,8 +106,8 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     References
     ----------
@@ -120,6 +121,8 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
     >>> found = {f"PCA({k})": quality.co_ranking(X, PCA(k).fit_transform(X)) for k in (1, 2)}
     >>> figure = plots.rnx_curve(found)
     """
+    if isinstance(curves, list | tuple):
+        curves = {str(i): one for i, one in enumerate(curves, start=1)}
     several = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     if not several:
         raise DataError("rnx_curve: there are no curves to draw. Pass the result of quality.co_ranking(X, Z).")
@@ -137,23 +140,30 @@ def rnx_curve(curves: Any, *, title: str | None = None, ax: Any = None) -> Any:
             ax.fill_between(one.k, one.r_nx_low, one.r_nx_high, color=color, alpha=0.2, linewidth=0)
     ax.set_xscale("log")
     ax.set_ylim(min(0.0, *(float(one.r_nx.min()) for one in several.values())), 1.02)
-    areas = [f"{name}: area {one.area.value:.3f}".removeprefix(": ") for name, one in several.items()]
-    legend_of(ax, lines, areas, labelcolor=INK)
+    short = shortened(list(several), 22)
+    areas = [f"{name}: area {one.area.value:.3f}" for name, one in zip(short, several.values(), strict=True)]
+    areas = [area.removeprefix(": ") for area in areas]
     ax.set_xlabel("neighborhood size k")
+    legend_of(ax, lines, areas, inside=5, most=40)
     ax.set_ylabel("neighborhood agreement R_NX(k)")
     title_above(ax, title)
     quiet(ax)
     return figure_of(ax)
 
 
-@called_as("residual_variances(model.residual_variances_)", of="Isomap")
+@called_as(
+    "residual_variances(model)",
+    of="Isomap",
+    read=lambda model: {"variances": attribute(model, "residual_variances_")},
+)
 def residual_variances(variances: Any, choice: int | None = None, *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the residual variance over the number of dimensions; the elbow suggests how many are enough.
 
     Parameters
     ----------
-    variances : array-like of shape (k,)
-        Residual variance of embeddings of 1, 2, …, k dimensions, such as ``Isomap.residual_variances_``.
+    variances : array-like of shape (k,), or fitted Isomap
+        Residual variance of embeddings of 1, 2, …, k dimensions, such as ``residual_variances_``; or the Isomap
+        itself.
     choice : int or None, default None
         Number of dimensions to mark.
     title : str or None, default None
@@ -163,15 +173,15 @@ def residual_variances(variances: Any, choice: int | None = None, *, title: str 
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import Isomap, plots
     >>> from lowland.data import load_dataset
     >>> isomap = Isomap(6).fit(load_dataset("swiss_roll", n=300, seed=1).X)
-    >>> figure = plots.residual_variances(isomap.residual_variances_, choice=2)
+    >>> figure = plots.residual_variances(isomap, choice=2)
     """
     line = numbers(variances, "variances")
     if line.ndim != 1 or not line.size:

@@ -9,6 +9,9 @@ import numpy as np
 
 from lowland.blocks.statistics.labels import missing_labels, unboxed
 from lowland.errors import DataError, ParameterError
+from lowland.plots.label_placement import moved_apart
+from lowland.plots.legends import legend_of, shortened
+from lowland.plots.models import called_as, coordinates
 from lowland.plots.style import (
     COLORS,
     INK,
@@ -17,9 +20,7 @@ from lowland.plots.style import (
     STRONG,
     WEAK,
     axes_for,
-    called_as,
     figure_of,
-    legend_of,
     numbers,
     on_host,
     plain,
@@ -30,7 +31,7 @@ from lowland.plots.style import (
 MOST_CLASSES = 30  # more are not distinguishable in a legend
 
 
-@called_as("embedding(model.transform(X))", "embedding(model.fit_transform(X))")
+@called_as("embedding(model, X)", rows=True, read=lambda model, X: {"Z": coordinates(model, X)})
 def embedding(
     Z: Any,
     labels: Any = None,
@@ -46,14 +47,14 @@ def embedding(
 
     Parameters
     ----------
-    Z : array-like of shape (n, 2 or more)
-        Coordinates; the first two columns are drawn. Rows with NaN are left out.
+    Z : array-like of shape (n, 2 or more), or fitted model
+        Coordinates; the first two columns are drawn. Rows with NaN are left out. Or a model, followed by the rows X to
+        transform, or without X, if the model has ``embedding_``.
     labels : array-like of shape (n,), Measure or None, default None
         One value per row. Integers and strings are classes: each has a color, a marker and a legend entry. Other
-        numbers are
-        shown with a color bar. Rows with a missing label (NaN or None) are gray. A ``Measure`` with ``per_row``, such
-        as
-        ``quality.trustworthiness(X, Z, per_row=True)``, shows where the embedding is reliable.
+        numbers are shown with a color bar. Rows with a missing label (NaN or None) are gray. Long names are shortened.
+        A ``Measure`` with ``per_row``, such as ``quality.trustworthiness(X, Z, per_row=True)``, shows where the
+        embedding is reliable.
     label_names : sequence of str or None, default None
         Names of the classes 0, 1, 2, …, such as ``Sample.label_names``.
     axis_names : tuple of two str
@@ -69,15 +70,15 @@ def embedding(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import PCA, plots
     >>> from lowland.data import load_dataset
     >>> iris = load_dataset("iris")
-    >>> figure = plots.embedding(PCA(2).fit_transform(iris.X), iris.y, label_names=iris.label_names)
+    >>> figure = plots.embedding(PCA(2).fit(iris.X), iris.X, iris.y, label_names=iris.label_names)
     """
     Z = plane_of(Z)
     size = float(np.clip(20_000 / len(Z), 2, 30)) if size is None else size
@@ -92,24 +93,27 @@ def embedding(
             f"Pass one name for each of the classes 0 to {int(classes[-1])}."
         )
     ax = axes_for(ax, (5.5, 4.6))
+    ax.set_xlabel(plain(axis_names[0]))
+    ax.set_ylabel(plain(axis_names[1]))
+    title_above(ax, title)
     if marks is None or known is None:
         ax.scatter(*Z.T, s=size, color=STRONG, alpha=0.7, linewidths=0)
     else:
         blank = None if known.all() else ax.scatter(*Z[~known].T, s=size, color=WEAK, linewidths=0)
         if classes:
-            _draw_classes(ax, Z[known], marks, {one: _name(one, label_names) for one in classes}, blank, size, centers)
+            names = {one: _name(one, label_names) for one in classes}
+            _draw_classes(ax, Z[known], marks, names, blank, size)
         elif known.any():
             points = ax.scatter(*Z[known].T, s=size, c=marks, cmap=SEQUENTIAL, alpha=0.8, linewidths=0)
             bar = ax.figure.colorbar(points, ax=ax)
             bar.outline.set_visible(False)
             bar.set_label("" if words is None else plain(words), color=INK)
-    ax.set_xlabel(plain(axis_names[0]))
-    ax.set_ylabel(plain(axis_names[1]))
-    title_above(ax, title)
     shared = all(len(group.get_siblings(ax)) > 1 for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes()))
     ax.set_aspect("equal", adjustable="box" if shared else "datalim")  # limits of shared axes cannot be changed
     quiet(ax)
     ax.grid(visible=False)
+    if centers and classes and marks is not None and known is not None:
+        _name_centers(ax, Z[known], marks, names)
     return figure_of(ax)
 
 
@@ -126,26 +130,35 @@ def plane_of(Z: Any) -> np.ndarray:
     return plane
 
 
-def _draw_classes(
-    ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, str], blank: Any, size: float, centers: bool
-) -> None:
+def _draw_classes(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, str], blank: Any, size: float) -> None:
     """Draw each class in its color and marker, and a legend; ``blank`` are the points without a label, if any."""
-    handles, box = [], {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    handles = []
     for i, (one, name) in enumerate(names.items()):
         mine, color = Z[marks == one], COLORS[i % len(COLORS)]
         marker = MARKERS[(i + i // len(COLORS)) % len(MARKERS)]  # colors repeat with other markers
         style = {"color": color, "marker": marker, "alpha": 0.75, "linewidths": 0, "label": plain(name)}
         handles.append(ax.scatter(*mine.T, s=size, **style))
-        if centers and np.isfinite(mine).all(axis=1).any():
-            look = {"ha": "center", "va": "center", "fontsize": "medium", "fontweight": "bold", "color": INK}
-            ax.text(*np.nanmedian(mine, axis=0), plain(name), bbox=box, **look)
     words = list(names.values())
     if blank is not None:
         handles, words = [*handles, blank], [*words, "no label"]
-    legend_of(
-        ax, handles, words, loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=max(1.0, (25 / size) ** 0.5),
-        handletextpad=0.2,
-    )  # fmt: skip
+    legend_of(ax, handles, words, markerscale=max(1.0, (25 / size) ** 0.5), handletextpad=0.2)
+
+
+def _name_centers(ax: Any, Z: np.ndarray, marks: np.ndarray, names: dict[Any, str]) -> None:
+    """Write the name of each class at the median of its points; crowded names are moved apart."""
+    box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    look = {"ha": "center", "va": "center", "fontweight": "bold", "color": INK, "bbox": box}
+    look["fontsize"] = "medium" if len(names) <= 12 else "small"
+    parts = [(Z[marks == one], name) for one, name in zip(names, shortened(list(names.values()), 16), strict=True)]
+    parts = [(mine, name) for mine, name in parts if np.isfinite(mine).all(axis=1).any()]
+    texts = [ax.text(*np.nanmedian(mine, axis=0), plain(name), **look) for mine, name in parts]
+    figure = figure_of(ax)
+    figure.draw_without_rendering()  # needed to know the sizes of panel and names
+    to_pixels = ax.transData
+    places = to_pixels.transform([text.get_position() for text in texts])
+    sizes = np.array([text.get_window_extent().size for text in texts])
+    for text, place in zip(texts, moved_apart(places, sizes, ax.get_window_extent().get_points()), strict=True):
+        text.set_position(to_pixels.inverted().transform(place))
 
 
 def _values_of(labels: Any) -> Any:
@@ -160,6 +173,8 @@ def _values_of(labels: Any) -> Any:
 def _one_per_row(labels: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The labels, and a mask of the rows that have one, (n,)."""
     marks = on_host(labels)
+    if marks.shape == (n, 1):  # a data frame of one column
+        marks = marks[:, 0]
     if marks.shape != (n,):
         raise DataError(f"labels has shape {marks.shape}, but Z has {n} rows. Pass one label per row.")
     known = ~missing_labels(marks)

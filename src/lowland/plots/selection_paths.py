@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError
+from lowland.plots.legends import legend_of, shortened
+from lowland.plots.models import attribute, called_as, column_names
 from lowland.plots.style import (
     COLORS,
     INK,
@@ -15,7 +17,6 @@ from lowland.plots.style import (
     STRONG,
     WEAK,
     axes_for,
-    called_as,
     figure_of,
     names_of,
     numbers,
@@ -27,28 +28,33 @@ _MOST_NAMED = 40  # more names of columns are not legible
 _MOST_COLORED = 8  # columns with their own color and name
 
 
-@called_as("selection_path(model.path_)", of="L1Selector, SequentialFeatureSelector and TreeSelector")
+@called_as(
+    "selection_path(model)",
+    of="FeatureFilter, L1Selector, SequentialFeatureSelector and TreeSelector",
+    read=lambda model: {"path": attribute(model, "path_")},
+)
 def selection_path(path: Any, *, ax: Any = None) -> Any:
     """Draw the score after each step of a feature selection, with the column that was added or removed.
 
     Parameters
     ----------
-    path : sequence of steps
-        Steps, such as ``path_`` of SequentialFeatureSelector; each has number, action, name, score and size.
+    path : sequence of steps, or fitted selector
+        Steps, such as ``path_`` of SequentialFeatureSelector; each has number, action, name, score and size. Or the
+        selector itself.
     ax : matplotlib Axes or None, default None
         Axes to draw in. None: a new figure.
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import SequentialFeatureSelector, plots
     >>> from lowland.data import load_dataset
     >>> wine = load_dataset("wine")
-    >>> figure = plots.selection_path(SequentialFeatureSelector().fit(wine.X, wine.y).path_)
+    >>> figure = plots.selection_path(SequentialFeatureSelector().fit(wine.X, wine.y))
     """
     steps = list(path)
     if not steps:
@@ -59,24 +65,32 @@ def selection_path(path: Any, *, ax: Any = None) -> Any:
     numbers, scores = [step.number for step in steps], [step.score for step in steps]
     ax.plot(numbers, scores, color=WEAK, linewidth=1.4, zorder=1)
     shown = (("remove", "v", MARK, "removed"), ("add", "^", STRONG, "added"), ("find", "o", STRONG, "selected"))
+    drawn = {}
     for action, marker, color, words in shown:
         some = [step for step in steps if step.action == action]
         if some:
             places, heights = [step.number for step in some], [step.score for step in some]
-            ax.scatter(places, heights, s=36, marker=marker, color=color, label=words, zorder=2)
+            drawn[words] = ax.scatter(places, heights, s=36, marker=marker, color=color, zorder=2)
     if len(steps) <= _MOST_NAMED:
         signs = {"add": "+ ", "remove": "− ", "find": ""}
-        labels = [f"{signs[step.action]}{plain(step.name)}" for step in steps]
+        short = dict(zip(given := sorted({str(step.name) for step in steps}), shortened(given), strict=True))
+        labels = [f"{signs[step.action]}{plain(short[str(step.name)])}" for step in steps]
         ax.set_xticks(numbers, labels, rotation=60, ha="right", rotation_mode="anchor", fontsize="small")
     ax.set_xlabel("step")
     ax.set_ylabel("score")
-    if len({step.action for step in steps}) > 1:
-        ax.legend(frameon=False, labelcolor=INK)
+    if len(drawn) > 1:
+        legend_of(ax, list(drawn.values()), list(drawn), inside=3)
     quiet(ax)
     return figure_of(ax)
 
 
-@called_as("coefficient_paths(model.alphas_, model.coef_path_)", of="L1Selector")
+def _coefficients_of(model: Any) -> dict[str, Any]:
+    coefs = attribute(model, "coef_path_")
+    found = {"alphas": attribute(model, "alphas_"), "coefs": coefs, "chosen": attribute(model, "alpha_", default=None)}
+    return {**found, **column_names(model, coefs.shape[-1])}
+
+
+@called_as("coefficient_paths(model)", of="L1Selector", read=_coefficients_of)
 def coefficient_paths(
     alphas: Any, coefs: Any, *, names: Any = None, chosen: float | None = None, ax: Any = None
 ) -> Any:
@@ -84,21 +98,22 @@ def coefficient_paths(
 
     Parameters
     ----------
-    alphas : array-like of shape (m,)
-        Penalties, such as ``alphas_`` of L1Selector.
-    coefs : array-like of shape (m, d) or (m, K, d)
-        Coefficients at each penalty. With K classes, their Euclidean norms over the classes are drawn.
+    alphas : array-like of shape (m,), or fitted L1Selector
+        Penalties, such as ``alphas_`` of L1Selector; or the selector itself, without ``coefs``.
+    coefs : array-like of shape (m, d), (m, K, d) or (d, m)
+        Coefficients at each penalty; (d, m) is the result of scikit-learn's ``lasso_path``. With K classes, their
+        Euclidean norms over the classes are drawn.
     names : sequence of str or None, default None
-        Names of the columns, written at the ends of the largest coefficients.
+        Names of the columns, written at the ends of the largest coefficients. None: those of the model, if any.
     chosen : float or None, default None
-        The selected penalty, marked by a vertical line.
+        The selected penalty, marked by a vertical line. None: that of the model, if any.
     ax : matplotlib Axes or None, default None
         Axes to draw in. None: a new figure.
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -106,11 +121,13 @@ def coefficient_paths(
     >>> from lowland.data import load_dataset
     >>> wine = load_dataset("wine")
     >>> selector = L1Selector(3).fit(wine.X, wine.y)
-    >>> figure = plots.coefficient_paths(selector.alphas_, selector.coef_path_, names=wine.names)
+    >>> figure = plots.coefficient_paths(selector, names=wine.names)
     """
     alphas, coefs = numbers(alphas, "alphas"), numbers(coefs, "coefs")
     if coefs.ndim == 3:
         coefs = np.linalg.norm(coefs, axis=1)  # (m, d)
+    if coefs.ndim == 2 and len(coefs) != alphas.size == coefs.shape[1]:
+        coefs = coefs.T
     if coefs.ndim != 2 or coefs.shape[:1] != alphas.shape:
         raise DataError(
             f"coefficient_paths: alphas has {alphas.size} penalties, but coefs has shape {coefs.shape}. "
@@ -123,7 +140,7 @@ def coefficient_paths(
         color = COLORS[place % len(COLORS)] if place < _MOST_COLORED else WEAK
         ax.plot(alphas, coefs[:, j], color=color, linewidth=1.3, zorder=2 if place < _MOST_COLORED else 1)
     if names is not None:
-        words = names_of(names, coefs.shape[1], "columns of coefficients")
+        words = shortened(names_of(names, coefs.shape[1], "columns of coefficients"))
         ends = coefs[-1, order[:_MOST_COLORED]]
         for place, height in enumerate(_apart(ends, 0.05 * (coefs.max() - coefs.min()))):
             ax.annotate(plain(words[order[place]]), (alphas[-1], height), xytext=(4, 0), textcoords="offset points",

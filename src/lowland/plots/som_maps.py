@@ -9,6 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lowland.errors import DataError, MissingExtra, ParameterError
+from lowland.plots.legends import shortened
+from lowland.plots.models import attribute, called_as, column_names
 from lowland.plots.style import (
     INK,
     SEQUENTIAL,
@@ -16,7 +18,6 @@ from lowland.plots.style import (
     WEAK,
     as_integer,
     axes_for,
-    called_as,
     figure_of,
     names_of,
     numbers,
@@ -25,16 +26,27 @@ from lowland.plots.style import (
 )
 
 Topology = Literal["hexagonal", "rectangular"]
+_LONGEST = 14  # characters of a name above a panel, next to its range of values
 
 
-@called_as("u_matrix(model.u_matrix_, model.topology)", of="SelfOrganizingMap")
+def _cells_of(name: str, word: str) -> Any:
+    return lambda model: {name: attribute(model, word), "topology": attribute(model, "topology")}
+
+
+def _planes_of(model: Any) -> dict[str, Any]:
+    units = attribute(model, "prototypes_")
+    found = {"units": units, "grid": attribute(model, "grid_"), "topology": attribute(model, "topology")}
+    return {**found, **column_names(model, units.shape[1])}
+
+
+@called_as("u_matrix(model)", of="SelfOrganizingMap", read=_cells_of("distances", "u_matrix_"))
 def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the U-matrix: the mean distance of each unit to its neighboring units; dark ridges separate clusters.
 
     Parameters
     ----------
-    distances : array-like of shape (rows, columns)
-        Mean distances, such as ``u_matrix_``.
+    distances : array-like of shape (rows, columns), or fitted SelfOrganizingMap
+        Mean distances, such as ``u_matrix_``; or the map itself.
     topology : "hexagonal" or "rectangular", default "hexagonal"
         Layout of the cells, as the model's ``topology``.
     title : str or None, default None
@@ -44,8 +56,8 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     References
     ----------
@@ -56,7 +68,7 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     >>> from lowland import SelfOrganizingMap, plots
     >>> from lowland.data import load_dataset
     >>> som = SelfOrganizingMap((6, 10)).fit(load_dataset("iris").X)
-    >>> figure = plots.u_matrix(som.u_matrix_, som.topology)
+    >>> figure = plots.u_matrix(som)
     """
     table = _table(distances, "distances", topology)
     ax = _axes(ax, table)
@@ -65,7 +77,7 @@ def u_matrix(distances: Any, topology: Topology = "hexagonal", *, title: str | N
     return _finished(ax, title)
 
 
-@called_as("component_planes(model.prototypes_, model.grid_, model.topology)", of="SelfOrganizingMap")
+@called_as("component_planes(model)", of="SelfOrganizingMap", read=_planes_of)
 def component_planes(
     units: Any,
     grid: tuple[int, int],
@@ -79,14 +91,14 @@ def component_planes(
 
     Parameters
     ----------
-    units : array-like of shape (u, d)
-        Prototypes, such as ``prototypes_``, or some of their columns.
+    units : array-like of shape (u, d), or fitted SelfOrganizingMap
+        Prototypes, such as ``prototypes_``, or some of their columns; or the map itself, without ``grid``.
     grid : tuple of two int
         Rows and columns of the grid, such as ``grid_``.
     topology : "hexagonal" or "rectangular", default "hexagonal"
         Layout of the cells, as the model's ``topology``.
     names : sequence of str or None, default None
-        Titles of the panels, followed by the range of values. None: the numbers of the columns.
+        Titles of the panels, followed by the range of values. None: those of the model, or the numbers of the columns.
     panels_across : int or None, default None
         Number of panels per line. None: about as many as lines.
     ax : matplotlib Axes or None, default None
@@ -94,8 +106,8 @@ def component_planes(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
@@ -103,7 +115,7 @@ def component_planes(
     >>> from lowland.data import load_dataset
     >>> iris = load_dataset("iris")
     >>> som = SelfOrganizingMap((6, 10)).fit(iris.X)
-    >>> figure = plots.component_planes(som.prototypes_, som.grid_, som.topology)
+    >>> figure = plots.component_planes(som, names=iris.names)
     """
     table = numbers(units, "units", finite=False)
     if not isinstance(grid, Sequence | np.ndarray) or len(grid) != 2:
@@ -115,7 +127,7 @@ def component_planes(
         )
     _check_topology(topology)
     d = table.shape[1]
-    words = names_of(names, d, "columns of units")
+    words = shortened(names_of(names, d, "columns of units"), _LONGEST)
     across = math.ceil(math.sqrt(d)) if panels_across is None else as_integer(panels_across, "panels_across")
     wide, high = _centers(grid, topology).max(axis=0) + np.array([2.0, 3.0])  # with space between panels and for titles
     ax = axes_for(ax, (2.3 * across, 2.3 * high / wide * math.ceil(d / across)))
@@ -128,14 +140,14 @@ def component_planes(
     return _finished(ax, None)
 
 
-@called_as("hit_map(model.hits_, model.topology)", of="SelfOrganizingMap")
+@called_as("hit_map(model)", of="SelfOrganizingMap", read=_cells_of("hits", "hits_"))
 def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = None, ax: Any = None) -> Any:
     """Draw the hit map: the number of rows per best-matching unit, as the area of a mark in its cell.
 
     Parameters
     ----------
-    hits : array-like of shape (rows, columns)
-        Number of rows per unit, such as ``hits_``.
+    hits : array-like of shape (rows, columns), or fitted SelfOrganizingMap
+        Number of rows per unit, such as ``hits_``; or the map itself.
     topology : "hexagonal" or "rectangular", default "hexagonal"
         Layout of the cells, as the model's ``topology``.
     title : str or None, default None
@@ -145,15 +157,15 @@ def hit_map(hits: Any, topology: Topology = "hexagonal", *, title: str | None = 
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import SelfOrganizingMap, plots
     >>> from lowland.data import load_dataset
     >>> som = SelfOrganizingMap((6, 10)).fit(load_dataset("iris").X)
-    >>> figure = plots.hit_map(som.hits_, som.topology)
+    >>> figure = plots.hit_map(som)
     """
     table = _table(hits, "hits", topology, finite=True)
     ax = _axes(ax, table)

@@ -7,22 +7,33 @@ from typing import Any
 import numpy as np
 
 from lowland.errors import DataError, ParameterError
-from lowland.plots.style import INK, MARK, STRONG, WEAK, axes_for, called_as, figure_of, numbers, quiet
+from lowland.plots.legends import legend_of
+from lowland.plots.models import attribute, called_as
+from lowland.plots.style import INK, MARK, STRONG, WEAK, axes_for, figure_of, numbers, quiet
+
+
+def _variances_of(model: Any) -> dict[str, Any]:
+    ratios = attribute(model, "explained_variance_ratio_", default=None)
+    if ratios is not None:
+        return {"values": ratios, "total": 1.0}
+    return {"values": attribute(model, "explained_variance_")}
 
 
 @called_as(
-    "scree(model.explained_variance_, model.total_variance_)", "scree(model.explained_variance_)",
-    of="IncrementalPCA, PCA and TruncatedSVD",
-)  # fmt: skip
+    "scree(model)",
+    of="FactorAnalysis, IncrementalPCA, LinearDiscriminantAnalysis, PCA and TruncatedSVD",
+    read=_variances_of,
+)
 def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: Any = None) -> Any:
     """Draw a scree plot: the explained variance ratio of each component as a bar.
 
     Parameters
     ----------
-    values : array-like of shape (k,)
-        Eigenvalues in descending order, such as ``explained_variance_``.
+    values : array-like of shape (k,), or fitted model
+        Eigenvalues in descending order, such as ``explained_variance_``; or a model with
+        ``explained_variance_ratio_``, of Lowland or scikit-learn, also as the last step of a pipeline.
     total : float or None, default None
-        Total variance, such as ``total_variance_``. None: the sum of the values.
+        Total variance, such as ``total_variance_``. None: that of the model, or the sum of the values.
     choice : int, Choice or None, default None
         Number of components kept, or ``choice_`` of a model; they are highlighted.
     ax : matplotlib Axes or None, default None
@@ -30,8 +41,8 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     References
     ----------
@@ -42,7 +53,7 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     >>> from lowland import PCA, plots
     >>> from lowland.data import load_dataset
     >>> pca = PCA().fit(load_dataset("iris").X)
-    >>> figure = plots.scree(pca.explained_variance_, pca.total_variance_, choice=2)
+    >>> figure = plots.scree(pca, choice=2)
     """
     values = _line(values, "values")
     sum_of_all = float(values.sum()) if total is None else float(numbers(total, "total"))
@@ -67,14 +78,26 @@ def scree(values: Any, total: float | None = None, choice: Any = None, *, ax: An
     return figure_of(ax)
 
 
-@called_as("distortion_curve([model.distortion(M) for M in range(model.n_components_ + 1)])", of="PCA")
+def _distortions_of(model: Any) -> dict[str, Any]:
+    """J(0), …, J(k) of a PCA; scikit-learn's divides the variances by n - 1, the distortion is a mean over n rows."""
+    distortion = attribute(model, "distortion", default=None)
+    if distortion is not None:
+        return {"distortions": [distortion(M) for M in range(attribute(model, "n_components_") + 1)]}
+    values, ratios, n = (
+        attribute(model, word) for word in ("explained_variance_", "explained_variance_ratio_", "n_samples_")
+    )
+    total = values.sum() / ratios.sum()
+    return {"distortions": np.maximum(total - np.cumsum([0.0, *values]), 0) * (n - 1) / n}
+
+
+@called_as("distortion_curve(model)", of="PCA", read=_distortions_of)
 def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) -> Any:
     """Draw the mean squared reconstruction error J(M) over the number of components M = 0, 1, 2, …
 
     Parameters
     ----------
-    distortions : array-like of shape (k + 1,)
-        J(0), J(1), …, such as ``[pca.distortion(M) for M in range(pca.n_components_ + 1)]``.
+    distortions : array-like of shape (k + 1,), or fitted PCA
+        J(0), J(1), …, such as ``[pca.distortion(M) for M in range(pca.n_components_ + 1)]``; or the PCA itself.
     choice : int, Choice or None, default None
         Number of components kept, or ``choice_`` of a model; they are highlighted.
     ax : matplotlib Axes or None, default None
@@ -82,15 +105,15 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import PCA, plots
     >>> from lowland.data import load_dataset
     >>> pca = PCA().fit(load_dataset("iris").X)
-    >>> figure = plots.distortion_curve([pca.distortion(M) for M in range(5)], choice=2)
+    >>> figure = plots.distortion_curve(pca, choice=2)
     """
     J = _line(distortions, "distortions")
     kept, _ = _kept(choice, len(J) - 1)
@@ -109,7 +132,12 @@ def distortion_curve(distortions: Any, choice: Any = None, *, ax: Any = None) ->
     return figure_of(ax)
 
 
-@called_as("decay(model.eigenvalues_, [1, model.diffusion_time_])", of="DiffusionMap")
+def _eigenvalues_of(model: Any) -> dict[str, Any]:
+    attribute(model, "diffusion_time_")  # other methods have eigenvalues that are not of a random walk
+    return {"eigenvalues": attribute(model, "eigenvalues_")}
+
+
+@called_as("decay(model)", of="DiffusionMap", read=_eigenvalues_of)
 def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) -> Any:
     """Draw the powers λ^t of the eigenvalues of a random walk, one line per diffusion time t.
 
@@ -117,8 +145,8 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
 
     Parameters
     ----------
-    eigenvalues : array-like of shape (k,)
-        Eigenvalues in descending order, such as ``DiffusionMap.eigenvalues_``.
+    eigenvalues : array-like of shape (k,), or fitted DiffusionMap
+        Eigenvalues in descending order, such as ``eigenvalues_``; or the DiffusionMap itself.
     times : sequence of numbers, default (1, 2, 4, 8, 16)
         Diffusion times t.
     ax : matplotlib Axes or None, default None
@@ -126,14 +154,14 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import DiffusionMap, plots
     >>> from lowland.data import load_dataset
-    >>> figure = plots.decay(DiffusionMap(10).fit(load_dataset("iris").X).eigenvalues_)
+    >>> figure = plots.decay(DiffusionMap(10).fit(load_dataset("iris").X))
     """
     values, times = _line(eigenvalues, "eigenvalues"), _line(times, "times")
     if (worst := float(np.abs(values).max())) > 1 + 1e-6:  # rounding error of float32
@@ -143,12 +171,13 @@ def decay(eigenvalues: Any, times: Any = (1, 2, 4, 8, 16), *, ax: Any = None) ->
         )
     ax = axes_for(ax, (5.5, 3.6))
     places = np.arange(1, len(values) + 1)
+    lines = []
     for i, t in enumerate(times):
         shade = 1 - 0.65 * i / max(1, len(times) - 1)
         powers = np.maximum(values, 0) ** t
-        ax.plot(places, powers, marker="o", markersize=3.5, color=STRONG, alpha=shade, label=f"t = {t:g}")
-    ax.legend(frameon=False, labelcolor=INK)
+        lines += ax.plot(places, powers, marker="o", markersize=3.5, color=STRONG, alpha=shade)
     ax.set_xlabel("diffusion coordinate")
+    legend_of(ax, lines, [f"t = {t:g}" for t in times], inside=6)
     ax.set_ylabel("weight λᵗ")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlim(0.3, len(values) + 0.7)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-import re
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 
 from lowland.arrays.namespace import is_array, to_numpy
-from lowland.errors import DataError, DataTypeError, MissingExtra, ParameterError
-
-Given = ParamSpec("Given")
-Drawn = TypeVar("Drawn")
+from lowland.errors import DataError, MissingExtra, ParameterError
 
 # Ten colors chosen for all kinds of color vision (Petroff 2021, arXiv:2107.02270), reordered so that the first few
 # also differ in lightness. Marker shapes carry the same information.
@@ -25,7 +18,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h")
 STRONG, WEAK, MARK = "#3f90da", "#c9ced6", "#bd1f01"  # main data, background, highlight
 INK = "#3a3f47"
 SEQUENTIAL, DIVERGING = "viridis", "PuOr"  # both perceptually uniform and safe for color-blind readers
-WITH_COMPONENTS = "FactorAnalysis, FastICA, IncrementalPCA, PCA, ProjectionPursuit and TruncatedSVD"
 
 
 def axes_for(ax: Any, size: tuple[float, float]) -> Any:
@@ -33,10 +25,10 @@ def axes_for(ax: Any, size: tuple[float, float]) -> Any:
     if ax is not None:
         return ax
     try:
-        from matplotlib.figure import Figure
+        from lowland.plots.notebook_figure import NotebookFigure
     except ImportError as error:
         raise MissingExtra("matplotlib", "plot") from error
-    return Figure(figsize=size, layout="constrained").add_subplot()
+    return NotebookFigure(figsize=size, layout="constrained").add_subplot()
 
 
 def figure_of(ax: Any) -> Any:
@@ -64,63 +56,6 @@ def title_above(ax: Any, title: Any, **options: Any) -> None:
     """Write the title, if there is one, aligned left."""
     if title is not None:
         ax.set_title(plain(title), fontsize="medium", color=INK, loc="left", **options)
-
-
-def legend_of(ax: Any, marks: list[Any], names: list[str], **options: Any) -> None:
-    """Draw a legend of all names: matplotlib would leave out names that begin with an underscore."""
-    box = ax.legend(marks, [str(i) for i in range(len(marks))], frameon=False, fontsize="small", **options)
-    for text, name in zip(box.get_texts(), names, strict=True):
-        text.set_text(plain(name))
-
-
-def called_as(
-    *calls: str, of: str = "", model: bool = False
-) -> Callable[[Callable[Given, Drawn]], Callable[Given, Drawn]]:
-    """Add the correct call to the error message if a figure is called with a model or with wrong arguments.
-
-    calls : correct calls; the message shows the first one whose attributes the model has. of : the methods that have
-    the
-    attributes of the first call. model : whether the figure accepts a model.
-    """
-
-    def decorated(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
-        signature = inspect.signature(draw)
-
-        @functools.wraps(draw)
-        def figure(*args: Given.args, **kwargs: Given.kwargs) -> Drawn:
-            if not model:
-                for value in (*args, *kwargs.values()):
-                    refuse_model(value, *calls, of=of)
-            try:
-                signature.bind(*args, **kwargs)
-            except TypeError as error:
-                raise DataTypeError(f"plots.{draw.__name__}: {error}. Write plots.{calls[0]}.") from None
-            return draw(*args, **kwargs)
-
-        return figure
-
-    return decorated
-
-
-def refuse_model(value: Any, *calls: str, of: str = "") -> None:
-    """Raise an error for a model instead of an array, and say which attribute to pass or which methods have it."""
-    if not hasattr(value, "get_params"):
-        return
-    kind = value if isinstance(value, type) else type(value)
-    lacking = [[word for word in re.findall(r"model\.(\w+)", call) if not _has(value, word)] for call in calls]
-    call = next((call for call, lacks in zip(calls, lacking, strict=True) if not lacks), None)
-    if call is None and of and not {one.__name__ for one in kind.__mro__} & set(re.findall(r"\w+", of)):
-        problem = f"{kind.__name__} is a model without {lacking[0][0]}, an attribute of {of}. Fit one of these and"
-    elif call is None:
-        problem = f"{kind.__name__} is a model that is not fitted. Fit it and"
-    else:
-        problem = f"{kind.__name__} is a model, not an array. For your model"
-    raise DataError(f"{problem} write plots.{call or calls[0]}.")
-
-
-def _has(model: Any, word: str) -> bool:
-    """Whether a model has such an attribute; properties are not evaluated."""
-    return hasattr(type(model), word) or getattr(model, word, None) is not None
 
 
 def on_host(values: Any) -> np.ndarray:
@@ -156,6 +91,14 @@ def names_of(names: Any, count: int, of: str, first: int = 0) -> list[str]:
     if len(words) != count:
         raise DataError(f"There are {len(words)} names for {count} {of}. Pass one name for each.")
     return words
+
+
+def image_rows(images: Any, image_shape: Any) -> tuple[np.ndarray, Any]:
+    """Return images as rows of pixels, and their shape; (n, height, width) gives the shape, if none is given."""
+    pixels = on_host(images)
+    if pixels.ndim != 3:
+        return pixels, image_shape
+    return pixels.reshape(len(pixels), -1), pixels.shape[1:] if image_shape is None else image_shape
 
 
 def height_and_width(image_shape: Any) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from lowland.errors import DataError
 from lowland.plots.image_walks import rows_along, walk
+from lowland.plots.models import called_as, coordinates
 from lowland.plots.scatter import embedding, plane_of
 from lowland.plots.style import (
     INK,
@@ -17,9 +18,9 @@ from lowland.plots.style import (
     WEAK,
     as_integer,
     axes_for,
-    called_as,
     figure_of,
     height_and_width,
+    image_rows,
     numbers,
     on_host,
 )
@@ -29,11 +30,15 @@ _SPARE = 1.4  # positions per image, so that most images are near their point
 _LEAST_SIDE = 0.4  # relative to the longer side: elongated points get space above and below
 
 
-@called_as("thumbnails(model.transform(X), X, image_shape)", "thumbnails(model.fit_transform(X), X, image_shape)")
+@called_as(
+    "thumbnails(model, X, image_shape)",
+    rows=True,
+    read=lambda model, X: {"Z": coordinates(model, X), **({} if X is None else {"images": X})},
+)
 def thumbnails(
     Z: Any,
     images: Any,
-    image_shape: tuple[int, int],
+    image_shape: tuple[int, int] | None = None,
     rows: Any = None,
     *,
     path: Any = None,
@@ -53,12 +58,14 @@ def thumbnails(
 
     Parameters
     ----------
-    Z : array-like of shape (n, 2 or more)
-        Coordinates; the first two columns are drawn. Rows with NaN are left out.
-    images : array-like of shape (n, height * width)
+    Z : array-like of shape (n, 2 or more), or fitted model
+        Coordinates; the first two columns are drawn. Rows with NaN are left out. Or a model; ``images`` are then its
+        rows X.
+    images : array-like of shape (n, height * width) or (n, height, width)
         Pixels of the same rows, line by line.
-    image_shape : tuple (height, width)
-        Shape of the images in pixels, such as ``Sample.image_shape``.
+    image_shape : tuple (height, width) or None, default None
+        Shape of the images in pixels, such as ``Sample.image_shape``. None: that of ``images``, if it has three
+        dimensions.
     rows : sequence of int or None, default None
         Rows whose images are shown. None: rows along the path.
     path : array-like or None, default None
@@ -85,17 +92,18 @@ def thumbnails(
 
     Returns
     -------
-    matplotlib Figure
-        The figure; save it with ``figure.savefig(path)``.
+    matplotlib Figure, or ``ax`` if it was given
+        A notebook shows the figure; ``figure.savefig(path)`` saves it.
 
     Examples
     --------
     >>> from lowland import Isomap, plots
     >>> from lowland.data import moved_patch
     >>> patch = moved_patch(100)
-    >>> figure = plots.thumbnails(Isomap(2, n_neighbors=4).fit_transform(patch.X), patch.X, patch.image_shape)
+    >>> figure = plots.thumbnails(Isomap(2, n_neighbors=4).fit(patch.X), patch.X, patch.image_shape)
     """
-    plane, images = plane_of(Z), on_host(images)
+    plane = plane_of(Z)
+    images, image_shape = image_rows(images, image_shape)
     image_shape = height_and_width(image_shape)
     _check(len(plane), images, image_shape)
     known = np.isfinite(plane).all(axis=1)

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lowland.plain import html_table
+
 Better = Literal["lower", "higher"]
 _NORMAL = 1.959963984540054  # 97.5% quantile of the normal distribution
 Bounds = tuple[float, float]  # the smallest and the largest possible value
@@ -58,6 +60,17 @@ class Measure:
         if self.left_out:
             text += f" Left out: {self.left_out:,} rows without coordinates."
         return text
+
+    def _repr_html_(self) -> str:
+        """Return the value, its confidence interval and its meaning as a table, which a notebook shows."""
+        rows: list[tuple[Any, ...]] = [(self.name, self.value), ("better", self.better)]
+        if self.low is not None and self.high is not None:
+            rows.append(("95% confidence interval", f"{self.low:.4g} to {self.high:.4g}"))
+        if self.sample is not None:
+            rows.append(("sampled rows", f"{self.sample:,}"))
+        if self.left_out:
+            rows.append(("rows without coordinates", f"{self.left_out:,}"))
+        return html_table(rows, caption=self.about)
 
 
 def confidence_interval(

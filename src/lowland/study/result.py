@@ -60,6 +60,11 @@ class Trial:
     per_row: dict[str, np.ndarray] = field(default_factory=dict)  # (m,) float32, per row shown, by name of the measure
     Z: np.ndarray | None = None  # (m, k) float32, coordinates of the rows shown; NaN for excluded rows
 
+    def _repr_html_(self) -> str:
+        from lowland.study.report.notebook import trial_html
+
+        return trial_html(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -109,6 +114,11 @@ class StudyResult:
         done = sum(trial.status == "done" for trial in self.trials)
         advice = " ".join(each.text for each in self.advice[:1])
         return f"Study of {self.table.source}: {done} of {len(self.trials)} trials done. {advice}".rstrip()
+
+    def _repr_html_(self) -> str:
+        from lowland.study.report.notebook import study_html
+
+        return study_html(self)
 
     def __getitem__(self, name: str) -> Trial:
         """Return the trial with this name, or with this command-line name of a method, such as "pca"."""

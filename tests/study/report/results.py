@@ -177,3 +177,30 @@ def with_labels(labels, **changes):
     result = study(len(labels), 3) if labels is not None else study(90, 3)
     name = None if labels is None else "label"
     return replace(result, table=replace(result.table, labels=labels, label_name=name, **changes))
+
+
+def outlier(far=1e4, m=200):
+    """Two clusters in every panel, and one row far away from both."""
+    result = study(m, 3, classes=2, without=False)
+    trials = []
+    for one in result.trials:
+        Z = one.Z / one.Z.std()
+        Z[7] = (far, -far / 2)
+        trials.append(replace(one, Z=Z))
+    return replace(result, trials=tuple(trials))
+
+
+def crowded():
+    """Twenty classes and thirty trials, all with long names, and curves of very different heights."""
+    result = study(200, 6, classes=20, without=False)
+    labels = np.array([f"a class with a very long descriptive name, number {i % 20}" for i in range(200)])
+    trials = tuple(
+        replace(
+            one,
+            name=f"{one.name} with a long list of parameters, n_neighbors={i}",
+            curves={"R_NX": replace(one.curves["R_NX"], y=one.curves["R_NX"].y * (1e-3 if i == 2 else 1))},
+        )
+        for i in range(5)
+        for one in result.trials
+    )
+    return replace(result, trials=trials, table=replace(result.table, labels=labels))

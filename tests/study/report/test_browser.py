@@ -24,15 +24,17 @@ SEEN = """(canvas) => {
   const context = copy.getContext("2d", { willReadFrequently: true });
   context.drawImage(canvas, 0, 0);
   const { data } = context.getImageData(0, 0, canvas.width, canvas.height), box = canvas.getBoundingClientRect();
-  let painted = 0, first = null, sum = 0; const colors = {};
+  let painted = 0, first = null, sum = 0; const colors = {}, ends = [Infinity, -Infinity];
   for (let i = 3; i < data.length; i += 4) if (data[i] === 255) {
+    ends[0] = Math.min(ends[0], (i >> 2) % canvas.width); ends[1] = Math.max(ends[1], (i >> 2) % canvas.width);
     painted++; first ??= [(i >> 2) % canvas.width, Math.floor((i >> 2) / canvas.width)];
     const color = [data[i - 3], data[i - 2], data[i - 1]].join(","); colors[color] = (colors[color] ?? 0) + 1;
     sum = (Math.imul(sum, 31) + data[i - 3] + 256 * data[i - 2] + 65536 * data[i - 1] + i) | 0;
   }
   const place = (i, from, size) => from + (first[i] + .5) * size;
   const at = first && [place(0, box.left, box.width / canvas.width), place(1, box.top, box.height / canvas.height)];
-  return { painted, at, sum, colors, box: [box.left, box.top, box.right, box.bottom] };
+  const across = ends.map((end) => end / canvas.width); // of the painted pixels, as fractions of the width
+  return { painted, at, sum, colors, across, box: [box.left, box.top, box.right, box.bottom] };
 }"""
 DIM = "211,216,223"  # of rows that are not selected, in the light theme
 
@@ -570,3 +572,96 @@ def test_a_hundred_thousand_points_in_twenty_panels(page):
     choose(page, "Color by", "trustworthiness")
     page.settle()
     assert seen(page, 1)["sum"] != before
+
+
+@pytest.mark.parametrize("far", [1e4, 1e9])
+def test_axes_are_fitted_to_the_bulk_and_outliers_marked_at_the_edge(page, far):
+    page = page(results.outlier(far))
+    show_panels(page)
+    left, top, right, bottom = page.run(
+        "(({left, top, right, bottom}) => [left, top, right, bottom])"
+        "(document.querySelector('.panel .frame').getBoundingClientRect())"
+    )
+    near = seen(page, 0)
+    assert near["painted"] > 2000  # 200 separate points, not a dot
+    note = "document.querySelector('.panel .note').textContent"
+    assert page.run(note).startswith("1 row lies outside")
+    # the arrow is in the corner of the outlier: to the lower right
+    assert near["across"][1] > 0.95
+    page.mouse("mouseMoved", right - 0.025 * (bottom - top), bottom - 0.025 * (bottom - top))
+    page.settle()
+    assert "Row 7" in page.run("document.getElementById('tip').innerText")
+    middle = ((left + right) / 2, (top + bottom) / 2)
+
+    def double_click():
+        for count in (1, 2):
+            page.mouse("mousePressed", *middle, "left", 1, clickCount=count)
+            page.mouse("mouseReleased", *middle, "left", 0, clickCount=count)
+        page.settle()
+
+    double_click()  # all rows: the others are a dot, the outlier a point
+    assert seen(page, 0)["painted"] < near["painted"] / 4
+    assert page.run(note).startswith("Double-click to fit")
+    assert seen(page, 0)["across"][1] - seen(page, 0)["across"][0] > 0.5
+    double_click()
+    assert seen(page, 0)["painted"] == near["painted"]
+    press = "[...document.querySelectorAll('.panel button')].find((b) => b.textContent.startsWith('Show all'))"
+    page.run(f"{press}.click()")
+    page.settle()
+    assert seen(page, 0)["painted"] < near["painted"] / 4
+    assert page.run(f"{press}.closest('article') === document.querySelector('.panel')") is True
+
+
+def test_panels_without_outliers_say_nothing_about_them(page):
+    page = page(results.study())
+    show_panels(page)
+    assert page.run("[...document.querySelectorAll('.panel .note')].every((note) => note.hidden)")
+
+
+def test_curves_of_r_nx_share_one_chart_and_one_scale(page):
+    page = page(results.crowded())
+    assert page.run("document.querySelectorAll('#curves .chart').length") == 1
+    assert page.run("document.querySelectorAll('#curves .chart .line').length") == 30
+    assert "differ too much" not in page.run("document.getElementById('curves').textContent")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1300, 900), (500, 900), (1300, 500)])
+def test_long_legends_do_not_push_the_charts_away_and_panels_fit_the_window(page, browser, width, height):
+    browser.size(width, height)
+    page = page(results.crowded())
+    show_panels(page)
+    for panels in ("small", "medium", "large"):
+        choose(page, "Panel size", panels)
+        assert page.run("Math.max(...[...document.querySelectorAll('.panel')].map((p) => p.offsetHeight))") <= height
+    page.run("document.querySelector('.panel .buttons button:last-child').click()")  # enlarge
+    page.run("document.querySelector('.panel').scrollIntoView()")
+    page.settle()
+    box = page.run("(({top, bottom}) => [top, bottom])(document.querySelector('.panel').getBoundingClientRect())")
+    assert box[0] >= -1
+    assert box[1] <= height + 1  # all of it, below the sticky controls
+    assert page.run("document.getElementById('legend').offsetHeight") <= 0.15 * height
+    page.run("document.getElementById('curves').scrollIntoView()")
+    page.settle()
+    assert page.run("document.querySelector('#curves .chart').getBoundingClientRect().top") < 0.55 * height
+    names = page.run("[...document.querySelectorAll('.class-button')].map((b) => b.textContent)")
+    assert len(set(names)) == 20  # shortened, but still different
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_shepard_diagrams_are_fitted_to_most_pairs(page):
+    result = results.study(without=False)
+    for i, trial in enumerate(result.trials):
+        cloud = trial.curves["Shepard"]
+        x, y = cloud.x.copy(), cloud.y.copy()
+        if i == 0:
+            x[:10], y[:10] = 1e4, 1e4
+        trial.curves["Shepard"] = replace(cloud, x=x, y=y)
+    page = page(result)
+    page.run("document.getElementById('distances').scrollIntoView()")
+    page.settle()
+    said = "(note) => (note.hidden ? '' : note.textContent)"
+    notes = page.run(f"[...document.querySelectorAll('#distances figure .note')].map({said})")
+    assert notes[0].startswith("10 pairs")
+    assert not any(notes[1:])
+    canvas = "document.querySelector('.cloud').getContext('2d').getImageData(50, 0, 350, 350)"  # without the origin
+    assert page.run(f"{canvas}.data.filter((value, i) => i % 4 === 3 && value).length") > 2000

@@ -15,7 +15,7 @@ from lowland.data import load_dataset
 from lowland.errors import FileProblem, MissingFile, ParameterError
 from lowland.plots.style import COLORS
 from lowland.study.report import report_html, write_report
-from lowland.study.report.columns import STEPS, Blocks, codes_of, column, rounded
+from lowland.study.report.columns import STEPS, Blocks, bulk_range, codes_of, column, rounded, value_range
 from lowland.study.report.content import content
 from lowland.study.report.definitions import MEANINGS, meaning_of
 from lowland.study.report.page import SCRIPTS, _static, as_json
@@ -262,3 +262,38 @@ def test_a_report_takes_the_place_of_another(tmp_path):
 )
 def test_every_study_has_a_report(result):
     assert study_data(report_html(result))["command"] == result.command
+
+
+def test_a_range_leaves_out_few_values_that_are_far_from_the_others():
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(300)
+    assert bulk_range(z) == value_range(z)
+    assert bulk_range(rng.standard_cauchy(30) * 0) == (0, 0)
+    for far in ([1e4], [-1e4, 1e4], [40, 50, 60]):
+        found = bulk_range(np.concatenate([z, far, [np.nan]]))
+        assert found == value_range(z)
+    tenth = np.concatenate([z, np.full(30, 100.0)])  # a small cluster is no outlier
+    assert bulk_range(tenth) == value_range(tenth)
+    few = np.array([1.0, 2, 3, 1000])
+    assert bulk_range(few) == (1, 1000)
+    assert bulk_range(np.append(np.zeros(100), 5.0)) == (0, 5)  # nothing but the outlier to see
+    assert bulk_range(np.array([])) == (0, 0)
+
+
+@pytest.mark.parametrize("far", [1e4, 1e12])
+def test_outliers_do_not_coarsen_the_coordinates_of_the_others(far):
+    result = results.outlier(far)
+    html = report_html(result)
+    Z = result.trials[0].Z
+    place = study_data(html)["trials"][0]["Z"]
+    codes = numbers(html, place).reshape(2, -1)
+    for j in range(2):
+        low, high = place["low"][j], place["high"][j]
+        assert high - low < 20
+        back = low + codes[j] / 65_534 * (high - low)
+        others = np.arange(len(Z)) != 7
+        np.testing.assert_allclose(back[others], Z[others, j], atol=(high - low) / 60_000)
+        rows, at = (numbers(html, place["far"][j][key]) for key in ("rows", "at"))
+        assert rows.tolist() == [7]
+        np.testing.assert_allclose(low + at / 65_534 * (high - low), Z[7, j], rtol=1e-5)
+    assert content(results.study())[0]["trials"][0]["Z"]["far"] == [None, None]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowland.plain import to_plain
-from lowland.study.report.columns import SHADES, STEPS, Blocks, codes_of, column, rounded, value_range
+from lowland.study.report.columns import SHADES, STEPS, Blocks, bulk_range, codes_of, column, rounded, value_range
 from lowland.study.report.definitions import meaning_of
 from lowland.study.result import Curve, Score, StudyResult, Table, Trial
 from lowland.study.scoring.measures import neighbors_for
@@ -153,14 +153,30 @@ def _curve(curve: Curve, blocks: Blocks) -> dict[str, Any]:
 
 
 def _embedding(Z: np.ndarray, most: int | None, blocks: Blocks) -> dict[str, Any]:
-    """Coordinates rounded to 65,534 steps of the range of each component, one component after the other."""
+    """Coordinates rounded to 65,534 steps of a range of each component, one component after the other.
+
+    If a few outliers would shrink the others to a dot, the range is that of the others, and the outliers are added as
+    ``far``: their rows, and their positions in the same steps, below 0 or above 65,534.
+    """
     Z = np.where(np.isfinite(Z).all(axis=1, keepdims=True), Z, np.nan)
-    ranges = [value_range(z) for z in Z.T[:most]]
+    ranges = [bulk_range(z) for z in Z.T[:most]]
     steps = np.stack([rounded(z, *r, STEPS) for z, r in zip(Z.T[:most], ranges, strict=True)])  # (kept, m)
     return {
         **blocks.add(steps),
         "low": [low for low, _ in ranges],
         "high": [high for _, high in ranges],
+        "far": [_far(z, *r, blocks) for z, r in zip(Z.T[:most], ranges, strict=True)],
         "components": Z.shape[1],
         "n_excluded": int(np.isnan(Z[:, 0]).sum()),
     }
+
+
+def _far(z: np.ndarray, low: float, high: float, blocks: Blocks) -> dict[str, Any] | None:
+    """The rows outside of the range, and their positions in steps."""
+    with np.errstate(invalid="ignore"):
+        rows = np.flatnonzero((z < low) | (z > high))
+    if not len(rows):
+        return None
+    at = np.clip((z[rows].astype(np.float64) - low) / (high - low) * STEPS, -1e30, 1e30)
+    at[at == STEPS + 1] += 1  # the code of a missing value
+    return {"rows": blocks.add(rows.astype(np.uint32)), "at": blocks.add(at.astype(np.float32))}

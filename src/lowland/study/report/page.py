@@ -17,8 +17,8 @@ from lowland.study.report.content import content
 from lowland.study.result import StudyResult
 
 SCRIPTS = (  # in this order
-    "words", "data", "colors", "colorings", "state", "rows", "marks", "grid", "panel", "gestures", "panels", "axes",
-    "lines", "clouds", "bars", "scores", "controls", "legend", "selection", "page",
+    "words", "data", "colors", "colorings", "state", "rows", "marks", "grid", "outliers", "panel", "gestures", "panels",
+    "axes", "lines", "clouds", "bars", "scores", "controls", "legend", "selection", "page",
 )  # fmt: skip
 
 

@@ -43,7 +43,8 @@ function cloudFigure(trial, name, sight) {
     role: "img",
     "aria-label": `${name} diagram of ${trial.name}: ${curve.y_name} against ${curve.x_name}`,
   });
-  const cloud = { canvas, curve, drawn: false };
+  const note = el("p", { class: "note", hidden: true });
+  const cloud = { canvas, curve, note, drawn: false };
   canvas.dataset.place = clouds.push(cloud) - 1;
   sight.observe(canvas);
   const node = figure(
@@ -56,27 +57,40 @@ function cloudFigure(trial, name, sight) {
       el("span", { class: "y-name" }, `${curve.y_name} →`),
     ),
   );
+  node.append(note);
   on("trial", () => node.classList.toggle("lit", highlighted() === trial));
   return node;
 }
 
+// The end of an axis of distances: without the largest 2%, the pairs of a few outliers, if they are far from the others.
+function bulkEnd(values) {
+  const sorted = values.filter(Number.isFinite).sort(),
+    largest = sorted.at(-1) ?? 1,
+    end = 1.6 * (sorted[Math.floor(0.98 * (sorted.length - 1))] ?? 1);
+  return end > 0 && largest > 3 * end ? end : largest;
+}
+
 function drawCloud(cloud) {
-  const { canvas, curve } = cloud,
+  const { canvas, curve, note } = cloud,
     x = array(curve.x),
     y = array(curve.y),
     side = 400;
   canvas.width = canvas.height = side;
   cloud.drawn = true;
-  const [xLow, xHigh] = extent([x]),
-    [yLow, yHigh] = extent([y]);
-  const across = axis(Math.min(0, xLow), xHigh, 6, side - 6),
-    up = axis(Math.min(0, yLow), yHigh, side - 6, 6);
+  const xHigh = bulkEnd(x),
+    yHigh = bulkEnd(y);
+  const across = axis(Math.min(0, extent([x])[0]), xHigh, 6, side - 6),
+    up = axis(Math.min(0, extent([y])[0]), yHigh, side - 6, 6);
+  let outside = 0;
+  for (let i = 0; i < x.length; i++) if (x[i] > xHigh || y[i] > yHigh) outside++;
+  note.hidden = !outside;
+  note.textContent = `${some(outside, "pair")} with a larger distance ${outside === 1 ? "is" : "are"} at the edge.`;
   paint(canvas, (context) => {
     context.fillStyle = mix(classColor(0), theme().ink, 0.15);
     context.globalAlpha = Math.max(0.08, Math.min(0.7, 600 / Math.max(1, x.length)));
     for (let i = 0; i < x.length; i++) {
       if (Number.isFinite(x[i]) && Number.isFinite(y[i]))
-        context.fillRect(across.at(x[i]) - 1.5, up.at(y[i]) - 1.5, 3, 3);
+        context.fillRect(across.at(Math.min(x[i], xHigh)) - 1.5, up.at(Math.min(y[i], yHigh)) - 1.5, 3, 3);
     }
   });
 }

@@ -207,7 +207,7 @@ function embeddingsSection(section) {
     el(
       "p",
       { class: "note screen" },
-      "Zoom with Ctrl and the mouse wheel; double-click to reset. Keys in a panel: n and p for the next and previous row, space to select, + and − to zoom, arrows to pan, 0 to reset, Escape to clear the selection.",
+      "Zoom with Ctrl and the mouse wheel; double-click to reset, and again to show rows outside of the axes. Keys in a panel: n and p for the next and previous row, space to select, + and − to zoom, arrows to pan, 0 to reset, Escape to clear the selection.",
     ),
     drawnTrials.some((trial) => Object.values(trial.scores).some((said, i) => i < 2 && said.labels_seen))
       ? el("p", { class: "note" }, SEEN)

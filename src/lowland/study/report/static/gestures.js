@@ -25,10 +25,7 @@ class LivePanel extends Panel {
     marks.addEventListener("pointerleave", () => {
       if (!this.drag) this.leave();
     });
-    marks.addEventListener("dblclick", () => {
-      this.home();
-      this.changed();
-    });
+    marks.addEventListener("dblclick", () => this.resetView());
     marks.addEventListener(
       "wheel",
       (event) => {
@@ -121,7 +118,8 @@ class LivePanel extends Panel {
     const { view } = this,
       w = this.frame.clientWidth,
       h = this.frame.clientHeight;
-    const zoom = Math.max(0.5, Math.min(200, view.zoom * factor));
+    const least = farRows(this).length ? wholeView(this).zoom / 2 : 0.5;
+    const zoom = Math.max(least, Math.min(200, view.zoom * factor));
     view.x += (x / w - 0.5) * (1 / zoom - 1 / view.zoom);
     view.y -= (y / h - 0.5) * (1 / zoom - 1 / view.zoom);
     view.zoom = zoom;
@@ -139,10 +137,8 @@ class LivePanel extends Panel {
       this.changed();
     } else if (event.key === "+" || event.key === "=") this.zoomAt(middle, 1.3);
     else if (event.key === "-") this.zoomAt(middle, 1 / 1.3);
-    else if (event.key === "0") {
-      this.home();
-      this.changed();
-    } else if (event.key === "n" || event.key === "p") this.step(event.key === "n" ? 1 : -1);
+    else if (event.key === "0") this.resetView();
+    else if (event.key === "n" || event.key === "p") this.step(event.key === "n" ? 1 : -1);
     else if (event.key === " " && state.row >= 0) select((i) => i === state.row, "add", state.flags.slice());
     else if (event.key === "Escape") {
       this.leave();

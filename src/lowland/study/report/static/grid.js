@@ -3,8 +3,8 @@
 // Points sorted into a grid of cells, to find the nearest one to the pointer without a full search.
 function gridOf(X, Y) {
   const n = Math.max(4, Math.min(256, Math.ceil(Math.sqrt(M / 4))));
-  const cell = (row) =>
-    Math.min(n - 1, Math.floor((Y[row] / 65535) * n)) * n + Math.min(n - 1, Math.floor((X[row] / 65535) * n));
+  const part = (code) => Math.max(0, Math.min(n - 1, Math.floor((code / 65535) * n))); // outliers in the cells at the edge
+  const cell = (row) => part(Y[row]) * n + part(X[row]);
   const starts = new Uint32Array(n * n + 1);
   for (let row = 0; row < M; row++) if (X[row] !== 65535) starts[cell(row) + 1]++;
   for (let i = 0; i < n * n; i++) starts[i + 1] += starts[i];

@@ -65,7 +65,7 @@ function classLegend() {
         type: "button",
         class: "class-button",
         "aria-pressed": String(!state.hiddenClasses.has(i)),
-        title: `${some(counts[i], "row")}; click to hide or show`,
+        title: `${name}: ${some(counts[i], "row")}; click to hide or show`,
         onclick: () => {
           const hidden = new Set(state.hiddenClasses);
           if (!hidden.delete(i)) hidden.add(i);
@@ -74,7 +74,7 @@ function classLegend() {
         },
       },
       sampleOf(shade),
-      name,
+      el("span", null, brief(name)),
     );
     return button;
   });

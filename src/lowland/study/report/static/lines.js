@@ -125,6 +125,7 @@ function trialButtons(list) {
         onpointerleave: () => lookAt(null),
         onfocus: () => lookAt(trial),
         onblur: () => lookAt(null),
+        title: trial.name,
       },
       svg(
         "svg",
@@ -135,7 +136,7 @@ function trialButtons(list) {
           svg("path", { d: "M1 4H25", "stroke-dasharray": trialDash(trial) }),
         ),
       ),
-      trial.name,
+      el("span", null, brief(trial.name, 36)),
     );
     on("trial", () => {
       button.setAttribute("aria-pressed", String(state.pinned === trial));
@@ -192,7 +193,8 @@ function ofOneScale(name, list) {
   const tops = linesOf(name, list)
     .map((line) => extent([line.y])[1])
     .filter((top) => top > 0);
-  return list.length === 1 || !tops.length || Math.max(...tops) / Math.min(...tops) <= 20;
+  const one = list.length === 1 || name === "R_NX"; // R_NX is a fraction: its curves are comparable in any case
+  return one || !tops.length || Math.max(...tops) / Math.min(...tops) <= 20;
 }
 
 const figure = (title, drawing) => el("figure", null, el("figcaption", null, title), drawing);

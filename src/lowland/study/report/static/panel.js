@@ -9,6 +9,7 @@ class Panel {
   constructor(trial) {
     this.trial = trial;
     this.near = false;
+    this.outside = []; // rows at the edge, as last drawn
     this.home();
     this.points = el("canvas", { class: "points", "aria-hidden": "true" });
     this.marks = el("canvas", {
@@ -33,6 +34,13 @@ class Panel {
       "Reset",
       unseen(` the zoom of ${trial.name}`),
     );
+    this.whole = el(
+      "button",
+      { type: "button", hidden: true, onclick: () => this.showAll() },
+      "Show all",
+      unseen(` rows of ${trial.name}`),
+    );
+    this.outsideNote = el("p", { class: "note screen", hidden: true });
     this.larger = el(
       "button",
       { type: "button", "aria-pressed": "false", onclick: () => this.enlarge() },
@@ -51,10 +59,11 @@ class Panel {
           parted(trial.name),
           isAdvised(trial) && el("span", { class: "chip chosen" }, "recommended"),
         ),
-        el("span", { class: "buttons" }, this.reset, this.larger),
+        el("span", { class: "buttons" }, this.reset, this.whole, this.larger),
       ),
       el("p", { class: "facts" }, this.facts()),
       this.frame,
+      this.outsideNote,
       this.note(),
     );
     this.node.addEventListener("pointerenter", () => lookAt(trial));
@@ -93,6 +102,27 @@ class Panel {
     this.view = { zoom: 1, x: 0, y: 0 };
   }
 
+  atHome() {
+    const { zoom, x, y } = this.view;
+    return zoom === 1 && x === 0 && y === 0;
+  }
+
+  showAll() {
+    this.view = wholeView(this);
+    this.changed();
+    this.view.whole = true; // fitted again when the size of the panel changes
+  }
+
+  // Back to the first view; from there to a view of all rows, if some are outside of it.
+  resetView() {
+    if (this.atHome() && this.outside.length) {
+      this.showAll();
+      return;
+    }
+    this.home();
+    this.changed();
+  }
+
   enlarge() {
     const large = this.node.classList.toggle("large");
     this.larger.setAttribute("aria-pressed", String(large));
@@ -102,11 +132,10 @@ class Panel {
   // Integer codes of the two axes, and their ranges.
   axes() {
     const { Z } = this.trial,
-      kept = Z.low.length,
-      codes = array(Z);
+      kept = Z.low.length;
     const x = Math.min(state.x, kept - 1),
       y = Math.min(state.y, kept - 1);
-    const take = (i) => ({ codes: codes.subarray(i * M, (i + 1) * M), width: Z.high[i] - Z.low[i] });
+    const take = (i) => ({ codes: codesOf(Z, i), width: Z.high[i] - Z.low[i] });
     const across = take(x);
     return [across, kept === 1 ? { codes: spread(), width: across.width / 4 } : take(y)];
   }
@@ -126,7 +155,9 @@ class Panel {
     };
     const [ax, bx] = line(x, sx, width, this.view.x, 1),
       [ay, by] = line(y, sy, height, this.view.y, -1);
-    return { X: x.codes, Y: y.codes, ax, bx, ay, by };
+    return this.atHome() && farRows(this).length
+      ? withinPanel(this, { X: x.codes, Y: y.codes, ax, bx, ay, by }, width, height)
+      : { X: x.codes, Y: y.codes, ax, bx, ay, by };
   }
 
   measure() {
@@ -145,18 +176,34 @@ class Panel {
   draw() {
     const { width, height, scale } = this.measure();
     if (!width || !height) return;
+    if (this.view.whole) Object.assign(this.view, wholeView(this));
     const grown = scale * Math.min(1.7, Math.max(1, width / scale / 420));
-    paint(this.points, (context) =>
-      drawPoints(context, width, height, this.place(width, height), shadesOf(this.trial), grown),
-    );
+    const place = this.place(width, height),
+      shades = shadesOf(this.trial);
+    this.outside = place.outside ?? [];
+    paint(this.points, (context) => {
+      drawPoints(context, width, height, place, shades, grown);
+      drawArrows(context, place, this.outside, shades, scale);
+    });
+    this.tellOutside();
     this.node.dataset.drawn = String(Number(this.node.dataset.drawn || 0) + 1);
     this.drawMarks();
   }
 
   changed() {
-    const { zoom, x, y } = this.view;
-    this.reset.hidden = zoom === 1 && x === 0 && y === 0;
+    this.view.whole = false;
+    this.reset.hidden = this.atHome();
     redraw(this);
+  }
+
+  tellOutside() {
+    const many = this.outside.length;
+    this.reset.hidden = this.atHome();
+    this.whole.hidden = !many;
+    this.outsideNote.hidden = !farRows(this).length; // its space is kept while the view changes
+    this.outsideNote.textContent = many
+      ? `${some(many, "row lies", "rows lie")} outside of the axes, marked at the edge. Double-click to show all rows.`
+      : "Double-click to fit the axes to most rows.";
   }
 
   // The ring around the row under the pointer, and the outline of the current selection.
@@ -218,7 +265,7 @@ class Panel {
 
   // The row nearest to a position in the frame, or -1.
   rowAt(x, y, reach = 9) {
-    const key = `${state.x} ${state.y}`;
+    const key = `${state.x} ${state.y} ${this.atHome()} ${state.evenAxes}`;
     const place = this.place(this.frame.clientWidth, this.frame.clientHeight);
     if (this.gridKey !== key) {
       this.grid = gridOf(place.X, place.Y);

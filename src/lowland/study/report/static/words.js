@@ -4,6 +4,9 @@
 const parted = (name) =>
   name.split(/(?<=[a-z_])(?=[A-Z])|(?<=_)|(?==)/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 
+// A long name by its beginning and its end, where names often differ.
+const brief = (name, most = 26) => (name.length <= most ? name : `${name.slice(0, most - 14)}…${name.slice(-13)}`);
+
 const find = (id) => document.getElementById(id);
 
 function fill(node, attributes, children) {
@@ -43,7 +46,7 @@ function number(value, digits = 3) {
   if (Number.isInteger(value) && size < 1e6) return size < 1e4 ? String(value).replace("-", "−") : count(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     const [digit, power] = value.toExponential(digits - 1).split("e");
-    return `${digit}e${Number(power)}`.replaceAll("-", "−");
+    return `${Number(digit)}e${Number(power)}`.replaceAll("-", "−"); // 6e−7, not 6.00e−7: ticks are narrow
   }
   return (size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(digits)))).replace(
     "-",
