@@ -48,7 +48,7 @@ def advice(purpose, *trials, facts=FACTS, classes=3, k=2, scaled=False):
 
 
 def test_a_clear_best_trial_is_recommended_with_its_numbers():
-    found = advice("see", trial("PCA", area=0.30), trial("Isomap", area=0.62, trust=0.97))
+    found = advice("visualize", trial("PCA", area=0.30), trial("Isomap", area=0.62, trust=0.97))
     assert found.trial == "Isomap"
     assert found.n_components == 2
     assert "Isomap with 2 dimensions" in found.text
@@ -61,7 +61,7 @@ def test_a_clear_best_trial_is_recommended_with_its_numbers():
 
 
 def test_pca_is_recommended_within_the_margin():
-    found = advice("see", trial("PCA", area=0.61), trial("Isomap", area=0.62))
+    found = advice("visualize", trial("PCA", area=0.61), trial("Isomap", area=0.62))
     assert found.trial == "PCA"
     assert "Isomap preserves neighborhoods best" in found.text
     assert "0.62" in found.text
@@ -71,8 +71,8 @@ def test_pca_is_recommended_within_the_margin():
 
 def test_overlapping_intervals_are_no_difference_and_disjoint_ones_are():
     pca = trial("PCA", area=(0.55, 0.5, 0.6))
-    meets = advice("see", pca, trial("Isomap", area=(0.59, 0.56, 0.62)))
-    apart = advice("see", pca, trial("Isomap", area=(0.66, 0.62, 0.70)))
+    meets = advice("visualize", pca, trial("Isomap", area=(0.59, 0.56, 0.62)))
+    apart = advice("visualize", pca, trial("Isomap", area=(0.66, 0.62, 0.70)))
     assert (meets.trial, apart.trial) == ("PCA", "Isomap")
     assert "not significantly different" in meets.text
     assert "0.55 (0.50 to 0.60)" in meets.text
@@ -82,53 +82,54 @@ def test_overlapping_intervals_are_no_difference_and_disjoint_ones_are():
 
 
 def test_the_only_embedding_has_no_runner_up():
-    found = advice("see", trial("Isomap", area=0.62))
+    found = advice("visualize", trial("Isomap", area=0.62))
     assert "only embedding" in found.text
     assert "0.62" in found.text
     assert "runner-up" not in found.text
 
 
 def test_the_best_of_tied_trials_is_not_called_significantly_better():
-    found = advice("see", trial("Isomap", area=(0.44, 0.41, 0.47)), trial("MDS", area=(0.43, 0.40, 0.46)))
+    found = advice("visualize", trial("Isomap", area=(0.44, 0.41, 0.47)), trial("MDS", area=(0.43, 0.40, 0.46)))
     assert found.trial == "Isomap"
     assert "runner-up MDS 0.43 (0.40 to 0.46), not significantly different" in found.text
 
 
 def test_without_pca_ties_go_to_a_linear_method_then_to_the_best_unless_slow():
-    linear = advice("see", trial("Isomap", 0.1, area=0.62), trial("FastICA", 9.0, area=0.61))
+    linear = advice("visualize", trial("Isomap", 0.1, area=0.62), trial("FastICA", 9.0, area=0.61))
     assert linear.trial == "FastICA"
     assert "simpler: it is linear" in linear.text
-    best = advice("see", trial("Isomap", 2.0, area=0.62), trial("SpectralEmbedding", 0.5, area=0.61))
+    best = advice("visualize", trial("Isomap", 2.0, area=0.62), trial("SpectralEmbedding", 0.5, area=0.61))
     assert best.trial == "Isomap"
-    fastest = advice("see", trial("Isomap", 200.0, area=0.62), trial("SpectralEmbedding", 0.5, area=0.61))
+    fastest = advice("visualize", trial("Isomap", 200.0, area=0.62), trial("SpectralEmbedding", 0.5, area=0.61))
     assert fastest.trial == "SpectralEmbedding"
     assert "faster (0.5 s vs. 200 s)" in fastest.text
 
 
 def test_a_poor_embedding_is_called_poor():
-    assert "0.12 is low" in advice("see", trial("PCA", area=0.12)).text
+    assert "0.12 is low" in advice("visualize", trial("PCA", area=0.12)).text
 
 
 def test_selected_columns_are_not_recommended_for_visualization():
-    found = advice("see", trial("SequentialFeatureSelector", area=0.9), trial("PCA", area=0.5))
+    found = advice("visualize", trial("SequentialFeatureSelector", area=0.9), trial("PCA", area=0.5))
     assert found.trial == "PCA"
 
 
 def test_too_few_dimensions_are_reported():
-    sentences = advice("see", trial("PCA", area=0.5), k=1).evidence
+    sentences = advice("visualize", trial("PCA", area=0.5), k=1).evidence
     assert any(
         "intrinsic dimension: 2.2 (95% confidence interval 1.9 to 2.5)" in s and "1 dimension is too few" in s
         for s in sentences
     )
-    sentences = advice("see", trial("PCA", area=0.5), k=2).evidence
+    sentences = advice("visualize", trial("PCA", area=0.5), k=2).evidence
     assert any("2 dimensions can preserve" in s for s in sentences)
 
 
 def test_units_are_reported():
     uneven = TableFacts((1.0,), (1.0, 0.0), None, None, None, None, (), 0.4, 0, 250.0)
-    assert any("factor of up to 250" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven).evidence)
+    assert any("factor of up to 250" in s for s in advice("visualize", trial("PCA", area=0.5), facts=uneven).evidence)
     assert any(
-        "standard deviation 1" in s for s in advice("see", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence
+        "standard deviation 1" in s
+        for s in advice("visualize", trial("PCA", area=0.5), facts=uneven, scaled=True).evidence
     )
 
 
@@ -263,12 +264,12 @@ def test_duplicate_rows_are_reported():
 
 def test_methods_that_omit_rows_are_recommended_only_without_alternative():
     half = replace(trial("Isomap disconnected=largest", area=0.9), n_excluded=50)
-    assert advice("see", half, trial("PCA", area=0.5)).trial == "PCA"
-    assert advice("see", half).trial == half.name
+    assert advice("visualize", half, trial("PCA", area=0.5)).trial == "PCA"
+    assert advice("visualize", half).trial == half.name
 
 
 def test_nothing_was_evaluated():
-    for purpose in ("see", "classify"):
+    for purpose in ("visualize", "classify"):
         found = advice(purpose, trial("PCA"))
         assert found.trial is None
         assert found.text.endswith(".")
@@ -276,9 +277,9 @@ def test_nothing_was_evaluated():
 
 def test_every_applicable_purpose_has_advice():
     found = advise([trial("PCA", area=0.5)], FACTS, StudySize(100, 4, 2, None, "compress"), scaled=False)
-    assert [each.purpose for each in found] == ["compress", "see"]
-    found = advise([], None, StudySize(100, 4, 2, 3, "see"), scaled=False)
-    assert [each.purpose for each in found] == ["see", "compress", "classify"]
+    assert [each.purpose for each in found] == ["compress", "visualize"]
+    found = advise([], None, StudySize(100, 4, 2, 3, "visualize"), scaled=False)
+    assert [each.purpose for each in found] == ["visualize", "compress", "classify"]
     assert all("stopped" in each.text for each in found)
 
 
@@ -294,7 +295,9 @@ def test_more_components_are_recommended_if_few_are_not_enough():
 
 
 def test_advice_of_a_study_that_was_stopped_says_so():
-    found = advise((trial("PCA", area=0.3),), FACTS, StudySize(100, 4, 2, None, "see"), scaled=False, complete=False)
+    found = advise(
+        (trial("PCA", area=0.3),), FACTS, StudySize(100, 4, 2, None, "visualize"), scaled=False, complete=False
+    )
     assert all(each.text.startswith("The study was stopped") for each in found)
 
 
@@ -306,8 +309,8 @@ def wide(m, **scores):
 
 
 def test_an_embedding_of_more_dimensions_than_requested_is_not_recommended():
-    assert advice("see", wide(2, area=0.4), wide(4, area=0.9)).trial == "PCA n_components=2"
-    assert advice("see", wide(3, area=0.4), wide(4, area=0.9)).trial == "PCA n_components=4"  # there is no other
+    assert advice("visualize", wide(2, area=0.4), wide(4, area=0.9)).trial == "PCA n_components=2"
+    assert advice("visualize", wide(3, area=0.4), wide(4, area=0.9)).trial == "PCA n_components=4"  # there is no other
 
 
 def test_the_trial_with_the_recommended_components_is_named():
@@ -318,7 +321,9 @@ def test_the_trial_with_the_recommended_components_is_named():
 
 
 def test_only_faster_methods_are_called_faster():
-    found = advice("see", replace(trial("PCA whiten=True", 5.0, area=0.5), method="PCA"), trial("PCA", 0.1, area=0.5))
+    found = advice(
+        "visualize", replace(trial("PCA whiten=True", 5.0, area=0.5), method="PCA"), trial("PCA", 0.1, area=0.5)
+    )
     assert "faster" not in found.text
 
 

@@ -20,7 +20,7 @@ def test_the_recommended_method_can_be_fitted(study, iris):
     np.testing.assert_allclose(est.fit_transform(iris.X), study["PCA"].Z, atol=1e-5)
     assert study.estimator("compress").n_components == study.advice[1].n_components == 2
     assert study.estimator("isomap").n_neighbors == 10
-    with pytest.raises(ParameterError, match=r"The trials: .* purpose: see"):
+    with pytest.raises(ParameterError, match=r"The trials: .* purpose: visualize"):
         study.estimator("UMAP")
 
 

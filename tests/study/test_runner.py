@@ -127,7 +127,7 @@ def test_the_worker_gives_the_same_results(iris):
 
 @pytest.mark.parametrize(
     ("purpose", "first"),
-    [("see", "area under R_NX"), ("compress", "explained variance ratio"), ("classify", "downstream accuracy")],
+    [("visualize", "area under R_NX"), ("compress", "explained variance ratio"), ("classify", "downstream accuracy")],
 )
 def test_the_decisive_score_comes_first(iris, purpose, first):
     study = lowland.compare(iris.X, iris.y, ["pca"], purpose=purpose, cache=False)

@@ -22,7 +22,7 @@ def test_a_study_is_read_as_it_was_written(study, tmp_path):
     again = load_study(study.save(tmp_path / "new" / "study"))
     assert sorted(os.listdir(tmp_path / "new" / "study")) == ["points.parquet", "study.json"]
     assert again.advice == study.advice
-    assert (again.k, again.purpose, again.command, again.complete) == (2, "see", study.command, True)
+    assert (again.k, again.purpose, again.command, again.complete) == (2, "visualize", study.command, True)
     for a, b in zip(study.trials, again.trials, strict=True):
         assert (a.name, a.parameters, a.status, a.warnings, a.scores) == (
             b.name,

@@ -25,7 +25,7 @@ def test_labels_that_are_numbers_are_predicted_and_are_no_classes(iris):
     study = lowland.compare(iris.X[:, 1:], iris.X[:, 0], ["pca", "lda"])
     assert [t.status for t in study.trials] == ["done", "left out"]
     np.testing.assert_allclose(study.table.labels, iris.X[:, 0])
-    assert [a.purpose for a in study.advice] == ["see", "compress", "classify"]
+    assert [a.purpose for a in study.advice] == ["visualize", "compress", "classify"]
     assert "R²" in study.advice[2].text
 
 
@@ -59,7 +59,7 @@ def test_a_single_class_is_not_a_classification(rng):
     study = lowland.compare(rng.standard_normal((40, 4)), ["a"] * 40, ["pca", "lda"], cache=False)
     assert study["PCA"].status == "done"
     assert "all rows have the label a" in study["LinearDiscriminantAnalysis"].error
-    assert [each.purpose for each in study.advice] == ["see", "compress"]
+    assert [each.purpose for each in study.advice] == ["visualize", "compress"]
 
 
 def test_a_constant_column_does_not_trigger_scaling(rng):

@@ -32,7 +32,7 @@ def compare(
     k: int = 2,
     *,
     drop: Sequence[str] = (),
-    purpose: Purpose = "see",
+    purpose: Purpose = "visualize",
     sweep: Sweep | None = None,
     scale: Scale = "none",
     time_limit: float | None = 120.0,
@@ -57,7 +57,7 @@ def compare(
     methods : "all", or a list of class names or command-line names such as ["pca", "isomap"].
     k : number of dimensions of the embeddings.
     drop : names of columns of the data frame or file to exclude, such as row identifiers.
-    purpose : "see" (visualization), "compress" or "classify" (for numeric labels: regression). The advice for it comes
+    purpose : "visualize", "compress" or "classify" (for numeric labels: regression). The advice for it comes
         first.
     sweep : values to try for a parameter, such as {"isomap.n_neighbors": [5, 10, 20]}. One value sets the parameter.
     scale : "none" uses the columns as they are; "standard" standardizes them to standard deviation 1; "auto" does so

@@ -30,7 +30,7 @@ class StudySize:
     d: int
     k: int
     n_classes: int | None = None  # None: there are no labels, or they are not classes
-    purpose: Purpose = "see"
+    purpose: Purpose = "visualize"
     seed: int = 0
     why_no_classes: str | None = None  # why the labels are not classes, as a clause
     predicts_numbers: bool = False  # whether the labels are numbers to predict

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 GIVEN = "given coordinates"  # the method of a trial whose coordinates the user passed
-Purpose = Literal["see", "compress", "classify"]
+Purpose = Literal["visualize", "compress", "classify"]
 Status = Literal["done", "failed", "timed out", "stopped", "left out"]
 
 

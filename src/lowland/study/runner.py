@@ -30,7 +30,7 @@ from lowland.study.trials.worker import Worker
 
 SMALL_ROWS, SMALL_VALUES = 2_000, 200_000  # up to which trials run in this process
 DECISIVE: dict[Purpose, tuple[str, ...]] = {  # the scores on which the advice is based, listed first
-    "see": (AREA, TRUST, "continuity", ACCURACY, R2),
+    "visualize": (AREA, TRUST, "continuity", ACCURACY, R2),
     "compress": ("explained variance ratio", "reconstruction error", AREA),
     "classify": (ACCURACY, LINEAR_ACCURACY, BALANCED, AUC, R2, LINEAR_R2, AREA),
 }

@@ -96,7 +96,7 @@ def study(m=150, n_trials=6, classes=3, seed=0, k=2, without=True, columns=4):
     trials = tuple(trial(METHODS[i % 20], i, bent(Z, i, rng), rng) for i in range(n_trials))
     table = Table("iris.csv", m, columns, "3f2a90c1", np.arange(m), names, values, "species", class_names[label])
     advice = (
-        Advice("see", "PCA", 2, "PCA with 2 dimensions preserves neighborhoods best in the least time.",
+        Advice("visualize", "PCA", 2, "PCA with 2 dimensions preserves neighborhoods best in the least time.",
                ("Trustworthiness 0.97, the best of 6 trials; Isomap has 0.96.", "It took 20 ms, Isomap 32 ms.")),
         Advice("compress", "PCA", 3, "PCA with 3 components explains 99% of the variance.",
                ("The third adds 4%, the fourth 1%.",)),
@@ -104,7 +104,7 @@ def study(m=150, n_trials=6, classes=3, seed=0, k=2, without=True, columns=4):
                ()),
     )  # fmt: skip
     return StudyResult(
-        table, trials + (WITHOUT if without else ()), advice, k, "see",
+        table, trials + (WITHOUT if without else ()), advice, k, "visualize",
         "lowland compare iris.csv --label species --to report.html",
         {"Lowland": "0.7.0", "Python": "3.11.7", "numpy": "2.4.6", "scikit-learn": "1.9.1"},
         {"processor": "x86_64, 2 cores", "memory": "16 GB", "system": "Linux"}, "2026-11-15 19:20", 12.3,
@@ -136,7 +136,7 @@ def nasty():
     first.per_row[texts[2]] = np.linspace(0, 1, 60, dtype=np.float32)
     first.curves["</script>"] = Curve(np.arange(3.0), np.arange(3.0), SCRIPT, texts[3])
     failed = replace(result.trials[-1], name=texts[1], error=f"It says {texts[2]} and {SCRIPT}.")
-    advice = (Advice("see", SCRIPT, 2, texts[1], (texts[2], texts[0])),)
+    advice = (Advice("visualize", SCRIPT, 2, texts[1], (texts[2], texts[0])),)
     return replace(
         result, table=table, trials=(first, *result.trials[1:-1], failed), advice=advice,
         command=f"compare('{texts[1]}')", versions={SCRIPT: SCRIPT}, machine={texts[2]: texts[1]}, started=SCRIPT,

@@ -367,8 +367,8 @@ def test_headings_of_the_advice_match_its_text(page):
     advice = (
         Advice("classify", "PCA", 8, "For classification, use PCA with 8 components.", (), "PCA"),
         Advice("compress", None, 5, "For compression, use KernelPCA with 5 components.", (), "KernelPCA"),
-        Advice("see", "Isomap", 2, "For visualization, use Isomap with 2 dimensions.", (), "Isomap"),
-        Advice("see", None, None, "No advice.", ()),
+        Advice("visualize", "Isomap", 2, "For visualization, use Isomap with 2 dimensions.", (), "Isomap"),
+        Advice("visualize", None, None, "No advice.", ()),
     )
     page = page(replace(results.study(), advice=advice))
     heads = page.run("[...document.querySelectorAll('.card h3')].map((h) => h.textContent)")

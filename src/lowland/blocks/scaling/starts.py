@@ -67,8 +67,8 @@ def given_start(init: Any, D: Array, rng: np.random.Generator) -> Array:
     extents = np.linalg.svd(to_numpy(Z - xp_of(Z).mean(Z, axis=0)[None, :]), compute_uv=False)  # (k,) descending
     if n > 1 and not extents[0] > 0:
         raise ParameterError(
-            "The initial configuration has all points in one place, where the gradient is zero. Pass distinct points, or "
-            "choose a random initialization."
+            "The initial configuration has all points in one place, where the gradient is zero. Pass distinct points, "
+            "or choose a random initialization."
         )
     rank, full = int(np.sum(extents > _FLAT * extents[0])), min(Z.shape[1], n - 1)
     if rank >= full:

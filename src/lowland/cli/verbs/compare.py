@@ -17,7 +17,7 @@ from lowland.cli.shared.options import OUTPUT, Option, in_section
 from lowland.errors import FileProblem, ParameterError
 
 # Repeated from study, whose import would load numpy for a line of help; a test compares the two.
-PURPOSES = ("see", "compress", "classify")
+PURPOSES = ("visualize", "compress", "classify")
 SCALES = ("none", "standard", "auto")
 LIMIT = 120.0
 SHOWN = (
@@ -253,7 +253,7 @@ compare = Command(
         options.names_option("--methods", "a,b,c", "Methods to compare. [default: all that apply]"),
         _option("-k --components k", 2, click.IntRange(min=1), "Number of dimensions of the embeddings. [default: 2]",
                 metavar="N"),
-        _option("--purpose", "see", click.Choice(PURPOSES),
+        _option("--purpose", "visualize", click.Choice(PURPOSES),
                 "Visualization (see), compression or classification. The advice for it comes first. [default: see]"),
         _option("--sweep", None, str, "Values to try for a parameter; may be repeated.", multiple=True,
                 metavar="METHOD.PARAMETER=A,B,…"),

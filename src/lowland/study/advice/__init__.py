@@ -46,7 +46,7 @@ def advise(
 
 
 def _advice(purpose: Purpose, done: list[Trial], facts: TableFacts, size: StudySize) -> Advice:
-    if purpose == "see":
+    if purpose == "visualize":
         return wording.to_see(rules.choose_to_see(done, size), facts, size)
     if purpose == "compress":
         return wording.to_compress(rules.choose_to_compress(done, facts, size), facts, size)

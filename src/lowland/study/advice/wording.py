@@ -28,7 +28,7 @@ def to_see(choice: PictureChoice | None, facts: TableFacts, size: StudySize) -> 
     """Return the advice for visualization."""
     if choice is None:
         return Advice(
-            "see", None, None, "No trial produced an embedding that could be evaluated, so none is advised.", ()
+            "visualize", None, None, "No trial produced an embedding that could be evaluated, so none is advised.", ()
         )
     chosen, drawn = choice.chosen, choice.compared
     area = chosen.scores[AREA]
@@ -45,7 +45,7 @@ def to_see(choice: PictureChoice | None, facts: TableFacts, size: StudySize) -> 
             f"Trustworthiness of {chosen.name}: {trust}, where 1 means no false neighbors in the embedding."
         )
     evidence += _of_dimension(facts, size)
-    return Advice("see", chosen.name, chosen.n_components, text, tuple(evidence), chosen.method)
+    return Advice("visualize", chosen.name, chosen.n_components, text, tuple(evidence), chosen.method)
 
 
 def _why_to_see(choice: PictureChoice) -> str:
