@@ -21,6 +21,7 @@ from lowland.study.result import Purpose, StudyResult
 from lowland.study.runner import StudyRunner
 from lowland.study.table import Scale, open_table
 from lowland.study.trials.cache import NoCache, TrialCache
+from lowland.suggestions import did_you_mean
 
 
 def compare(
@@ -90,7 +91,7 @@ def compare(
     if purpose == "classify" and n_classes is None:
         raise ParameterError(
             "compare(purpose='classify'): class labels are required, but "
-            f"{data.why_no_classes or 'none were given'}. Pass one label per row (y, --label)."
+            f"{data.why_no_classes or 'none were given'}. Pass one label per row as y."
         )
     trials = plan_of(size, named)
     given = {"methods": methods, "k": k, "drop": list(drop) or (), "purpose": purpose}
@@ -111,7 +112,10 @@ def _check(k: Any, purpose: Any, scale: Any, time_limit: Any, seed: Any, worker:
         raise ParameterError(f"compare(k={k!r}): must be an integer of at least 1.")
     for name, value, known in (("purpose", purpose, get_args(Purpose)), ("scale", scale, get_args(Scale))):
         if value not in known:
-            raise ParameterError(f"compare({name}={value!r}): choose one of {', '.join(map(repr, known))}.")
+            raise ParameterError(
+                f"compare({name}={value!r}): unknown {name}. {did_you_mean(value, known)}Choose one of "
+                f"{', '.join(map(repr, known))}."
+            )
     if time_limit is not None and (
         isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not 0 < time_limit < math.inf
     ):

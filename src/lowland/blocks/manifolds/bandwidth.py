@@ -91,4 +91,4 @@ def sampled_distances(X: Array, metric: Any, params: dict[str, Any]) -> Array:
     n, xp = X.shape[0], xp_of(X)
     places = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.int64))
     some = xp.take(X, like(places, X, xp.int64), axis=0)
-    return some if metric == "precomputed" else DistancesTo(X, metric, params)(some)
+    return some if metric == "precomputed" else DistancesTo.of(X, metric, params)(some)

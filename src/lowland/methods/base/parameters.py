@@ -21,6 +21,7 @@ import numpy as np
 
 from lowland.errors import ParameterError
 from lowland.methods.base.attributes import attributes_of
+from lowland.suggestions import did_you_mean
 
 
 def param(
@@ -54,6 +55,14 @@ class Parameter:
     doc: str
     limits: dict[str, float]
     said: str | None = None  # the allowed values in words, if declared
+
+    @property
+    def choices(self) -> list[str]:
+        """The strings among its allowed values."""
+        parts = typing.get_args(self.kind) if typing.get_origin(self.kind) is not Literal else (self.kind,)
+        return [
+            choice for part in parts if typing.get_origin(part) is Literal for choice in map(str, typing.get_args(part))
+        ]
 
     @property
     def words(self) -> str:
@@ -104,7 +113,10 @@ def check_parameters(model: Any) -> None:
             continue
         check_saved(model, p.name)
         if not p.fits(value):
-            raise ParameterError(f"{cls.__name__}({p.name}={value!r}): the parameter {p.name!r} must be {p.wanted}.")
+            meant = did_you_mean(value, p.choices).rstrip()
+            raise ParameterError(
+                f"{cls.__name__}({p.name}={value!r}): the parameter {p.name!r} must be {p.wanted}. {meant}".rstrip()
+            )
 
 
 def check_saved(model: Any, name: str) -> None:
